@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Engine, create_engine, event
+from zlib import crc32
+
+from sqlalchemy import Engine, create_engine, event, func, select
 from sqlalchemy.engine import URL, Connection, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.orm import Session
 
 from labext.errors import InputError, LabextError, SetupError, StorageError
 from labext.extras import install_line
@@ -97,6 +100,13 @@ def _begin_transaction(connection: Connection) -> None:
         columns.append(f"pg_advisory_xact_lock({_LOCK_CLASS}, {_WRITE_LOCK})")
     if columns:
         connection.exec_driver_sql(f"SELECT {', '.join(columns)}")
+
+
+def try_lock(session: Session, name: str) -> bool:
+    """Take the lock of a name until the end of a transaction; return False if it is held."""
+    key = crc32(name.encode()) & 0x7FFFFFFF | 0x40000000  # not one of the numbers above
+    query = select(func.pg_try_advisory_xact_lock(_LOCK_CLASS, key))
+    return bool(session.scalar(query))
 
 
 def sqlstate(error: BaseException) -> str:

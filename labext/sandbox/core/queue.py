@@ -15,6 +15,7 @@ from sqlalchemy import JSON, Index, Select, String, Text, and_, func, or_, selec
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
+from labext.sandbox.core import postgresql
 from labext.sandbox.core.database import Database, after_commit
 
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"
@@ -40,6 +41,7 @@ class Task(QueueBase):
         created, started: seconds since the epoch; `started` once its process exists.
         attempt: the number of times that it was claimed; what an earlier attempt reports is
             refused.
+        claimed_by: the service process that has claimed it last; "" where there is only one.
         needs: what a worker must have to run it, such as the name of a tool; empty for nothing.
         kills: the number of attempts during which the service was killed.
         cancelled: the reason, once a started task was cancelled.
@@ -65,6 +67,7 @@ class Task(QueueBase):
     created: Mapped[float] = mapped_column(default=time.time)
     started: Mapped[float | None]
     attempt: Mapped[int] = mapped_column(default=0, server_default="0")
+    claimed_by: Mapped[str] = mapped_column(String(60), default="", server_default="")
     needs: Mapped[str] = mapped_column(String(100), default="", server_default="")
     kills: Mapped[int] = mapped_column(default=0)
     cancelled: Mapped[str | None] = mapped_column(Text)
@@ -213,7 +216,9 @@ class Queue:
 
     def cancel_all(self, session: Session, keys: Collection[str], reason: str) -> list[str]:
         """Cancel the unfinished tasks among these as `cancel` does; return their keys."""
-        tasks = session.scalars(select(Task).where(Task.key.in_(keys)).order_by(Task.id)).all()
+        # Locked, since another process may be claiming them.
+        query = select(Task).where(Task.key.in_(keys)).order_by(Task.id).with_for_update()
+        tasks = session.scalars(query.execution_options(populate_existing=True)).all()
         waiting = [task for task in tasks if task.state == QUEUED]
         for task in tasks:
             if task.state == QUEUED:
@@ -254,10 +259,15 @@ class Queue:
         session.delete(task)
         session.flush()
         self._call_on_end(session, task, outcome)
+        _notify_processes(session)
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Register a quick, thread-safe callback for tasks that were added, cancelled or ended."""
         self._listeners.append(changed)
+
+    def changed(self) -> None:
+        """Call the listeners: another process has added, cancelled or ended tasks."""
+        self._notify()
 
     def ended(self) -> None:
         """Wake the threads in `wait`. Used by the supervisor after its commit."""
@@ -273,11 +283,24 @@ class Queue:
         if not session.info.get("labext_queue_notifies"):  # once per transaction
             session.info["labext_queue_notifies"] = True
             after_commit(session, self._notify)
+            _notify_processes(session)
 
     def _notify(self) -> None:
         for changed in self._listeners:
             changed()
         self.ended()
+
+
+CHANNEL = "labext_queue"
+"""The channel on which PostgreSQL tells other processes that tasks were added or have ended."""
+
+
+def _notify_processes(session: Session) -> None:
+    """Tell it at the commit."""
+    notified = session.info.setdefault("labext_queue_notifies_processes", False)
+    if not notified and session.get_bind().dialect.name == "postgresql":
+        session.info["labext_queue_notifies_processes"] = True
+        session.execute(text(f"NOTIFY {CHANNEL}"))
 
 
 def _next_turn(session: Session, owner: str, priority: int) -> int:
@@ -341,17 +364,35 @@ class TurnResult:
 
 
 class TaskTransitions:
-    """State transitions of tasks in the database."""
+    """State transitions of tasks in the database.
 
-    def __init__(self, database: Database, queue: Queue) -> None:
+    Args:
+        database: the database.
+        queue: the kinds of tasks.
+        claimant: the name of this service process among those that serve the same database.
+    """
+
+    def __init__(self, database: Database, queue: Queue, claimant: str = "") -> None:
         self._database = database
         self._queue = queue
+        self._claimant = claimant
         self._set_aside: set[int] = set()
 
-    def taken(self) -> list[int]:
-        """Return the tasks whose process is being started or running."""
+    def taken(self, claimant: str | None = None) -> list[int]:
+        """Return the tasks whose process is being started or running.
+
+        Args:
+            claimant: the service process that has claimed them; by default this one.
+        """
+        name = self._claimant if claimant is None else claimant
         with self._database.read() as session:
-            return [*session.scalars(select(Task.id).where(_IS_TAKEN))]
+            return [*session.scalars(select(Task.id).where(_IS_TAKEN, Task.claimed_by == name))]
+
+    def other_claimants(self) -> list[str]:
+        """Return the other service processes that have claimed tasks."""
+        others = select(Task.claimed_by).where(_IS_TAKEN, Task.claimed_by != self._claimant)
+        with self._database.read() as session:
+            return [*session.scalars(others.distinct())]
 
     def living(self) -> set[int]:
         """Return all unfinished tasks."""
@@ -359,8 +400,10 @@ class TaskTransitions:
             return set(session.scalars(select(Task.id)))
 
     def cancelled(self) -> set[int]:
-        """Return the claimed tasks that were cancelled."""
-        query = select(Task.id).where(_IS_TAKEN, Task.cancelled.is_not(None))
+        """Return the tasks claimed by this process that were cancelled."""
+        query = select(Task.id).where(
+            _IS_TAKEN, Task.claimed_by == self._claimant, Task.cancelled.is_not(None)
+        )
         with self._database.read() as session:
             return set(session.scalars(query))
 
@@ -395,6 +438,9 @@ class TaskTransitions:
         unfit = set() if unfit is None else unfit
         if not starts and not ends and (not free_workers or self.next(running, unfit) is None):
             return turn
+        only_claims = not starts and not ends
+        if only_claims and self._claim_concurrently(turn, running, free_workers, admit, unfit):
+            return turn
         running = Counter(running)
         with self._database.write(durable=bool(ends)) as session:
             for attempt in starts:
@@ -403,16 +449,74 @@ class TaskTransitions:
                     turn.refused[attempt.task_id] = refusal
             for attempt, outcome in ends.items():
                 self._end_gone(session, attempt, turn.refused.get(attempt.task_id, outcome))
-            while len(turn.claims) < free_workers:
-                task = session.scalar(self._waiting(running, unfit).with_for_update())
-                if task is None:
-                    break
-                claim = self._claim(session, task, admit, unfit)
-                if claim is not None:
-                    turn.claims.append(claim)
-                    running[task.kind] += 1
+            self._claim_next(session, turn, running, free_workers, admit, unfit)
         self._queue.ended()
         return turn
+
+    def _claim_concurrently(
+        self,
+        turn: TurnResult,
+        running: Counter[str],
+        free_workers: int,
+        admit: Admit | None,
+        unfit: set[Needs],
+    ) -> bool:
+        """Claim tasks without the write lock; return False if it is needed.
+
+        Other processes skip the rows that this transaction has locked. The lock is needed to end a
+        task that cannot be started.
+        """
+        claims = TurnResult()
+        try:
+            # Not durable: after a power failure the task simply waits again.
+            with self._database.write_concurrently(durable=False) as session:
+                self._claim_next(session, claims, running, free_workers, admit, unfit, ends=False)
+        except _StartError:
+            return False
+        turn.claims += claims.claims
+        self._queue.ended()
+        return True
+
+    def _claim_next(
+        self,
+        session: Session,
+        turn: TurnResult,
+        running: Counter[str],
+        free_workers: int,
+        admit: Admit | None,
+        unfit: set[Needs],
+        *,
+        ends: bool = True,
+    ) -> None:
+        """Claim waiting tasks in the order of their turns, until none is left or may start."""
+        running = Counter(running)
+        if free_workers:
+            self._count_others(session, running)
+        while len(turn.claims) < free_workers:
+            next_task = self._waiting(running, unfit).with_for_update(skip_locked=True)
+            task = session.scalar(next_task.execution_options(populate_existing=True))
+            if task is None:
+                break
+            claim = self._claim(session, task, admit, unfit, ends=ends)
+            if claim is not None:
+                turn.claims.append(claim)
+                running[task.kind] += 1
+
+    def _count_others(self, session: Session, running: Counter[str]) -> None:
+        """Count the tasks of other processes, of the kinds with a limit.
+
+        A kind that another process is just claiming counts as being at its limit.
+        """
+        if not self._database.is_postgresql:
+            return
+        limited = {kind.name: kind.limit for kind in self._queue.kinds.values() if kind.limit}
+        waiting = select(Task.kind).where(Task.state == QUEUED, Task.kind.in_(limited)).distinct()
+        for name in session.scalars(waiting).all():
+            if postgresql.try_lock(session, f"kind {name}"):
+                taken = select(func.count()).where(_IS_TAKEN, Task.kind == name)
+                running[name] = session.scalar(taken) or 0
+            else:
+                running[name] = limited[name] or 0
 
     def _waiting(self, running: Counter[str], unfit: Collection[Needs] = ()) -> Select[Any]:
         """Select the first waiting task whose kind is not at its limit, and that is not unfit."""
@@ -456,20 +560,28 @@ class TaskTransitions:
         return claim
 
     def _claim(
-        self, session: Session, task: Task, admit: Admit | None, unfit: set[Needs]
+        self,
+        session: Session,
+        task: Task,
+        admit: Admit | None,
+        unfit: set[Needs],
+        *,
+        ends: bool = True,
     ) -> ClaimedTask | None:
         try:
             claim = self._describe(session, task)
         except OperationalError:
             raise
         except Exception as error:  # a service's fault ends the task alone
+            if not ends:
+                raise _StartError from error
             log.exception("%s could not be started.", task.key)
             self._end(session, task, _start_failure(error))
             return None
         if admit is not None and not admit(claim):
             unfit.add((task.kind, task.needs))
             return None
-        task.state, task.attempt = STARTING, claim.attempt
+        task.state, task.attempt, task.claimed_by = STARTING, claim.attempt, self._claimant
         return claim
 
     def _describe(self, session: Session, task: Task) -> ClaimedTask:
@@ -547,12 +659,16 @@ class TaskTransitions:
         self._queue.ended()
 
     def tick(self) -> None:
-        """Call `on_tick` of every kind that has running tasks."""
+        """Call `on_tick` of every kind that has running tasks in this process."""
         for kind in self._queue.kinds.values():
             if kind.on_tick is None:
                 continue
             with self._database.write() as session:
-                query = select(Task).where(Task.state == RUNNING, Task.kind == kind.name)
+                query = select(Task).where(
+                    Task.state == RUNNING,
+                    Task.kind == kind.name,
+                    Task.claimed_by == self._claimant,
+                )
                 tasks = session.scalars(query.order_by(Task.id)).all()
                 if tasks:
                     kind.on_tick(session, tasks)
@@ -576,6 +692,10 @@ class TaskTransitions:
         if task.cancelled is not None:
             outcome = TaskOutcome("stopped", task.cancelled, seconds=outcome.seconds)
         self._queue.finish(session, task, outcome)
+
+
+class _StartError(Exception):
+    """A task cannot be started, and must be ended."""
 
 
 def _start_failure(error: Exception) -> TaskOutcome:

@@ -50,6 +50,15 @@ MAX_LOSSES = 10
 UNFIT_SECONDS = 2.0
 """Interval of asking again whether a worker has what waiting tasks need."""
 
+TAKE_OVER_SECONDS = 2.0
+"""Interval of looking for tasks of other service processes that were killed."""
+
+CLAIMANT_PREFIX = "process-"
+"""Of the names of service processes that serve one database, and of the folders of their tasks."""
+
+_FORK_SERVER_LOCK = "forkserver.lock"
+_SUPERVISOR_LOCK = "supervisor.lock"
+
 log = logging.getLogger(__name__)
 
 
@@ -103,6 +112,8 @@ class Supervisor:
 
     Args:
         work_dir: the folder of the scratch folders, used by this supervisor alone.
+        claimant: the name of this process, if several serve the database; their folders are named
+            so and are beside each other. They take over the tasks of one that was killed.
         workers: the number of concurrent tasks; by default one per core.
         preload: modules that tasks need, loaded once.
         method: `fork` or `spawn`; by default the method that is safe on this system.
@@ -123,10 +134,12 @@ class Supervisor:
         method: StartMethod | None = None,
         adopts: bool = False,
         remote: RemoteExecutor | None = None,
+        claimant: str = "",
     ) -> None:
         self.workers_here = workers or os.cpu_count() or 1
         self._queue = queue
-        self._ledger = TaskTransitions(database, queue)
+        self._ledger = TaskTransitions(database, queue, claimant)
+        self._claimant = claimant
         self._work_dir = work_dir
         self._preload = preload
         self._method = method
@@ -142,11 +155,13 @@ class Supervisor:
         self._launched = 0.0
         self._launch_pause = 0.0
         self._ticked = 0.0
+        self._took_over = 0.0
         self._looked = 0.0
         self._stopping = False
         self._wakeup, self._waker = socket.socketpair()
         self._wakeup.setblocking(False)
         self._waker.setblocking(False)
+        self._own_lock = FileLock(work_dir / _SUPERVISOR_LOCK)
         self._thread = threading.Thread(target=self._loop, name="labext-supervisor", daemon=True)
 
     def start(self) -> None:
@@ -156,6 +171,8 @@ class Supervisor:
             RuntimeError: another supervisor uses this folder.
         """
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self._own_lock.acquire(seconds=15.0):
+            raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
         lock = FileLock(self._lock_file)
         # The fork server of a supervisor that was killed needs a moment to end its tasks.
         if not lock.acquire(seconds=15.0):
@@ -173,6 +190,7 @@ class Supervisor:
         self._wake()
         if self._thread.ident is not None:  # it may have failed to start
             self._thread.join()
+        self._own_lock.release()
         self._wakeup.close()
         self._waker.close()
 
@@ -204,7 +222,7 @@ class Supervisor:
 
     @property
     def _lock_file(self) -> Path:
-        return self._work_dir / "forkserver.lock"
+        return self._work_dir / _FORK_SERVER_LOCK
 
     def _wake(self) -> None:
         with contextlib.suppress(OSError):  # full: it wakes anyway; closed: it has stopped
@@ -218,6 +236,7 @@ class Supervisor:
                 self._turn()
                 self._tick()
                 self._enforce()
+                self._take_over()
             except Exception:  # a full disk or an error of a service: other tasks continue
                 log.exception("The supervisor retries.")
                 time.sleep(POLL_SECONDS)
@@ -540,10 +559,43 @@ class Supervisor:
         if tasks:
             log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
         self._ledger.requeue(tasks, killed)
-        keep = {str(task_id) for task_id in [*self._runs]} | {self._lock_file.name}
+        keep = {str(task_id) for task_id in [*self._runs]} | {_FORK_SERVER_LOCK, _SUPERVISOR_LOCK}
         for scratch in self._work_dir.iterdir():
-            if scratch.name not in keep:
+            if scratch.name not in keep and not scratch.name.startswith(CLAIMANT_PREFIX):
                 remove_path(scratch)
+
+    def _take_over(self) -> None:
+        """Requeue the tasks of other service processes that were killed.
+
+        A process holds the lock in its folder while it lives, and its fork server another one until
+        it has ended its tasks. A lock does not expire, unlike a lease: a process that was only
+        stopped for a while keeps its tasks.
+        """
+        if time.monotonic() < self._took_over + TAKE_OVER_SECONDS:
+            return
+        self._took_over = time.monotonic()
+        for name in self._ledger.other_claimants():
+            folder = self._folder_of(name)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.ExitStack() as stack:
+                for name_of_lock in (_SUPERVISOR_LOCK, _FORK_SERVER_LOCK):
+                    lock = FileLock(folder / name_of_lock)
+                    stack.callback(lock.release)
+                    if not lock.acquire():
+                        break
+                else:
+                    self._take_over_from(name, folder)
+
+    def _take_over_from(self, claimant: str, folder: Path) -> None:
+        tasks = self._ledger.taken(claimant)
+        ran = [task for task in tasks if (folder / str(task) / PROCESS_FILE).exists()]
+        log.warning("%d tasks of %s, which was killed, start again.", len(tasks), claimant)
+        kill_leftovers([folder / str(task_id) for task_id in tasks])
+        self._ledger.requeue(tasks, ran)
+
+    def _folder_of(self, claimant: str) -> Path:
+        root = self._work_dir.parent if self._claimant else self._work_dir
+        return root / claimant if claimant else root
 
     def _wind_up(self) -> None:
         """Record the tasks that have ended; kill and requeue the others."""

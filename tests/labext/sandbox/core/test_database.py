@@ -5,26 +5,36 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from sqlalchemy import Column, Integer, MetaData, Table, select, text, update
+from sqlalchemy import (
+    Column,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.exc import InternalError, OperationalError
 
-from labext.sandbox.core.database import Database, after_commit
+from labext.errors import InputError
+from labext.sandbox.core import postgresql
+from labext.sandbox.core.database import Database, after_commit, text_table
 
 TABLES = MetaData()
 COUNTER = Table("counter", TABLES, Column("n", Integer, nullable=False))
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database.at(tmp_path / "some.sqlite")
-    database.create(TABLES)
-    with database.write() as session:
+def database(each_database: Database) -> Database:
+    each_database.create(TABLES)
+    with each_database.write() as session:
         session.execute(COUNTER.insert().values(n=0))
-    yield database
-    database.close()
+    return each_database
 
 
 def _value(database: Database) -> int:
@@ -48,18 +58,18 @@ def test_no_update_is_lost_among_threads(database):
     assert _value(database) == 200
 
 
-def test_no_update_is_lost_among_processes(database, tmp_path):
+def test_no_update_is_lost_among_processes(database):
     code = (
-        "import sys; from pathlib import Path; from labext.sandbox.core.database import Database\n"
+        "import sys; from labext.sandbox.core.database import Database\n"
         "from sqlalchemy import text\n"
-        "database = Database.at(Path(sys.argv[1]))\n"
+        "database = Database(sys.argv[1])\n"
         "for _ in range(30):\n"
         "    with database.write() as session:\n"
         "        n = session.execute(text('SELECT n FROM counter')).scalar_one()\n"
         "        session.execute(text('UPDATE counter SET n = :n'), {'n': n + 1})\n"
         "database.close()\n"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "some.sqlite")]
+    command = [sys.executable, "-c", code, database.url]
     processes = [subprocess.Popen(command) for _ in range(3)]
     _add(database, 30)
     assert [process.wait(60) for process in processes] == [0, 0, 0]
@@ -101,7 +111,8 @@ def test_nested_write_is_refused(database):
     assert _value(database) == 1
 
 
-def test_database_is_durable_and_enforces_foreign_keys(database):
+@pytest.mark.parametrize("each_database", ["sqlite"], indirect=True)
+def test_sqlite_is_durable_and_enforces_foreign_keys(database):
     for durable, synchronous in ((True, 2), (False, 1), (True, 2)):
         with database.write(durable=durable) as session:
             assert session.execute(text("PRAGMA synchronous")).scalar() == synchronous
@@ -143,3 +154,102 @@ def test_commit_callback_runs_without_the_lock(database):
     with database.write() as session:
         after_commit(session, look)
     assert received == [1]
+
+
+ON_POSTGRESQL = pytest.mark.parametrize("each_database", ["postgresql"], indirect=True)
+
+
+@ON_POSTGRESQL
+def test_postgresql_is_durable_and_reads_only_in_a_read(database):
+    for durable, value in ((True, "on"), (False, "off"), (True, "on")):
+        with database.write(durable=durable) as session:
+            assert session.scalar(text("SHOW synchronous_commit")) == value
+    with (
+        pytest.raises(InternalError, match="read-only transaction"),
+        database.read() as session,
+    ):
+        session.execute(update(COUNTER).values(n=1))
+
+
+@ON_POSTGRESQL
+def test_concurrent_writers_do_not_wait_for_the_write_lock(database):
+    done = threading.Event()
+
+    def write() -> None:
+        with database.write_concurrently() as session:
+            session.execute(update(COUNTER).values(n=COUNTER.c.n + 1))
+        done.set()
+
+    thread = threading.Thread(target=write)
+    with database.write() as session:
+        session.execute(text("SELECT 1"))
+        thread.start()
+        assert done.wait(10)
+    thread.join()
+    assert _value(database) == 1
+
+
+def test_order_of_texts_and_size_of_integers_are_those_of_sqlite(each_database):
+    tables = MetaData()
+    values = Table(
+        "texts", tables, Column("name", String(10), primary_key=True), Column("n", Integer)
+    )
+    each_database.create(tables)
+    names = ["a", "B", "_", "b", "É", "A", "é", "z"]
+    with each_database.write() as session:
+        session.execute(insert(values), [{"name": name, "n": 2**40} for name in names])
+    with each_database.read() as session:
+        assert [*session.scalars(select(values.c.name).order_by(values.c.name))] == sorted(names)
+        lower = select(func.lower(values.c.name)).where(values.c.name.in_(["É", "B"]))
+        assert set(session.scalars(lower)) == {"É", "b"}
+
+
+def test_text_table_has_more_texts_than_a_statement_may_have_parameters(each_database):
+    texts = [f"{number}'\\\"é" for number in range(70_000)]
+    with each_database.read() as session:
+        assert session.scalars(select(text_table(texts).c.value)).all() == texts
+
+
+def test_other_databases_are_refused():
+    with pytest.raises(InputError, match="Databases of the kind mysql are not supported"):
+        Database("mysql://user:secret@host/name")
+    with pytest.raises(InputError, match="cannot be parsed") as caught:
+        Database("secret of mine")
+    assert "secret" not in f"{caught.value}"
+
+
+@ON_POSTGRESQL
+def test_unreachable_database_is_explained_without_its_password(each_database):
+    address = each_database.url.replace("labext@", "labext:hidden@").partition("?")[0]
+    database = Database(f"{address}?host=/nowhere")
+    with pytest.raises(OperationalError) as caught, database.read() as session:
+        session.execute(text("SELECT 1"))
+    assert postgresql.is_unreachable(caught.value)
+    error = postgresql.explain(caught.value, database.url)
+    assert "cannot be reached: " in error.message
+    assert "Check that PostgreSQL runs" in str(error.next_step)
+    assert "\n" not in error.message
+    assert "hidden" not in f"{error.message} {error.next_step}"
+
+
+@ON_POSTGRESQL
+def test_connections_are_renewed_after_a_restart_of_the_server(database):
+    with database.read() as session:
+        pid = session.scalar(text("SELECT pg_backend_pid()"))
+    other = Database(database.url)
+    with other.write() as session:
+        session.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+    other.close()
+    assert _value(database) == 0
+
+
+@ON_POSTGRESQL
+def test_writer_does_not_wait_for_the_lock_forever(database, monkeypatch):
+    monkeypatch.setattr(postgresql, "LOCK_SECONDS", 1)
+    other = Database(database.url)
+    with database.write() as session:
+        session.execute(text("SELECT 1"))
+        with pytest.raises(OperationalError) as caught, other.write() as waiting:
+            waiting.execute(text("SELECT 1"))
+    assert postgresql.is_busy(caught.value)
+    other.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,11 +50,9 @@ class Recorder:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database.at(tmp_path / "some.sqlite")
-    database.create(QueueBase.metadata)
-    yield database
-    database.close()
+def database(each_database: Database) -> Database:
+    each_database.create(QueueBase.metadata)
+    return each_database
 
 
 @pytest.fixture
@@ -553,6 +550,7 @@ def test_turn_with_a_failing_end_changes_nothing(database, queue, transitions):
     assert transitions.living() == {good, bad, waiting}
 
 
+@pytest.mark.parametrize("each_database", ["sqlite"], indirect=True)
 def test_next_task_is_found_through_the_index(database, queue, transitions):
     query = transitions._waiting(Counter())
     statement = query.compile(database.engine, compile_kwargs={"literal_binds": True})
