@@ -26,8 +26,16 @@ class FakePlaceholder:
 
     can_live = True
 
-    def __init__(self, html: str, text: str, on_close: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        html: str,
+        text: str,
+        on_close: Callable[[], None] | None = None,
+        displayed: bool = True,
+    ) -> None:
         self.view = ""
+        self.markup = html
+        self.displayed = displayed
         self.saved = [(html, text)]
         self.states: list[dict[str, Any]] = []
         self.changes: list[dict[str, Any]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any, Literal
 
@@ -11,9 +12,12 @@ from widget_fakes import ParsedHtml
 
 from labext.frames.views import frame_html, frame_text
 from labext.nb import views
+from labext.nb.records import Citation
 from labext_magics.core.line import tokenize
+from labext_widgets.answers import passages
 from labext_widgets.answers.marking import closest_sentence, join_wrapped_lines, mark_words
 from labext_widgets.answers.passages import HITS, MAX_PASSAGES
+from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.core.view_line import view_line
 
 TEXT = "Arabinose induces it. Without it, catabolite repression: the Café is shut. T7-driven leaks."
@@ -44,6 +48,41 @@ def test_recognized_speech_is_marked_with_its_confidence() -> None:
     text = str(frame_html(frame))
     assert "paper.pdf, page 3 (rough transcript, 31 % certain)" in text
     assert text.count("(rough transcript") == 2
+
+
+def test_buttons_of_a_live_view_open_the_pages_of_sources(
+    set_front_end: Any, placeholders: Any
+) -> None:
+    opened: list[Citation] = []
+
+    class Page:
+        def html(self) -> str:
+            return "<p>the page</p>"
+
+    def open_citation(citation: Citation) -> Page:
+        opened.append(citation)
+        return Page()
+
+    rows = [hit(), hit(id="note:n1", kind="note", page=None)]
+    frame = HITS.show_hits(views.hit_frame(rows), "repressions", "text", open_citation)
+    assert "<button" not in str(frame_html(frame)), "no kernel answers in a terminal"
+    set_front_end(FrontEnd.INTERACTIVE, passages)
+    html = str(frame_html(frame))
+    (output,) = placeholders
+    assert not output.displayed, "the frame is displayed by its formatter"
+    assert "<button" not in html
+    assert output.view == "answer"
+    (state,) = output.states
+    assert state["html"].count("<button") == 1
+    assert "Open page 3" in state["html"]
+    assert "%nb notes show" in state["html"]
+    output.receive({"do": "open", "citation": 1}, [])
+    assert [(citation.id, citation.page) for citation in opened] == [("source:a1", 3)]
+    assert opened[0].passage == TEXT
+    assert output.sent == [({"opened": 1, "html": "<p>the page</p>"}, [])]
+    output.receive({"do": "open", "citation": 7}, [])
+    assert len(output.sent) == 1
+    assert pickle.loads(pickle.dumps(frame)).equals(frame)
 
 
 class TestWords:

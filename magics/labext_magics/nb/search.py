@@ -56,7 +56,8 @@ def search(
     from labext_widgets.answers.passages import HITS, citations
 
     call.session.cited = citations(hits)
-    return HITS.show_hits(hits, query, search_type)
+    opener = source_view.citation_opener(call.nb)
+    return HITS.show_hits(hits, query, search_type, opener)
 
 
 def ask(

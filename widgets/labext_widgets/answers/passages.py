@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+import secrets
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -14,10 +15,14 @@ from labext.frames.views import VIEW_ATTRIBUTE, RowView, display_width
 from labext.messages import pluralize
 from labext.nb.records import Citation
 from labext_widgets.answers.marking import Span, closest_sentence, join_wrapped_lines, mark_words
-from labext_widgets.answers.static_view import MARK, STYLE
+from labext_widgets.answers.static_view import MARK, STYLE, opening_button
 from labext_widgets.answers.text import transcript_note
+from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import BUSY, FAINT, MUTED, UNTYPESET, div, escape, plain, span, tidy
 from labext_widgets.core.view_line import line_html, view_line
+
+if TYPE_CHECKING:
+    from labext_widgets.answers.view import OpenCitation
 
 MAX_PASSAGES = 100
 """Maximum number of passages that are displayed."""
@@ -26,6 +31,7 @@ _MAX_LENGTH = 1500
 """Maximum number of characters of a passage that are displayed."""
 
 _BAR_CELLS = 10  # … of a bar in text
+_BODY = "margin:2px 0 0;padding-left:16px"
 _LINES = "white-space:pre-line;overflow-wrap:break-word"
 _BAR = (
     f"display:inline-block;vertical-align:middle;width:72px;height:6px;{FAINT};"
@@ -39,6 +45,7 @@ class _Passage:
 
     Attributes:
         place: the title and the page.
+        page: the page number; None without pages.
         text: the text, shortened around the marked part.
         marks: the parts of the text that are marked.
         share: the relevance relative to the best hit, from 0 to 1; None if the service has none.
@@ -46,6 +53,7 @@ class _Passage:
     """
 
     place: str
+    page: int | None
     text: str
     marks: Sequence[Span]
     share: float | None
@@ -62,15 +70,23 @@ class PassageView(RowView):
     """Frames of passages that a search has found; the query is kept in `frame.attrs`."""
 
     def show_hits(
-        self, frame: pd.DataFrame, query: str, search_type: Literal["hybrid", "text", "vector"]
+        self,
+        frame: pd.DataFrame,
+        query: str,
+        search_type: Literal["hybrid", "text", "vector"],
+        open_citation: OpenCitation | None = None,
     ) -> pd.DataFrame:
-        """Return hits displayed as passages in which the matches of the query are marked."""
+        """Return hits displayed as passages in which the matches of the query are marked.
+
+        In JupyterLab they have buttons that open the pages of their sources by `open_citation`.
+        """
         view = self.show(frame)
         scores = [score for score in map(_score, view.to_dict("records")) if score is not None]
         view.attrs[VIEW_ATTRIBUTE] |= {
             "query": query,
             "type": search_type,
             "best": max(scores, default=None),
+            "opener": _register(open_citation),
         }
         return view
 
@@ -108,11 +124,38 @@ class PassageView(RowView):
         """Return the passages, each foldable under its title and relevance."""
         if not len(frame):
             return super().html(frame)
+        static = self._render_html(frame, opens=False)
+        opener = _openers.get(frame.attrs.get(VIEW_ATTRIBUTE, {}).get("opener"))
+        if opener is None or front_end() is not FrontEnd.INTERACTIVE:
+            return static
+        return self._open(frame, static, opener)
+
+    def _open(self, frame: pd.DataFrame, static: str, open_citation: OpenCitation) -> str:
+        """Return the passages with a live view whose buttons open the pages of the sources."""
+        from labext_widgets.answers.view import send_opened_page
+        from labext_widgets.core.placeholder import Placeholder
+
+        hits = citations(frame.head(MAX_PASSAGES))
+        placeholder = Placeholder(static, "", displayed=False)
+        state = {
+            "html": self._render_html(frame, opens=True),
+            "announcement": "",
+            "busy": False,
+            "complete": True,
+        }
+        placeholder.live(
+            "answer",
+            state,
+            lambda content, _: send_opened_page(placeholder, content, hits, open_citation),
+        )
+        return placeholder.markup
+
+    def _render_html(self, frame: pd.DataFrame, *, opens: bool) -> str:
         rows = [
             f'<details open style="margin:0 0 8px"><summary style="cursor:pointer">'
             f"{span(escape(passage.place), 'font-weight:600')}{_bar_html(passage)}</summary>"
-            f"{div(_body_html(passage), 'margin:2px 0 0;padding-left:16px')}</details>"
-            for passage in self._passages(frame)
+            f"{div(_body_html(passage, number if opens else None), _BODY)}</details>"
+            for number, passage in enumerate(self._passages(frame), 1)
         ]
         if more := _remainder(frame):
             rows.append(div(escape(more), MUTED))
@@ -138,12 +181,29 @@ class PassageView(RowView):
         return [
             _Passage(
                 _place(hit),
+                _page(hit),
                 *_shortened(text, spans),
                 _share(_score(hit), best),
                 _line(hit, titles),
             )
             for hit, text, spans in zip(hits, texts, marks, strict=True)
         ]
+
+
+_MAX_OPENERS = 50
+_openers: dict[str | None, OpenCitation] = {}
+"""The functions that open the pages of the last searches; frames have their keys."""
+
+
+def _register(open_citation: OpenCitation | None) -> str | None:
+    """Keep a function that opens citations, and return its key."""
+    if open_citation is None:
+        return None
+    key = secrets.token_hex(8)
+    _openers[key] = open_citation
+    while len(_openers) > _MAX_OPENERS:
+        _openers.pop(next(iter(_openers)))
+    return key
 
 
 HITS = PassageView(
@@ -245,12 +305,15 @@ def _bar_html(passage: _Passage) -> str:
     return f'<span style="white-space:nowrap;margin-left:8px">{bar} {words}</span>'
 
 
-def _body_html(passage: _Passage) -> str:
+def _body_html(passage: _Passage, number: int | None) -> str:
+    """Return the text, and the line that opens the source or, with a number, a button."""
     marked = _apply_marks(
         passage, html.escape, lambda text: f'<mark style="{MARK}">{html.escape(text)}</mark>'
     )
     rows = [div(marked, _LINES)] if passage.text else [div("The service sent no passage.", MUTED)]
-    if passage.line:
+    if number is not None and passage.line.startswith("%nb view "):
+        rows.append(div(opening_button(number, passage.page, passage.place), "margin-top:2px"))
+    elif passage.line:
         rows.append(div(line_html(passage.line), "margin-top:2px"))
     return "".join(rows)
 

@@ -193,15 +193,20 @@ def _opening_html(
 ) -> str:
     """Return a button that opens the cited source, or the line that does the same."""
     if opens and citation.id.startswith("source:"):
-        name = "Open the source" if citation.page is None else f"Open page {citation.page}"
-        return div(
-            f'<button type="button" class="labext-button labext-open" value="{number}" '
-            f'aria-expanded="false" title="{escape(citation_place(citation))}">{name}</button>',
-            "margin-top:4px",
-        )
+        button = opening_button(number, citation.page, citation_place(citation))
+        return div(button, "margin-top:4px")
     is_unique = len({other.id for other in citations if other.title == citation.title}) == 1
     line = view_line(citation.id, citation.title if is_unique else "", citation.page)
     return div(line_html(line), "margin-top:4px") if line else ""
+
+
+def opening_button(number: int, page: int | None, place: str) -> str:
+    """Return a button of a live view that opens the source of a citation."""
+    name = "Open the source" if page is None else f"Open page {page}"
+    return (
+        f'<button type="button" class="labext-button labext-open" value="{number}" '
+        f'aria-expanded="false" title="{escape(place)}">{name}</button>'
+    )
 
 
 def _search_steps_html(state: AnswerState) -> str:

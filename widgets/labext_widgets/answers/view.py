@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -18,6 +18,7 @@ from labext_widgets.core.markup import BAD, UNTYPESET, div, edge, escape, plain,
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
+    from labext_widgets.core.placeholder import Placeholder
 
 
 class CitedSource(Protocol):
@@ -200,20 +201,27 @@ class LiveOutput:
 
     def _receive(self, content: Any, _buffers: list[Any]) -> None:
         """Send the page of a citation that is opened in the live view."""
-        if not isinstance(content, dict) or content.get("do") != "open":
-            return
-        number = content.get("citation")
-        if (
-            self._open_citation is None
-            or not isinstance(number, int)
-            or not 1 <= number <= len(self._citations)
-        ):
-            return
-        try:
-            html = self._open_citation(self._citations[number - 1]).html()
-        except (LabextError, OSError) as error:
-            html = div(escape(str(error)), f"padding:2px 8px;{edge(*BAD)}")
-        self._placeholder.send({"opened": number, "html": html})
+        if self._open_citation is not None:
+            send_opened_page(self._placeholder, content, self._citations, self._open_citation)
+
+
+def send_opened_page(
+    placeholder: Placeholder,
+    content: Any,
+    citations: Sequence[Citation],
+    open_citation: OpenCitation,
+) -> None:
+    """Answer a live view's message that asks for the page of a citation; ignore others."""
+    if not isinstance(content, dict) or content.get("do") != "open":
+        return
+    number = content.get("citation")
+    if not isinstance(number, int) or not 1 <= number <= len(citations):
+        return
+    try:
+        html = open_citation(citations[number - 1]).html()
+    except (LabextError, OSError) as error:
+        html = div(escape(str(error)), f"padding:2px 8px;{edge(*BAD)}")
+    placeholder.send({"opened": number, "html": html})
 
 
 def answer_view(answer: Answer, open_citation: OpenCitation | None = None) -> AnswerView:

@@ -32,9 +32,20 @@ class Placeholder:
             notebooks.
         text: the same as plain text.
         on_close: called once when the cell runs again, is deleted, or the extension is unloaded.
+        displayed: False if the caller displays `markup` itself; then `update` has no effect.
+
+    Attributes:
+        markup: the static view as it was first displayed, with the place for the live view.
     """
 
-    def __init__(self, html: str, text: str, *, on_close: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        html: str,
+        text: str,
+        *,
+        on_close: Callable[[], None] | None = None,
+        displayed: bool = True,
+    ) -> None:
         self.name = f"labext-{secrets.token_hex(6)}"
         host = _host.get()
         self.cell: str | None = cell_id() if host is None else host.cell
@@ -48,7 +59,9 @@ class Placeholder:
         self._closed = False
         _open[self.name] = self
         _watch_cells()
-        display_html(self._wrapped(html), text, self.name)
+        self.markup = self._wrapped(html)
+        if displayed:
+            display_html(self.markup, text, self.name)
 
     def update(self, html: str, text: str) -> None:
         """Change the static view, which is also saved in the notebook."""
