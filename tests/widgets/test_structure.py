@@ -210,6 +210,18 @@ def test_strand_is_seen_from_its_flat_side() -> None:
     assert abs(axes[1] @ (0, 0, 1)) > 0.9, "its C=O bonds are in the plane of the picture"
 
 
+def test_secondary_structure_of_a_motion_is_that_of_its_middle_model() -> None:
+    helix = [row for row in pdb(16).splitlines() if row[12:16].strip() == "CA"]
+    stretched = [f"{row[:46]}{2.5 * float(row[46:54]):8.3f}{row[54:]}" for row in helix]
+    models = "\n".join(
+        "\n".join([f"MODEL     {n}", *rows, "ENDMDL"])
+        for n, rows in enumerate((stretched, helix, stretched), 1)
+    )
+    assert "h" not in parse_structure("\n".join(stretched)).secondary
+    assert parse_structure(models).secondary == parse_structure("\n".join(helix)).secondary
+    assert parse_structure(models).secondary.count("h") > 10
+
+
 def test_small_molecule_is_coloured_by_element_with_a_legend() -> None:
     structure = parse_structure(ETHANOL)
     assert schemes(structure) == ("element",)

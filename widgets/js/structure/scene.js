@@ -9,6 +9,7 @@ const ELEMENTS = {
 const CARBON = "#8d99a6";
 const WATER = new Set(["HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"]);
 const STICK = 0.18; // radius in Å
+const SURFACE = 3; // distance of the surface from the atoms, in Å
 const decoder = new TextDecoder();
 
 const keyOf = (atom) => `${atom.chain ?? ""}:${atom.resi}:${(atom.icode ?? "").trim()}`;
@@ -20,6 +21,7 @@ export class Scene {
   #state;
   #residues; // key of a residue -> its index
   #surfaces = 0; // incremented when a pending surface is out of date
+  #surface = ""; // what the surface shows: its colour scheme, or nothing
   #model;
   #other = null;
   #measured = [];
@@ -71,8 +73,11 @@ export class Scene {
     const points = this.#viewer.modelToScreen(atoms);
     const [x, y, z] = this.#viewer.getView();
     const [center] = this.#viewer.modelToScreen([{ x: -x, y: -y, z: -z }]);
+    const [beside] = this.#viewer.modelToScreen([{ x: SURFACE - x, y: -y, z: -z }]);
+    const isSurface = this.#state.style === "surface";
+    const margin = isSurface ? Math.hypot(beside.x - center.x, beside.y - center.y) : 0;
     const extent = (name) =>
-      2 * points.reduce((max, point) => Math.max(max, Math.abs(point[name] - center[name])), 1);
+      2 * (margin + points.reduce((max, point) => Math.max(max, Math.abs(point[name] - center[name])), 1));
     const factor = Math.min((0.9 * width) / extent("x"), (0.9 * height) / extent("y"));
     return Math.min(Math.max(factor, 0.5), 4);
   }
@@ -106,8 +111,6 @@ export class Scene {
   #style(selection) {
     const { style, compared } = this.#state;
     const viewer = this.#viewer;
-    const surface = ++this.#surfaces;
-    viewer.removeAllSurfaces();
     viewer.setStyle({}, {});
     const color = (index) => this.#color(index);
     this.#styleModel(this.#model, this.#residues, color, style, this.#state.trace_only);
@@ -117,7 +120,12 @@ export class Scene {
       this.#styleModel(this.#other, residues, single, style, compared.trace_only);
     }
     if (selection?.chain != null) this.#highlight(selection);
-    if (style === "surface") this.#addSurface(surface).catch(this.#onError);
+    const wanted = style === "surface" ? this.#state.scheme : "";
+    if (wanted === this.#surface) return; // it takes long to compute
+    this.#surface = wanted;
+    viewer.removeAllSurfaces();
+    const surface = ++this.#surfaces;
+    if (wanted) this.#addSurface(surface).catch(this.#onError);
   }
 
   zoomTo(selection) {

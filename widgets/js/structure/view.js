@@ -171,6 +171,7 @@ export function structure(root, handle) {
     state.style = value;
     sendAppearance();
     draw();
+    if (!moved) scene?.reset();
   }
 
   function setScheme(value) {

@@ -167,7 +167,21 @@ def parse_structure(
     structure = Structure(plain(name, 80), kind, text, atoms, models)
     if kind != "sdf":
         _find_residues(structure)
+    if kind == "pdb" and models > 2 and structure.trace_only:
+        _use_middle_model(structure)
     return structure
+
+
+def _use_middle_model(structure: Structure) -> None:
+    """Take the secondary structure of the middle model: the first is an extreme of a motion."""
+    from biotite.structure.io import pdb
+
+    file = pdb.PDBFile.read(io.StringIO(structure.content))
+    atoms = file.get_structure(model=structure.models // 2 + 1)
+    atoms = atoms[~np.isin(atoms.res_name, list(_WATER))]
+    if atoms.array_length() == structure.atoms.array_length():
+        nucleotides = [state == "n" for state in structure.secondary]
+        structure.secondary = _secondary_structure(atoms[structure.polymer_atoms], nucleotides)
 
 
 def decode(content: str | bytes) -> str:

@@ -48,6 +48,7 @@ def _legend() -> str:
             f'<rect x="{x:.0f}" y="8" width="10" height="10" fill="{STRUCTURE_COLOURS[kind]}"/>'
         )
         parts.append(svg_text(x + 14, 17, kind))
+    parts.append(svg_text(_WIDTH - _RIGHT, 17, "Solvent-accessible area per residue", "end"))
     return "".join(parts)
 
 
@@ -68,10 +69,11 @@ def _panel(
             f'<path d="M{x:.2f} {base + 2:.1f}h{step:.2f}v{_BAND_HEIGHT:.1f}h-{step:.2f}z'
             f'M{x:.2f} {base:.1f}v-{tall:.1f}h{0.85 * step:.2f}v{tall:.1f}z" fill="{colour}"/>'
         )
-    every = max(len(rows) // 10, 1)
-    for index in range(0, len(rows), every):
-        at = _LEFT + (index + 0.5) * step
-        body.append(svg_text(at, base + _BAND_HEIGHT + 15, rows[index][0], "middle"))
+    every = next((n for n in (1, 2, 5, 10, 20, 50, 100, 200) if len(rows) <= 15 * n), 500)
+    for index, (number, _, _) in enumerate(rows):
+        if number.lstrip("-").isdecimal() and int(number) % every == 0:
+            at = _LEFT + (index + 0.5) * step
+            body.append(svg_text(at, base + _BAND_HEIGHT + 15, number, "middle"))
     return body
 
 
