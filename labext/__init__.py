@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JobsClient", "LabClient", "LabextError", "NotebookClient", "Rate", "connect"]
 
-_HOMES = {
+_MODULES = {
     "JobsClient": "labext.jobs",
     "LabClient": "labext.lab",
     "LabextError": "labext.errors",
@@ -38,7 +38,8 @@ def connect(
 
     Raises:
         SetupError: no address of the service is configured.
-        SignInError: nothing says how to sign in to the lab platform.
+        SignInError: no credentials for the lab platform are configured.
+        InputError: the service is unknown.
     """
     from labext.config import connection
     from labext.errors import InputError
@@ -62,14 +63,14 @@ def connect(
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Bring the magics into a shell: `%load_ext labext`."""
+    """Register the magics with IPython; called by `%load_ext labext`."""
     import labext_magics
 
     labext_magics.register(ipython)
 
 
 def unload_ipython_extension(ipython: InteractiveShell) -> None:
-    """Take everything out again: `%unload_ext labext`."""
+    """Unregister the magics; called by `%unload_ext labext`."""
     import labext_magics
 
     labext_magics.unregister(ipython)
@@ -80,10 +81,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("labext-jupyter")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, "__version__"])
+    return sorted([*globals(), *_MODULES, "__version__"])

@@ -1,7 +1,8 @@
-"""What a user can do next, as data: errors name it, and each interface renders it in its syntax.
+"""Actions that a user can take next, rendered in the syntax of the interface in use.
 
-A message holds an action in an f-string: `f"Set one: {Action.set_model('embedding')}."`. A script
-reads a Python call, a notebook that uses the magics a line, a terminal a shell command.
+Messages contain actions in f-strings: `f"Set one: {Action.set_model('embedding')}."`. An action is
+rendered as a Python call in scripts, as a line in notebooks that use the magics, and as a shell
+command in terminals.
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 
 
 class _Kind:
-    """A kind of action; called with its arguments, it returns the action.
+    """A kind of action; callable that creates an action from its arguments.
 
     Attributes:
-        parameters: the names of its arguments. One that is not given is left to the user, and shown
-            as a placeholder.
+        parameters: the names of the arguments; a missing argument is rendered as a placeholder.
         python: a template of the Python call, as for `fill_template`.
     """
 
@@ -39,22 +39,23 @@ class _Kind:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __call__(self, *values: str | None, **named: str | None) -> Action:
-        if len(values) > len(self.parameters) or not {*named} <= {*self.parameters[len(values) :]}:
+    def __call__(self, *values: str | None, **keywords: str | None) -> Action:
+        unbound = self.parameters[len(values) :]
+        if len(values) > len(self.parameters) or not {*keywords} <= {*unbound}:
             raise TypeError(f"{self.name} takes {', '.join(self.parameters) or 'no arguments'}.")
-        arguments = {**dict(zip(self.parameters, values, strict=False)), **named}
+        arguments = {**dict(zip(self.parameters, values, strict=False)), **keywords}
         return Action(self.name, {k: v for k, v in arguments.items() if v is not None})
 
 
 @dataclass(frozen=True)
 class Action:
-    """Something that the user can do, such as `Action.delete_job("cut")`.
+    """An action that the user can take, such as `Action.delete_job("cut")`.
 
     `str()` renders it in backticks, in the syntax of the interface in use.
 
     Attributes:
-        kind: the name of its constructor.
-        arguments: by name.
+        kind: the name of the constructor.
+        arguments: the arguments by name.
     """
 
     kind: str
@@ -163,23 +164,23 @@ class Action:
         return f"`{_style.get().action(self)}`"
 
     def sentence(self, lead: str = "") -> str:
-        """Return the action as a next step: `Set one: ACTION.` after the lead `Set one.`."""
+        """Return the action as a sentence: `Run ACTION.`, or `LEAD: ACTION.` with a lead."""
         if lead:
             return f"{lead.rstrip(' .:')}: {self}."
         return f"{'See' if self.kind.startswith(('list_', 'show_')) else 'Run'} {self}."
 
     def with_arguments(self, **arguments: str) -> Action:
-        """Return the action with arguments for those of its parameters that have none."""
-        own = {name: arguments[name] for name in KINDS[self.kind].parameters if name in arguments}
-        return Action(self.kind, {**own, **self.arguments})
+        """Return the action with its missing arguments filled in; other arguments are ignored."""
+        accepted = {k: arguments[k] for k in KINDS[self.kind].parameters if k in arguments}
+        return Action(self.kind, {**accepted, **self.arguments})
 
     def to_json(self) -> dict[str, str]:
-        """Return the action as the field `action` of a response."""
+        """Return the JSON object for the field `action` of a response."""
         return {"kind": self.kind, **self.arguments}
 
     @classmethod
     def from_json(cls, value: object) -> Action | None:
-        """Return the action in a response; None for an unknown, malformed or destructive one."""
+        """Parse the action of a response; None if it is unknown, malformed or destructive."""
         if not isinstance(value, Mapping) or not isinstance(value.get("kind"), str):
             return None
         kind = KINDS.get(value["kind"])
@@ -196,11 +197,11 @@ KINDS: Mapping[str, _Kind] = {k: v for k, v in vars(Action).items() if isinstanc
 
 
 def parameter(name: str, value: str | None = None) -> str:
-    """Render a parameter of a client's method in backticks, as `name=value` or an option.
+    """Render a parameter of a client's method in backticks, as `name=value` or as an option.
 
     Args:
-        name: as the method has it.
-        value: a placeholder or an example; None for a parameter that is True.
+        name: the name of the method's parameter.
+        value: a placeholder or an example value; None for a boolean parameter set to True.
     """
     return f"`{_style.get().parameter(name, value)}`"
 
@@ -209,8 +210,8 @@ class Style(NamedTuple):
     """The syntax of an interface.
 
     Attributes:
-        action: renders an action.
-        parameter: renders a parameter and its value, if any.
+        action: function that renders an action.
+        parameter: function that renders a parameter and its value, which may be None.
     """
 
     action: Callable[[Action], str]
@@ -219,9 +220,10 @@ class Style(NamedTuple):
 
 @contextmanager
 def use_style(style: Style) -> Iterator[None]:
-    """Render actions in another style until the context ends.
+    """Render actions in this style within the context.
 
-    A thread that is to render in the style of its starter runs in a copy of its starter's context.
+    New threads use the default style unless they run in a copy of the current `contextvars`
+    context.
     """
     token = _style.set(style)
     try:
@@ -236,23 +238,24 @@ def fill_template(
     quote: Callable[[str], str],
     placeholder: Callable[[str], str],
 ) -> str:
-    """Return a template with its fields filled.
+    """Substitute arguments in a template.
 
     Args:
-        template: `$name` is an argument, and `[…]` is left out if an argument in it is missing.
-        arguments: by name.
-        quote: writes a value.
-        placeholder: writes the name of a missing argument, given in capitals.
+        template: text in which `$name` stands for an argument; a part in brackets `[…]` is omitted
+            if one of its arguments is missing.
+        arguments: the arguments by name.
+        quote: formats the value of an argument.
+        placeholder: formats the upper-case name of a missing argument.
     """
 
-    def value(match: re.Match[str]) -> str:
+    def fill_field(match: re.Match[str]) -> str:
         name = match[1]
         return quote(arguments[name]) if name in arguments else placeholder(name.upper())
 
-    def optional(match: re.Match[str]) -> str:
+    def fill_optional(match: re.Match[str]) -> str:
         return match[1] if arguments.keys() >= {*_FIELD.findall(match[1])} else ""
 
-    return _FIELD.sub(value, _OPTIONAL.sub(optional, template))
+    return _FIELD.sub(fill_field, _OPTIONAL.sub(fill_optional, template))
 
 
 def python_call(action: Action) -> str:

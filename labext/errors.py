@@ -1,4 +1,4 @@
-"""Exception hierarchy: every error has a message and a next step."""
+"""Exceptions of labext; each has a message and a next step."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ class LabextError(Exception):
     """An error with a message and a next step.
 
     Attributes:
-        message: one sentence, what happened.
-        next_step: one sentence, what the user can do.
-        action: the same as data, if it can be done with a client of labext.
-        status: the HTTP status, if a service responded.
-        method, path: the request, without host and query.
+        message: one sentence that describes what happened.
+        next_step: one sentence that describes what the user can do.
+        action: the next step as data, if a client of labext can perform it.
+        status: the HTTP status; None if no service responded.
+        method, path: the method and the path of the request, without host and query.
         server: the service's own message.
 
     Args:
         message: as the attribute.
-        next_step: as the attribute; `{action}` in it stands for `action`, which alone is enough.
+        next_step: as the attribute. The placeholder `{action}` is replaced by `action`; without a
+            `next_step` the action is the next step.
     """
 
-    next_step = "Please report this, with the line that led to it."
+    next_step = "Report this error, with the command that caused it."
 
     def __init__(
         self,
@@ -54,15 +55,15 @@ class LabextError(Exception):
         super().__init__(f"{self.message} {self.next_step}".rstrip())
 
     def about(self, subject: str) -> Self:
-        """Return a copy of this error whose message starts with its subject."""
+        """Return a copy of this error with the subject as a prefix of its message."""
         return self._replaced(f"{subject}: {self.message}", self.next_step, self.action)
 
     def with_hint(self, sentence: str) -> Self:
-        """Return this error with a further sentence behind its next step."""
+        """Return a copy of this error with a sentence appended to its next step."""
         return self._replaced(self.message, f"{self.next_step} {sentence}", self.action)
 
     def with_next_step(self, sentence: str | None, action: Action | None = None) -> Self:
-        """Return this error with another next step."""
+        """Return a copy of this error with another next step."""
         return self._replaced(self.message, render_next_step(sentence, action), action)
 
     def _replaced(self, message: str, next_step: str, action: Action | None) -> Self:
@@ -73,18 +74,18 @@ class LabextError(Exception):
         return error
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Let an error cross to another process with all it knows."""
+        """Support pickling with all attributes, to pass errors between processes."""
         return type(self), (self.message, self.next_step), self.__dict__
 
     def _render_traceback_(self) -> list[str]:
-        """One coloured line for IPython in place of a traceback."""
+        """Return one coloured line, which IPython displays instead of a traceback."""
         return [
             f"\x1b[31m{type(self).__name__}:\x1b[0m {self.message} \x1b[1m{self.next_step}\x1b[0m"
         ]
 
 
 def render_next_step(next_step: str | None, action: Action | None) -> str:
-    """Return a next step in which `{action}` is rendered; the action alone is enough."""
+    """Return a next step with `{action}` replaced; the rendered action if `next_step` is None."""
     if action is None:
         return next_step or ""
     return action.sentence() if next_step is None else next_step.replace("{action}", str(action))
@@ -95,23 +96,23 @@ def _one_line(text: str) -> str:
 
 
 class SetupError(LabextError):
-    """Something to install or to configure is missing."""
+    """A package or a part of the configuration is missing."""
 
 
 class SignInError(LabextError):
-    """The service does not know the caller: a missing, wrong or expired key."""
+    """The service rejected the credentials, which are missing, invalid or expired."""
 
     next_step = "Sign in again."
 
 
 class AccessError(LabextError):
-    """The service knows the caller and refuses: permission, budget or a flood."""
+    """The service denied access: a permission is missing or a budget is exhausted."""
 
     next_step = "Ask the administrator of the service for access."
 
 
 class InputError(LabextError, ValueError):
-    """Something the user typed or passed has to change."""
+    """A value that the user typed or passed is invalid."""
 
 
 class NotFoundError(InputError):
@@ -119,15 +120,15 @@ class NotFoundError(InputError):
 
 
 class ConflictError(InputError):
-    """The name is taken by something else."""
+    """A different object with the same name already exists."""
 
 
 class InvalidJobsError(InputError):
-    """Jobs of a batch would be refused; nothing was sent.
+    """A batch contains invalid jobs; nothing was sent.
 
     Attributes:
-        refused: makes the DataFrame of the jobs that would be, a row each: Name, Error and the
-            input's columns.
+        refused: function that returns a DataFrame with one row per invalid job: Name, Error and the
+            columns of the input.
     """
 
     def __init__(
@@ -136,54 +137,54 @@ class InvalidJobsError(InputError):
         next_step: str | None = None,
         *,
         refused: Callable[[], pd.DataFrame] | None = None,
-        **answer: Any,
+        **details: Any,
     ) -> None:
-        super().__init__(message, next_step, **answer)
+        super().__init__(message, next_step, **details)
         self.refused = refused
 
 
 class NotReadyError(LabextError):
-    """It is too early: the thing exists, but is not finished."""
+    """The requested object exists but is not finished."""
 
     next_step = "Wait until it is finished."
 
 
 class BusyError(LabextError):
-    """The service asks to slow down (429)."""
+    """The rate limit of the service was exceeded (429)."""
 
-    next_step = "Wait a little and try again."
+    next_step = "Wait a moment, then try again."
 
 
 class ServiceError(LabextError):
     """The service failed, or sent an invalid response."""
 
-    next_step = "Look at the service, then try again."
+    next_step = "Check the service, then try again."
 
 
 class UnreachableError(ServiceError):
-    """No service answers at the address, or the connection broke."""
+    """No service responds at the address, or the connection was lost."""
 
 
 class ResponseLimitError(ServiceError):
-    """A response is larger or slower than allowed, or a list does not end."""
+    """A response exceeds the size or time limit, or a list does not end."""
 
-    next_step = "Ask for less: give a limit or a filter."
+    next_step = "Request less: set a limit or a filter."
 
 
 class OutcomeUnknownError(ServiceError):
-    """A change was sent and its answer lost: it may or may not have been made."""
+    """The response to a change was lost; the change may or may not have been made."""
 
 
 class JobFailedError(LabextError):
-    """A watched job ended without being complete."""
+    """A watched job failed or was stopped."""
 
 
 class StorageError(LabextError, OSError):
-    """The local disk is full, or the folder can't be written."""
+    """The local disk is full, or a file or folder is not writable."""
 
 
 class ArchiveError(LabextError):
-    """A downloaded archive is damaged, or would write outside its folder."""
+    """A downloaded archive is damaged, or contains unsafe paths."""
 
 
 class WatchInterrupted(LabextError):
@@ -191,8 +192,8 @@ class WatchInterrupted(LabextError):
 
 
 class TransferInterrupted(LabextError):
-    """The user interrupted a download; it is resumed from the received bytes the next time."""
+    """The user interrupted a download; the next download resumes it."""
 
 
 class SubmissionInterrupted(LabextError):
-    """The user interrupted the submission of a batch; sent parts stay, the rest can follow."""
+    """The user interrupted the submission of a batch; the remaining parts can be resumed."""

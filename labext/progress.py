@@ -1,4 +1,4 @@
-"""Progress events of watched jobs and tasks, free of any display."""
+"""Progress snapshots of watched jobs and tasks, independent of their display."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from labext import messages
 from labext.errors import ServiceError
 
 TICK = 0.25
-"""Seconds between two snapshots while nothing is asked."""
+"""Seconds between two snapshots while the service is not polled."""
 
 
 ENDED_STATES = frozenset({"Complete", "Failed", "Stopped", "Deleted"})
-"""The states of a part that nothing more happens to."""
+"""The final states of a part."""
 
 IN_PROGRESS = frozenset(
     {"new", "queued", "submitted", "pending", "in queue", "running", "processing", "aggregating"}
 )
-"""The statuses, in lower case, of something that has not ended."""
+"""The known statuses, in lower case, of jobs and tasks that have not ended."""
 
 UNKNOWN_STATUS_PATIENCE = 600.0
-"""Seconds without a change after which a watch of something with an unknown status ends.
+"""Seconds without a change after which a watch with an unknown status ends.
 
-A service may have a new status for work that goes on, so it is not an error at once.
+A service may introduce a new status for running work, so an unknown status is not an error at once.
 """
 
 _MAX_SAMPLES = 40
-"""Looks at most from which the rate is estimated: the last minute, later the last ten."""
+"""Number of samples for the estimated rate: the last minute at first, later the last ten."""
 
 _MIN_SECONDS = 3.0
 _MIN_ENDED = 2
-"""A rate out of less than these would be a guess."""
+"""Minimum time and number of ended parts for an estimated rate."""
 
 
 class Outcome(Enum):
-    """How something that was watched ended."""
+    """The outcome of a watched job or task."""
 
     COMPLETE = "complete"
     FAILED = "failed"
@@ -51,11 +51,11 @@ class Part:
     """One of several jobs that are watched together.
 
     Attributes:
-        name: as the user knows it.
+        name: the displayed name.
         state: one of the states in `Progress.states`.
-        stage: the current step as the service returns it, while it runs.
-        reason: why it failed, or another message, as the service returns it.
-        unchanged: seconds since its last change.
+        stage: the service's description of the current step of a running part.
+        reason: the service's message, such as the reason of a failure.
+        unchanged: seconds since the last change.
     """
 
     name: str
@@ -70,24 +70,23 @@ class Progress:
     """A snapshot of a running job.
 
     Attributes:
-        subject: its name, as the user knows it.
-        kind: its kind, in one word: `job`, `batch`, `pipeline`, `podcast`.
-        phase: the service's name of its state, known to labext or not.
-        states: number of parts by state, as the service returns it.
-        total: number of parts, if it has parts.
-        outcome: None while it runs.
-        reason: why it failed or stopped, as the service returns it.
-        elapsed: seconds since the watch began.
-        unchanged: seconds since anything but the clock changed.
-        moved: bytes received or sent, for a transfer.
-        size: total bytes, if known.
-        stage: the current stage as the service returns it, if it has stages: `2 of 3: Scoring
-            PDB`.
-        parts: the parts one by one, if they are few enough to be listed by name.
-        started: when it began to run, in seconds since the epoch, if the service tells.
-        running: seconds for which it has been running, if known.
-        rate: recent number of parts that end per second; None if unknown or unsteady.
-        remaining: seconds until all parts have ended, at this rate.
+        subject: the displayed name.
+        kind: `job`, `batch`, `pipeline`, `podcast` or another single word.
+        phase: the service's status, which may be unknown to labext.
+        states: number of parts by the service's state.
+        total: number of parts; None if the job has no parts.
+        outcome: None until the job has ended.
+        reason: the service's reason for a failure or stop.
+        elapsed: seconds since the watch started.
+        unchanged: seconds since the last change of the job.
+        moved: bytes transferred so far; None unless this is a transfer.
+        size: total bytes of a transfer; None if unknown.
+        stage: the service's description of the current stage, such as `2 of 3: Scoring PDB`.
+        parts: the individual parts; empty if there are too many to list.
+        started: start of the run in seconds since the Unix epoch; None if unknown.
+        running: run time in seconds; None if unknown.
+        rate: recently ended parts per second; None if unknown.
+        remaining: estimated seconds until all parts have ended; None if unknown.
     """
 
     subject: str
@@ -110,134 +109,145 @@ class Progress:
 
     @property
     def ended(self) -> int:
-        """How many parts have ended, however."""
+        """Number of parts that have ended, successfully or not."""
         return sum(count for state, count in self.states.items() if state in ENDED_STATES)
 
     @property
     def done(self) -> int:
-        """How many parts are complete."""
+        """Number of complete parts."""
         return self.states.get("Complete", 0)
 
 
 def interval(waited: float) -> float:
-    """Seconds to the next request after `waited` seconds: a sixtieth of them, from 1 to 15.
+    """Return the seconds until the next request: 1/60 of the time waited, at least 1, at most 15.
 
-    An hour's watch costs about 400 requests.
+    A watch of one hour sends about 400 requests.
     """
     return min(max(waited / 60, 1.0), 15.0)
 
 
 def check_status(subject: str, status: str, unchanged: float) -> None:
-    """Refuse to wait any longer for something whose status is unknown and does not change.
+    """Check that a status is known, or has changed recently.
+
+    Args:
+        subject: the displayed name.
+        status: the service's status.
+        unchanged: seconds since the last change.
 
     Raises:
-        ServiceError: after `UNKNOWN_STATUS_PATIENCE`.
+        ServiceError: the status is unknown and has not changed for `UNKNOWN_STATUS_PATIENCE`.
     """
     if status.casefold() in IN_PROGRESS or unchanged < UNKNOWN_STATUS_PATIENCE:
         return
     raise ServiceError(
-        f"The service gives {messages.quote_value(subject)} the status "
-        f"{messages.quote_value(status)}, which "
-        f"labext does not know, and nothing has changed for {unchanged / 60:.0f} minutes.",
-        "Look at it on the service; run the line again to go on waiting.",
+        f"{messages.quote_value(subject)} has had the unknown status "
+        f"{messages.quote_value(status)} for {unchanged / 60:.0f} minutes without a change.",
+        "Check it on the service; run this again to continue waiting.",
     )
 
 
 def watch(
-    look: Callable[[], Progress],
+    poll: Callable[[], Progress],
     *,
     stop: threading.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
     now_utc: Callable[[], float] = time.time,
 ) -> Iterator[Progress]:
-    """Poll until there is an outcome, or `stop` is set; yield the snapshots, and ticks between.
+    """Poll a job and yield its snapshots until it has ended or `stop` is set.
 
-    `look` queries the service once and returns the snapshot without its times. An unknown phase is
-    passed on unchanged; it ends the watch once nothing has changed for `UNKNOWN_STATUS_PATIENCE`.
+    Between two requests, the last snapshot is repeated with updated times every `TICK` seconds.
+
+    Args:
+        poll: queries the service once and returns a snapshot without times.
+        stop: ends the watch when set.
+        clock: monotonic clock in seconds.
+        sleep: waits for a number of seconds.
+        now_utc: clock in seconds since the Unix epoch.
 
     Raises:
-        ServiceError: the phase is unknown and does not change.
+        ServiceError: the phase is unknown and has not changed for `UNKNOWN_STATUS_PATIENCE`.
     """
-    began = changed = clock()
-    last_seen: Progress | None = None
-    pace, ran_since = _RateEstimator(), _RunningTime(now_utc)
+    started = changed = clock()
+    last: Progress | None = None
+    rate_estimator, run_time = _RateEstimator(), _RunTime(now_utc)
     while True:
-        now_seen = look()
+        current = poll()
         now = clock()
-        pace.add(now, now_seen)
-        ran_since.add(now, now_seen)
-        if now_seen != last_seen:
-            last_seen, changed = now_seen, now
+        rate_estimator.add(now, current)
+        run_time.add(now, current)
+        if current != last:
+            last, changed = current, now
 
-        def at(now: float, observed: Progress = last_seen, changed: float = changed) -> Progress:
-            rate, remaining = pace.at(now)
+        def snapshot(now: float, progress: Progress = last, changed: float = changed) -> Progress:
+            rate, remaining = rate_estimator.estimate(now)
             return replace(
-                observed,
-                elapsed=now - began,
+                progress,
+                elapsed=now - started,
                 unchanged=now - changed,
-                running=ran_since.at(now),
+                running=run_time.seconds(now),
                 rate=rate,
                 remaining=remaining,
             )
 
-        yield at(now)
-        if last_seen.outcome is not None:
+        yield snapshot(now)
+        if last.outcome is not None:
             return
-        check_status(last_seen.subject, last_seen.phase, now - changed)
-        due = now + interval(now - began)
+        check_status(last.subject, last.phase, now - changed)
+        due = now + interval(now - started)
         while (now := clock()) < due:
             if stop is not None and stop.is_set():
                 return
             sleep(min(TICK, due - now))
-            yield at(clock())
+            yield snapshot(clock())
         if stop is not None and stop.is_set():
             return
 
 
 class _RateEstimator:
-    """How fast the parts of a batch end, and when the last one will have."""
+    """Estimate of the rate at which the parts of a batch end, and of the remaining time."""
 
     def __init__(self) -> None:
-        self._looks: deque[tuple[float, int]] = deque(maxlen=_MAX_SAMPLES)
-        self._left = 0
+        self._samples: deque[tuple[float, int]] = deque(maxlen=_MAX_SAMPLES)
+        self._unfinished = 0
 
-    def add(self, now: float, observed: Progress) -> None:
-        """Take a look into account; only of a batch is the number of parts known from the start."""
-        goes_on = (
-            observed.kind == "batch" and observed.outcome is None and observed.total is not None
+    def add(self, now: float, progress: Progress) -> None:
+        """Add a sample. There is no estimate for pipelines, which create their jobs gradually."""
+        is_running = (
+            progress.kind == "batch" and progress.outcome is None and progress.total is not None
         )
-        self._left = (observed.total or 0) - observed.ended if goes_on else 0
-        self._looks.append((now, observed.ended))
+        self._unfinished = (progress.total or 0) - progress.ended if is_running else 0
+        self._samples.append((now, progress.ended))
 
-    def at(self, now: float) -> tuple[float | None, float | None]:
-        """Return the rate and the remaining seconds; None for both where they aren't known."""
-        (first, before), (last, ended) = self._looks[0], self._looks[-1]
-        if self._left <= 0 or last - first < _MIN_SECONDS or ended - before < _MIN_ENDED:
+    def estimate(self, now: float) -> tuple[float | None, float | None]:
+        """Return the parts per second and the remaining seconds; None for both if unknown."""
+        (first, ended_first), (last, ended_last) = self._samples[0], self._samples[-1]
+        seconds, ended = last - first, ended_last - ended_first
+        if self._unfinished <= 0 or seconds < _MIN_SECONDS or ended < _MIN_ENDED:
             return None, None
-        rate = (ended - before) / (last - first)
-        return rate, max(self._left / rate - (now - last), 0.0)
+        rate = ended / seconds
+        return rate, max(self._unfinished / rate - (now - last), 0.0)
 
 
-class _RunningTime:
-    """For how long something has been running: as the service tells, or as was seen."""
+class _RunTime:
+    """Run time of a job, from the service's start time or from the observed start."""
 
     def __init__(self, now_utc: Callable[[], float]) -> None:
         self._now_utc = now_utc
-        self._since: float | None = None
-        self._waited = False
+        self._started: float | None = None
+        self._was_waiting = False
 
-    def add(self, now: float, observed: Progress) -> None:
-        """Take a look into account."""
-        if observed.outcome is not None or observed.phase != "Running":
-            self._since, self._waited = None, True
-        elif self._since is None:
-            if observed.started is not None:
-                # The clocks may differ: it has not begun in the future.
-                self._since = now - max(self._now_utc() - observed.started, 0.0)
-            elif self._waited:
-                self._since = now
+    def add(self, now: float, progress: Progress) -> None:
+        """Update the start of the run from a snapshot."""
+        if progress.outcome is not None or progress.phase != "Running":
+            self._started, self._was_waiting = None, True
+        elif self._started is None:
+            if progress.started is not None:
+                # The server's clock may be ahead, so the difference may be negative.
+                self._started = now - max(self._now_utc() - progress.started, 0.0)
+            elif self._was_waiting:
+                self._started = now
 
-    def at(self, now: float) -> float | None:
-        """Return the seconds; None if it does not run, or since when isn't known."""
-        return None if self._since is None else now - self._since
+    def seconds(self, now: float) -> float | None:
+        """Return the run time in seconds; None if the job is not running, or if unknown."""
+        return None if self._started is None else now - self._started

@@ -12,18 +12,18 @@ from typing import NamedTuple, TypeAlias
 MASK = "•••"
 
 MIN_SECRET_LENGTH = 4
-"""Characters below which a secret is not masked: it would turn up in half of all words."""
+"""Minimum length of a masked secret; shorter strings would match parts of ordinary words."""
 
 MARGIN = 4_000
-"""Characters that are dropped from the end of a cut text after masking: they may hold the first
-half of a secret, which is not recognised."""
+"""Number of characters removed from the end of a truncated text after masking, since they may
+contain the unrecognized first part of a secret."""
 
-LONGEST = 500_000
-"""Characters of a text that are masked; the rest is dropped. Only messages, tracebacks and log
-records are masked, and 500,000 characters of the worst kind take about 50 ms."""
+MAX_LENGTH = 500_000
+"""Maximum number of characters to mask; the rest is dropped. Only messages, tracebacks and log
+records are masked, and 500,000 characters take at most about 50 ms."""
 
-CUT = "…"
-"""Ends a text that was longer than `LONGEST`."""
+TRUNCATION_MARK = "…"
+"""The end of a text that was longer than `MAX_LENGTH`."""
 
 _known: set[str] = set()
 
@@ -31,7 +31,7 @@ Span: TypeAlias = tuple[int, int]
 
 
 def register_secret(value: str | None) -> None:
-    """Mask `value` from now on, in every encoding: URL, JSON, HTML and base64.
+    """Mask `value` from now on, including its URL, JSON, HTML and base64 encodings.
 
     Strings of fewer than 4 characters are ignored.
     """
@@ -40,31 +40,29 @@ def register_secret(value: str | None) -> None:
 
 
 def mask(text: str) -> str:
-    """Return `text` with every known secret and every key-like string masked.
+    """Return `text` with all known secrets and key-like strings masked.
 
-    Of a text of more than `LONGEST` characters only the start is returned, which ends in `CUT`.
+    Longer texts are truncated to `MAX_LENGTH` characters, including a final `TRUNCATION_MARK`.
     """
-    if len(text) > LONGEST:
-        return mask_start(text, LONGEST - len(CUT)) + CUT
+    if len(text) > MAX_LENGTH:
+        return mask_start(text, MAX_LENGTH - len(TRUNCATION_MARK)) + TRUNCATION_MARK
     return mask_all(text)
 
 
 def mask_only(text: str, secret: str) -> str:
-    """Return `text` with one secret masked, in every encoding, and all else as it is."""
+    """Return `text` with a single secret masked in all encodings."""
     return _mask_spans(text, _known_spans(text, (secret,)))
 
 
 def mask_start(text: str, length: int, *, is_cut: bool = False) -> str:
-    """Return the start of `text`, at most `length` characters, masked.
-
-    A secret that a cut divides is not shown in part.
+    """Return the masked start of `text`, without parts of a secret at its end.
 
     Args:
         text: the text.
-        length: the most characters to return.
-        is_cut: `text` itself is cut, so that it may end with the first half of a secret.
+        length: maximum number of characters to return.
+        is_cut: True if `text` itself is truncated and may end with the first part of a secret.
     """
-    length = min(length, LONGEST)
+    length = min(length, MAX_LENGTH)
     start = text[: length + MARGIN]
     masked = mask_all(start)
     if is_cut or len(start) < len(text):
@@ -76,7 +74,7 @@ class MaskingFilter(logging.Filter):
     """A logging filter that masks the message and the traceback of every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Mask in place, and let the record pass."""
+        """Mask the record in place and return True."""
         record.msg, record.args = mask(record.getMessage()), ()
         if record.exc_info:
             record.exc_text = logging.Formatter().formatException(record.exc_info)
@@ -87,15 +85,15 @@ class MaskingFilter(logging.Filter):
 
 
 def get_logger(name: str) -> logging.Logger:
-    """Return a logger whose records are masked; a filter does not pass down to children."""
-    named = logging.getLogger(name)
-    if not any(isinstance(filter_, MaskingFilter) for filter_ in named.filters):
-        named.addFilter(MaskingFilter())
-    return named
+    """Return a logger that masks its records. Child loggers do not inherit filters."""
+    logger = logging.getLogger(name)
+    if not any(isinstance(filter_, MaskingFilter) for filter_ in logger.filters):
+        logger.addFilter(MaskingFilter())
+    return logger
 
 
 def mask_all(text: str) -> str:
-    """Return `text` of any length with every known secret and every key-like string masked."""
+    """Return `text` with all known secrets and key-like strings masked, without a length limit."""
     return _mask_spans(text, [*_known_spans(text, tuple(_known)), *_key_like_spans(text)])
 
 
@@ -113,19 +111,19 @@ def _mask_spans(text: str, spans: Iterable[Span]) -> str:
 
 _BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 _LITERAL = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._")
-"""Characters that no encoder changes."""
+"""Characters that no encoding changes."""
 
 _JSON_LETTERS = {"\b": "b", "\t": "t", "\n": "n", "\f": "f", "\r": "r"}
 _HTML_NAMES = {'"': "quot", "'": "apos", "&": "amp", "<": "lt", ">": "gt"}
 
 
 class _Form(NamedTuple):
-    """A secret, plain or in base64, in any escaping of its special characters.
+    """A pattern for a secret, plain or in base64, with any escaping of its special characters.
 
     Attributes:
-        literal: its longest run of characters that are never escaped, to skip a text quickly.
-        expression: its regular expression; compiled by `re` when it is first needed.
-        encoded: in base64, where the adjacent characters hold some of its bits.
+        literal: the longest run of never escaped characters; texts without it are skipped quickly.
+        expression: the regular expression; `re` compiles it on first use and caches it.
+        encoded: True for base64, where the adjacent characters may also encode bits of the secret.
     """
 
     literal: str
@@ -162,7 +160,7 @@ def _forms(secret: str) -> tuple[_Form, ...]:
 
 
 def _aligned(content: bytes, offset: int) -> str:
-    """Return the characters that `content` has in any base64 where it follows 3n + offset bytes."""
+    """Return the base64 characters that depend on `content` only, after 3n + `offset` bytes."""
     text = binascii.b2a_base64(bytes(offset) + content).decode()
     return text[-(-offset * 8 // 6) : (offset + len(content)) * 8 // 6]
 
@@ -174,10 +172,10 @@ def _form(text: str, encoded: bool) -> _Form:
     return _Form(literal, expression, encoded)
 
 
-def _spellings(part: str, place: int, encoded: bool) -> str:
-    """Return the expression for one character, or a run of backslashes, however it is escaped.
+def _spellings(part: str, position: int, encoded: bool) -> str:
+    """Return the expression for one character, or a run of backslashes, with any escaping.
 
-    Backslashes are matched possessively, so that a long run of them is tried in one way only.
+    Backslashes are matched possessively to avoid backtracking in long runs.
     """
     if part in _LITERAL:
         return part.replace(".", r"\.")
@@ -201,26 +199,25 @@ def _spellings(part: str, place: int, encoded: bool) -> str:
     ]
     if char == " ":
         escapes.append(r"\+")
-    backslashes = r"\\*+" if place else ""
+    backslashes = r"\\*+" if position else ""
     return f"{backslashes}(?:{'|'.join(filter(None, [*escapes, *escaped]))})"
 
 
 def _hex(number: int) -> str:
-    """Return the expression for a number in two or more hexadecimal digits of either case."""
+    """Return the expression for a number in hexadecimal, case-insensitive, at least two digits."""
     return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in f"{number:02x}")
 
 
-# Keys of somebody else
+# Unknown secrets, recognized by their format
 
 
 class _KeyFormat(NamedTuple):
-    """The format of a kind of key.
+    """A format of keys or other secrets.
 
     Attributes:
-        pattern: the last group that matches is the key, or else the whole match. It matches a run
-            of characters as a whole, so that none is read twice.
-        accepts: a further condition on the key.
-        folded: the pattern is for text in lower case.
+        pattern: the key is the last matching group, or the whole match if the pattern has no group.
+        accepts: an additional condition on the key.
+        folded: True if the pattern applies to the lower-case text.
     """
 
     pattern: re.Pattern[str]
@@ -245,14 +242,14 @@ _NAMES = {
     "passwd": (),
     "passphrase": (),
 }
-"""Names of secrets by their last word, and the words of which one has to come before it."""
+"""Last words of names of secrets, each with the possible preceding words; empty for any name."""
 
 _QUOTE = r"\\*[\"']|&(?:quot|apos|#0?3[49]|#x2[27]);"
 _VALUE = (
     rf"(?:{_QUOTE})?\s*(?:[=:]|%3[ad])\s*"
     rf"(?:(?P<quote>{_QUOTE})(?:((?s:.{{0,8192}}?))(?<!\\)(?P=quote)|(.*))|([^\s'\",;&}}\])]+))"
 )
-"""The value after a name; for an unclosed quotation, the rest of its line."""
+"""The value after a name; with an unclosed quote, the rest of the line."""
 
 _PREFIXES = {
     **dict.fromkeys(("sk-",), 8),
@@ -278,14 +275,14 @@ def _named_pattern(last: str, before: Iterable[str]) -> str:
 
 @cache
 def _key_formats() -> tuple[_KeyFormat, ...]:
-    """Return all formats, compiled when they are first needed: that takes 10 ms."""
+    """Return all formats, compiled on first use because compilation takes 10 ms."""
     return (*_named_keys(), *_prefixed_keys())
 
 
 def _named_keys() -> Iterator[_KeyFormat]:
-    # user:password@ of an address
+    # user:password@ in a URL
     yield _KeyFormat(re.compile(r"://([^\s/@:]*:[^\s/@]*)@"))
-    # the whole query of a presigned address: one of its values is as good as a key
+    # the whole query of a presigned URL, since its parameters grant access
     separator = r"&(?:amp;)?|\\u0026"
     query = rf"\?(?!\?)((?:[^\s\"'<>#?]*(?:{separator}))?(?:{_QUERY_NAMES})=[^\s\"'<>]*)"
     yield _KeyFormat(re.compile(query), folded=True)
@@ -298,7 +295,7 @@ def _named_keys() -> Iterator[_KeyFormat]:
     # name = value, name: 'value'
     for last, before in _NAMES.items():
         yield _KeyFormat(re.compile(_named_pattern(last, before) + _VALUE), folded=True)
-    # "API key: ..." is prose as often as not
+    # "API key: …" is often prose, so the value must contain a digit or an asterisk
     yield _KeyFormat(
         re.compile(r"api key(?: (?:provided|given|received|is))?\s*[=:]\s*([^\s'\",;]+)"),
         re.compile(r".*[\d*]"),
@@ -317,7 +314,7 @@ def _prefixed_keys() -> Iterator[_KeyFormat]:
 
 def _key_like_spans(text: str) -> Iterator[Span]:
     lower = text.lower()
-    if len(lower) != len(text):  # the one letter that grows
+    if len(lower) != len(text):  # İ is the only letter whose lower case is longer
         lower = text.replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i").lower()
     for pattern, accepts, folded in _key_formats():
         for match in pattern.finditer(lower if folded else text):

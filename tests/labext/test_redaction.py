@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labext.redaction import (
-    CUT,
-    LONGEST,
     MARGIN,
     MASK,
+    MAX_LENGTH,
     MIN_SECRET_LENGTH,
+    TRUNCATION_MARK,
     get_logger,
     mask,
     mask_only,
@@ -312,22 +312,22 @@ def test_secret_at_the_cut_is_masked_after_earlier_masks() -> None:
 
 def test_longest_text_is_masked_to_its_end() -> None:
     register_secret("swordfish")
-    start = "word " * (LONGEST // 5)
+    start = "word " * (MAX_LENGTH // 5)
     assert mask(start) == start
     assert mask(f"{start[:-9]}swordfish") == f"{start[:-9]}{MASK}"
 
 
-@pytest.mark.parametrize("before", range(LONGEST - 10, LONGEST + 2))
+@pytest.mark.parametrize("before", range(MAX_LENGTH - 10, MAX_LENGTH + 2))
 def test_longer_text_is_cut_and_shows_no_secret_in_part(before: int) -> None:
     register_secret("swordfish")
     start = ("word " * (before // 5 + 1))[:before]
     masked = mask(f"{start}swordfish{' word' * 2_000}")
-    assert LONGEST - 10 < len(masked) <= LONGEST
-    assert masked.startswith(start[: LONGEST - 10])
-    assert masked.endswith(CUT)
+    assert MAX_LENGTH - 10 < len(masked) <= MAX_LENGTH
+    assert masked.startswith(start[: MAX_LENGTH - 10])
+    assert masked.endswith(TRUNCATION_MARK)
     assert "sword" not in masked
     assert mask(masked) == masked
-    assert len(mask_start(" " * 2 * LONGEST, 2 * LONGEST)) == LONGEST
+    assert len(mask_start(" " * 2 * MAX_LENGTH, 2 * MAX_LENGTH)) == MAX_LENGTH
 
 
 def test_log_masks_secrets_and_presigned_queries(
