@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import delete, func, select
@@ -13,11 +13,11 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from labext.actions import Action
-from labext.sandbox.core.database import is_disk_full, text_table
+from labext.sandbox.core.database import count_rows, is_disk_full, text_table
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import passage_vectors
-from labext.sandbox.nb.search import full_text
+from labext.sandbox.nb.search import full_text, ranking
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Note, Passage, Source
 from labext.sandbox.nb.text.passages import PassageText
@@ -218,7 +218,9 @@ class SearchIndex:
                 for number, score in merge_scores(words, similarities)
                 if min_similarity is None or similarities.get(number, -1.0) >= min_similarity
             ]
-            return _load_hits(session, ranked_hits[:limit])
+            hits = _load_hits(session, ranked_hits[: max(limit, ranking.MAX_RESCORED)])
+            terms = ranking.Terms.of_query(query, counts, count_rows(session, Passage))
+            return _rescore(terms, words, hits)[:limit]
 
     def _meaning(self, query: str) -> tuple[VectorMatrix, Floats] | None:
         """Return the vectors of the passages and of the query; None without an embedding model."""
@@ -258,6 +260,31 @@ class SearchIndex:
                 matrix = VectorMatrix.empty(space)
             self._matrix = matrix.current(session)
             return self._matrix
+
+
+def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hit]) -> list[Hit]:
+    """Return hits, the best first, with the best of them scored by their lines, too.
+
+    Args:
+        terms: the terms of the query.
+        words: the scores of passages by words.
+        hits: the hits, the best first.
+    """
+    best, others = hits[: ranking.MAX_RESCORED], hits[ranking.MAX_RESCORED :]
+    candidates = [
+        ranking.Candidate(
+            hit.text,
+            "\n".join((hit.title, hit.file_name, hit.heading)),
+            words.get(hit.passage_id, 0.0),
+            hit.similarity or 0.0,
+        )
+        for hit in best
+    ]
+    scores = ranking.score(terms, candidates)
+    scored = [replace(hit, relevance=score) for hit, score in zip(best, scores, strict=True)]
+    scored.sort(key=lambda hit: -hit.relevance)
+    lowest = scored[-1].relevance if scored else 0.0
+    return [*scored, *(replace(hit, relevance=min(hit.relevance, lowest)) for hit in others)]
 
 
 def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float]]) -> list[Hit]:
