@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from labext.errors import ServiceError
+from labext.errors import ServiceError, SetupError
 from labext.redaction import mask
 from labext.sandbox.core.backup import clean_up
 from labext.sandbox.core.data_folder import (
@@ -35,9 +35,10 @@ from labext.sandbox.core.data_folder import (
 )
 from labext.sandbox.core.database import Database, is_disk_full
 from labext.sandbox.core.executors.dask_executor import DaskExecutor
-from labext.sandbox.core.executors.supervisor import Supervisor
+from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.queue_notifications import QueueNotifications
 from labext.sandbox.core.service_protocol import (
     LOOPBACK_ADDRESS,
     Certificate,
@@ -53,6 +54,7 @@ from labext.sandbox.core.startup_checks import (
     quarantine_orphans,
 )
 from labext.sandbox.core.web import guard_app
+from labext.sandbox.service_processes import ServiceProcesses
 
 HEAD_SECONDS = 20.0
 """Time for the head of a request, from the connection or from its first byte."""
@@ -171,6 +173,7 @@ class Host:
         adopt_empty: bool = False,
         remote: DaskExecutor | None = None,
         worker_command: str | None = None,
+        process: int | None = None,
     ) -> None:
         self._folder = folder
         self._lock = lock
@@ -180,10 +183,13 @@ class Host:
         self._options = options
         self._quarantine = Quarantine(folder)
         self._adopt_empty = adopt_empty
+        claimant = "" if process is None else f"{CLAIMANT_PREFIX}{process}"
+        self._parent = None if process is None else os.getppid()
         self._supervisor = Supervisor(
             self._database,
             self._queue,
-            folder.tasks,
+            folder.tasks / claimant if claimant else folder.tasks,
+            claimant=claimant,
             workers=workers,
             preload=[module for service in self._services for module in service.preload],
             adopts=True,
@@ -191,8 +197,38 @@ class Host:
         )
         self._worker_command = worker_command
 
-    async def serve(self) -> None:
-        """Serve until SIGTERM or SIGINT."""
+    def prepare(self, stack: contextlib.ExitStack) -> dict[str, socket.socket]:
+        """Check and set up the data, once for all service processes; return the open sockets."""
+        check_database(
+            self._database,
+            self._folder,
+            self._services,
+            adopt_into=self._quarantine if self._adopt_empty else None,
+        )
+        sockets = {
+            endpoint: stack.enter_context(_listening_socket(self._folder, endpoint))
+            for service in self._services
+            for endpoint in service.endpoints
+        }
+        sites = self._create_sites(sockets)
+        self._set_up(sites)
+        return sockets
+
+    def announce(self, sockets: Mapping[str, socket.socket]) -> None:
+        """Write the addresses and keys of the services for their clients."""
+        self._announce(self._create_sites(sockets))
+
+    async def serve(
+        self,
+        sockets: Mapping[str, socket.socket] | None = None,
+        on_ready: Callable[[], None] | None = None,
+    ) -> None:
+        """Serve until SIGTERM or SIGINT.
+
+        Args:
+            sockets: those that `prepare` has opened in the parent of several service processes.
+            on_ready: called once the services respond; by default they are announced.
+        """
         stopped = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -202,33 +238,15 @@ class Host:
             recording = asyncio.create_task(self._record_workers())
             stack.callback(recording.cancel)
             stack.callback(self._database.close)
-            check_database(
-                self._database,
-                self._folder,
-                self._services,
-                adopt_into=self._quarantine if self._adopt_empty else None,
-            )
-            sockets = {
-                endpoint: stack.enter_context(_listening_socket(self._folder, endpoint))
-                for service in self._services
-                for endpoint in service.endpoints
-            }
-            ports = {name: listener.getsockname()[1] for name, listener in sockets.items()}
+            if sockets is None:
+                sockets = self.prepare(stack)
+            sites = self._create_sites(sockets)
+            self._add_kinds(sites)
             certificates = {service.name: self._certificate(service) for service in self._services}
-            sites = {
-                service.name: create_site(
-                    service,
-                    self._folder,
-                    self._database,
-                    self._queue,
-                    self._options,
-                    ports,
-                    certificates[service.name],
-                    self._supervisor,
-                )
-                for service in self._services
-            }
-            self._set_up(sites)
+            if self._database.is_postgresql:
+                notifications = QueueNotifications(self._database.url, self._queue)
+                stack.callback(notifications.stop)
+                notifications.start()
             stack.callback(self._supervisor.stop)
             self._supervisor.start()
             servers = [
@@ -237,11 +255,35 @@ class Host:
                 for endpoint, app in service.apps(sites[service.name]).items()
             ]
             async with _run_servers(servers, stopped):
-                stack.callback(self._folder.connection.unlink, missing_ok=True)
-                self._announce(sites)
+                if on_ready is None:
+                    stack.callback(self._folder.connection.unlink, missing_ok=True)
+                    self._announce(sites)
+                else:
+                    on_ready()
                 await stopped.wait()
-                log.info("The sandbox stops.")
-                self._folder.connection.unlink(missing_ok=True)
+                if on_ready is None:
+                    log.info("The sandbox stops.")
+                    self._folder.connection.unlink(missing_ok=True)
+
+    def _create_sites(self, sockets: Mapping[str, socket.socket]) -> dict[str, Site]:
+        ports = {name: listener.getsockname()[1] for name, listener in sockets.items()}
+        return {
+            service.name: create_site(
+                service,
+                self._folder,
+                self._database,
+                self._queue,
+                self._options,
+                ports,
+                self._certificate(service),
+                self._supervisor,
+            )
+            for service in self._services
+        }
+
+    def close(self) -> None:
+        """Close the connections of the database, before service processes are forked."""
+        self._database.close()
 
     async def _end_without_folder(self) -> None:
         """Exit once the data folder is deleted, moved or owned by another host.
@@ -249,7 +291,7 @@ class Host:
         There is no cleanup, since a new folder at this path belongs to another host. The fork
         server ends the tasks.
         """
-        while self._lock.is_current():
+        while self._lock.is_current() and self._parent in (None, os.getppid()):
             await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
         log.error("The data folder %s is gone: the sandbox ends.", self._folder.path)
         os._exit(1)
@@ -270,11 +312,16 @@ class Host:
     def _certificate(self, service: Service) -> Certificate | None:
         return service.certificate(self._folder.service(service.name), self._folder.secrets)
 
-    def _set_up(self, sites: dict[str, Site]) -> None:
-        self._database.create(QueueBase.metadata, *(service.metadata for service in self._services))
+    def _add_kinds(self, sites: Mapping[str, Site]) -> None:
         for service in self._services:
             for kind in service.kinds(sites[service.name]):
-                self._queue.add(kind)
+                if kind.name not in self._queue.kinds:
+                    self._queue.add(kind)
+
+    def _set_up(self, sites: dict[str, Site]) -> None:
+        self._database.create(QueueBase.metadata, *(service.metadata for service in self._services))
+        self._add_kinds(sites)
+        for service in self._services:
             service.seed(sites[service.name])
             quarantine_orphans(service, sites[service.name], self._folder, self._quarantine)
         if notice := self._quarantine.notice:
@@ -391,6 +438,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--sequences", type=int)
     parser.add_argument("--adopt-empty", action="store_true")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--executor")
     parser.add_argument("--certificates", type=Path)
     parser.add_argument("--allow-plaintext", action="store_true")
@@ -420,12 +468,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespace) -> None:
+    _check_processes(folder, options)
     adopt_orphans()
     clean_up(folder)
     folder.connection.unlink(missing_ok=True)
     service_options = Options(rate=options.rate, sequences=options.sequences)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
     state["executor"] = options.executor
+    state["processes"] = options.processes
     state["certificates"] = None if options.certificates is None else str(options.certificates)
     write_json(folder.state, state)
     remote, worker_command = _remote_executor(folder, options)
@@ -440,10 +490,69 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         worker_command=worker_command,
     )
     try:
-        asyncio.run(host.serve())
+        if options.processes > 1:
+            _serve_with_processes(host, folder, lock, options, service_options)
+        else:
+            asyncio.run(host.serve())
     finally:
         if remote is not None:
             remote.close()
+
+
+def _serve_with_processes(
+    host: Host,
+    folder: DataFolder,
+    lock: FileLock,
+    options: argparse.Namespace,
+    service_options: Options,
+) -> None:
+    """Serve with processes that share the sockets, the database and the data folder."""
+    workers = options.workers or os.cpu_count() or 1
+
+    def serve(number: int, on_ready: Callable[[], None]) -> None:
+        adopt_orphans()
+        process = Host(
+            folder,
+            lock,
+            options.service or SERVICES,
+            service_options,
+            # Together as many as are allowed, but each at least one.
+            max(1, (workers + number) // options.processes),
+            process=number,
+        )
+        asyncio.run(process.serve(sockets, on_ready))
+
+    with contextlib.ExitStack() as stack:
+        sockets = host.prepare(stack)
+        host.close()
+        stack.callback(folder.connection.unlink, missing_ok=True)
+
+        def announce() -> None:
+            host.announce(sockets)
+            host.close()  # a process that is forked later must not inherit a connection
+
+        processes = ServiceProcesses(options.processes, serve, lock.is_current)
+        processes.run(announce)
+        log.info("The sandbox stops.")
+        folder.connection.unlink(missing_ok=True)
+
+
+def _check_processes(folder: DataFolder, options: argparse.Namespace) -> None:
+    """Refuse several processes where they cannot work together.
+
+    Raises:
+        SetupError: the database is a SQLite file, or tasks run on a cluster.
+    """
+    if options.processes > 1 and not folder.database_url_file.exists():
+        raise SetupError(
+            "Several service processes need a PostgreSQL database.",
+            "Start one process, or choose a PostgreSQL database for a new data folder.",
+        )
+    if options.processes > 1 and options.executor not in (None, "local"):
+        raise SetupError(
+            "Several service processes cannot share a cluster of workers yet.",
+            "Start one process, or run the tasks on this machine.",
+        )
 
 
 def _remote_executor(

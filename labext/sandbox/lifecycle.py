@@ -157,6 +157,8 @@ class Sandbox:
         database_url: the address of a PostgreSQL database, `postgresql+psycopg://…`, which keeps
             the data instead of a SQLite file in the folder; None as for `rate`. The folder
             remembers it.
+        processes: the number of service processes, for a PostgreSQL database; None as for `rate`,
+            or one.
 
     As a context manager, it is started at the beginning, and stopped at the end unless it was
     running before.
@@ -175,6 +177,7 @@ class Sandbox:
         allow_plaintext: bool = False,
         adopt_empty: bool = False,
         database_url: str | None = None,
+        processes: int | None = None,
     ) -> None:
         self._folder = DataFolder(sandbox_dir() if data_dir is None else data_dir)
         self._options = {
@@ -182,6 +185,7 @@ class Sandbox:
             "workers": workers,
             "sequences": sequences,
             "executor": executor,
+            "processes": processes,
             "certificates": None if certificates is None else str(certificates.absolute()),
         }
         self._allow_plaintext = allow_plaintext

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tarfile
@@ -162,7 +163,7 @@ def is_function(node: ast.AST) -> bool:
 
 
 def canonical(requirement: str) -> str:
-    return requirement.split(">=")[0].lower().replace("_", "-")
+    return re.split(r"[\[>]", requirement)[0].lower().replace("_", "-")
 
 
 def imported(text: str) -> set[str]:

@@ -128,6 +128,12 @@ def is_unreachable(error: BaseException) -> bool:
     return error.connection_invalidated or not state or state.startswith(_NO_CONNECTION)
 
 
+def libpq_address(text: str) -> str:
+    """Return the address of a database as psycopg itself takes it."""
+    address = parse_url(text).set(drivername="postgresql")
+    return address.render_as_string(hide_password=False)
+
+
 def display(text: str) -> str:
     """Return the address of a database without its password."""
     return parse_url(text).set(password=None).render_as_string()

@@ -1,0 +1,171 @@
+"""Several service processes on one PostgreSQL database: killed, replaced and stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import requests
+from databases import open_database
+from sqlalchemy import select
+
+from labext.errors import LabextError
+from labext.sandbox import Sandbox
+from labext.sandbox.core.queue import Task
+from labext.sandbox.jobs.tables import Job, Usage
+
+pytestmark = pytest.mark.faults
+
+SERVICES = ["labext.sandbox.jobs.app:service"]
+CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
+
+
+@pytest.fixture
+def box(postgresql_server: Any, tmp_path: Path) -> Iterator[Sandbox]:
+    """A sandbox with three service processes."""
+    sandbox = Sandbox(
+        tmp_path / "data",
+        rate="off",
+        workers=3,
+        services=SERVICES,
+        database_url=postgresql_server.new_database(),
+        processes=3,
+    )
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
+def _services(box: Sandbox) -> list[psutil.Process]:
+    """Return the service processes, without the fork servers below them."""
+    return psutil.Process(box.status().pid).children()
+
+
+def _until(condition: Callable[[], object], seconds: float = 30.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "not in time"
+        time.sleep(0.05)
+
+
+def _call(box: Sandbox, method: str, path: str, **more: Any) -> requests.Response:
+    """Send a request on a new connection; again if its process was killed meanwhile."""
+    headers = {"x-api-key": box.jobs.api_key, "Connection": "close"}
+    for _ in range(50):
+        try:
+            return requests.request(
+                method, box.jobs.base_url + path, headers=headers, timeout=30, **more
+            )
+        except requests.ConnectionError:
+            time.sleep(0.1)
+    pytest.fail("nobody answers")
+
+
+def _submit(box: Sandbox, name: str, jobs: int) -> None:
+    names = [f"j{number}" for number in range(jobs)]
+    body = {"batchName": name, "type": "digest", "jobNames": names, "settings": [CUT] * jobs}
+    response = _call(box, "POST", "submit-batch", json=body)
+    assert response.status_code == 200 or "exists" in response.text, response.text
+
+
+def _states(box: Sandbox) -> Counter[str]:
+    database = open_database(box.data_dir)
+    try:
+        with database.read() as session:
+            return Counter(session.scalars(select(Job.status).where(Job.type == "digest")))
+    finally:
+        database.close()
+
+
+def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
+    assert len(_services(box)) == 3
+    for number in range(4):
+        _submit(box, f"batch{number}", 100)
+        victim = _services(box)[number % 2]
+        victim.kill()
+        _until(lambda gone=victim: not gone.is_running())
+    _until(lambda: _states(box) == {"Complete": 400}, 90)
+    database = open_database(box.data_dir)
+
+    def waiting() -> list[int]:
+        with database.read() as session:
+            return [*session.scalars(select(Task.id))]
+
+    _until(lambda: waiting() == [])  # the batches are packed, too
+    with database.read() as session:
+        (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
+        hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
+    database.close()
+    assert used.jobs == 400
+    assert used.weighted_hours == pytest.approx(sum(hours))  # each charged once
+    _until(lambda: len(_services(box)) == 3)
+
+
+def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
+    _submit(box, "batch", 60)
+    _until(lambda: _states(box) == {"Complete": 60}, 60)
+    log = (box.data_dir / "host.log").read_text()
+    assert "ended" not in log
+    folders = {path.name for path in (box.data_dir / "tasks").iterdir()}
+    assert {f"process-{number}" for number in range(3)} <= folders
+    # One that does not accept connections leaves them to the others.
+    stopped, *others = _services(box)
+    stopped.suspend()
+    try:
+        answers = []
+        for _ in range(10):
+            with contextlib.suppress(requests.Timeout):
+                response = requests.get(
+                    box.jobs.base_url + "tools",
+                    headers={"x-api-key": box.jobs.api_key, "Connection": "close"},
+                    timeout=2,
+                )
+                answers.append(response.status_code)
+        assert 200 in answers
+    finally:
+        stopped.resume()
+    assert others
+
+
+def test_stop_ends_all_processes(box: Sandbox) -> None:
+    parent = psutil.Process(box.status().pid)
+    processes = [parent, *parent.children(recursive=True)]
+    assert box.stop() is True
+    assert psutil.wait_procs(processes, timeout=5)[1] == []
+    assert box.status().state == "stopped"
+
+
+def test_processes_end_with_their_parent_and_start_again(box: Sandbox) -> None:
+    _submit(box, "batch", 50)
+    parent = psutil.Process(box.status().pid)
+    processes = parent.children(recursive=True)
+    os.kill(parent.pid, signal.SIGKILL)
+    assert psutil.wait_procs(processes, timeout=15)[1] == []
+    box.start()
+    _until(lambda: _states(box) == {"Complete": 50}, 60)
+
+
+def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, postgresql_server: Any) -> None:
+    parent = psutil.Process(box.status().pid)
+    _submit(box, "batch", 100)
+    for process in [parent, *parent.children()]:
+        process.kill()
+    one = Sandbox(box.data_dir, rate="off", workers=1, services=SERVICES)
+    _until(lambda: one.status().state == "stopped")
+    with one:
+        _until(lambda: _states(box) == {"Complete": 100}, 60)
+
+
+@pytest.mark.sqlite
+def test_several_processes_on_a_sqlite_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(LabextError, match="Several service processes need a PostgreSQL") as caught:
+        Sandbox(tmp_path / "single", services=SERVICES, processes=2).start()
+    assert "Start one process" in str(caught.value.next_step)
