@@ -33,6 +33,7 @@ USERS = (
     "plots",
     "references",
     "cluster",
+    "postgresql",
 )
 """The extras with packages that labext itself imports."""
 SERVED = {"fastapi-offline"}

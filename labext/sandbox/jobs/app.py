@@ -13,8 +13,9 @@ from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
 from labext.sandbox.core.queue import TaskKind
+from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Certificate, Site
-from labext.sandbox.core.web import SlidingWindowLimiter, handle_errors
+from labext.sandbox.core.web import handle_errors
 from labext.sandbox.jobs import seed, submission, tasks, usage, workers
 from labext.sandbox.jobs import service as jobs_service
 from labext.sandbox.jobs.dependencies import (
@@ -77,7 +78,7 @@ class JobService:
         """Return the application."""
         app = FastAPI(title="labext jobs", openapi_url=None, redirect_slashes=False)
         app.state.site = site
-        app.state.flood = SlidingWindowLimiter(None)
+        app.state.flood = rate_limiter(site.database, "jobs")
         for router in (api, file_routes.router):
             app.include_router(router, prefix="/api")
         app.include_router(file_routes.keyless_router)

@@ -15,8 +15,9 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from labext.sandbox.core.queue import TaskKind
+from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Certificate, Site
-from labext.sandbox.core.web import SlidingWindowLimiter, handle_errors
+from labext.sandbox.core.web import handle_errors
 from labext.sandbox.lab import endpoints, errors, folders, oidc, seed, tokens
 from labext.sandbox.lab.access_control import Caller, IdTokenVerifier
 from labext.sandbox.lab.dependencies import (
@@ -147,7 +148,7 @@ def _tenant_app(site: Site, name: str, endpoint: str) -> ASGIApp:
         site=site,
         tenant_id=tenant_id,
         origin=site.origins[endpoint],
-        guard=SlidingWindowLimiter(None) if site.rate == "named" else None,
+        guard=rate_limiter(site.database, f"lab {name}") if site.rate == "named" else None,
         id_tokens=IdTokenVerifier(tenant_id, endpoints.ca_bundle_path(site.folder)),
         audit=AuditLog(site.database),
     )

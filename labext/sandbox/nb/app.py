@@ -283,7 +283,7 @@ class NotebookService:
         app.state.site = site
         app.state.index = SearchIndex(site)
         app.state.threads = ModelThreads()
-        app.state.turns = SessionLocks()
+        app.state.turns = SessionLocks(site)
         app.include_router(router, tags=["service"])
         mount_assets(app)
         for tag, group in _ROUTERS:

@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.core.web import BodyLimitedApp, BodyLimitMiddleware, SlidingWindowLimiter
+from labext.sandbox.core.web import BodyLimitedApp, BodyLimitMiddleware
 from labext.sandbox.nb import errors, settings
 from labext.sandbox.nb.limits import get_limit
 
@@ -79,7 +80,7 @@ class RequestGuard(BodyLimitedApp):
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
         self._site = site
-        self._guard = SlidingWindowLimiter(None)
+        self._guard = rate_limiter(site.database, "nb")
         self._verifier = PasswordVerifier()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 from weakref import WeakValueDictionary
+from zlib import crc32
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
+from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.ask.answers import (
@@ -62,15 +65,41 @@ MAX_PASSAGES = 10
 """Maximum number of passages that a message is answered from."""
 
 
+LOCK_FILES = 256
+LOCK_POLL_SECONDS = 0.05
+
+
 class SessionLocks:
-    """Locks that serialize the answers within each session."""
+    """Locks that serialize the answers within each session.
 
-    def __init__(self) -> None:
+    On PostgreSQL also among the processes of the service, by a lock on a file: it is released when
+    its process ends. Sessions share a few files, which are kept.
+    """
+
+    def __init__(self, site: Site) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._folder = site.folder / "work" / "sessions" if site.database.is_postgresql else None
 
-    def of(self, session_id: str) -> asyncio.Lock:
-        """Return the lock of a session."""
-        return self._locks.setdefault(session_id, asyncio.Lock())
+    @asynccontextmanager
+    async def of(self, session_id: str) -> AsyncIterator[None]:
+        """Hold the lock of a session."""
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock, self._among_processes(session_id):
+            yield
+
+    @asynccontextmanager
+    async def _among_processes(self, session_id: str) -> AsyncIterator[None]:
+        if self._folder is None:
+            yield
+            return
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(self._folder / f"{crc32(session_id.encode()) % LOCK_FILES}.lock")
+        while not lock.acquire():
+            await asyncio.sleep(LOCK_POLL_SECONDS)
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 def answer_message(

@@ -285,7 +285,7 @@ def limited_world(make_world, monkeypatch):
 
     clock = Clock()
     monkeypatch.setattr(
-        app, "SlidingWindowLimiter", lambda limit: SlidingWindowLimiter(limit, clock=clock)
+        app, "rate_limiter", lambda _database, _name: SlidingWindowLimiter(None, clock=clock)
     )
     world = make_world("named")
     with world.database.write() as session:
