@@ -144,6 +144,33 @@ def _dark_pixels(canvas: Any) -> int:
     return sum(picture.histogram()[:230])
 
 
+DRAWN_PIXELS = """from PIL import Image
+import io
+opacity = Image.open(io.BytesIO(viewer.picture().content)).convert("RGBA").getchannel("A")
+print("drawn", sum(opacity.histogram()[1:]), viewer.style)"""
+
+
+def test_saved_picture_shows_a_surface_that_takes_long_to_compute(page_of: Pages) -> None:
+    nb = page_of().write(SINGLE, DRAWN_PIXELS).open()
+    out = nb.output()
+    nb.run(0)
+    out.locator(".labext-structure[data-ready]").wait_for()
+    nb.kept("data:image/png;base64,")
+    python_prints(nb, " cartoon")
+    ribbon = int(nb.output(1).inner_text().split()[1])
+    out.get_by_role("button", name="Surface", exact=True).click()
+
+    def shows_surface() -> bool:
+        nb.run(1)
+        nb.idle()
+        _, drawn, style = nb.output(1).inner_text().split()
+        return style == "surface" and int(drawn) > 1.5 * ribbon
+
+    until(shows_surface, "a picture with the surface")
+    nb.shot("structure-surface-saved", out)
+    assert nb.errors == []
+
+
 MANY = """for i in range(14):
     display(structure_viewer(helix(10 + i, "A"), name=f"h{i}"))"""
 

@@ -25,18 +25,24 @@ export class Scene {
   #model;
   #other = null;
   #measured = [];
+  #onSurface;
   #onError;
 
   /**
    * Draw `state` in `viewer`.
    *
    * @param {object} options `selection`: the highlighted residues; `onHover(atom or null)` and
-   *   `onClick(atom)`: called for atoms under the pointer; `onError(error)`: called if a surface
-   *   cannot be computed.
+   *   `onClick(atom)`: called for atoms under the pointer; `onSurface()` and `onError(error)`:
+   *   called when a surface is complete, or cannot be computed.
    */
-  constructor(viewer, state, { selection = null, onHover = null, onClick = null, onError = null } = {}) {
+  constructor(
+    viewer,
+    state,
+    { selection = null, onHover = null, onClick = null, onSurface = null, onError = null } = {},
+  ) {
     this.#viewer = viewer;
     this.#state = state;
+    this.#onSurface = onSurface ?? (() => {});
     this.#onError = onError ?? ((error) => console.error("[labext]", error));
     this.#residues = residueIndex(state.chains);
     const content = decoder.decode(state.content);
@@ -224,7 +230,8 @@ export class Scene {
     const atoms = { model: this.#model, predicate: (atom) => !WATER.has(atom.resn) };
     const added = this.#viewer.addSurface(SurfaceType.MS, { opacity: 0.82, colorfunc }, atoms);
     const id = await added;
-    if (current !== this.#surfaces) this.#viewer.removeSurface(id);
+    if (current === this.#surfaces) this.#onSurface();
+    else this.#viewer.removeSurface(id);
   }
 
   #addCompared(compared) {

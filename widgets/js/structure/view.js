@@ -125,7 +125,8 @@ export function structure(root, handle) {
         handle.guard(() => {
           throw error;
         });
-      scene = new Scene(canvas.viewer, state, { selection, onError, ...pointer });
+      const surface = { onSurface: schedulePicture, onError };
+      scene = new Scene(canvas.viewer, state, { selection, ...surface, ...pointer });
       if (moved && evictedView) scene.view = evictedView;
       if (scene.animated) {
         animation?.remove();
