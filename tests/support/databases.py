@@ -56,12 +56,16 @@ def _programs() -> Path | None:
 
 
 class Server:
-    """A running server with a folder of its own; `stop` removes both."""
+    """A running server with a folder of its own; `stop` removes both.
 
-    def __init__(self) -> None:
+    `settings` are some of postgresql.conf: `fsync="on"`.
+    """
+
+    def __init__(self, **settings: str) -> None:
         programs = _programs()
         assert programs is not None
         self._programs = programs
+        self._settings = _SETTINGS | settings
         self.folder = Path(tempfile.mkdtemp(prefix="labext-postgresql-"))
         self._names = itertools.count()
         self._process: subprocess.Popen[bytes] | None = None
@@ -82,7 +86,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, again after `stop_at_once`."""
-        settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        settings = [f"-c{name}={value}" for name, value in self._settings.items()]
         data = str(self.folder / "data")
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(

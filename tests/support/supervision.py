@@ -55,8 +55,10 @@ class Harness:
     remote: Callable[[], RemoteExecutor] | None = None
     inputs: Path | None = None
 
+    url: str | None = None
+
     def __post_init__(self) -> None:
-        self.database = Database.at(self.folder / "some.sqlite")
+        self.database = Database(self.url or f"sqlite:///{self.folder / 'some.sqlite'}")
         self.database.create(QueueBase.metadata)
         self.queue = Queue(self._kind(entry) for entry in ENTRIES)
         self.supervisor = Supervisor(

@@ -1,0 +1,172 @@
+"""PostgreSQL against SQLite: a list of 1,000 jobs, a submission of 100, and fair turns of owners.
+
+Both databases sync their commits to the disk. The services are asked in turn, so that both have the
+same noise of the machine; the factor is that of the medians.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import databases
+import pytest
+import requests
+from sqlalchemy import Table, delete, insert, select
+from supervision import Harness
+
+from labext.sandbox import Sandbox
+from labext.sandbox.core.queue import QUEUED, Task
+from labext.sandbox.jobs.tables import COMPLETE, Account, Job, current_timestamp
+
+pytestmark = pytest.mark.benchmark
+
+CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
+GOAL = "at most 1.5 is the aim"
+
+
+@pytest.fixture
+def syncing_server() -> Iterator[databases.Server]:
+    if reason := databases.missing():
+        pytest.skip(reason)
+    server = databases.Server(fsync="on", full_page_writes="on")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def boxes(tmp_path: Path, syncing_server: databases.Server) -> Iterator[dict[str, Sandbox]]:
+    """A job service on each database."""
+    urls = {"SQLite": None, "PostgreSQL": syncing_server.new_database()}
+    boxes = {
+        name: Sandbox(
+            tmp_path / name,
+            rate="off",
+            workers=1,
+            services=["labext.sandbox.jobs.app:service"],
+            database_url=url,
+        )
+        for name, url in urls.items()
+    }
+    for box in boxes.values():
+        box.start()
+    yield boxes
+    for box in boxes.values():
+        box.stop()
+
+
+def _fill(box: Sandbox, jobs: int) -> None:
+    database = databases.open_database(box.data_dir)
+    moment = current_timestamp()
+    with database.write() as session:
+        student = session.scalars(select(Account).where(Account.owner.is_(False))).first()
+        assert student is not None
+        table = Job.__table__
+        assert isinstance(table, Table)
+        common = {"account_id": student.id, "type": "digest", "tool": "digest", "bytes": 0}
+        common |= {"status": COMPLETE, "created": moment, "settings": "{}", "record": "{}"}
+        names = (f"digest-{number}" for number in range(jobs))
+        session.execute(insert(table), [common | {"name": name} for name in names])
+    database.close()
+
+
+def _seconds(box: Sandbox, method: str, path: str, **more: Any) -> float:
+    session = requests.Session()
+    session.headers["x-api-key"] = box.jobs.api_key
+    session.get(box.jobs.base_url + "tools", timeout=60)  # connects
+    started = time.perf_counter()
+    response = session.request(method, box.jobs.base_url + path, timeout=60, **more)
+    seconds = time.perf_counter() - started
+    assert response.status_code == 200, response.text
+    session.close()
+    return seconds
+
+
+def _compare(
+    figure: Callable[[str, str], None],
+    title: str,
+    boxes: dict[str, Sandbox],
+    repeats: int,
+    ask: Callable[[Sandbox, int], float],
+) -> None:
+    times: dict[str, list[float]] = {name: [] for name in boxes}
+    for number in range(repeats):
+        for name, box in boxes.items():
+            times[name].append(ask(box, number))
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    factor = medians["PostgreSQL"] / medians["SQLite"]
+    each = ", ".join(f"{1000 * median:.1f} ms on {name}" for name, median in medians.items())
+    figure(title, f"{each}: factor {factor:.2f}, {GOAL}")
+
+
+def test_postgresql_is_about_as_fast_as_sqlite(
+    benchmark: Any, figure: Callable[[str, str], None], boxes: dict[str, Sandbox]
+) -> None:
+    measures = benchmark.enabled
+    for box in boxes.values():
+        _fill(box, 1000 if measures else 20)
+
+    def submit(box: Sandbox, number: int) -> float:
+        jobs = 100 if measures else 3
+        names = [f"j{index}" for index in range(jobs)]
+        body = {"batchName": f"b{number}", "type": "digest", "jobNames": names}
+        seconds = _seconds(box, "POST", "submit-batch", json=body | {"settings": [CUT] * jobs})
+        database = databases.open_database(box.data_dir)
+        with database.write() as session:  # so that no job runs while the next one is measured
+            session.execute(delete(Task).where(Task.state == QUEUED))
+        database.close()
+        return seconds
+
+    def measure() -> None:
+        _compare(
+            figure,
+            "list of 1,000 jobs",
+            boxes,
+            30 if measures else 1,
+            lambda box, _: _seconds(box, "GET", "jobs?limit=1000"),
+        )
+        _compare(figure, "submission of 100 jobs", boxes, 9 if measures else 1, submit)
+
+    benchmark.pedantic(measure, rounds=1)
+
+
+@pytest.mark.parametrize("kind", ["SQLite", "PostgreSQL"])
+def test_a_single_job_waits_for_one_task_of_ten_thousand(
+    benchmark: Any,
+    figure: Callable[[str, str], None],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "support"), prepend=":")
+    url = None
+    if kind == "PostgreSQL":
+        url = request.getfixturevalue("syncing_server").new_database()
+    harness = Harness(tmp_path, workers=2, url=url)
+    length, queued = (1.0, 10_000) if benchmark.enabled else (0.3, 100)
+    with harness.database.write() as session:
+        for number in range(queued):
+            harness.queue.put(session, "span", f"a{number}", {"seconds": length}, owner="a")
+    harness.supervisor.start()
+    try:
+        while len(harness.starts) < 4:
+            time.sleep(0.01)
+
+        def wait() -> float:
+            with harness.database.write() as session:
+                harness.queue.put(session, "span", "b", {"seconds": 0.0}, owner="b")
+            started = time.monotonic()
+            return harness.result("b").result["began"] - started
+
+        seconds = benchmark.pedantic(wait, rounds=1)
+        figure(
+            f"single job beside {queued:,} of another owner, on {kind}",
+            f"starts after {seconds:.2f} s; a task takes {length:g} s",
+        )
+        assert seconds < length + 0.5
+    finally:
+        harness.close()
