@@ -323,6 +323,7 @@ class Sandbox:
         if not self._lock.acquire(seconds=STOP_SECONDS):
             raise ServiceError("The sandbox was started while it was reset.", "Reset it again.")
         try:
+            self._drop_tables()
             self._folder.delete()
         except OSError as error:
             raise StorageError(
@@ -332,6 +333,27 @@ class Sandbox:
         finally:
             self._lock.release()
         return True
+
+    def _drop_tables(self) -> None:
+        """Drop the tables in a PostgreSQL database; those of other applications stay.
+
+        Raises:
+            StorageError: the database cannot be reached or changed; nothing has been deleted.
+        """
+        if not self._folder.database_url_file.exists():
+            return
+        from sqlalchemy.exc import DBAPIError
+
+        from labext.sandbox.core.database import Database
+        from labext.sandbox.core.startup_checks import explain_failure
+
+        database = Database(self._folder.database_url)
+        try:
+            database.drop_tables()
+        except DBAPIError as error:
+            raise explain_failure(error, self._folder) from error
+        finally:
+            database.close()
 
     def backup(self, file: str | Path) -> BackupResult:
         """Back up the sandbox to a new file, also while it runs; see `backup.back_up`."""

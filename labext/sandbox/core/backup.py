@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from labext.actions import parameter
 from labext.errors import ConflictError, InputError, NotFoundError, SetupError, StorageError
+from labext.sandbox.core import postgresql
 from labext.sandbox.core.data_folder import (
     DATABASE_FILE,
     DATABASE_URL_FILE,
@@ -114,6 +115,7 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
         StorageError: the database is empty or damaged, or the disk is full.
     """
     check_started(folder)
+    _check_is_file(folder)
     target = target.expanduser().absolute()
     if target.exists():
         raise ConflictError(f"{target} exists.", "Give the backup another name.")
@@ -141,6 +143,16 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
     finally:
         shutil.rmtree(staging, ignore_errors=True)
         lock.release()
+
+
+def _check_is_file(folder: DataFolder) -> None:
+    """Raise SetupError if the data are in PostgreSQL, whose own tools make backups."""
+    if folder.database_url_file.exists():
+        name = postgresql.display(folder.database_url)
+        raise SetupError(
+            f"The data are in the database {name}, and not in a file of the folder.",
+            f"Stop the services, save the database with pg_dump, and copy {folder.path}.",
+        )
 
 
 def check_started(folder: DataFolder) -> None:
@@ -317,6 +329,7 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
     """
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
+        _check_is_file(folder)
         folder.prepare()
         lock = FileLock(folder.lock_file)
         if not lock.acquire(seconds=1.0):

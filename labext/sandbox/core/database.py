@@ -23,6 +23,7 @@ from sqlalchemy import (
     create_engine,
     event,
     func,
+    inspect,
     select,
 )
 from sqlalchemy.engine import Connection
@@ -37,6 +38,9 @@ from labext.errors import SetupError
 from labext.sandbox.core import migrations, postgresql
 
 log = logging.getLogger(__name__)
+
+_CORE_TABLES = {"tasks", "rate_windows", "alembic_version"}
+_SERVICE_PREFIXES = ("lab_", "jobs_", "nb_", "test_")
 
 BUSY_SECONDS = 30
 """Seconds that a transaction waits for another process that is writing."""
@@ -119,6 +123,14 @@ class Database:
             f"schema version is {stored}, this one needs {newest}.",
             "Use the version of labext that made it, or another data folder.",
         )
+
+    def drop_tables(self) -> None:
+        """Drop the tables of the services and of the queue, with their rows."""
+        with self._writes[True, True].begin() as connection:
+            for name in inspect(connection).get_table_names():
+                if name in _CORE_TABLES or name.startswith(_SERVICE_PREFIXES):
+                    quoted = connection.dialect.identifier_preparer.quote(name)
+                    connection.exec_driver_sql(f"DROP TABLE {quoted} CASCADE")
 
     def _upgrade(self, stored: str | None) -> None:
         newest = migrations.newest_revision()

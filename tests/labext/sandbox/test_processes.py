@@ -169,3 +169,22 @@ def test_several_processes_on_a_sqlite_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(LabextError, match="Several service processes need a PostgreSQL") as caught:
         Sandbox(tmp_path / "single", services=SERVICES, processes=2).start()
     assert "Start one process" in str(caught.value.next_step)
+
+
+def test_reset_drops_the_tables_of_the_services_alone(box: Sandbox, postgresql_server: Any) -> None:
+    url = (box.data_dir / "database.url").read_text()
+    name = url.partition("?")[0].rpartition("/")[2]
+    postgresql_server.run("CREATE TABLE of_another_application (x INTEGER)", name)
+    box.reset()
+    assert not box.data_dir.exists()
+    tables = postgresql_server.run(
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'public'", name
+    )
+    assert tables == [("of_another_application",)]
+
+
+def test_backup_of_a_postgresql_database_names_its_own_tool(box: Sandbox, tmp_path: Path) -> None:
+    with pytest.raises(LabextError, match="are in the database postgresql") as caught:
+        box.backup(tmp_path / "backup.zip")
+    assert "pg_dump" in str(caught.value.next_step)
+    assert not (tmp_path / "backup.zip").exists()

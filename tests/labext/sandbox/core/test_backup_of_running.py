@@ -126,6 +126,7 @@ def missing(data_dir: Path) -> tuple[int, list[str]]:
     return len(sizes) + len(results), lost
 
 
+@pytest.mark.sqlite
 def test_backup_during_activity_is_consistent(new_box, run, tmp_path):
     box: Sandbox = new_box(workers=2)
     (tmp_path / "sent").mkdir()
@@ -150,6 +151,7 @@ def test_backup_during_activity_is_consistent(new_box, run, tmp_path):
             jobs.download(row["JobName"], tmp_path / f"{row['JobName']}.zip")
 
 
+@pytest.mark.sqlite
 def test_restored_sandbox_equals_the_original(new_box, run, tmp_path):
     box: Sandbox = new_box()
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
