@@ -35,8 +35,8 @@ from labext.sandbox.lab.tables import (
 
 
 def _granted_places_query(holder: InstrumentedAttribute[str | None]) -> Executable:
-    """Select the projects and folders of a tenant that are opened by grants."""
-    opens = or_(
+    """Select the projects and folders of a tenant to which a holder's grants give access."""
+    covers = or_(
         Grant.organization_id == Project.organization_id,
         Grant.team_id == Project.team_id,
         Grant.project_id == Project.id,
@@ -48,12 +48,12 @@ def _granted_places_query(holder: InstrumentedAttribute[str | None]) -> Executab
         .outerjoin(Folder, Folder.project_id == Project.id)
         .where(
             Organization.tenant_id == bindparam("tenant_id"),
-            exists().where(holder == bindparam("holder"), opens),
+            exists().where(holder == bindparam("holder"), covers),
         )
     )
 
 
-# Built once, since building a statement takes longer than running it.
+# Built once, because building a statement takes longer than executing it.
 _PLACES_OF_USER = _granted_places_query(Grant.user_id)
 _PLACES_OF_APP = _granted_places_query(Grant.app_id)
 _IP_RANGES = select(IpRange.network).where(IpRange.tenant_id == bindparam("tenant_id"))
@@ -67,7 +67,7 @@ class Caller:
         user: the owner of a key or ID token, or the user on whose behalf an app acts.
         app: the acting app; None if a user acts without one.
         credential: as in `tables.AuditEntry`.
-        ended: why the credential is no longer valid; None while it is valid.
+        ended: reason why the credential is no longer valid; None if it is valid.
     """
 
     tenant_id: int
@@ -78,7 +78,7 @@ class Caller:
 
     @property
     def rate_limit_key(self) -> str:
-        """Key of the rate limit: the app, also if it acts for a user (LAB-92)."""
+        """The identity whose rate limit applies: the app, even if it acts for a user (LAB-92)."""
         if self.app is not None:
             return f"app {self.app.id}"
         assert self.user is not None
@@ -97,7 +97,7 @@ class VisiblePlaces:
 
 
 def check_state(caller: Caller) -> None:
-    """Refuse suspended users and archived apps (LAB-68, LAB-69)."""
+    """Check that the caller is not suspended or archived (403; LAB-68, LAB-69)."""
     if caller.app is not None and caller.app.archived:
         raise forbidden("The app is archived.")
     if caller.app is None and caller.user is not None and caller.user.suspended:
@@ -105,16 +105,16 @@ def check_state(caller: Caller) -> None:
 
 
 def check_address(session: Session, tenant_id: int, address: str | None) -> None:
-    """Refuse addresses outside the tenant's ranges, if it has any."""
+    """Check that an address is inside the tenant's ranges (403); any address is if it has none."""
     ranges = session.connection().execute(_IP_RANGES, {"tenant_id": tenant_id}).scalars().all()
     if ranges and not any(_is_within(address, network) for network in ranges):
         raise forbidden("The account does not allow API access from this IP address.")
 
 
 def resolve_acting_user(session: Session, caller: Caller, emails: Sequence[str]) -> Caller:
-    """Add the user on whose behalf an app acts, if the values of `On-Behalf-Of` name one.
+    """Add the user on whose behalf an app acts; `emails` are the values of `On-Behalf-Of`.
 
-    Nothing is refused yet, so that the log has the user even if the call is refused later.
+    Raises no error for an invalid header, so that the log has the user of a refused call, too.
     """
     if caller.app is None or len(emails) != 1:
         return caller
@@ -122,15 +122,15 @@ def resolve_acting_user(session: Session, caller: Caller, emails: Sequence[str])
 
 
 def check_on_behalf_of(caller: Caller, emails: Sequence[str]) -> None:
-    """Check that an app acts for a single active user of its tenant (403)."""
+    """Check that an app acts for exactly one active user of its tenant (403)."""
     if not emails:
         return
     if caller.app is None:
-        raise forbidden("On-Behalf-Of: only an app acts for a user.")
+        raise forbidden("On-Behalf-Of: only an app can act for a user.")
     if len(emails) > 1:
-        raise forbidden("On-Behalf-Of: an app acts for one user at a time.")
+        raise forbidden("On-Behalf-Of: an app can act for one user at a time.")
     if caller.user is None or caller.user.suspended:
-        raise forbidden("On-Behalf-Of: it names no active user of this tenant.")
+        raise forbidden("On-Behalf-Of: no active user of this tenant has this e-mail address.")
 
 
 def find_user_by_email(session: Session, tenant_id: int, email: str) -> User | None:
@@ -146,11 +146,9 @@ def find_user_by_email(session: Session, tenant_id: int, email: str) -> User | N
 def readable_places(session: Session, caller: Caller) -> VisiblePlaces:
     """Return the places visible to the caller; if an app acts for a user, those visible to both.
 
-    An app that was granted nothing is refused; a user's list is empty then, as in the web
-    interface.
-
     Raises:
-        HTTPException: 403, the caller may read no sequences.
+        HTTPException: 403, an app lacks the permission or has no grants. A user without grants is
+            not refused and sees no places.
     """
     if caller.app is not None and READ_SEQUENCES not in caller.app.permissions:
         raise forbidden(f"The app lacks the permission {READ_SEQUENCES}.")
@@ -168,9 +166,9 @@ def readable_places(session: Session, caller: Caller) -> VisiblePlaces:
 def check_places(
     places: VisiblePlaces, folder_id: str, project_id: str, *, parameter: str = "folderId"
 ) -> None:
-    """Check that a requested folder and project are visible; a blank id requests none.
+    """Check that a requested folder and project are visible; blank ids are ignored.
 
-    Hidden and missing places give the same error, so existence is not revealed.
+    Hidden and missing places cause the same error, so that their existence is not revealed.
 
     Raises:
         HTTPException: 403 if one of them is not visible.
@@ -192,11 +190,11 @@ def _granted_places(
 
 
 def _has_any_grant(session: Session, app: App) -> bool:
-    """Return whether the app has any grant in its tenant, even of an empty organization."""
+    """Return whether the app has any grant in its tenant, including grants of empty places."""
     teams = select(Team.id).where(Team.organization_id == Organization.id)
-    reaches = or_(Grant.organization_id == Organization.id, Grant.team_id.in_(teams))
+    covers = or_(Grant.organization_id == Organization.id, Grant.team_id.in_(teams))
     statement = select(Organization.id).where(
-        Organization.tenant_id == app.tenant_id, exists().where(Grant.app_id == app.id, reaches)
+        Organization.tenant_id == app.tenant_id, exists().where(Grant.app_id == app.id, covers)
     )
     return session.scalars(statement.limit(1)).first() is not None
 
@@ -231,15 +229,19 @@ _SELECT_BY_TOKEN = (
 )
 
 EmailVerifier = Callable[[Session, str], str]
-"""Returns the email claim of an ID token; raises 401 if the token is not valid."""
+"""Return the email claim of an ID token; raise 401 if the token is invalid."""
 
 
 def authenticate(
     session: Session, tenant_id: int, authorizations: Sequence[str], email_of: EmailVerifier
 ) -> Caller:
-    """Return the owner of the credentials; `ended` is set if they are no longer valid, for the log.
+    """Return the owner of the credentials, also of expired or deleted ones (`Caller.ended`).
 
-    `authorizations` are the values of the Authorization header; `email_of` verifies ID tokens.
+    Args:
+        session: a transaction.
+        tenant_id: the tenant.
+        authorizations: the values of the Authorization header.
+        email_of: verifies ID tokens.
 
     Raises:
         HTTPException: 401 if the credentials are unknown.
@@ -254,13 +256,17 @@ def authenticate(
         )
     if scheme.lower() == "basic":
         return _caller_by_key(session, tenant_id, _parse_key(value.strip()))
-    if value.count(".") == 2:  # a JSON web token; access tokens have no full stop
+    if value.count(".") == 2:  # a JSON Web Token; access tokens contain no dots
         return _caller_by_email(session, tenant_id, email_of(session, value.strip()))
     return _caller_by_token(session, tenant_id, value.strip())
 
 
 def parse_basic(value: str) -> tuple[str, str]:
-    """Decode the username and password of HTTP Basic; ValueError if they are malformed."""
+    """Decode the username and password of HTTP Basic.
+
+    Raises:
+        ValueError: the value is malformed.
+    """
     try:
         pair = base64.b64decode(value.encode("ascii"), validate=True).decode()
     except (UnicodeError, binascii.Error):
@@ -316,9 +322,9 @@ def _caller_by_email(session: Session, tenant_id: int, email: str) -> Caller:
 
 
 class IdTokenVerifier:
-    """Verify the ID tokens of a tenant. Safe to use from several threads.
+    """Verify the ID tokens of a tenant. Thread-safe.
 
-    The configuration is read for every token; the provider's keys are cached between tokens.
+    The tenant's configuration is read for every token; the provider's keys are cached.
     """
 
     def __init__(self, tenant_id: int, ca: Path) -> None:
@@ -329,13 +335,15 @@ class IdTokenVerifier:
         """Return the email claim of a valid token.
 
         Raises:
-            HTTPException: 401, the token is not valid, or the tenant has no provider.
+            HTTPException: 401, the token is invalid, or the tenant has no identity provider.
         """
         url, audience = session.execute(
             select(Tenant.configuration_url, Tenant.audience).where(Tenant.id == self._tenant_id)
         ).one()
         if url is None or audience is None:
-            raise unauthorized("This account takes no ID tokens: it has no identity provider.")
+            raise unauthorized(
+                "This account does not accept ID tokens: it has no identity provider."
+            )
         try:
             return self._verifier(url, audience).email(token)
         except VerificationError as error:

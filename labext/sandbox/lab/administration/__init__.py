@@ -12,10 +12,10 @@ from labext.sandbox.lab.app import service
 
 
 class LabAdministration(AccountAdministration, ProjectAdministration, SecurityAdministration):
-    """A tenant of the laboratory platform, with the calls of its operator."""
+    """Administration of a tenant of the laboratory platform."""
 
 
 open_administration = partial(
     administration.open_administration, service=service, administration=LabAdministration
 )
-"""Open the platform of the sandbox in a folder; see `core.administration`."""
+"""Open the administration of the platform in a data folder; see `core.administration`."""

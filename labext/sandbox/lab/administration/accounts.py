@@ -47,7 +47,7 @@ from labext.sandbox.lab.tables import (
 )
 
 PERMISSIONS = (READ_SEQUENCES,)
-"""The permissions of an app."""
+"""Permissions that an app can have."""
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -60,7 +60,7 @@ class CredentialKind:
         owner: `user` or `app`.
         table: the table of the credentials, with a column `user_id` or `app_id`.
         owners: the table of the owners.
-        consequence: the effect of removing one.
+        consequence: the effect of removing one, for messages.
     """
 
     owner: str
@@ -70,7 +70,7 @@ class CredentialKind:
 
 
 CREDENTIAL_KINDS = {
-    "key": CredentialKind("user", ApiKey, User, "whoever uses it is refused"),
+    "key": CredentialKind("user", ApiKey, User, "requests that use it are refused"),
     "secret": CredentialKind(
         "app",
         Secret,
@@ -81,16 +81,16 @@ CREDENTIAL_KINDS = {
 
 
 class AccountAdministration(TenantAdministration):
-    """Calls on users, apps and credentials."""
+    """Manage users, apps and credentials."""
 
     def users(self) -> list[Record]:
-        """List the users with the number of their valid keys and of their grants."""
+        """List the users with their numbers of valid keys and grants."""
         with self.read() as (session, tenant):
             users = select(User).where(User.tenant_id == tenant.id).order_by(User.email)
             return [_user_record(session, user) for user in session.scalars(users)]
 
     def add_user(self, email: str, name: str | None = None) -> Record:
-        """Create a user without keys and grants; the default name comes from the address."""
+        """Create a user without keys and grants; the default name is derived from the address."""
         email = validate_email(email).lower()
         handle = email.partition("@")[0]
         name = validate_name("a user", name or handle.replace(".", " ").title())
@@ -112,14 +112,14 @@ class AccountAdministration(TenantAdministration):
             return _user_record(session, user)
 
     def set_suspended(self, email: str, suspended: bool) -> Record:
-        """Suspend a user's access, or restore it."""
+        """Suspend a user, or end the suspension."""
         with self.write() as (session, tenant):
             user = find_user(session, tenant, email)
             user.suspended = suspended
             return _user_record(session, user)
 
     def remove_user(self, email: str, *, yes: bool) -> Record:
-        """Remove a user with its keys, grants and sign-in secret; its sequences stay."""
+        """Remove a user with its keys, grants and sign-in secret, but not its sequences."""
         with self.write() as (session, tenant):
             user = find_user(session, tenant, email)
             record = _user_record(session, user)
@@ -135,7 +135,7 @@ class AccountAdministration(TenantAdministration):
         return _removal_effect(self.tenant, record, "email", "keys", "grants")
 
     def sign_in_secret(self, email: str, *, renew: bool = False) -> Record:
-        """Return a user's secret of the sandbox's identity provider; `renew` replaces it."""
+        """Return a user's secret for the sandbox's identity provider; `renew` replaces it first."""
         with self.read() as (session, tenant):
             check_enterprise(session, tenant)
             user = find_user(session, tenant, email)
@@ -143,7 +143,7 @@ class AccountAdministration(TenantAdministration):
         return {"email": user.email, "tenant": self.tenant, "secret": secret}
 
     def apps(self) -> list[Record]:
-        """List the apps with the number of their valid secrets and of their grants."""
+        """List the apps with their numbers of valid secrets and grants."""
         with self.read() as (session, tenant):
             apps = select(App).where(App.tenant_id == tenant.id).order_by(App.name)
             return [_app_record(session, app) for app in session.scalars(apps)]
@@ -154,7 +154,7 @@ class AccountAdministration(TenantAdministration):
             return _app_record(session, find_app(session, tenant, name))
 
     def add_app(self, name: str, client_id: str, secret: str) -> Record:
-        """Create an app with a first secret, without grants: it sees nothing yet."""
+        """Create an app with one secret and without grants."""
         validate_name("an app", name)
         with self.write() as (session, tenant):
             same = select(App.id).where(App.tenant_id == tenant.id, App.name == name)
@@ -183,14 +183,14 @@ class AccountAdministration(TenantAdministration):
             return _app_record(session, app)
 
     def set_archived(self, name: str, archived: bool) -> Record:
-        """Suspend an app's access, or restore it."""
+        """Archive an app, or unarchive it."""
         with self.write() as (session, tenant):
             app = find_app(session, tenant, name)
             app.archived = archived
             return _app_record(session, app)
 
     def set_item(self, name: str, noun: str, value: str, present: bool) -> Record:
-        """Add a permission or a redirect URI to an app, or remove it; `noun` is as in `ITEMS`."""
+        """Add a permission or redirect URI to an app, or remove it; `noun` is a key of `ITEMS`."""
         column, check = ITEMS[noun]
         with self.write() as (session, tenant):
             app = find_app(session, tenant, name)
@@ -223,19 +223,24 @@ class AccountAdministration(TenantAdministration):
         return _removal_effect(self.tenant, record, "name", "secrets", "grants")
 
     def credentials(self, kind: str, owner: str | None = None) -> list[Record]:
-        """List the names of keys or secrets of one owner, or of all; removed ones too."""
-        of = CREDENTIAL_KINDS[kind]
+        """List the keys or secrets of one owner or of all owners, including removed ones."""
+        credential_kind = CREDENTIAL_KINDS[kind]
         with self.read() as (session, tenant):
-            rows = select(of.table, of.owners).join(of.owners, of.owners.id == _owner_id(of))
-            rows = rows.where(of.owners.tenant_id == tenant.id)
+            rows = select(credential_kind.table, credential_kind.owners).join(
+                credential_kind.owners, credential_kind.owners.id == _owner_id(credential_kind)
+            )
+            rows = rows.where(credential_kind.owners.tenant_id == tenant.id)
             if owner is not None:
-                rows = rows.where(of.owners.id == OWNERS[of.owner](session, tenant, owner).id)
+                rows = rows.where(
+                    credential_kind.owners.id
+                    == OWNERS[credential_kind.owner](session, tenant, owner).id
+                )
             credentials = sorted(
                 session.execute(rows), key=lambda row: (owner_name(row[1]), row[0].id)
             )
             return [
                 {
-                    of.owner: owner_name(owner_row),
+                    credential_kind.owner: owner_name(owner_row),
                     "name": credential.name,
                     "created": credential.created,
                     "deleted": credential.deleted,
@@ -244,36 +249,45 @@ class AccountAdministration(TenantAdministration):
             ]
 
     def add_credential(self, kind: str, owner: str, value: str, name: str | None = None) -> Record:
-        """Give a user one more key, or an app one more secret; the former ones stay valid.
+        """Add a key to a user or a secret to an app; existing ones stay valid.
 
-        A name stays taken after the removal, so that the log is not ambiguous; the default name is
-        the next free one.
+        Names of removed credentials are not reused, so that the log is unambiguous. The default is
+        the next free numbered name.
         """
-        of = CREDENTIAL_KINDS[kind]
+        credential_kind = CREDENTIAL_KINDS[kind]
         with self.write() as (session, tenant):
-            owner_row = OWNERS[of.owner](session, tenant, owner)
-            names = session.scalars(select(of.table.name).where(_owner_id(of) == owner_row.id))
+            owner_row = OWNERS[credential_kind.owner](session, tenant, owner)
+            names = session.scalars(
+                select(credential_kind.table.name).where(_owner_id(credential_kind) == owner_row.id)
+            )
             name = next_free_name(name, kind, names)
-            row = {_owner_id(of).key: owner_row.id, "name": name, "hash": hash_key(value)}
-            session.add(of.table(**row, created=current_timestamp()))
-            return {of.owner: owner_name(owner_row), "name": name}
+            row = {
+                _owner_id(credential_kind).key: owner_row.id,
+                "name": name,
+                "hash": hash_key(value),
+            }
+            session.add(credential_kind.table(**row, created=current_timestamp()))
+            return {credential_kind.owner: owner_name(owner_row), "name": name}
 
     def remove_credential(self, kind: str, owner: str, name: str, *, yes: bool) -> Record:
-        """Remove a key or a secret: 401 from the next request on."""
-        of = CREDENTIAL_KINDS[kind]
+        """Remove a key or secret; requests that use it are refused at once."""
+        credential_kind = CREDENTIAL_KINDS[kind]
         with self.write() as (session, tenant):
-            owner_row = OWNERS[of.owner](session, tenant, owner)
-            rows = select(of.table).where(_owner_id(of) == owner_row.id, of.table.deleted.is_(None))
+            owner_row = OWNERS[credential_kind.owner](session, tenant, owner)
+            rows = select(credential_kind.table).where(
+                _owner_id(credential_kind) == owner_row.id, credential_kind.table.deleted.is_(None)
+            )
             valid = {credential.name: credential for credential in session.scalars(rows)}
             if name not in valid:
                 raise not_found_error(f"{kind} of {owner_name(owner_row)} called", name, valid)
             require_confirmation(
                 yes,
                 f"This would remove the {kind} {messages.quote_value(name)} of "
-                f"{owner_name(owner_row)}: {of.consequence}; the sandbox may hand out this one.",
+                f"{owner_name(owner_row)}: {credential_kind.consequence}; the sandbox may hand out "
+                "this one.",
             )
             valid[name].deleted = current_timestamp()
-            return {"removed": name, of.owner: owner_name(owner_row)}
+            return {"removed": name, credential_kind.owner: owner_name(owner_row)}
 
 
 def _owner_id(kind: CredentialKind) -> Any:
@@ -286,7 +300,7 @@ def _check_permission(permission: str) -> None:
 
 
 def _check_uri(uri: str) -> None:
-    """Check for an address over HTTPS, or on this machine, without a fragment (RFC 6749, 3.1.2)."""
+    """Check that a URI uses HTTPS or is local, and has no fragment (RFC 6749, 3.1.2)."""
     try:
         parts = urlsplit(uri)
         safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOCAL_HOSTS)
@@ -295,7 +309,7 @@ def _check_uri(uri: str) -> None:
         usable = False
     if not usable or not uri.isprintable() or " " in uri or len(uri) > 2000:
         raise InputError(
-            f"{messages.quote_value(uri)} can't be a redirect URI.",
+            f"{messages.quote_value(uri)} is not a valid redirect URI.",
             "Give one such as https://app.example/callback, or http://localhost:8000/callback.",
         )
 
@@ -304,7 +318,7 @@ ITEMS = {
     "permission": ("permissions", _check_permission),
     "redirect URI": ("redirect_uris", _check_uri),
 }
-"""The lists of an app: the noun of an element, its column, and its check."""
+"""List-valued properties of an app: column and check, by the noun of an element."""
 
 
 def _removal_effect(tenant: str, record: Record, name: str, *counts: str) -> Record:

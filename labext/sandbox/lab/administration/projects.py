@@ -44,15 +44,15 @@ _CONTENT_COLUMNS = ("teams", "projects", "folders", "sequences", "grants")
 
 
 class ProjectAdministration(TenantAdministration):
-    """Calls on places, sequences and grants.
+    """Manage places, sequences and grants.
 
-    The kind of a place is `organization`, `team`, `project` or `folder`; its name may also be its
-    identifier. A grant gives access to a place with its contents; membership in an organization or
-    a team is a grant.
+    The kind of a place is `organization`, `team`, `project` or `folder`. Places are named by name
+    or identifier. A grant gives access to a place with its contents; membership in an organization
+    or team is a grant.
     """
 
     def places(self, kind: str) -> list[Record]:
-        """List the places of a kind with their parents and the number of their contents."""
+        """List the places of a kind with their parents and the numbers of their contents."""
         with self.read() as (session, tenant):
             places = list_places(session, tenant, kind)
             return [
@@ -67,7 +67,7 @@ class ProjectAdministration(TenantAdministration):
             return _add_place(session, organization, "organization", siblings)
 
     def add_team(self, name: str, organization: str | None = None) -> Record:
-        """Create a team of an organization, which may be left out if there is only one."""
+        """Create a team of an organization, which is optional if there is only one."""
         with self.write() as (session, tenant):
             owner = find_organization(session, tenant, organization)
             siblings = Team.organization_id == owner.id
@@ -94,18 +94,18 @@ class ProjectAdministration(TenantAdministration):
             return _add_place(session, folder, "folder", Folder.project_id == owner.id)
 
     def remove_place(self, kind: str, name: str, *, yes: bool) -> Record:
-        """Remove a place with its contents; a team's projects stay with the organization.
+        """Remove a place with its contents; the projects of a team stay in the organization.
 
         Returns:
-            The number of removed teams, projects, folders, sequences and grants.
+            The numbers of removed teams, projects, folders, sequences and grants.
         """
         with self.write() as (session, tenant):
             place = find_place(session, tenant, kind, name)
-            lost = _count_contents(session, place)
+            counts = _count_contents(session, place)
             contents = [
-                messages.pluralize(lost[n], n.removesuffix("s"))
+                messages.pluralize(counts[n], n.removesuffix("s"))
                 for n in _CONTENT_COLUMNS
-                if lost.get(n)
+                if counts.get(n)
             ]
             if contents:
                 where = f"the {kind} {place.name} of {self.tenant}"
@@ -113,15 +113,15 @@ class ProjectAdministration(TenantAdministration):
                     yes, f"This would remove {where}, and with it {', '.join(contents)}."
                 )
             session.delete(place)
-            return {"removed": place.name, "id": place.id} | lost
+            return {"removed": place.name, "id": place.id} | counts
 
     def import_sequences(self, file: Path, folder: str, creator: str) -> list[Record]:
-        """Import the sequences of a FASTA or GenBank file, gzipped or not: all of them or none.
+        """Import all sequences of a FASTA or GenBank file, which may be gzipped, or none.
 
         Returns:
-            `{id, name, length, isCircular}` of each.
+            `{id, name, length, isCircular}` for each sequence.
         """
-        # Read first: it may take long, and nobody else can write within the transaction.
+        # Read before the transaction, which blocks other writers.
         entries = importing.read_sequences(file)
         with self.write() as (session, tenant):
             target = find_place(session, tenant, "folder", folder)
@@ -130,7 +130,7 @@ class ProjectAdministration(TenantAdministration):
             )
 
     def grants(self, holder: tuple[str, str] | None = None) -> list[Record]:
-        """List the grants of a holder, `("user", EMAIL)` or `("app", NAME)`, or of all."""
+        """List the grants of a holder, `("user", EMAIL)` or `("app", NAME)`, or of all holders."""
         with self.read() as (session, tenant):
             if holder is not None:
                 owners: list[Owner] = [OWNERS[holder[0]](session, tenant, holder[1])]
@@ -139,17 +139,17 @@ class ProjectAdministration(TenantAdministration):
                 apps = select(App).where(App.tenant_id == tenant.id).order_by(App.name)
                 owners = [*session.scalars(users), *session.scalars(apps)]
             return [
-                _grant_record(owner, kind, session.get_one(of.table, id))
+                _grant_record(owner, kind, session.get_one(place_kind.table, id))
                 for owner in owners
                 for grant in session.scalars(
                     select(Grant).where(_grants_of(owner)).order_by(Grant.id)
                 )
-                for kind, of in PLACE_KINDS.items()
-                if (id := getattr(grant, of.granted.key)) is not None
+                for kind, place_kind in PLACE_KINDS.items()
+                if (id := getattr(grant, place_kind.granted.key)) is not None
             ]
 
     def add_grant(self, holder: tuple[str, str], kind: str, name: str) -> Record:
-        """Grant a holder a place; see `grants`."""
+        """Grant a holder access to a place; see `grants`."""
         with self.write() as (session, tenant):
             owner, place, existing = _find_grant(session, tenant, holder, kind, name)
             if existing:
@@ -161,7 +161,7 @@ class ProjectAdministration(TenantAdministration):
             return _grant_record(owner, kind, place)
 
     def remove_grant(self, holder: tuple[str, str], kind: str, name: str) -> Record:
-        """Withdraw a grant; another grant may still open the place."""
+        """Remove a grant; another grant may still give access to the place."""
         with self.write() as (session, tenant):
             owner, place, existing = _find_grant(session, tenant, holder, kind, name)
             if not existing:
@@ -187,14 +187,14 @@ def _add_place(session: Session, place: Place, kind: str, siblings: Any) -> Reco
 
 
 def _place_record(session: Session, place: Place) -> Record:
-    """Return a place with its parent places."""
+    """Return a place with the names of its parents."""
     record: Record = {"id": place.id, "name": place.name}
-    inside: Any = place
+    parent: Any = place
     if isinstance(place, Folder):
-        inside = session.get_one(Project, place.project_id)
-        record["project"] = inside.name
-    if isinstance(inside, Team | Project):
-        record["organization"] = session.get_one(Organization, inside.organization_id).name
+        parent = session.get_one(Project, place.project_id)
+        record["project"] = parent.name
+    if isinstance(parent, Team | Project):
+        record["organization"] = session.get_one(Organization, parent.organization_id).name
     if isinstance(place, Project):
         team = None if place.team_id is None else session.get_one(Team, place.team_id)
         record["team"] = team and team.name
@@ -202,7 +202,7 @@ def _place_record(session: Session, place: Place) -> Record:
 
 
 def _count_contents(session: Session, place: Place) -> dict[str, int]:
-    """Count the contents and the grants of a place."""
+    """Return the numbers of contents and grants of a place."""
     if isinstance(place, Team):
         return {"grants": count_rows(session, Grant, Grant.team_id == place.id)}
     organization = isinstance(place, Organization)
@@ -233,7 +233,7 @@ def _count_contents(session: Session, place: Place) -> dict[str, int]:
 def _find_grant(
     session: Session, tenant: Tenant, holder: tuple[str, str], kind: str, name: str
 ) -> tuple[Owner, Place, SequenceOf[Grant]]:
-    """Return the holder, the place, and the existing grants of it."""
+    """Return the holder, the place, and the holder's grants of this place."""
     owner = OWNERS[holder[0]](session, tenant, holder[1])
     place = find_place(session, tenant, kind, name)
     existing = select(Grant).where(_grants_of(owner), PLACE_KINDS[kind].granted == place.id)

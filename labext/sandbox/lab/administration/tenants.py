@@ -41,14 +41,14 @@ from labext.sandbox.lab.tables import (
 
 Place = Organization | Team | Project | Folder
 Owner = User | App
-"""Who has credentials and grants."""
+"""Owner of credentials and grants."""
 
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
 class PlaceKind:
-    """A kind of place: its table, the prefix of its identifiers, and its column in a grant."""
+    """Table of a kind of place, prefix of its identifiers, and its column in a grant."""
 
     table: Any
     prefix: str
@@ -65,10 +65,10 @@ PLACE_KINDS = {
 
 @dataclass(frozen=True)
 class TenantAdministration(Administration):
-    """A tenant of the platform.
+    """Administration of one tenant.
 
     Attributes:
-        tenant: the tenant's name.
+        tenant: the name of the tenant.
     """
 
     tenant: str = CAMPUS
@@ -79,19 +79,24 @@ class TenantAdministration(Administration):
 
     @contextmanager
     def read(self) -> Iterator[tuple[Session, Tenant]]:
-        """Open a reading transaction with the tenant."""
+        """Open a read transaction; yield it with the tenant."""
         with self.database.read() as session:
             yield session, find_tenant(session, self.tenant)
 
     @contextmanager
     def write(self) -> Iterator[tuple[Session, Tenant]]:
-        """Open a writing transaction with the tenant."""
+        """Open a write transaction; yield it with the tenant."""
         with self.database.write() as session:
             yield session, find_tenant(session, self.tenant)
 
 
 def find_tenant(session: Session, name: str) -> Tenant:
-    """Return the tenant of a name; SetupError if the platform was never started."""
+    """Return a tenant by name.
+
+    Raises:
+        SetupError: the platform was never started.
+        NotFoundError: no tenant has this name.
+    """
     tenants = {tenant.name: tenant for tenant in session.scalars(select(Tenant))}
     if not tenants:
         raise SetupError(
@@ -104,20 +109,24 @@ def find_tenant(session: Session, name: str) -> Tenant:
 
 
 def check_enterprise(session: Session, tenant: Tenant) -> None:
-    """Raise InputError for a tenant that is not an enterprise account."""
+    """Check that a tenant is an enterprise account.
+
+    Raises:
+        InputError: the tenant is not an enterprise account.
+    """
     if not tenant.enterprise:
         others = session.scalars(select(Tenant.name).where(Tenant.enterprise)).all()
         raise InputError(
             f"{tenant.name} is not an enterprise account: it has no identity provider and no IP "
             "ranges.",
-            f"Name one that is: {parameter('tenant', others[0])}."
+            f"Name an enterprise account: {parameter('tenant', others[0])}."
             if others
-            else "There is none that is.",
+            else "This sandbox has no enterprise account.",
         )
 
 
 def find_user(session: Session, tenant: Tenant, email: str) -> User:
-    """Return the user of an address, in either case."""
+    """Return the user with an e-mail address, ignoring case."""
     users = User.tenant_id == tenant.id
     user = session.scalars(select(User).where(users, User.email == email.lower())).one_or_none()
     if user is None:
@@ -127,7 +136,7 @@ def find_user(session: Session, tenant: Tenant, email: str) -> User:
 
 
 def find_app(session: Session, tenant: Tenant, name: str) -> App:
-    """Return the app with a name, an identifier or a client id; the name takes precedence."""
+    """Return an app by name, identifier or client id; names take precedence."""
     apps = App.tenant_id == tenant.id
     for match in (App.name == name, (App.id == name) | (App.client_id == name)):
         app = session.scalars(select(App).where(apps, match)).first()
@@ -147,7 +156,12 @@ def owner_name(owner: Owner) -> str:
 
 
 def find_place(session: Session, tenant: Tenant, kind: str, name: str) -> Any:
-    """Return the place of a name or identifier; ConflictError if several have the name."""
+    """Return a place by name or identifier.
+
+    Raises:
+        NotFoundError: no place has this name or identifier.
+        ConflictError: several places have this name.
+    """
     places = list_places(session, tenant, kind)
     matches = [place for place in places if name in (place.id, place.name)]
     if not matches:
@@ -158,31 +172,42 @@ def find_place(session: Session, tenant: Tenant, kind: str, name: str) -> Any:
 
 
 def find_organization(session: Session, tenant: Tenant, name: str | None) -> Organization:
-    """Return the organization of a name; without a name the only one."""
+    """Return an organization by name; None returns the only one."""
+    organization: Organization
     if name is not None:
-        organization_by_name: Organization = find_place(session, tenant, "organization", name)
-        return organization_by_name
+        organization = find_place(session, tenant, "organization", name)
+        return organization
     organizations: Any = list_places(session, tenant, "organization")
     if not organizations:
         raise not_found_error(f"organization of {tenant.name}", "", ())
-    organization: Organization = single_match(
+    organization = single_match(
         organizations, f"organizations are in {tenant.name}", (row.name for row in organizations)
     )
     return organization
 
 
-def single_match(matches: Iterable[Row], are: str, names: Iterable[str]) -> Row:
-    """Return the only element; ConflictError with the names to choose from if there are more."""
+def single_match(matches: Iterable[Row], description: str, names: Iterable[str]) -> Row:
+    """Return the only element of `matches`.
+
+    Args:
+        matches: at least one element.
+        description: end of the sentence "2 …" for the message.
+        names: the names of the elements.
+
+    Raises:
+        ConflictError: `matches` has several elements; the error lists their names.
+    """
     first, *others = matches
     if others:
         raise ConflictError(
-            f"{len(others) + 1} {are}.", f"Name one of them: {messages.join_words(names, 10)}."
+            f"{len(others) + 1} {description}.",
+            f"Name one of them: {messages.join_words(names, 10)}.",
         )
     return first
 
 
 def list_places(session: Session, tenant: Tenant, kind: str) -> Sequence[Place]:
-    """Return all places of a kind, by name."""
+    """Return all places of a kind, sorted by name."""
     table = PLACE_KINDS[kind].table
     statement: Any = select(table)
     if table is Folder:
@@ -197,7 +222,7 @@ def list_places(session: Session, tenant: Tenant, kind: str) -> Sequence[Place]:
 
 
 MAX_TOKEN_SECONDS = 366 * 24 * 3600
-"""Seconds that an ID token may be valid for."""
+"""Maximum lifetime of an ID token."""
 
 _AUDIT_COLUMNS = (
     "time", "status", "method", "path", "user", "app", "credential", "address", "reason",
@@ -205,15 +230,15 @@ _AUDIT_COLUMNS = (
 
 
 class SecurityAdministration(TenantAdministration):
-    """Calls on IP ranges, the identity provider and the log."""
+    """Manage IP ranges and the identity provider, and read the log."""
 
     def ranges(self) -> list[Record]:
-        """List the IP ranges; without any, requests are allowed from everywhere."""
+        """List the allowed IP ranges; if empty, requests are allowed from everywhere."""
         with self.read() as (session, tenant):
             return [{"network": network} for network in _select_ranges(session, tenant)]
 
     def add_range(self, network: str) -> Record:
-        """Allow a range of an enterprise account; requests from no range are refused."""
+        """Add an allowed IP range to an enterprise account; other addresses are refused."""
         network = _parse_range(network)
         with self.write() as (session, tenant):
             check_enterprise(session, tenant)
@@ -223,7 +248,7 @@ class SecurityAdministration(TenantAdministration):
         return {"network": network}
 
     def remove_range(self, network: str) -> Record:
-        """Remove a range; without the last one, requests are allowed from everywhere."""
+        """Remove an IP range; after the last one, requests are allowed from everywhere."""
         network = _parse_range(network)
         with self.write() as (session, tenant):
             ranges = _select_ranges(session, tenant)
@@ -233,16 +258,16 @@ class SecurityAdministration(TenantAdministration):
         return {"removed": network, "left": len(ranges) - 1}
 
     def provider(self) -> Record:
-        """Return the tenant's provider; nulls without one."""
+        """Return the identity provider of the tenant; its fields are None without one."""
         with self.read() as (_, tenant):
             return _provider_record(tenant)
 
     def set_provider(self, url: str | None, audience: str | None) -> Record:
-        """Accept the ID tokens of a provider; of none if both are None.
+        """Set the identity provider whose ID tokens are accepted; None removes it.
 
         Args:
-            url: of the provider's OpenID configuration.
-            audience: of its tokens; the sandbox's own provider has a default.
+            url: URL of the provider's OpenID configuration.
+            audience: audience of its tokens; optional for the sandbox's own provider.
         """
         if url is not None:
             _check_url(url)
@@ -258,7 +283,7 @@ class SecurityAdministration(TenantAdministration):
             return _provider_record(tenant)
 
     def own_provider(self) -> str:
-        """Return the address of the configuration of the sandbox's own provider."""
+        """Return the URL of the OpenID configuration of the sandbox's own provider."""
         if not self.site.origins.get(PROVIDER_ENDPOINT):
             raise SetupError(
                 "The sandbox's identity provider was never started.",
@@ -267,43 +292,42 @@ class SecurityAdministration(TenantAdministration):
         return service.own_configuration_url(self.site)
 
     def set_user_secrets(self, required: bool) -> Record:
-        """Require users' secrets at the sandbox's provider, or not; for `campus` alone."""
+        """Set whether the sandbox's provider requires secrets of the users of `campus`."""
         with self.database.write() as session:
             tenant = find_tenant(session, CAMPUS)
             tenant.requires_user_secret = required
             return _provider_record(tenant)
 
     def rotate_keys(self) -> list[Record]:
-        """Sign with a new key at the sandbox's provider; issued tokens stay valid.
+        """Create a new signing key of the sandbox's provider; issued tokens stay valid.
 
         Returns:
-            The published keys, the one in use first.
+            The published keys, with the current one first.
         """
         return _published_record(service.rotate_signing_keys(self.site.secrets))
 
     def published_keys(self) -> list[Record]:
-        """List the keys that the sandbox's provider publishes, the one in use first."""
+        """List the published keys of the sandbox's provider, with the current one first."""
         return _published_record(service.load_signing_keys(self.site.secrets))
 
     def id_token(
         self, email: str, *, seconds: int | None = None, audience: str | None = None
     ) -> Record:
-        """Return an ID token of the sandbox's provider, also for an address without a user.
+        """Issue an ID token of the sandbox's provider, also for an address without a user.
 
-        A user of `campus` is signed in with the user's secret, which this process must be able to
-        read.
+        A user of `campus` is signed in with the user's secret, so this process needs access to it.
 
         Args:
-            email: the address that it claims.
-            seconds: its validity; below zero for an expired one; None for an hour.
-            audience: None for that of `campus`.
+            email: the claim `email`.
+            seconds: lifetime; negative for an expired token; None for an hour.
+            audience: the claim `aud`; None for the audience of `campus`.
         """
         self.own_provider()
         validate_email(email)
         seconds = service.TOKEN_SECONDS if seconds is None else seconds
         if abs(seconds) > MAX_TOKEN_SECONDS:
             raise InputError(
-                f"An ID token can't be valid for {seconds:,} seconds.", "Give at most a year."
+                f"{seconds:,} seconds is too long for an ID token.", "Give at most a year."
             )
         user = service.find_campus_user(self.site, email)
         if user is not None:
@@ -326,9 +350,9 @@ class SecurityAdministration(TenantAdministration):
         app: str | None = None,
         status: int | None = None,
     ) -> list[Record]:
-        """List calls of the tenant's API, the newest first, refused and removed users' ones too."""
+        """List calls of the tenant's API, newest first, including those of removed users."""
         if limit is not None and limit < 1:
-            raise InputError(f"{limit} entries can't be shown.", "Give a whole number from 1.")
+            raise InputError(f"{limit} is not a valid number of entries.", "Give at least 1.")
         filters = {"user": user and user.lower(), "app": app, "status": status}
         conditions = {name: value for name, value in filters.items() if value is not None}
         with self.read() as (session, tenant):
@@ -343,13 +367,13 @@ def _select_ranges(session: Session, tenant: Tenant) -> dict[str, IpRange]:
 
 
 def _parse_range(text: str) -> str:
-    """Return a range in its canonical form; a single address is a range of one."""
+    """Return an IP range or a single address as a network in canonical form."""
     try:
         return str(ip_network(text.strip(), strict=False))
     except ValueError:
         raise InputError(
             f"{messages.quote_value(text)} is not a range of IP addresses.",
-            "Give one such as 192.0.2.0/24, 2001:db8::/32 or 127.0.0.1.",
+            "Give a range such as 192.0.2.0/24, 2001:db8::/32 or 127.0.0.1.",
         ) from None
 
 
@@ -360,7 +384,7 @@ def _check_url(url: str) -> None:
     if not url.endswith(WELL_KNOWN) or len(url) > 10 * MAX_NAME_LENGTH:
         raise InputError(
             f"{messages.quote_value(url)} is not the address of an OpenID configuration.",
-            f"It ends in {WELL_KNOWN}.",
+            f"The address must end in {WELL_KNOWN}.",
         )
 
 
