@@ -28,7 +28,7 @@ class Pages(Protocol):
         """Return the text of a page."""
 
     def find(self, passage: str) -> int | None:
-        """Return the first page on which a passage is; None if it is on none."""
+        """Return the first page with a passage; None if no page has it."""
 
     def render(self, page: int, passage: str) -> Picture | None:
         """Return a page as a picture with the passage highlighted; None if it is text alone."""
@@ -51,14 +51,17 @@ class PdfPages:
         self._pdf = Pdf(path, title)
         self.count = self._pdf.page_count
         self._rendered: dict[tuple[int, str], Picture] = {}
+        self._page_of: dict[str, int | None] = {}
 
     def text(self, page: int) -> str:
         """Return the text of a page."""
         return self._pdf.text(page)
 
     def find(self, passage: str) -> int | None:
-        """Return the first page on which a passage is; None if it is on none."""
-        return self._pdf.find(passage)
+        """Return the first page with a passage; None if no page has it."""
+        if passage not in self._page_of:
+            self._page_of[passage] = self._pdf.find(passage)
+        return self._page_of[passage]
 
     def render(self, page: int, passage: str) -> Picture | None:
         """Return a page as a picture with the passage highlighted."""
@@ -96,7 +99,7 @@ class TextPages:
         return self._pages[page - 1]
 
     def find(self, passage: str) -> int | None:
-        """Return the first page on which a passage is; None if it is on none."""
+        """Return the first page with a passage; None if no page has it."""
         for number, text in enumerate(self._pages, 1):
             if locate(passage, text) is not None:
                 return number

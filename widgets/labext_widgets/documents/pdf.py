@@ -77,7 +77,7 @@ class Pdf:
         return "".join("" if c in "\x02\ufffe" else c for c in characters).replace("\r\n", "\n")
 
     def find(self, passage: str) -> int | None:
-        """Return the first page on which a passage is; None if it is on none."""
+        """Return the first page with a passage; None if no page has it."""
         with self._open() as document:
             for number in range(len(document)):
                 with closing(document[number]) as page, closing(page.get_textpage()) as text_page:

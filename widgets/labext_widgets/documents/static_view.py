@@ -96,8 +96,10 @@ def _page(state: PageState) -> str:
 def _passage_row(state: PageState, is_marked: bool) -> str:
     if not state.passage or is_marked:
         return ""
-    where = "on this page" if state.pages.count > 1 else "in it"
-    return div(f"The passage was not found {where}.", MUTED)
+    page = state.pages.find(state.passage)
+    if page is None:
+        return div("The passage was not found in this source.", MUTED)
+    return div(f"The passage is on page {page}.", MUTED)
 
 
 def _text_rows(state: PageState) -> list[str]:

@@ -168,19 +168,20 @@ def _pairs(table: pd.DataFrame, _file: str) -> Panel | None:
     if not rows:
         return None
     rows.sort(key=lambda n: probability[n])  # likely pairs are drawn over unlikely ones
+    # As in other dot plots, the origin is at the top left and probabilities are above the diagonal.
     best = _numbers(table, "in_mfe") if "in_mfe" in table else []
     structure = [n for n in rows if best and best[n] == 1]
     marks: list[Mark] = [
-        _cells(i, j, rows, [probability[n] for n in rows], _pair_texts(i, j, probability, rows))
+        _cells(j, i, rows, [probability[n] for n in rows], _pair_texts(i, j, probability, rows))
     ]
     if structure:
         texts = [f"{i[n]:g}–{j[n]:g}, in the structure of minimum free energy" for n in structure]
-        marks.append(_cells(j, i, structure, [], texts, "minimum free energy", ORANGE))
+        marks.append(_cells(i, j, structure, [], texts, "minimum free energy", ORANGE))
     last = max(max(i[n], j[n]) for n in rows)
     limits = (0.5, last + 0.5)
     return Panel(
         Axis("base", limits=limits),
-        Axis("base", limits=limits, reverse=False),
+        Axis("base", limits=limits, reverse=True),
         tuple(marks),
         table,
         [f"{a:g}–{b:g}" for a, b in zip(i, j, strict=True)],
