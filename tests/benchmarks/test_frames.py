@@ -90,9 +90,9 @@ def plain(url: str) -> pd.DataFrame:
 def cpu(act: Callable[[], pd.DataFrame]) -> float:
     started_at = time.process_time()
     table = act()
-    took = time.process_time() - started_at
+    seconds_taken = time.process_time() - started_at
     assert len(table) == ROWS or len(table) == 1000
-    return took
+    return seconds_taken
 
 
 def test_rows_to_a_frame(

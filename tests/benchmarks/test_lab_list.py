@@ -206,9 +206,9 @@ DATA = {"generated": generate_pages, "the sandbox's own": sandbox_pages}
 def cpu(act: Callable[[], pd.DataFrame], rows: int) -> float:
     started_at = time.process_time()
     table = act()
-    took = time.process_time() - started_at
+    seconds_taken = time.process_time() - started_at
     assert len(table) == rows
-    return took
+    return seconds_taken
 
 
 def peak(how: str, url: str, ca: Path, rows: int) -> float:

@@ -93,7 +93,7 @@ WARM = (frames, frames)
 
 
 class Fetched(NamedTuple):
-    """A list, how long it took, and how often it was refused."""
+    """A list, how long it seconds_taken, and how often it was refused."""
 
     rows: int
     seconds: float
@@ -112,9 +112,9 @@ def fetched(
     with LabClient(url, ApiKey("sk_benchmark"), verify=str(ca)) as lab:
         started_at = time.perf_counter()
         rows = len(lab.sequences())
-        took = time.perf_counter() - started_at
+        seconds_taken = time.perf_counter() - started_at
     answer = requests.get(f"{url}refused", verify=str(ca), timeout=10)
-    return Fetched(rows, took, answer.json()["refused"])
+    return Fetched(rows, seconds_taken, answer.json()["refused"])
 
 
 def test_250_pages_at_100_in_10_seconds(

@@ -45,7 +45,7 @@ def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
     sent = len(service.sent)
     words = [f"word{answer * WORDS_EACH + i}" for i in range(WORDS_EACH)]
     nb.run(0)
-    nb.says("Asking…")
+    nb.wait_for_text("Asking…")
     for word in words:
         service.say(type="words", content=f"It is {word}. ")
         time.sleep(PAUSE)
@@ -53,7 +53,7 @@ def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
         lambda: words[-1] in (times := nb.page.evaluate("() => window.seenAt")) and times
     )
     service.say(type="final_answer", content="All is said.", citations=[])
-    nb.says("All is said.")
+    nb.wait_for_text("All is said.")
     service.say(type="complete", final_answer="All is said.", citations=[])
     nb.idle()
     return [seen_at[word] - at for word, at in zip(words, service.sent[sent:], strict=False)]

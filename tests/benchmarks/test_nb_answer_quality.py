@@ -61,16 +61,16 @@ class Figures:
     quotes: list[bool] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
-    def count_answer(self, expected: ExpectedAnswer, shown: Sequence[Passage]) -> None:
+    def count_answer(self, expected: ExpectedAnswer, passages: Sequence[Passage]) -> None:
         """Count an answer's passages: right, and relevant."""
         if expected.refused:
-            right = not shown
+            right = not passages
         else:
             right = all(
-                any(is_right(passage, expected, number) for passage in shown[:SHOWN])
+                any(is_right(passage, expected, number) for passage in passages[:SHOWN])
                 for number in range(len(expected.facts))
             )
-            self.relevant += [passage.source in expected.sources for passage in shown]
+            self.relevant += [passage.source in expected.sources for passage in passages]
         self.right[expected.kind].append(right)
         if not right:
             self.wrong.append(f"{expected.kind}: {expected.question}")

@@ -202,14 +202,14 @@ def test_hundred_thousand_passages(
 
     search("vector")()  # reads the vectors
     goals = {"text": 50, "vector": 50, "hybrid": 100}
-    found = {}
+    results = {}
 
     def all_searches() -> None:
         for kind in goals:
-            found[kind] = client.measure([search(kind) for _ in range(requests)])
+            results[kind] = client.measure([search(kind) for _ in range(requests)])
 
     benchmark.pedantic(all_searches, rounds=1, iterations=1)
-    for kind, (seconds, used) in found.items():
+    for kind, (seconds, used) in results.items():
         figure(
             f"{kind} search, {sources * PASSAGES:,} passages",
             f"{seconds * 1000:.1f} ms of {goals[kind]}; the host's CPU {used * 1000:.1f} ms",

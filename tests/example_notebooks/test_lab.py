@@ -20,7 +20,7 @@ ROUND = 240
 
 def output_text(notebook: Any, cell: str) -> str:
     """Return the text output of a cell."""
-    (matching_cell,) = (each for each in notebook.cells if each.id == cell)
+    (matching_cell,) = (item for item in notebook.cells if item.id == cell)
     outputs = (output.get("data", {}).get("text/plain", "") for output in matching_cell.outputs)
     return "\n".join(outputs)
 

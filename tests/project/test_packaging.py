@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import re
 import subprocess
-import sys
 import tarfile
-import tomllib
 import zipfile
-from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -20,31 +14,6 @@ from hatchling.builders.wheel import WheelBuilder
 from labext.cli import examples
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-USERS = (
-    "sandbox",
-    "tools",
-    "semantic",
-    "speech",
-    "rna",
-    "gpl-tools",
-    "docs",
-    "views",
-    "plots",
-    "references",
-    "cluster",
-    "postgresql",
-)
-"""The extras with packages that labext itself imports."""
-SERVED = {"fastapi-offline"}
-"""Of these the files are served, and nothing is imported."""
-PINNED = {"pydantic_core": ["pydantic"]}
-"""Parts that come with another package, in the one version that it asks for."""
-SOURCES = [
-    path
-    for folder in ("labext", "magics/labext_magics", "widgets/labext_widgets")
-    for path in (ROOT / folder).rglob("*.py")
-]
 TOP = {"pyproject.toml", "README.md", "LICENSE"} | {
     *("labext", "magics", "widgets", "example_notebooks", "tests")
 }
@@ -112,86 +81,3 @@ def test_the_top_level_is_fixed() -> None:
         pytest.skip("not a git checkout: what lies about here is nobody's business")
     tops = {line.split("/")[0] for line in tracked.stdout.splitlines()}
     assert {top for top in tops if not top.startswith(".")} == TOP
-
-
-def test_every_dependency_declares_a_lower_bound() -> None:
-    extras = PROJECT["optional-dependencies"].values()
-    for line in [*PROJECT["dependencies"], *(line for extra in extras for line in extra)]:
-        assert ">=" in line or line.startswith("labext-jupyter["), line
-
-
-def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
-    extras = PROJECT["optional-dependencies"]
-    lines = [line for name in USERS for line in extras[name]]
-    declared = {canonical(line) for line in [*PROJECT["dependencies"], *lines]}
-    # The GPL pair is not installed where only dev is.
-    homes = {"primer3": ["primer3-py"], **metadata.packages_distributions(), **PINNED}
-    used = {
-        canonical(distribution)
-        for name in {name for path in SOURCES for name in imported(path.read_text("utf-8"))}
-        for distribution in homes.get(name, [name])
-        if name not in sys.stdlib_module_names and not name.startswith("labext")
-    }
-    assert used - {canonical(line) for line in extras["demo"]} == declared - SERVED
-
-
-def test_packages_under_the_gpl_are_imported_by_their_own_tools_alone() -> None:
-    tools = ROOT / "labext" / "sandbox" / "jobs" / "tools"
-    assert importing_files("primer3") == [tools / "primer_design.py"]
-    assert importing_files("pyrodigal") == [tools / "gene_find.py"]
-
-
-def test_the_library_under_the_gpl_is_loaded_by_the_voice_alone_and_when_it_speaks() -> None:
-    voice = ROOT / "labext" / "sandbox" / "nb" / "speech" / "espeak.py"
-    assert importing_files("espeakng_loader") == [voice]
-    extras = PROJECT["optional-dependencies"]
-    having = [name for name in extras if "espeakng-loader" in map(canonical, extras[name])]
-    assert having == ["speech"]
-
-
-def importing_files(package: str) -> list[Path]:
-    """The files that import a package; all of them must do so within functions."""
-    texts = {path: path.read_text("utf-8") for path in SOURCES}
-    naming = {path: text for path, text in texts.items() if package in text}
-    for text in naming.values():
-        body = ast.parse(text).body
-        assert package not in modules(node for node in body if not is_function(node))
-    return [path for path, text in naming.items() if package in imported(text)]
-
-
-def is_function(node: ast.AST) -> bool:
-    return isinstance(node, ast.FunctionDef)
-
-
-def canonical(requirement: str) -> str:
-    return re.split(r"[\[>]", requirement)[0].lower().replace("_", "-")
-
-
-def imported(text: str) -> set[str]:
-    """The first part of every absolute import in a module, those within functions too."""
-    return modules(ast.walk(ast.parse(text)))
-
-
-def modules(nodes: Iterable[ast.AST]) -> set[str]:
-    results = set()
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            results |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            results.add((node.module or "").split(".")[0])
-    return results
-
-
-def test_the_extras_nest_as_they_should() -> None:
-    extras = PROJECT["optional-dependencies"]
-    assert (
-        "labext-jupyter[lab,sandbox,tools,rna,semantic,speech,views,plots,references]"
-        in extras["demo"]
-    )
-    assert "labext-jupyter[demo]" in extras["dev"]
-    for name in USERS:
-        assert not any(line.startswith("labext-jupyter") for line in extras[name])
-    # What is under the GPL comes to nobody who did not ask for it.
-    assert not any("gpl-tools" in line for lines in extras.values() for line in lines)
-    others = {canonical(line) for name in extras if name != "gpl-tools" for line in extras[name]}
-    assert others.isdisjoint(canonical(line) for line in extras["gpl-tools"])

@@ -1,8 +1,7 @@
-"""Servers on loopback that stream in the wire forms of OpenAI, Anthropic, Google and Ollama.
+"""Servers on loopback that stream in the wire formats of OpenAI, Anthropic, Google and Ollama.
 
-A request to the OpenAI form that asks for no stream is answered in one piece at once.
 `serving("anthropic")` yields a `ModelServer`. Its `words` are sent one by one, `pause` seconds
-apart, and `trouble` replaces the reply.
+apart, and `fault` replaces the reply. OpenAI's format without `stream` gives a single response.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Trouble = Callable[["Handler"], None]
+Fault = Callable[["Handler"], None]
 
 KEY_HEADERS = {
     "openai": "authorization",
@@ -32,15 +31,15 @@ class ModelServer:
     """A model server with its recorded requests.
 
     Attributes:
-        form: its wire form.
+        form: its wire format.
         base_url: its address.
         words: the pieces of a reply.
         pause: the seconds between two pieces.
         sent_at: the time at which each piece was sent.
         requests: the path, the headers in lower case and the body of each request.
-        trouble: handles the next requests instead of a reply.
-        refuses: the status and the body of all GET requests.
-        left: set when a client left before the end.
+        fault: handles the next requests instead of a reply.
+        rejection: status and body of the responses to all GET requests.
+        client_left: set when a client disconnects before the end.
     """
 
     form: str
@@ -49,24 +48,24 @@ class ModelServer:
     pause: float = 0.0
     sent_at: list[float] = field(default_factory=list)
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
-    trouble: Trouble | None = None
-    refuses: tuple[int, Any] | None = None
-    left: threading.Event = field(default_factory=threading.Event)
+    fault: Fault | None = None
+    rejection: tuple[int, Any] | None = None
+    client_left: threading.Event = field(default_factory=threading.Event)
 
 
 class Handler(BaseHTTPRequestHandler):
     """Handles the requests to one server."""
 
     protocol_version = "HTTP/1.1"
-    known: ModelServer
+    state: ModelServer
 
     def do_GET(self) -> None:
-        self.known.requests.append((self.path, self._headers(), None))
-        if self.known.refuses is not None:
-            self.answer(*self.known.refuses)
+        self.state.requests.append((self.path, self._headers(), None))
+        if self.state.rejection is not None:
+            self.answer(*self.state.rejection)
             return
         names = ["talker-1", "text-embedding-1"]
-        match self.known.form:
+        match self.state.form:
             case "google":
                 self.answer(200, {"models": [{"name": f"models/{name}"} for name in names]})
             case "ollama":
@@ -76,20 +75,20 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.known.requests.append((self.path, self._headers(), body))
-        if body.get("stream") is False and self.known.form == "openai":
-            self.answer(200, _completion("".join(self.known.words[:3])))
-        elif self.known.trouble is not None:
-            self.known.trouble(self)
+        self.state.requests.append((self.path, self._headers(), body))
+        if body.get("stream") is False and self.state.form == "openai":
+            self.answer(200, _completion("".join(self.state.words[:3])))
+        elif self.state.fault is not None:
+            self.state.fault(self)
         elif "embed" in self.path.lower():
             self.answer(200, self._vectors(body))
         else:
-            self.stream([*self.known.words])
+            self.stream([*self.state.words])
 
     def answer(
         self, status: int, body: Any, headers: dict[str, str] | None = None, kind: str = ""
     ) -> None:
-        """Answer in one piece."""
+        """Send a response at once."""
         content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind or "application/json")
@@ -101,7 +100,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def stream(self, words: list[str], *, cut: bool = False, refused: bool = False) -> None:
         """Stream a reply; `cut` ends it without its end mark."""
-        form = self.known.form
+        form = self.state.form
         self.send_response(200)
         is_lines = form == "ollama"
         self.send_header(
@@ -116,22 +115,22 @@ class Handler(BaseHTTPRequestHandler):
                 self._send(value)
             for number, word in enumerate(words):
                 if number:
-                    time.sleep(self.known.pause)
-                self.known.sent_at.append(time.time())
+                    time.sleep(self.state.pause)
+                self.state.sent_at.append(time.time())
                 self._send(piece(word))
             for value in [] if cut else end(refused):
                 self._send(value)
         except OSError:
-            self.known.left.set()
+            self.state.client_left.set()
 
     def _send(self, value: Any) -> None:
         text = value if isinstance(value, str) else json.dumps(value)
-        line = f"{text}\n" if self.known.form == "ollama" else f"data: {text}\n\n"
+        line = f"{text}\n" if self.state.form == "ollama" else f"data: {text}\n\n"
         self.wfile.write(line.encode())
         self.wfile.flush()
 
     def _vectors(self, body: Any) -> Any:
-        match self.known.form:
+        match self.state.form:
             case "google":
                 return {"embeddings": [{"values": [1.0, 2.0]} for _ in body["requests"]]}
             case "ollama":
@@ -176,7 +175,7 @@ def _google_end(refused: bool) -> list[Any]:
 
 
 def _ollama_end(refused: bool) -> list[Any]:
-    del refused  # Ollama has no sign of it
+    del refused  # Ollama does not report refusals
     counts = {"prompt_eval_count": 11, "eval_count": 3}
     return [{"message": {"role": "assistant", "content": ""}, "done": True, **counts}]
 
@@ -214,23 +213,23 @@ STREAMS: dict[str, tuple[list[Any], Callable[[str], Any], Callable[[bool], list[
 
 @contextmanager
 def serving(form: str) -> Iterator[ModelServer]:
-    """Run a server of a wire form until the block ends."""
-    known = ModelServer(form)
-    bound = type("BoundHandler", (Handler,), {"known": known})
+    """Run a server of a wire format."""
+    state = ModelServer(form)
+    bound = type("BoundHandler", (Handler,), {"state": state})
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
 
         def handle_error(self, *_arguments: Any) -> None:
-            """Ignore clients that left."""
+            """Ignore clients that disconnected."""
 
     with Server(("127.0.0.1", 0), bound) as server:
         path = {"openai": "/v1", "anthropic": "/v1", "google": "/v1beta", "ollama": ""}[form]
-        known.base_url = f"http://127.0.0.1:{server.server_port}{path}"
+        state.base_url = f"http://127.0.0.1:{server.server_port}{path}"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield known
+            yield state
         finally:
             server.shutdown()
             thread.join()

@@ -61,7 +61,7 @@ class Lab:
         self.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget")
 
     def clear(self) -> None:
-        """Close all that is open in it, whatever is unsaved, and show it as it was."""
+        """Close all documents without saving and restore the initial layout."""
         self.page.evaluate(CLEAR)
         self.page.set_viewport_size(SIZE)
         if self.page.locator('body[data-jp-theme-light="false"]').count():
@@ -174,45 +174,44 @@ class NotebookPage:
         self.path.write_text(json.dumps(content))
         return self.path
 
-    def kept(self, words: str) -> str:
-        """Save until the first cell's output has the words; return its HTML."""
-        html = until(lambda: words in (html := self._kept_html()) and html, words)
+    def wait_for_saved_html(self, words: str) -> str:
+        """Save until the first cell's output contains the words; return its HTML."""
+        html = until(lambda: words in (html := self._saved_html()) and html, words)
         return str(html)
 
-    def _kept_html(self) -> str:
-        """The first cell's one output in the file: plain HTML and text and nothing else."""
+    def _saved_html(self) -> str:
+        """Return the HTML of the first cell's only output, which must have HTML and text only."""
         (output,) = self.save().cells[0].outputs
         assert set(output.data) == {"text/html", "text/plain"}
         assert "\n" not in output.data["text/plain"]
         return str(output.data["text/html"])
 
-    def says(self, words: str, cell: int = 0) -> None:
+    def wait_for_text(self, words: str, cell: int = 0) -> None:
         """Wait until a cell's output shows the words."""
         until(lambda: words in self.output(cell).inner_text(), words)
 
-    def remember(self) -> None:
-        """Keep every text that comes onto the page from now on, however soon it goes."""
+    def record_texts(self) -> None:
+        """Record every text that appears on the page from now on."""
         self.page.evaluate(REMEMBER)
 
-    def said(self, words: str) -> None:
-        """Wait until the words have come onto the page since `remember`, also if they are gone."""
+    def wait_for_recorded_text(self, words: str) -> None:
+        """Wait until the words have appeared since `record_texts`, even if only briefly."""
         until(lambda: words in self.page.evaluate("() => window.remembered.join('\\n')"), words)
 
-    def gone(self, found: Any) -> None:
-        """Wait until no element that a locator finds is on the page."""
-        until(lambda: found.count() == 0, f"no more of {found}")
+    def gone(self, locator: Any) -> None:
+        """Wait until a locator matches no element."""
+        until(lambda: locator.count() == 0, f"no more of {locator}")
 
     def bar(self) -> Any:
-        """The bar in the first cell's output that a reader is told of."""
+        """Return the accessible progress bar in the first cell's output."""
         return self.output().get_by_role("progressbar")
 
-    def bar_says(self, words: str) -> None:
+    def wait_for_bar_text(self, words: str) -> None:
         """Wait until the bar's text for screen readers begins with the words."""
-        said = lambda: str(self.bar().get_attribute("aria-valuetext"))  # noqa: E731
-        until(lambda: said().startswith(words), words)
+        until(lambda: str(self.bar().get_attribute("aria-valuetext")).startswith(words), words)
 
     def idle(self) -> None:
-        """Wait until no cell runs: all it printed is on the page then."""
+        """Wait until no cell runs and all output is on the page."""
         prompts = self.panel.locator(".jp-InputPrompt")
         until(
             lambda: not any("*" in inner_text for inner_text in prompts.all_inner_texts()),
@@ -221,12 +220,12 @@ class NotebookPage:
         until(lambda: self.kernel_status() == "idle", "an idle kernel")
 
     def shot(self, name: str, locator: Any = None) -> None:
-        """Keep a picture of the page, or of a part of it, where pictures are wanted."""
+        """Save a screenshot of the page or a locator if screenshots are enabled."""
         if SHOTS:
             (locator or self.page).screenshot(path=Path(SHOTS) / f"{name}.png")
 
     def theme(self, name: str) -> None:
-        """Change the theme, and wait until its curtain has gone."""
+        """Change the theme and wait until it is applied."""
         theme(self.page, name)
 
     def close(self) -> None:
@@ -242,7 +241,7 @@ class NotebookPage:
 
 
 def theme(page: Any, name: str) -> None:
-    """Change the theme of JupyterLab, and wait until its curtain has gone."""
+    """Change the theme of JupyterLab and wait until it is applied."""
     page.evaluate(START, ["apputils:change-theme", {"theme": name}])
     light = "false" if "Dark" in name else "true"
     page.wait_for_selector(f'body[data-jp-theme-light="{light}"]', state="attached")

@@ -9,8 +9,9 @@ A conftest makes it a fixture::
         with serving() as server:
             yield server
 
-Set `server.replies` (chat), `server.vector` (embeddings), `server.sound` (speech), `server.hears`
-(transcripts), `server.models` (its model list) and `server.troubles` (faults of the next requests).
+Set `server.replies` (chat), `server.vector` (embeddings), `server.sound` (speech),
+`server.transcribe` (transcripts), `server.models` (its model list) and `server.faults` (of the next
+requests).
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Trouble = Callable[[BaseHTTPRequestHandler], None]
-"""Answers a request in place of the server, in its own way."""
+Fault = Callable[[BaseHTTPRequestHandler], None]
+"""Handles a request instead of the server."""
 
 DIMENSIONS = 64
 MODELS = ("talker", "text-embedder", "tts-1", "whisper-1")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request: its path below `/v1`, its headers in small letters, its JSON.
+class ReceivedRequest:
+    """A request: its path below `/v1`, its headers in lower case, and its body.
 
-    Of a form, the body has the texts by the fields' names, and `files` the bytes of its files, by
-    the names that they were sent under. Of a GET it is None.
+    The body is the JSON, the text fields of a form by name, or None for a GET; `files` has the
+    bytes of a form's files by file name.
     """
 
     path: str
@@ -55,7 +56,7 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """All that a chat model was told."""
+        """Return the messages to a chat model, joined."""
         return "\n".join(message["content"] for message in self.body["messages"])
 
 
@@ -65,51 +66,51 @@ class OpenAI:
 
     Attributes:
         base_url: ends in `/v1`.
-        key: the one that it accepts; None accepts any.
-        asked: the requests in their order.
+        key: the accepted key; None accepts any.
+        requests: the received requests in order.
         replies: the reply of a chat model to a body.
         vector: the vector of a text.
         sound: the audio file for the body of a speech request.
-        hears: the transcript of a file.
+        transcribe: the transcript of a file.
         models: the names at `/models`.
-        troubles: for the next requests, one each; None is none.
-        left: set when a client left while it waited in `held`.
+        faults: one for each of the next requests; None for none.
+        client_left: set when a client disconnects while it waits in `held`.
     """
 
     base_url: str = ""
     key: str | None = None
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
     replies: Callable[[Any], str] = lambda body: f"Reply of {body['model']}."
     vector: Callable[[str], list[float]] = lambda text: bag_of_words(text)
     sound: Callable[[Any], bytes] = lambda body: tone(body["voice"], body["input"])
-    hears: Callable[[bytes], str] = lambda content: f"{len(content)} bytes of sound."
+    transcribe: Callable[[bytes], str] = lambda content: f"{len(content)} bytes of sound."
     models: list[str] = field(default_factory=lambda: list(MODELS))
-    troubles: list[Trouble | None] = field(default_factory=list)
-    left: threading.Event = field(default_factory=threading.Event)
+    faults: list[Fault | None] = field(default_factory=list)
+    client_left: threading.Event = field(default_factory=threading.Event)
 
-    def chats(self) -> list[Asked]:
-        """The requests to chat models."""
-        return [request for request in self.asked if request.path == "/chat/completions"]
+    def chats(self) -> list[ReceivedRequest]:
+        """Return the requests to chat models."""
+        return [request for request in self.requests if request.path == "/chat/completions"]
 
-    def embeddings(self) -> list[Asked]:
-        """The requests to embedding models."""
-        return [request for request in self.asked if request.path == "/embeddings"]
+    def embeddings(self) -> list[ReceivedRequest]:
+        """Return the requests to embedding models."""
+        return [request for request in self.requests if request.path == "/embeddings"]
 
-    def speeches(self) -> list[Asked]:
-        """The requests to speak."""
-        return [request for request in self.asked if request.path == "/audio/speech"]
+    def speeches(self) -> list[ReceivedRequest]:
+        """Return the requests for speech."""
+        return [request for request in self.requests if request.path == "/audio/speech"]
 
-    def hearings(self) -> list[Asked]:
-        """The requests to hear."""
-        return [request for request in self.asked if request.path == "/audio/transcriptions"]
+    def transcriptions(self) -> list[ReceivedRequest]:
+        """Return the requests for transcripts."""
+        return [request for request in self.requests if request.path == "/audio/transcriptions"]
 
     def held(self) -> Held:
-        """A trouble that lets a request wait until it is let go, or its client leaves."""
+        """Return a fault that blocks a request until its release or its client disconnects."""
         return Held(self)
 
 
 class Held:
-    """Lets a request wait: `entered` is set when it is there, `release` has it answered."""
+    """Blocks a request: `entered` is set on its arrival, set `release` to have it answered."""
 
     def __init__(self, server: OpenAI) -> None:
         self._server = server
@@ -130,19 +131,19 @@ class Held:
                 continue
             except OSError:
                 break
-        self._server.left.set()
+        self._server.client_left.set()
         handler.close_connection = True
 
 
-def says(status: int, body: Any, content_type: str = "application/json") -> Trouble:
-    """A trouble that answers a status; the body is JSON, or text or bytes as they are."""
+def respond_with(status: int, body: Any, content_type: str = "application/json") -> Fault:
+    """Return a fault that responds with a status and a body: JSON, or text or bytes unchanged."""
     return lambda handler: answer(handler, status, body, content_type)
 
 
-def too_many(retry_after: str | None) -> Trouble:
-    """A trouble that answers 429, with this `Retry-After`."""
+def too_many(retry_after: str | None) -> Fault:
+    """Return a fault that responds with 429 and this `Retry-After`."""
 
-    def trouble(handler: BaseHTTPRequestHandler) -> None:
+    def fault(handler: BaseHTTPRequestHandler) -> None:
         content = b'{"error": {"message": "Too fast."}}'
         handler.send_response(429)
         if retry_after is not None:
@@ -151,11 +152,11 @@ def too_many(retry_after: str | None) -> Trouble:
         handler.end_headers()
         handler.wfile.write(content)
 
-    return trouble
+    return fault
 
 
 def cut(handler: BaseHTTPRequestHandler) -> None:
-    """A trouble: the answer breaks off in its middle."""
+    """A fault: the connection is cut within the response."""
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
     handler.send_header("Content-Length", "1000")
@@ -164,26 +165,26 @@ def cut(handler: BaseHTTPRequestHandler) -> None:
     handler.close_connection = True
 
 
-def hung_up(handler: BaseHTTPRequestHandler) -> None:
-    """A trouble: the connection ends without an answer."""
+def disconnect(handler: BaseHTTPRequestHandler) -> None:
+    """A fault: the connection is closed without a response."""
     handler.close_connection = True
 
 
-def echoes_key(status: int) -> Trouble:
+def echoes_key(status: int) -> Fault:
     """Return a fault that echoes the `Authorization` header."""
 
-    def trouble(handler: BaseHTTPRequestHandler) -> None:
+    def fault(handler: BaseHTTPRequestHandler) -> None:
         sent = handler.headers.get("Authorization", "")
         message = f"Incorrect API key provided: {sent.removeprefix('Bearer ')}; you sent {sent}"
         answer(handler, status, {"error": {"message": message, "code": "invalid_api_key"}})
 
-    return trouble
+    return fault
 
 
 def answer(
     handler: BaseHTTPRequestHandler, status: int, body: Any, content_type: str = "application/json"
 ) -> None:
-    """Answer a request."""
+    """Send a response."""
     if isinstance(body, str):
         body = body.encode()
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -195,14 +196,14 @@ def answer(
 
 
 def completion(text: Any) -> dict[str, Any]:
-    """The body of a chat model's answer."""
+    """Return the response body of a chat model."""
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice]}
 
 
 def bag_of_words(text: str) -> list[float]:
-    """A vector by which texts of the same words are near each other."""
+    """Return a vector that is similar for texts that share words."""
     vector = [0.0] * DIMENSIONS
     for word in re.findall(r"\w+", text.lower()):
         vector[hashlib.sha256(word.encode()).digest()[0] % DIMENSIONS] += 1.0
@@ -210,11 +211,11 @@ def bag_of_words(text: str) -> list[float]:
 
 
 def tone(voice: str, text: str, rate: int = 16_000) -> bytes:
-    """A WAV file for a text: 50 ms a letter, at a pitch of the voice's own."""
+    """Return a WAV file for a text: 50 ms per letter, at a pitch that depends on the voice."""
     pitch = 100 + hashlib.sha256(voice.encode()).digest()[0]
     count = rate * max(len(text), 1) // 20
     samples = array.array(
-        "h", (int(8000 * math.sin(2 * math.pi * pitch * place / rate)) for place in range(count))
+        "h", (int(8000 * math.sin(2 * math.pi * pitch * n / rate)) for n in range(count))
     )
     if sys.byteorder == "big":
         samples.byteswap()
@@ -228,7 +229,7 @@ def tone(voice: str, text: str, rate: int = 16_000) -> bytes:
 
 
 def form_of(content_type: str, content: bytes) -> tuple[dict[str, str], dict[str, bytes]]:
-    """The texts and the files of a form."""
+    """Return the text fields and the files of a form."""
     head = f"Content-Type: {content_type}\r\n\r\n".encode()
     texts: dict[str, str] = {}
     files: dict[str, bytes] = {}
@@ -245,8 +246,8 @@ def form_of(content_type: str, content: bytes) -> tuple[dict[str, str], dict[str
 
 @contextmanager
 def serving(key: str | None = None) -> Iterator[OpenAI]:
-    """A server of its own, until the block ends."""
-    known = OpenAI(key=key)
+    """Run a server."""
+    state = OpenAI(key=key)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -264,35 +265,37 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
 
         def _take(self, body: Any, files: Mapping[str, bytes]) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            requests = Asked(self.path.removeprefix("/v1"), headers, body, files, self.path)
-            known.asked.append(requests)
-            trouble = known.troubles.pop(0) if known.troubles else None
-            if trouble is not None:
-                trouble(self)
-            elif known.key is not None and headers.get("authorization") != f"Bearer {known.key}":
+            request = ReceivedRequest(
+                self.path.removeprefix("/v1"), headers, body, files, self.path
+            )
+            state.requests.append(request)
+            fault = state.faults.pop(0) if state.faults else None
+            if fault is not None:
+                fault(self)
+            elif state.key is not None and headers.get("authorization") != f"Bearer {state.key}":
                 answer(self, 401, {"error": {"message": "Incorrect API key provided."}})
             else:
-                self._serve(requests)
+                self._serve(request)
 
-        def _serve(self, asked: Asked) -> None:
-            if asked.path == "/chat/completions":
-                answer(self, 200, completion(known.replies(asked.body)))
-            elif asked.path == "/embeddings":
+        def _serve(self, request: ReceivedRequest) -> None:
+            if request.path == "/chat/completions":
+                answer(self, 200, completion(state.replies(request.body)))
+            elif request.path == "/embeddings":
                 vectors = [
-                    {"object": "embedding", "index": place, "embedding": known.vector(text)}
-                    for place, text in enumerate(asked.body["input"])
+                    {"object": "embedding", "index": index, "embedding": state.vector(text)}
+                    for index, text in enumerate(request.body["input"])
                 ]
                 answer(self, 200, {"object": "list", "data": vectors[::-1]})  # in any order
-            elif asked.path == "/audio/speech":
-                answer(self, 200, known.sound(asked.body), "audio/wav")
-            elif asked.path == "/audio/transcriptions":
-                (content,) = asked.files.values()
-                answer(self, 200, {"text": known.hears(content)})
-            elif asked.path == "/models":
-                rows = [{"id": name, "object": "model"} for name in known.models]
+            elif request.path == "/audio/speech":
+                answer(self, 200, state.sound(request.body), "audio/wav")
+            elif request.path == "/audio/transcriptions":
+                (content,) = request.files.values()
+                answer(self, 200, {"text": state.transcribe(content)})
+            elif request.path == "/models":
+                rows = [{"id": name, "object": "model"} for name in state.models]
                 answer(self, 200, {"object": "list", "data": rows})
             else:
-                answer(self, 404, {"error": {"message": f"Unknown path {asked.path}."}})
+                answer(self, 404, {"error": {"message": f"Unknown path {request.path}."}})
 
         def log_message(self, *_arguments: Any) -> None:
             pass
@@ -301,14 +304,14 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
         daemon_threads = True
 
         def handle_error(self, *_arguments: Any) -> None:
-            """A client that left is no error."""
+            """Ignore clients that disconnected."""
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        known.base_url = f"http://127.0.0.1:{server.server_port}/v1"
+        state.base_url = f"http://127.0.0.1:{server.server_port}/v1"
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield known
+            yield state
         finally:
             server.shutdown()
             thread.join()

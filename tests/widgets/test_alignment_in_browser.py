@@ -151,6 +151,6 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
     settle(page)
     until(lambda: min(canvas.evaluate(GROUND)) > 200, "a light alignment")
     nb.shot("alignment-light-narrow")
-    assert len(nb.kept("data:image/svg+xml;base64,")) < 200_000
+    assert len(nb.wait_for_saved_html("data:image/svg+xml;base64,")) < 200_000
     assert nb.errors == []
     assert refused == []

@@ -110,11 +110,11 @@ def test_service_texts_run_no_script(
     nb.page.wait_for_selector(".labext-live .labext-bar")
     check(nb)
     service.over.set()
-    nb.says("ended as AggregationFailed")
+    nb.wait_for_text("ended as AggregationFailed")
     nb.idle()
     for number in range(1, len(LINES)):
         nb.run(number)
-        nb.says("window.hacked", number)
+        nb.wait_for_text("window.hacked", number)
     nb.idle()
     nb.output(0).hover()
     check(nb)

@@ -30,7 +30,7 @@ def test_batch_of_250_jobs_is_one_row(
     pytest.importorskip("RNA", reason="ViennaRNA is an extra")
     nb = page_of().write(BATCH, SETUP, AGAIN).open()
     nb.run(1)
-    nb.says("The sandbox was running already", cell=1)
+    nb.wait_for_text("The sandbox was running already", cell=1)
     gate.hold("rna_fold", after=100)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
@@ -39,7 +39,7 @@ def test_batch_of_250_jobs_is_one_row(
     until(lambda: 90 < int(bar.get_attribute("aria-valuenow") or 0) <= 100, "100 of 250")
     nb.shot("real-midway-page")
     gate.open("rna_fold")
-    nb.bar_says("Complete, 250 of 250 complete")
+    nb.wait_for_bar_text("Complete, 250 of 250 complete")
     nb.idle()
     nb.shot("real-complete-page")
     outputs = nb.save().cells[0].outputs
@@ -47,6 +47,6 @@ def test_batch_of_250_jobs_is_one_row(
     assert "250 Complete" in picture.data["text/html"]
     assert set(picture.data) == {"text/html", "text/plain"}
     nb.run(2)
-    nb.says("■ 250 Complete", cell=2)
+    nb.wait_for_text("■ 250 Complete", cell=2)
     assert nb.errors == []
     assert refused == []

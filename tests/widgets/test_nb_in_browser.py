@@ -123,21 +123,21 @@ def test_answer_and_ingestion(
 def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
     """All events arrive at once; a passage opened meanwhile stays open until the answer."""
     nb.run(0)
-    nb.says("Asking…")
+    nb.wait_for_text("Asking…")
     service.say(type="strategy", reasoning="Two ways.", searches=[{"term": term} for term in TERMS])
-    nb.says("Searching: CRP and cAMP; leaky expression")
+    nb.wait_for_text("Searching: CRP and cAMP; leaky expression")
     service.say(type="answer", content=f"{QUOTE} [source:a1]", citations=CITATIONS[:1])
-    nb.says(QUOTE)
+    nb.wait_for_text(QUOTE)
     live = nb.output().locator(".labext-live")
     live.get_by_role("button", name="Citation 1: paper.pdf, page 3").click()
     live.locator("summary").click()
     nb.shot("answer-coming", nb.output())
     service.say(type="answer", content=f"Also: {SECOND} [note:b2]", citations=CITATIONS[1:])
-    nb.says(f"Also: {SECOND}")
+    nb.wait_for_text(f"Also: {SECOND}")
     assert live.locator(".labext-passage mark").inner_text() == QUOTE
     assert live.locator("details[open]").count() == 1
     service.say(type="final_answer", content=TEXT, citations=CITATIONS)
-    nb.says("Two things follow")
+    nb.wait_for_text("Two things follow")
     nb.idle()
     assert SECOND in live.inner_text(), "a dollar is a dollar, no formula"
     assert nb.output().locator(".jp-OutputArea-output").count() == 1, "it is not shown twice"
@@ -174,23 +174,23 @@ def sources_are_processed(nb: NotebookPage, script: Script) -> None:
     """A row a source; an interrupt ends the watching alone."""
     script.tell(looked())
     nb.run(1)
-    nb.says("Reading the pages, no progress for 0:42", cell=1)
+    nb.wait_for_text("Reading the pages, no progress for 0:42", cell=1)
     nb.shot("ingestion-live", nb.output(1))
     script.tell(looked("failed", status="completed"))
-    nb.says("3 Complete", cell=1)
+    nb.wait_for_text("3 Complete", cell=1)
     nb.idle()
     narrow(nb, "ingestion-narrow", 1)
     script.tell(looked())
     nb.run(1)
-    nb.says("Reading the pages, no progress for 0:42", cell=1)
+    nb.wait_for_text("Reading the pages, no progress for 0:42", cell=1)
     nb.command("kernelmenu:interrupt")
-    nb.says("Watching stopped; the ingestion continues.", cell=1)
+    nb.wait_for_text("Watching stopped; the ingestion continues.", cell=1)
     nb.idle()
 
 
 def the_file_is_right_untrusted_and_without_a_kernel(dead: NotebookPage) -> None:
     dead.open_without_kernel()
-    dead.says("No <b>text</b>: $2 of $3 pages are blank.", cell=1)
+    dead.wait_for_text("No <b>text</b>: $2 of $3 pages are blank.", cell=1)
     dead.shot("ingestion-reopened", dead.output(1))
     out = dead.output()
     fold = out.locator("details").first

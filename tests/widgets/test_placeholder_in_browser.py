@@ -62,20 +62,20 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
     nb.command("notebook:move-cell-down")
     until(lambda: nb.output(1).locator(LIVE).count() == 1)
     script.tell(COMPLETE)
-    nb.says("248 Complete", cell=1)
+    nb.wait_for_text("248 Complete", cell=1)
     lives(nb, 1)
     assert nb.errors == []
 
 
 def test_page_reload_restores_the_live_view(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND, app="reloaded")
-    nb.kept("120 In Queue")
+    nb.wait_for_saved_html("120 In Queue")
     nb.page.reload()
     nb.ready()
     lives(nb, 1)
     nb.page.get_by_role("button", name="Stop batch folds").wait_for()
     script.tell(COMPLETE)
-    nb.bar_says("Complete")
+    nb.wait_for_bar_text("Complete")
     lives(nb, 1)
 
 
@@ -87,7 +87,7 @@ def test_kernel_restart_removes_the_live_view(watched: Watched) -> None:
     nb.ready()
     nb.run(0)
     lives(nb, 1)
-    nb.bar_says("Running")
+    nb.wait_for_bar_text("Running")
 
 
 def test_killed_kernel_removes_the_live_view(watched: Watched, script: Script) -> None:
@@ -117,7 +117,7 @@ def test_rerun_cell_ends_its_earlier_watch(watched: Watched) -> None:
         lives(nb, 1)
     nb.idle()
     nb.run(1)
-    nb.says("1 threads, 1 views", cell=1)
+    nb.wait_for_text("1 threads, 1 views", cell=1)
 
 
 def test_deleted_cell_ends_its_watch(watched: Watched) -> None:
@@ -134,9 +134,9 @@ def test_unload_leaves_only_the_picture(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND, UNLOAD, COUNT)
     nb.run(1)
     picture_is_seen(nb)
-    nb.says("Watching stopped; the batch continues.")
+    nb.wait_for_text("Watching stopped; the batch continues.")
     nb.run(2)
-    nb.says("0 threads, no hub", cell=2)
+    nb.wait_for_text("0 threads, no hub", cell=2)
     nb.gone(nb.output().get_by_role("button", name="Stop"))
 
 
@@ -144,12 +144,12 @@ def test_failing_live_view_shows_an_alert_and_the_picture(watched: Watched) -> N
     nb = watched(IN_BACKGROUND, BROKEN)
     nb.idle()
     nb.run(1)
-    nb.says("The live view failed", cell=1)
-    nb.says("the picture\n", cell=1)
+    nb.wait_for_text("The live view failed", cell=1)
+    nb.wait_for_text("the picture\n", cell=1)
     assert nb.output(1).get_by_role("alert").count() == 1
     nb.shot("view-failed", nb.output(1))
     lives(nb, 2)
-    nb.bar_says("Running")
+    nb.wait_for_bar_text("Running")
 
 
 def test_bundle_that_cannot_be_loaded_shows_one_line_below_the_picture(

@@ -114,7 +114,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     live = nb.output().locator(".labext-live")
     live.locator(".labext-turn").nth(23).wait_for(state="attached")
     nb.run(1)
-    nb.says("asked 0", cell=1)
+    nb.wait_for_text("asked 0", cell=1)
     assert spoken(nb) == -1
     nb.shot("podcast-light", nb.output())
 
@@ -131,7 +131,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
         until(lambda state=state: play.get_attribute("aria-label") == state, state)
     play.click()  # a slow machine may take as long for the next cell as the sound lasts
     nb.run(1)
-    nb.says("asked 1", cell=1)
+    nb.wait_for_text("asked 1", cell=1)
     live.locator(".labext-dialogue").nth(0).click()
 
     # The reader scrolls elsewhere: the transcript stays there, until it is asked to follow.
@@ -230,7 +230,7 @@ def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     """The kernel goes: the picture stands there, with the transcript and why there is no sound."""
     assert "data:audio" not in saved_html(nb, "Transcript")
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    nb.says("The audio needs the kernel")
+    nb.wait_for_text("The audio needs the kernel")
     nb.gone(nb.output().locator(".labext-live"))
     nb.shot("podcast-kernel-gone", nb.output())
 
@@ -242,7 +242,7 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     live.get_by_role("button", name="Play", exact=True).click()
     until(lambda: spoken(nb) == 0, "it plays what the notebook has")
     nb.run(1)
-    nb.says("asked 1", cell=1)
+    nb.wait_for_text("asked 1", cell=1)
     saved_html(nb, "data:audio/mpeg;base64,")
     nb.close()
     server.stop_kernels()
@@ -278,19 +278,19 @@ def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str
     nb = page_of().write(FOLLOW.format(path=str(script.path), record=record(), sound=mp3)).open()
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
-    nb.bar_says("Stage 3 of 4: speech, turn 12 of 40")
+    nb.wait_for_bar_text("Stage 3 of 4: speech, turn 12 of 40")
     nb.shot("podcast-running", nb.output())
     reason = "The speech server of <b>lab</b> answered 502 in turn 12 of 40."
     script.tell(looked("", phase="Failed", outcome="failed", reason=reason, elapsed=61.0))
-    nb.says(reason)
-    nb.says("Failed in speech, turn 12 of 40")
+    nb.wait_for_text(reason)
+    nb.wait_for_text("Failed in speech, turn 12 of 40")
     nb.idle()
     nb.shot("podcast-failed", nb.output())
     nb.output().get_by_role("button", name="Generate the podcast Episode 1 again").click()
-    nb.says("In Queue")
+    nb.wait_for_text("In Queue")
     nb.output().get_by_role("button", name="Stop watching").wait_for()
     script.tell(looked("", unchanged=95.0))
-    nb.says("No progress for 1:35.")
+    nb.wait_for_text("No progress for 1:35.")
     nb.shot("podcast-silent", nb.output())
     script.tell(looked("", phase="Complete", outcome="complete", elapsed=83.0))
     nb.output().get_by_role("button", name="Play", exact=True).click()

@@ -22,23 +22,23 @@ while not pathlib.Path({over!r}).exists(): time.sleep(0.05)"""
 
 def test_batch_is_followed_to_its_end(watched: Watched, script: Script, refused: list[str]) -> None:
     nb = watched()
-    nb.says("120 In Queue")
+    nb.wait_for_text("120 In Queue")
     bar = nb.bar()
     assert bar.count() == 1
     assert bar.get_attribute("aria-valuenow") == "120"
     assert bar.get_attribute("aria-valuemax") == "250"
-    nb.bar_says("Running, 120 of 250 complete")
+    nb.wait_for_bar_text("Running, 120 of 250 complete")
     assert nb.output().get_by_role("button", name="Stop").count() == 0
     nb.shot("midway", nb.output())
     nb.shot("midway-page")
     script.tell(AGGREGATING)
-    nb.bar_says("Aggregating")
+    nb.wait_for_bar_text("Aggregating")
     nb.shot("aggregating", nb.output())
     assert "Aggregating" in nb.page.locator(".labext-visually-hidden").inner_text()
     script.tell(COMPLETE)
-    nb.bar_says("Complete")
+    nb.wait_for_bar_text("Complete")
     nb.shot("complete", nb.output())
-    html = nb.kept("248 Complete")
+    html = nb.wait_for_saved_html("248 Complete")
     assert "watched 1:23" in html
     assert "As of" not in html
     assert "widgets" not in nb.save().metadata
@@ -49,27 +49,27 @@ def test_batch_is_followed_to_its_end(watched: Watched, script: Script, refused:
 def test_reason_is_escaped(watched: Watched, script: Script) -> None:
     nb = watched()
     script.tell(FAILED)
-    nb.says("<b>3.2 GB</b> and over the quota of $2$ GB & more.")
+    nb.wait_for_text("<b>3.2 GB</b> and over the quota of $2$ GB & more.")
     assert nb.output().locator("b, mjx-container").count() == 0
     nb.shot("failed", nb.output())
-    nb.kept("&lt;b&gt;3.2 GB")
+    nb.wait_for_saved_html("&lt;b&gt;3.2 GB")
 
 
 def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Server) -> None:
     nb = watched()
     script.tell(COMPLETE)
-    nb.kept("248 Complete")
+    nb.wait_for_saved_html("248 Complete")
     nb.close()
     server.stop_kernels()
     until(lambda: server.kernels() == [])
     dead = page_of(nb.path).open_without_kernel()
-    dead.says("248 Complete")
+    dead.wait_for_text("248 Complete")
     assert server.kernels() == []
     dead.shot("reopened-no-kernel-page")
     shows_the_picture_alone(dead)
     dead.close()
     fresh = page_of(nb.path).open("still")
-    fresh.says("248 Complete")
+    fresh.wait_for_text("248 Complete")
     fresh.shot("reopened-fresh-kernel", fresh.output())
     shows_the_picture_alone(fresh)
 
@@ -82,7 +82,7 @@ def shows_the_picture_alone(nb: NotebookPage) -> None:
 
 def test_picture_saved_midway_has_a_timestamp(watched: Watched) -> None:
     nb = watched()
-    assert "As of 20" in nb.kept("120 In Queue")
+    assert "As of 20" in nb.wait_for_saved_html("120 In Queue")
     assert "As of" not in nb.output().inner_text(), "the live view hides the picture"
 
 
@@ -102,14 +102,14 @@ def test_dark_theme_and_narrow_page(watched: Watched, script: Script) -> None:
     nb.theme("JupyterLab Light")
     nb.shot("light-narrow", nb.output())
     script.tell(FAILED)
-    nb.says("AggregationFailed")
+    nb.wait_for_text("AggregationFailed")
     nb.shot("light-narrow-failed", nb.output())
 
 
 def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> None:
     nb = watched()
     script.tell(FAILED)
-    nb.kept("AggregationFailed")
+    nb.wait_for_saved_html("AggregationFailed")
     saved = nb.save()
     copy = page_of()
     copy.write("# not the cell that was signed")
@@ -117,7 +117,7 @@ def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> Non
     written["cells"][0]["outputs"] = saved.cells[0].outputs
     copy.path.write_text(json.dumps(written))
     copy.open("still")
-    copy.says("over the quota of $2$ GB")
+    copy.wait_for_text("over the quota of $2$ GB")
     assert copy.bar().count() == 0, "the sanitizer drops aria"
     tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"
     assert copy.output().evaluate(tint) == "rgb(56, 142, 60)"
@@ -162,23 +162,23 @@ def test_stop_by_keyboard_asks_for_confirmation(
     reaches("Stop batch folds")
     page.keyboard.press("Enter")
     until(lambda: script.stopped)
-    nb.says("Stop requested")
+    nb.wait_for_text("Stop requested")
     nb.shot("stop-asked", nb.output())
     script.tell(STOPPED)
-    nb.says("■ Stopped")
+    nb.wait_for_text("■ Stopped")
     nb.gone(nb.output().get_by_role("button", name="Stop"))
     nb.shot("stopped", nb.output())
-    nb.kept("■</span> Stopped")
+    nb.wait_for_saved_html("■</span> Stopped")
 
 
 def test_stop_watching_does_not_stop_the_batch(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND)
     nb.idle()
     nb.page.get_by_role("button", name="Stop watching folds").click()
-    nb.says("Watching stopped; the batch continues. `%jobs watch folds` resumes watching.")
+    nb.wait_for_text("Watching stopped; the batch continues. `%jobs watch folds` resumes watching.")
     assert not script.stopped
     nb.shot("watching-stopped", nb.output())
-    nb.kept("Watching stopped")
+    nb.wait_for_saved_html("Watching stopped")
 
 
 def test_click_while_the_kernel_is_busy_says_so(watched: Watched, tmp_path: Path) -> None:
@@ -187,13 +187,13 @@ def test_click_while_the_kernel_is_busy_says_so(watched: Watched, tmp_path: Path
     nb.idle()
     nb.run(1)
     until(started.exists)
-    nb.remember()
+    nb.record_texts()
     nb.page.get_by_role("button", name="Stop watching folds").click()
-    nb.said("Stop watching…")
-    nb.says("waiting for the kernel, which is running a cell")
+    nb.wait_for_recorded_text("Stop watching…")
+    nb.wait_for_text("waiting for the kernel, which is running a cell")
     nb.shot("waiting-for-the-kernel", nb.output())
     over.touch()
-    nb.says("Watching stopped; the batch continues.")
+    nb.wait_for_text("Watching stopped; the batch continues.")
 
 
 def test_focus_survives_an_update(watched: Watched, script: Script) -> None:
@@ -201,7 +201,7 @@ def test_focus_survives_an_update(watched: Watched, script: Script) -> None:
     nb.idle()
     nb.page.get_by_role("button", name="Stop batch folds").focus()
     script.tell(AGGREGATING)
-    nb.kept("248 Complete")
+    nb.wait_for_saved_html("248 Complete")
     focused = "() => document.activeElement?.getAttribute('aria-label')"
     until(lambda: nb.page.evaluate(focused) == "Stop batch folds")
 
@@ -209,7 +209,7 @@ def test_focus_survives_an_update(watched: Watched, script: Script) -> None:
 def test_kernel_interrupt_stops_only_the_watch(watched: Watched) -> None:
     nb = watched()
     nb.command("notebook:interrupt-kernel")
-    nb.says("WatchInterrupted: Watching stopped; the batch continues.")
+    nb.wait_for_text("WatchInterrupted: Watching stopped; the batch continues.")
     nb.shot("interrupted", nb.output())
     outputs = nb.save().cells[0].outputs
     assert [output.output_type for output in outputs] == ["display_data", "error"]
@@ -222,7 +222,7 @@ def test_watch_in_notebook_7(watched: Watched, script: Script, refused: list[str
     nb.idle()
     nb.shot("notebook7-midway-page")
     script.tell(COMPLETE)
-    nb.bar_says("Complete")
+    nb.wait_for_bar_text("Complete")
     nb.gone(nb.output().get_by_role("button", name="Stop"))
     assert refused == []
 
@@ -247,7 +247,7 @@ WITH_FAILURES = MIDWAY | {
 def test_running_job_has_an_animated_bar(watched: Watched, script: Script) -> None:
     script.tell(RUNNING_JOB)
     nb = watched()
-    nb.says("running 0:12")
+    nb.wait_for_text("running 0:12")
     piece = ".labext-live .labext-bar > div"
     animation = f"e => getComputedStyle(e.querySelector('{piece}')).animationName"
     try:
@@ -260,18 +260,18 @@ def test_running_job_has_an_animated_bar(watched: Watched, script: Script) -> No
         nb.page.emulate_media(reduced_motion="reduce")
     assert nb.output().evaluate(animation) == "none"
     assert nb.bar().get_attribute("aria-valuenow") is None
-    assert "running 0:12" in nb.kept("running 0:12")
+    assert "running 0:12" in nb.wait_for_saved_html("running 0:12")
     script.tell(RUNNING_JOB | {"phase": "Complete", "outcome": "complete", "running": None})
-    nb.bar_says("Complete")
+    nb.wait_for_bar_text("Complete")
     nb.shot("running-complete", nb.output())
 
 
 def test_batch_shows_rate_and_failed_jobs(watched: Watched, script: Script) -> None:
     script.tell(WITH_FAILURES)
     nb = watched()
-    nb.says("30 jobs/min")
-    nb.says("about 5 min left")
-    nb.says("sequence is empty")
+    nb.wait_for_text("30 jobs/min")
+    nb.wait_for_text("about 5 min left")
+    nb.wait_for_text("sequence is empty")
     nb.shot("rate-and-failures", nb.output())
     nb.theme("JupyterLab Dark")
     nb.shot("rate-and-failures-dark", nb.output())

@@ -36,18 +36,18 @@ class Service:
         self.archive = buffer.getvalue()
         self.url = ""
         self.ranges: list[str | None] = []
-        self.told = threading.Condition()
+        self.changed = threading.Condition()
         self.blocks = 0
 
     def let(self, blocks: int) -> None:
         """Let this much of the archive come."""
-        with self.told:
+        with self.changed:
             self.blocks = blocks
-            self.told.notify_all()
+            self.changed.notify_all()
 
     def wait(self, blocks: int) -> bool:
-        with self.told:
-            return self.told.wait_for(lambda: self.blocks >= blocks, 240)
+        with self.changed:
+            return self.changed.wait_for(lambda: self.blocks >= blocks, 240)
 
 
 class Handler(QuietHandler):
@@ -104,20 +104,20 @@ def test_interrupted_results_download_is_resumed(
     nb.theme("JupyterLab Dark")
     nb.shot("results-midway-dark", nb.output())
     nb.theme("JupyterLab Light")
-    assert "of 35.7 MB" in nb.kept("Fetching")
+    assert "of 35.7 MB" in nb.wait_for_saved_html("Fetching")
     nb.command("notebook:interrupt-kernel")
-    nb.says("TransferInterrupted: Fetching was stopped at ")
-    nb.says("`%jobs results folds --to out` continues from there.")
+    nb.wait_for_text("TransferInterrupted: Fetching was stopped at ")
+    nb.wait_for_text("`%jobs results folds --to out` continues from there.")
     nb.idle()
     nb.shot("results-interrupted", nb.output())
     service.let(BLOCKS - 6)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
     service.let(BLOCKS + 1)
-    nb.says("The results (34 files) were downloaded to out.")
+    nb.wait_for_text("The results (34 files) were downloaded to out.")
     nb.idle()
     nb.shot("results-end", nb.output())
-    html = nb.kept("The results (34 files) were downloaded to out.")
+    html = nb.wait_for_saved_html("The results (34 files) were downloaded to out.")
     assert "labext-bar" not in html
     nb.gone(nb.page.locator(".labext-live"))
     assert service.ranges[0] is None

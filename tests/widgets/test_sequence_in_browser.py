@@ -116,7 +116,7 @@ def test_reopened(page_of: Pages, server: Server, refused: list[str]) -> None:
     nb.run(0)
     status_says(nb, "Selected 2391-10 (20 bp, +)")
     nb.idle()
-    html = nb.kept("data:image/svg+xml;base64,")
+    html = nb.wait_for_saved_html("data:image/svg+xml;base64,")
     assert "labext-live" not in html, "the live view is not saved"
     assert "widgets" not in nb.save().metadata
     nb.close()

@@ -61,7 +61,7 @@ def test_search_matches_brute_force(bases: str, circular: bool, pattern: str) ->
     hits = search(Molecule("x", bases, circular), pattern)
     assert len(hits) == len({(hit.start, hit.strand) for hit in hits})
     assert {(hit.start, hit.end, hit.strand) for hit in hits} == plainly(bases, circular, pattern)
-    assert hits == sorted(hits, key=lambda each: each.start)
+    assert hits == sorted(hits, key=lambda hit: hit.start)
 
 
 @given(dna, st.booleans(), dna)

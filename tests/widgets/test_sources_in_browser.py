@@ -29,10 +29,10 @@ CELLS = (
 def test_passages_and_pages(page_of: Callable[..., NotebookPage], refused: list[str]) -> None:
     nb = page_of().write(*CELLS).open()
     nb.run(0)
-    nb.says("2 Complete", cell=0)
+    nb.wait_for_text("2 Complete", cell=0)
     for cell in range(1, len(CELLS)):
         nb.run(cell)
-    nb.says("The culture is uneven", cell=4)
+    nb.wait_for_text("The culture is uneven", cell=4)
     nb.idle()
     assert set(nb.output(1).locator("mark").all_inner_texts()) >= {"catabolite", "repression"}
     a_citation_opens_its_page(nb)

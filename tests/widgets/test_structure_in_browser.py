@@ -132,7 +132,7 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     until(lambda: live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, "the narrow view")
     nb.theme("JupyterLab Light")
     nb.idle()
-    html = nb.kept("data:image/png;base64,")
+    html = nb.wait_for_saved_html("data:image/png;base64,")
     assert len(html) < 200_000
     assert nb.errors == []
     assert refused == []

@@ -413,10 +413,10 @@ def test_concurrent_download_to_the_same_file_is_refused(
 def test_interrupted_download_can_be_repeated(
     faulty: Any, into: Any, tmp_path: Path, before_each_chunk: Any
 ) -> None:
-    once = iter([KeyboardInterrupt])
+    interruptions = iter([KeyboardInterrupt])
 
     def interrupt() -> None:
-        for interruption in once:
+        for interruption in interruptions:
             raise interruption
 
     before_each_chunk(interrupt)

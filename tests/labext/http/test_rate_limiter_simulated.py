@@ -182,7 +182,7 @@ def test_single_client_is_never_refused(
     rate = Rate(limit, seconds) if named else Rate(100, 10)
     client = Client(service, rate, outbound, inbound)
     pages = 3 * limit + 5
-    took = elapsed(client, *[client.fetch(pages)] * threads)
+    seconds_taken = elapsed(client, *[client.fetch(pages)] * threads)
     assert client.refused == 0
     assert client.done == threads * pages
     # The limit is used fully: a window costs at most a few round trips more than its length, and
@@ -191,7 +191,7 @@ def test_single_client_is_never_refused(
     journey = outbound + inbound
     alone = pages * (journey + 0.05)
     lost = 0 if named else 1
-    assert took < windows * (seconds * 1.001 + lost + 3 * journey + 0.1) + alone
+    assert seconds_taken < windows * (seconds * 1.001 + lost + 3 * journey + 0.1) + alone
 
 
 @given(st.integers(1, 40), st.floats(0.5, 40), st.integers(1, 5), LATENCY)
@@ -219,9 +219,9 @@ def test_pages_are_fetched_in_the_least_time_without_refusals(
     limit: int, seconds: float, pages: int, threads: int, most: float, kind: type[Service]
 ) -> None:
     client = Client(kind(Time(), limit, seconds), Rate(100, 10), 0.002, 0.008)
-    took = elapsed(client, *[client.fetch(pages // threads)] * threads)
+    seconds_taken = elapsed(client, *[client.fetch(pages // threads)] * threads)
     assert client.refused == 0
-    assert took < most
+    assert seconds_taken < most
 
 
 @given(
@@ -244,8 +244,8 @@ def test_other_clients_cause_few_refusals(
             service.ask()
             service.clock.sleep(gap)
 
-    took = elapsed(client, *running, other_client)
+    seconds_taken = elapsed(client, *running, other_client)
     assert client.done == 60 * threads
-    windows = took / 10 + 1
+    windows = seconds_taken / 10 + 1
     # Without headers, only refusals reveal the other client.
     assert client.refused <= windows * threads * (1 if informs else 6)

@@ -25,7 +25,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.seen: list[dict[str, str]] = []
+        self.received_headers: list[dict[str, str]] = []
 
     def get_request(self) -> tuple[Any, Any]:
         connection, address = self.socket.accept()
@@ -45,7 +45,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        self.server.seen.append({name.lower(): value for name, value in self.headers.items()})
+        self.server.received_headers.append(
+            {name.lower(): value for name, value in self.headers.items()}
+        )
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.send_header("Set-Cookie", "session=1; Path=/")
@@ -93,7 +95,7 @@ def test_ca_bundle_makes_a_service_trusted(server: Server, ca_bundle: str) -> No
     with pytest.raises(SetupError, match="is not trusted") as caught:
         ask(url)
     assert "ca_bundle" in caught.value.next_step
-    assert len(server.seen) == 1
+    assert len(server.received_headers) == 1
 
 
 def test_certificate_for_another_host_is_not_trusted(server: Server, tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_netrc_is_ignored(server: Server, tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password lovelace\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     ask(f"http://127.0.0.1:{server.server_port}/")
-    assert "authorization" not in server.seen[0]
+    assert "authorization" not in server.received_headers[0]
 
 
 def test_cookies_are_not_stored(server: Server) -> None:
@@ -151,7 +153,7 @@ def test_cookies_are_not_stored(server: Server) -> None:
     with HttpClient(url, auth=None, rate=None) as transport:
         transport.send(READ)
         transport.send(READ)
-    assert all("cookie" not in headers for headers in server.seen)
+    assert all("cookie" not in headers for headers in server.received_headers)
 
 
 @pytest.mark.parametrize(

@@ -75,14 +75,14 @@ def test_job_names_leave_room_for_the_part_name(batch: str, jobs: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "shown"), [("name", "name"), ("Name", "Name.input"), ("Part", "Part.input")]
+    ("column", "label"), [("name", "name"), ("Name", "Name.input"), ("Part", "Part.input")]
 )
-def test_overview_shows_the_original_name_beside_the_job_name(column: str, shown: str) -> None:
+def test_overview_shows_the_original_name_beside_the_job_name(column: str, label: str) -> None:
     rows = pd.DataFrame({"bases": ["AC", "GT"], column: [ORCHID, "pBAD30"], "n": [1, 2]})
     jobs = dict(zip(adapt_names([ORCHID, "pBAD30"]), [{}, {}], strict=True))
     frame = plan_overview(BatchPlan("b", "digest", jobs, rows=rows, name_column=column))
-    assert frame.columns.tolist() == ["Name", shown, "bases", "n", "Part", "JobName"]
-    assert frame[shown].tolist() == [ORCHID, "pBAD30"]
+    assert frame.columns.tolist() == ["Name", label, "bases", "n", "Part", "JobName"]
+    assert frame[label].tolist() == [ORCHID, "pBAD30"]
     assert frame["Name"].tolist() == ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30"]
     assert frame.attrs["adapted"].startswith("1 name was adapted: ")
     plain = plan_overview(

@@ -85,7 +85,7 @@ class Relay:
     def plan(self, number: int, phase: str) -> None:
         """Kill the client at the `number`-th batch from now on."""
         with self.lock:
-            self.seen, self.at = 0, (number, phase)
+            self.count, self.at = 0, (number, phase)
 
     def kills(self, number: int, phase: str) -> bool:
         if self.at != (number, phase):
@@ -107,8 +107,8 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.path.endswith("/submit-batch"):
             with relay.lock:
-                relay.seen += 1
-                number = relay.seen
+                relay.count += 1
+                number = relay.count
         if number and relay.kills(number, "come"):
             self.close_connection = True
             return

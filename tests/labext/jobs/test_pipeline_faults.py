@@ -236,7 +236,7 @@ ABSENT = [
 ]
 
 
-@pytest.mark.parametrize(("status", "body"), ABSENT, ids=lambda each: str(each)[:30])
+@pytest.mark.parametrize(("status", "body"), ABSENT, ids=lambda item: str(item)[:30])
 def test_stop_falls_back_to_cancel(client: JobsClient, ledger: Any, status: int, body: Any) -> None:
     ledger.not_served["stop-job"] = ledger.answer(status, body)
     ledger.add("f1")

@@ -90,9 +90,9 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
     return fields | {"bases": bases}
 
 
-def through_a_file(made: SeqRecord) -> SeqRecord:
+def through_a_file(record: SeqRecord) -> SeqRecord:
     out = io.StringIO()
-    SeqIO.write([made], out, "genbank")
+    SeqIO.write([record], out, "genbank")
     return SeqIO.read(io.StringIO(out.getvalue()), "genbank")
 
 

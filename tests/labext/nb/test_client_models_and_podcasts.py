@@ -109,7 +109,7 @@ class TestTransformations:
             assert nb.transformations.default_prompt() == "Be brief."
             other = nb.transformations.execute("Key findings", PAPER, language_model)
             assert other["model_id"] == nb.models.find(language_model)
-            request = provider.asked[-1]
+            request = provider.requests[-1]
             assert request.headers["authorization"] == f"Bearer {KEY}"
             assert "Be brief." in request.text
             assert "araBAD" in request.text

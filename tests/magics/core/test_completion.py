@@ -47,11 +47,11 @@ class Jobs:
     def __init__(self) -> None:
         self.let = threading.Event()
         self.let.set()
-        self.asked = 0
+        self.lookups = 0
         self.broken = False
 
     def _answer(self, value: list[Any]) -> list[Any]:
-        self.asked += 1
+        self.lookups += 1
         self.let.wait(10)
         if self.broken:
             raise UnreachableError("No service answers.")
@@ -100,7 +100,7 @@ def opened(request: pytest.FixtureRequest, service: Jobs) -> Iterator[Interactiv
 @pytest.fixture
 def jobs(service: Jobs) -> Iterator[Jobs]:
     """The service as it is at first; held up and broken by a test, and let go at its end."""
-    service.asked, service.broken = 0, False
+    service.lookups, service.broken = 0, False
     yield service
     service.let.set()
 
@@ -246,7 +246,7 @@ def test_slow_names_are_offered_by_a_later_tab(complete: Complete, jobs: Jobs) -
     assert time.perf_counter() - start < 8  # a busy machine; the service takes 10
     assert LOOKUP_TIMEOUT < 0.3
     complete("%jobs watch h|")
-    assert jobs.asked == 1
+    assert jobs.lookups == 1
     jobs.let.set()
     for _ in range(50):
         if complete("%jobs watch h|") == ["%jobs watch helix1", "%jobs watch helix2"]:
@@ -259,7 +259,7 @@ def test_failing_service_is_not_queried_again_at_once(complete: Complete, jobs: 
     jobs.broken = True
     for _ in range(5):
         assert complete("%jobs watch h|") == ["%jobs watch h"]
-    assert jobs.asked == 1
+    assert jobs.lookups == 1
 
 
 def test_command_invalidates_cached_names(
@@ -267,11 +267,11 @@ def test_command_invalidates_cached_names(
 ) -> None:
     complete("%jobs watch h|")
     complete("%jobs watch h|")
-    assert jobs.asked == 1
+    assert jobs.lookups == 1
     shell.run_cell("%jobs files --folders --out f")
-    requests = jobs.asked
+    requests = jobs.lookups
     complete("%jobs watch h|")
-    assert jobs.asked == requests + 1
+    assert jobs.lookups == requests + 1
 
 
 def test_unload_ends_the_threads(shell: InteractiveShell, complete: Complete, jobs: Jobs) -> None:
@@ -287,11 +287,11 @@ def test_first_tab_after_connecting_offers_names(
     shell: InteractiveShell, jobs: Jobs, complete: Complete
 ) -> None:
     candidates.prefetch(shell, "jobs").join()
-    requests = jobs.asked
+    requests = jobs.lookups
     assert complete("%jobs show h|") == ["%jobs show helix1", "%jobs show helix2"]
     assert complete("%jobs submit pep|") == ["%jobs submit peptide_build"]
     assert complete("%jobs run-pipeline h|") == ["%jobs run-pipeline helix-to-modes"]
-    assert jobs.asked == requests
+    assert jobs.lookups == requests
 
 
 def test_tab_after_connecting_does_not_wait_for_a_silent_service(

@@ -30,16 +30,16 @@ class Memory(keyring.backend.KeyringBackend):
 
     def __init__(self) -> None:
         super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
+        self.passwords: dict[tuple[str, str], str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get((service, username))
+        return self.passwords.get((service, username))
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[service, username] = password
+        self.passwords[service, username] = password
 
     def delete_password(self, service: str, username: str) -> None:
-        del self.kept[service, username]
+        del self.passwords[service, username]
 
 
 @pytest.fixture
@@ -116,10 +116,10 @@ def test_prompted_key_is_saved_only_on_request(
     run(f"%jobs connect {box.jobs.base_url} --save lab1")
     assert len(prompts) == 1
     assert box.jobs.base_url in prompts[0]
-    assert not memory.kept
+    assert not memory.passwords
     assert run("%jobs status")["value"]["profile"] == "lab1"
     run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
-    assert list(memory.kept.values()) == [box.jobs.api_key]
+    assert list(memory.passwords.values()) == [box.jobs.api_key]
     config.forget_session()
     run("%jobs connect lab1")
     assert len(prompts) == 2
@@ -137,7 +137,7 @@ def test_refused_saved_key_is_prompted_again(
     run("%jobs connect lab1 --keep")
     assert "not accepted" in capsys.readouterr().out
     assert len(prompts) == 1
-    assert list(memory.kept.values()) == [box.jobs.api_key]
+    assert list(memory.passwords.values()) == [box.jobs.api_key]
     run("%jobs login")
     assert len(prompts) == 1
 
@@ -150,7 +150,7 @@ def test_wrong_key_changes_nothing(
         with pytest.raises((SignInError, SetupError)):
             run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
     assert config.profile_names() == []
-    assert not memory.kept
+    assert not memory.passwords
     with pytest.raises(SetupError, match="No jobs service is configured"):
         run("%jobs list")
 

@@ -249,7 +249,7 @@ class Wire:
         try:
             payload = json.loads(body)
         except ValueError:
-            return self._whole(response, response.status_code, body)
+            return self._with_content(response, response.status_code, body)
         return self._answer(response, response.status_code, self._hostile(payload))
 
     def _get(self, adapter: HTTPAdapter, request: Any) -> requests.Response:
@@ -264,7 +264,7 @@ class Wire:
             if line.startswith("data: {"):
                 line = f"data: {json.dumps(self._hostile(json.loads(line[6:])))}"
             lines.append(line)
-        return self._whole(response, response.status_code, "\n".join(lines).encode())
+        return self._with_content(response, response.status_code, "\n".join(lines).encode())
 
     def _hostile(self, value: Any, key: str = "") -> Any:
         if isinstance(value, str):
@@ -278,9 +278,11 @@ class Wire:
 
     def _answer(self, response: requests.Response, status: int, content: Any) -> requests.Response:
         response.headers["Content-Type"] = "application/json"
-        return self._whole(response, status, json.dumps(content).encode())
+        return self._with_content(response, status, json.dumps(content).encode())
 
-    def _whole(self, response: requests.Response, status: int, body: bytes) -> requests.Response:
+    def _with_content(
+        self, response: requests.Response, status: int, body: bytes
+    ) -> requests.Response:
         for name in ("Content-Encoding", "Transfer-Encoding", "Location"):
             response.headers.pop(name, None)
         response.headers["Content-Length"] = str(len(body))

@@ -86,20 +86,20 @@ def test_magic_docstring_is_the_help(
 def test_reload_and_unload_leave_nothing(shell: InteractiveShell) -> None:
     before = left(shell)
     shell.run_line_magic("load_ext", "labext")
-    once = left(shell)
-    assert once != before
+    loaded_once = left(shell)
+    assert loaded_once != before
     shell.run_cell("%jobs")
     with provisionalcompleter():
         assert [c.text for c in shell.Completer.completions("%jobs su", 8)] == ["submit"]
     for _ in range(3):
         shell.run_line_magic("reload_ext", "labext")
-    assert left(shell) == once
+    assert left(shell) == loaded_once
     shell.run_line_magic("unload_ext", "labext")
     assert left(shell) == before
     assert not [t for t in shell.input_transformers_cleanup if t.__module__ == "labext_magics"]
     assert "jobs" not in shell.magics_manager.magics["line"]
     shell.run_line_magic("load_ext", "labext")
-    assert left(shell) == once
+    assert left(shell) == loaded_once
     assert not shell.run_cell("%jobs").error_in_exec
 
 

@@ -36,16 +36,16 @@ class Memory(keyring.backend.KeyringBackend):
 
     def __init__(self) -> None:
         super().__init__()
-        self.kept: dict[str, str] = {}
+        self.passwords: dict[str, str] = {}
 
     def get_password(self, service: str, username: str) -> str | None:
-        return self.kept.get(username)
+        return self.passwords.get(username)
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        self.kept[username] = password
+        self.passwords[username] = password
 
     def delete_password(self, service: str, username: str) -> None:
-        if self.kept.pop(username, None) is None:
+        if self.passwords.pop(username, None) is None:
             raise PasswordDeleteError(username)
 
 
@@ -56,25 +56,25 @@ class User:
     Attributes:
         answers: in turn; without one there is nobody.
         keeps: whether they want it in the keyring.
-        unseen, seen: the prompts without and with an echo.
+        unseen, visible_prompts: the prompts without and with an echo.
         offers: how often the keyring was offered.
     """
 
     answers: list[str] = field(default_factory=list)
     keeps: bool = False
-    unseen: list[str] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
+    hidden_prompts: list[str] = field(default_factory=list)
+    visible_prompts: list[str] = field(default_factory=list)
     offers: int = 0
 
     def hide(self, prompt: str = "", stream: Any = None) -> str:
-        self.unseen.append(prompt)
+        self.hidden_prompts.append(prompt)
         return self._answer()
 
     def show(self, prompt: str = "") -> str:
         if prompt.endswith("[y/N] "):
             self.offers += 1
             return "y" if self.keeps else ""
-        self.seen.append(prompt)
+        self.visible_prompts.append(prompt)
         return self._answer()
 
     def _answer(self) -> str:
@@ -157,8 +157,8 @@ def test_sandbox_sign_in_prompts_for_nothing(sandbox: Run, user: User, box: Sand
     sandbox("%lab login --method key")
     assert who(sandbox)["email"] == STUDENT
     assert "token expires in" not in status(sandbox)
-    assert not user.unseen
-    assert not user.seen
+    assert not user.hidden_prompts
+    assert not user.visible_prompts
 
 
 def test_app_acts_for_a_user(sandbox: Run, box: Sandbox) -> None:
@@ -177,8 +177,8 @@ def test_sandbox_secret_gets_an_id_token(
     assert "by ID token" in capsys.readouterr().out
     assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
     assert int(status(sandbox)["token expires in"].split()[0]) > 50
-    assert not user.unseen
-    assert not user.seen
+    assert not user.hidden_prompts
+    assert not user.visible_prompts
     sandbox("%lab logout")
     assert status(sandbox)["signed in as"] == "nobody"
     sandbox("%lab login --method oidc")
@@ -200,7 +200,7 @@ def test_refused_sandbox_secret_leads_to_a_token_prompt(
     out = capsys.readouterr().out
     assert "not accepted" in out
     assert WRONG not in out
-    assert len(user.unseen) == 1
+    assert len(user.hidden_prompts) == 1
     assert (who(sandbox)["email"], who(sandbox)["method"]) == (STUDENT, "oidc")
 
 
@@ -221,7 +221,7 @@ def test_id_token_from_environment_or_prompt(
     monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", id_token)
     run("%lab login --method oidc")
     assert who(run)["method"] == "oidc"
-    assert len(user.unseen) == 2
+    assert len(user.hidden_prompts) == 2
 
 
 def test_environment_key_takes_precedence(
@@ -235,7 +235,7 @@ def test_environment_key_takes_precedence(
         run(f"%lab connect {address}")
     assert caught.value.next_step.startswith("It is set by LABEXT_LAB_API_KEY")
     assert caught.value.status == 401
-    assert not user.unseen
+    assert not user.hidden_prompts
 
 
 def test_refused_key_is_prompted_again_by_the_same_line(
@@ -262,7 +262,7 @@ def test_sandbox_key_can_be_replaced(
         patch.setattr(config, "connection_with_secrets", lambda *_: stale)
         sandbox("%lab login")
     assert "The stored key is not accepted." in capsys.readouterr().out
-    assert len(user.unseen) == 1
+    assert len(user.hidden_prompts) == 1
     assert who(sandbox)["email"] == STUDENT
 
 
@@ -273,7 +273,7 @@ def test_environment_key_is_sent_only_to_its_address(
     monkeypatch.setenv("LABEXT_LAB_BASE_URL", "https://elsewhere.example.org")
     with pytest.raises(SetupError, match="needs a key"):
         run(f"%lab connect {address}")
-    assert len(user.unseen) == 1
+    assert len(user.hidden_prompts) == 1
 
 
 def test_typed_key_is_offered_to_the_keyring(
@@ -282,16 +282,16 @@ def test_typed_key_is_offered_to_the_keyring(
     user.answers = [box.lab.api_key, box.lab.api_key]
     run(f"%lab connect {address} --save work")
     assert user.offers == 1
-    assert not memory.kept
-    assert box.lab.base_url in user.unseen[0]
+    assert not memory.passwords
+    assert box.lab.base_url in user.hidden_prompts[0]
     user.keeps = True
     run("%lab logout")
     run("%lab login")
-    assert memory.kept == {"work/lab/api_key": box.lab.api_key}
+    assert memory.passwords == {"work/lab/api_key": box.lab.api_key}
     config.forget_session()
     run("%lab connect work")
     assert who(run)["email"] == STUDENT
-    assert len(user.unseen) == user.offers == 2
+    assert len(user.hidden_prompts) == user.offers == 2
     assert box.lab.api_key not in (isolated / "config" / "profiles.toml").read_text()
 
 
@@ -300,8 +300,8 @@ def test_client_id_prompt_is_visible(
 ) -> None:
     user.answers = [box.lab.client_id, box.lab.client_secret]
     run(f"%lab connect {address} --save work --method oauth --keep")
-    assert [len(user.seen), len(user.unseen), user.offers] == [1, 1, 0]
-    assert memory.kept == {
+    assert [len(user.visible_prompts), len(user.hidden_prompts), user.offers] == [1, 1, 0]
+    assert memory.passwords == {
         "work/lab/client_id": box.lab.client_id,
         "work/lab/client_secret": box.lab.client_secret,
     }
@@ -322,18 +322,18 @@ def test_sign_in_method_is_saved_with_the_profile(
     assert who(run)["method"] == "oauth"
     run("%lab connect work --method key")
     assert who(run)["method"] == "key"
-    assert len(memory.kept) == 3
+    assert len(memory.passwords) == 3
 
 
 def test_refused_saved_key_is_prompted_again(
     run: Run, box: Sandbox, user: User, memory: Memory, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.save_profile("work", "lab", box.lab.base_url, {"ca_bundle": box.lab.ca_bundle})
-    memory.kept["work/lab/api_key"] = WRONG
+    memory.passwords["work/lab/api_key"] = WRONG
     user.answers = [box.lab.api_key]
     run("%lab connect work --keep")
     assert "not accepted" in capsys.readouterr().out
-    assert memory.kept == {"work/lab/api_key": box.lab.api_key}
+    assert memory.passwords == {"work/lab/api_key": box.lab.api_key}
 
 
 def test_wrong_key_changes_nothing(run: Run, address: str, user: User, memory: Memory) -> None:
@@ -342,7 +342,7 @@ def test_wrong_key_changes_nothing(run: Run, address: str, user: User, memory: M
         with pytest.raises(LabextError):
             run(f"%lab connect {address} --save work")
     assert config.profile_names() == []
-    assert not memory.kept
+    assert not memory.passwords
     assert not user.offers
     with pytest.raises(SetupError, match="No lab service is configured"):
         run("%lab sequences")
@@ -389,9 +389,9 @@ def test_logout_keeps_the_keyring_by_default(
     run("%lab logout")
     assert "`--yes` deletes it too" in capsys.readouterr().out
     run("%lab login")
-    assert len(user.unseen) == 1
+    assert len(user.hidden_prompts) == 1
     run("%lab logout --yes")
-    assert not memory.kept
+    assert not memory.passwords
     with pytest.raises(SetupError, match="needs a key"):
         run("%lab login")
 
@@ -415,7 +415,7 @@ def test_unencrypted_remote_address_is_not_contacted(run: Run, user: User) -> No
             assert "https://" in caught.value.next_step
         with pytest.raises(BlockingIOError):
             listening.accept()
-    assert not user.unseen
+    assert not user.hidden_prompts
     assert config.profile_names() == []
 
 
@@ -425,7 +425,7 @@ def test_untrusted_certificate_is_reported_before_the_key_prompt(
     user.answers = [box.lab.api_key]
     with pytest.raises(SetupError, match="not trusted"):
         run(f"%lab connect {box.lab.base_url}")
-    assert not user.unseen
+    assert not user.hidden_prompts
 
 
 def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User) -> None:
@@ -433,7 +433,7 @@ def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User
         port = busy_socket.getsockname()[1]
     with pytest.raises(UnreachableError, match="No lab platform answers"):
         run(f"%lab connect https://127.0.0.1:{port}")
-    assert not user.unseen
+    assert not user.hidden_prompts
 
 
 @pytest.mark.parametrize(

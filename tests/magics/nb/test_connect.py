@@ -219,7 +219,7 @@ def test_plain_http_to_a_remote_host_is_suggested_not_used(
     assert "does not support HTTPS" in error.message
     assert f"`%nb connect http://{where}`" in error.next_step
     assert "https://" not in error.next_step
-    assert not replay.asked
+    assert not replay.requests
 
 
 def test_https_is_preferred(

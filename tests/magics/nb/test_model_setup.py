@@ -49,11 +49,11 @@ def test_setup_fills_the_slots_of_built_in_models(
 
 def test_setup_reports_a_refused_key(refused: Refused, claude: ModelServer) -> None:
     page = {"type": "error", "error": {"message": "invalid x-api-key"}}
-    claude.refuses = (401, page)
+    claude.rejection = (401, page)
     error = refused("%nb models setup claude")
     assert "invalid x-api-key" in error.message
     assert "`%nb credentials edit claude --new-key`" in str(error)
-    claude.refuses = None
+    claude.rejection = None
 
 
 def test_option_of_a_credential_is_stored(run: Run, refused: Refused, claude: ModelServer) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from labext_test_shell import Printed, Refused, Run
-from openai_server import OpenAI, says
+from openai_server import OpenAI, respond_with
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 from labext.frames.views import frame_text
@@ -80,7 +80,7 @@ def test_results_before_a_failure_are_shown(
     run: Run, refused: Refused, lab: OpenAI, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run('%nb use "Half" --create\n%nb note "Glucose." --title One\n%nb note "Salt." --title Two')
-    lab.troubles = [None, says(401, {"error": {"message": "The account is closed."}})]
+    lab.faults = [None, respond_with(401, {"error": {"message": "The account is closed."}})]
     lab.replies = lambda _: "The first is made."
     capsys.readouterr()
     error = refused("%nb transform Summary --note One --note Two --model helper --save Kept")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import soundfile
 from labext_test_shell import Printed, Refused, Run
-from openai_server import OpenAI, says, serving
+from openai_server import OpenAI, respond_with, serving
 
 import labext
 from labext.errors import (
@@ -93,7 +93,7 @@ def test_episode_is_created_once_and_played(
     displayed: list[Any] = []
     with monkeypatch.context() as patch:
         patch.setattr("labext_widgets.core.front_end.front_end", lambda: FrontEnd.INTERACTIVE)
-        patch.setattr("labext_widgets.show_player", lambda *given: displayed.append(given))
+        patch.setattr("labext_widgets.show_player", lambda *arguments: displayed.append(arguments))
         run(LINE)
     ((record, sound),) = displayed
     assert [turn["dialogue"] for turn in record["transcript"]["transcript"]] == [*turns["dialogue"]]
@@ -153,8 +153,8 @@ def test_interrupt_ends_only_the_watch(
 def test_generation_failed_by_the_provider_is_retried(
     about: NotebookClient, run: Run, refused: Refused, provider: OpenAI
 ) -> None:
-    broken = says(500, {"error": {"message": "The voices are asleep."}})
-    provider.troubles = [None, *[broken] * 20]
+    broken = respond_with(500, {"error": {"message": "The voices are asleep."}})
+    provider.faults = [None, *[broken] * 20]
     error = refused(f"{LINE} --speakers cloud")
     assert isinstance(error, JobFailedError)
     assert "The voices are asleep" in error.message
@@ -172,7 +172,7 @@ def test_generation_failed_by_the_provider_is_retried(
         assert isinstance(again, JobFailedError)
         assert "The voices are asleep" in again.message
 
-    provider.troubles = []
+    provider.faults = []
     assert run("%nb episodes retry 'Episode 1'")["job_status"].item() == "completed"
     assert provider.speeches()[-1].headers["authorization"] == "Bearer k-of-the-tests"
 

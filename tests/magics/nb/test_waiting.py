@@ -44,7 +44,7 @@ def server(open_notebook_server: Replay, shell: InteractiveShell) -> Replay:
 
 def sent(server: Replay) -> list[str]:
     """Return the paths of requests to models."""
-    paths = [request.path for request in server.asked if request.method == "POST"]
+    paths = [request.path for request in server.requests if request.method == "POST"]
     return [path for path in paths if path.endswith(("/execute", "/ask", "/simple", "/messages"))]
 
 

@@ -1,11 +1,10 @@
-"""Open Notebook 1.14 on loopback, as far as recordings of a running one tell what it does.
+"""A simulated Open Notebook 1.14 server, made from recordings of a real one.
 
-`recordings.jsonl` has a request and its answer a line, `operations.txt` each operation with the
-names that it knows: `?name` in a query, then the fields of its body; a star for what is required.
-Long texts are cut. `facts` reads both. `app` answers from them and keeps what it is given, so that
-a whole session of a user can be held against it: an answer has the very fields that were recorded
-(`facts.like`), a refusal the recorded words. What a real server ignores in silence, a name that it
-does not know, is a fault here, and so is a path that it has not::
+`recordings.jsonl` has one recorded request with its response per line, long texts cut.
+`operations.txt` lists the operations with their query parameters (`?name`) and the fields of the
+body; a star marks required ones. `facts` reads both files. `app` is the server: it stores objects
+and responds with exactly the recorded fields (`facts.like`) and error messages. A real server
+silently ignores unknown fields; here they, and unknown paths, are reported in `faults`::
 
     with serving() as server:
         NotebookClient(server.base_url)

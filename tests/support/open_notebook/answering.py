@@ -1,4 +1,4 @@
-"""How the routes are declared: a function for each, found by the route's method and template."""
+"""Declare handlers of routes by method and path template."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Handler = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Call:
-    """A request on its way to its answer.
+    """A request with its parsed body.
 
     Attributes:
         body: the fields of the body, JSON or form.
@@ -33,7 +33,7 @@ class Call:
 
 
 def route(method: str, template: str) -> Callable[[Handler], Handler]:
-    """Declare the function that answers a route; its placeholders' values are its arguments."""
+    """Declare the handler of a route; its arguments are the path parameters."""
 
     def mark(handler: Handler) -> Handler:
         declared: list[tuple[str, str]] = getattr(handler, "routes", [])
@@ -54,7 +54,7 @@ def routes(*modules: ModuleType) -> dict[tuple[str, str], Handler]:
 
 
 def parts(operation: Operation, path: str) -> tuple[str, ...]:
-    """The values of a path's placeholders."""
+    """Return the path parameters."""
     pattern = re.sub(r"\{\w+\}", "([^/]+)", operation.template)
     match = re.fullmatch(pattern, path)
     return match.groups() if match else ()

@@ -1,4 +1,4 @@
-"""Answers in the recorded words, and when the server gives them."""
+"""Recorded responses and rejections."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from open_notebook.facts import recordings
 
 
 class Refused(Exception):
-    """The request ends here."""
+    """A request is rejected with a response."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
         self.response = response
 
 
-def said(name: str) -> Response:
+def recorded_response(name: str) -> Response:
     """Return the response of a recording."""
     recording = recordings()[name]
-    headers = {k: v for k, v in recording.told.items() if k in ("www-authenticate", "allow")}
+    headers = {
+        k: v for k, v in recording.response_headers.items() if k in ("www-authenticate", "allow")
+    }
     return JSONResponse(recording.answer, recording.status, headers=headers)
 
 
 def refuse(name: str) -> NoReturn:
-    """Answer as a recording did, and do no more."""
-    raise Refused(said(name))
+    """Reject the request with the response of a recording."""
+    raise Refused(recorded_response(name))
 
 
 def missing(names: Sequence[str], query: Collection[str], body: Any) -> Response:
@@ -45,13 +47,13 @@ def missing(names: Sequence[str], query: Collection[str], body: Any) -> Response
     return JSONResponse({"detail": detail}, 422)
 
 
-def known(things: Mapping[str, Any], identifier: str, absent: str) -> Any:
+def known(table: Mapping[str, Any], identifier: str, absent: str) -> Any:
     """Return an object by its identifier, or the recorded response for a missing one."""
-    if identifier not in things:
+    if identifier not in table:
         refuse(absent)
-    return things[identifier]
+    return table[identifier]
 
 
 def now() -> str:
-    """A time in the server's way of writing."""
+    """Return the current time in the server's format."""
     return datetime.now(UTC).isoformat(sep=" ", timespec="microseconds")

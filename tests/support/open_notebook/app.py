@@ -15,16 +15,16 @@ from starlette.routing import Route
 from open_notebook import (
     answering,
     answers,
-    beyond,
+    chats,
+    extensions,
     facts,
     models,
+    notebooks,
     podcasts,
     sources,
-    talking,
-    things,
 )
-from open_notebook.answers import Refused, said
-from open_notebook.serving import Asked
+from open_notebook.answers import Refused, recorded_response
+from open_notebook.serving import ReceivedRequest
 
 if TYPE_CHECKING:
     from open_notebook.serving import Replay
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 OPEN = ("/", "/health", "/docs", "/redoc", "/openapi.json", "/api/auth/status", "/api/config")
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
-ROUTES = answering.routes(things, sources, talking, models, podcasts, beyond)
+ROUTES = answering.routes(notebooks, sources, chats, models, podcasts, extensions)
 
 
 def application(replay: Replay) -> Starlette:
-    """The server's application."""
+    """Return the ASGI application."""
 
     async def answer(request: Request) -> Response:
         path = unquote(request.url.path)
@@ -50,9 +50,10 @@ def application(replay: Replay) -> Starlette:
         try:
             body, uploaded = await _body(request, operation)
         except ValueError:
-            return said("meta.bad_json")
+            return recorded_response("meta.bad_json")
         redacted = dict(body) if isinstance(body, dict) else body
-        replay.asked.append(Asked(request.method, path, dict(request.query_params), redacted))
+        query = dict(request.query_params)
+        replay.requests.append(ReceivedRequest(request.method, path, query, redacted))
         _check_names(replay, operation, request, body)
         if (missing := _missing(operation, request, body)) is not None:
             return missing
@@ -66,10 +67,10 @@ def _unauthenticated(replay: Replay, request: Request, path: str) -> Response | 
         return None
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if not scheme:
-        return said("auth.none")
+        return recorded_response("auth.none")
     if scheme.lower() != "bearer":
-        return said("auth.basic_scheme")
-    return None if token == replay.password else said("auth.wrong")
+        return recorded_response("auth.basic_scheme")
+    return None if token == replay.password else recorded_response("auth.wrong")
 
 
 def _operation(replay: Replay, method: str, path: str) -> facts.Operation | Response:
@@ -79,14 +80,18 @@ def _operation(replay: Replay, method: str, path: str) -> facts.Operation | Resp
             return operation
     if path == "/openapi.json":
         return JSONResponse({"info": {"title": "Open Notebook API", "version": "0.1.0"}})
-    replay.faults.append(f"{method} {path}: there is no such route")
-    return said("meta.method_not_allowed") if fitting else said("meta.unknown_path")
+    replay.faults.append(f"{method} {path}: unknown route")
+    return (
+        recorded_response("meta.method_not_allowed")
+        if fitting
+        else recorded_response("meta.unknown_path")
+    )
 
 
 async def _body(
     request: Request, operation: facts.Operation
 ) -> tuple[Any, tuple[str, bytes] | None]:
-    """The fields of the body, and the name and the bytes of the file in it."""
+    """Return the fields of the body, and the name and bytes of an uploaded file."""
     if operation.kind == "form":
         async with request.form() as form:
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
@@ -113,7 +118,7 @@ def _check_names(replay: Replay, operation: facts.Operation, request: Request, b
 
 
 def _missing(operation: facts.Operation, request: Request, body: Any) -> Response | None:
-    """The server's refusal where something required is not there; a fault of the client too."""
+    """Return the rejection of a request without a required field, else None."""
     parameters = {*request.query_params, *(body if isinstance(body, dict) else ())}
     lacking = sorted(operation.needed - parameters)
     return answers.missing(lacking, operation.query, body) if lacking else None

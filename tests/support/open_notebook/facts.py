@@ -16,18 +16,18 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded request with its answer.
+    """A recorded request with its response.
 
     Attributes:
-        asks: method and path.
+        request_line: method and path.
         query, json, form: of the request.
         status, answer: of the response; the answer is JSON.
-        events: of a streamed answer, in its place.
-        told: headers of the answer that say something.
+        events: of a streamed answer, instead of `answer`.
+        response_headers: the relevant headers of the response.
     """
 
     name: str
-    asks: str
+    request_line: str
     status: int
     query: Mapping[str, str] = field(default_factory=dict)
     json: Any = None
@@ -36,30 +36,30 @@ class Recording:
     headers: Mapping[str, str] = field(default_factory=dict)
     answer: Any = None
     events: tuple[Any, ...] = ()
-    told: Mapping[str, str] = field(default_factory=dict)
+    response_headers: Mapping[str, str] = field(default_factory=dict)
     bytes: int = 0
     text: str = ""
 
     @property
     def method(self) -> str:
         """`GET`, `POST` …"""
-        return self.asks.partition(" ")[0]
+        return self.request_line.partition(" ")[0]
 
     @property
     def path(self) -> str:
-        """As it was sent, without the query."""
-        return self.asks.partition(" ")[2]
+        """The path as sent, without the query."""
+        return self.request_line.partition(" ")[2]
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A route, and the names that it knows.
+    """A route with the names of its parameters.
 
     Attributes:
         template: `/api/notebooks/{notebook_id}`.
         query, body: names of the query, and of the body's fields.
-        needed: those without which it refuses.
-        kind: of the body: `json`, `form`, or nothing.
+        needed: the required names.
+        kind: of the body: `json`, `form` or empty.
     """
 
     method: str
@@ -70,27 +70,27 @@ class Operation:
     kind: str
 
     def fits(self, path: str) -> bool:
-        """Whether a path is one of this route."""
+        """Return whether the route matches a path."""
         return re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", self.template), path) is not None
 
 
 @cache
 def recordings() -> Mapping[str, Recording]:
-    """Every recording by its name."""
+    """Return all recordings by name."""
     lines = (_HERE / "recordings.jsonl").read_text(encoding="utf-8").splitlines()
     every = (json.loads(line) for line in lines)
     return {fields["name"]: Recording(**fields) for fields in every}
 
 
-def asked(name: str) -> Any:
-    """The body that a recorded request had."""
+def request_body(name: str) -> Any:
+    """Return the body of a recorded request."""
     recording = recordings()[name]
     return recording.json or recording.form
 
 
 @cache
 def operations() -> tuple[Operation, ...]:
-    """Every operation; those without a placeholder first, as the server tries them."""
+    """Return all operations, those without path parameters first, as the server matches them."""
     lines = (_HERE / "operations.txt").read_text(encoding="utf-8").splitlines()
     return tuple(
         sorted(map(_operation, lines), key=lambda operation: operation.template.count("{"))
@@ -114,7 +114,7 @@ def _operation(line: str) -> Operation:
 
 
 def like(name: str, /, **changed: Any) -> dict[str, Any]:
-    """A recorded answer with other values; it has no field that was not recorded.
+    """Return a recorded response with other values of its fields.
 
     Raises:
         KeyError: a field is not among the recorded ones.

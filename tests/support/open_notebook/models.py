@@ -9,28 +9,27 @@ from starlette.responses import JSONResponse
 
 from open_notebook.answering import Call, route
 from open_notebook.answers import known, now, refuse
+from open_notebook.chats import FAILING
 from open_notebook.facts import like, recordings
-from open_notebook.state import Thing
-from open_notebook.talking import FAILING
+from open_notebook.state import Fields
 
 TYPES = ("language", "embedding", "text_to_speech", "speech_to_text")
 REQUIRED = ("default_chat_model", "default_transformation_model", "default_embedding_model")
 NEAR = ("openai_compatible", "ollama")
-"""Providers that are servers on this machine."""
+"""Providers that run on this machine."""
 
 TEST = {"embedding": "fake-embed", "text_to_speech": "fake-tts", "speech_to_text": "fake-stt"}
 
 
 @route("GET", "/api/models")
 def models(call: Call) -> Any:
-    """Of one type, by the server's name of it."""
+    """Return the models, optionally of one type."""
     model_type = call.query.get("type")
     return [model for model in call.state.models.values() if model_type in (None, model["type"])]
 
 
 @route("POST", "/api/models")
 def new_model(call: Call) -> Any:
-    """One of a name, a provider and a type."""
     body = call.body
     if body["type"] not in TYPES:
         refuse("models.create_bad_type_llm")
@@ -50,7 +49,7 @@ def new_model(call: Call) -> Any:
 
 @route("DELETE", "/api/models/{model_id}")
 def delete_model(call: Call, identifier: str) -> Any:
-    """Whatever uses it."""
+    """Delete a model, even if it is in use."""
     known(call.state.models, identifier, "models.delete_missing")
     del call.state.models[identifier]
     return like("models.delete")
@@ -58,7 +57,7 @@ def delete_model(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/models/{model_id}/test")
 def test_model(call: Call, identifier: str) -> Any:
-    """By a call of its type."""
+    """Test a model with a call of its type."""
     model = known(call.state.models, identifier, "models.test_missing")
     if _kind(model["name"]) not in (model["type"], None):  # as a server answers another request
         return like("models.test.fail-chat")
@@ -67,20 +66,19 @@ def test_model(call: Call, identifier: str) -> Any:
 
 
 def _kind(name: str) -> str | None:
-    """The type of a model of the recorded provider, which its name ends in."""
+    """Return the type of a model by the end of its name."""
     ends = {"chat": "language", "embed": "embedding", "tts": TYPES[2], "stt": TYPES[3]}
     return ends.get(name.rpartition("-")[2])
 
 
 @route("GET", "/api/models/defaults")
 def defaults(call: Call) -> Any:
-    """The seven slots in the server's names."""
     return call.state.defaults
 
 
 @route("PUT", "/api/models/defaults")
 def put_defaults(call: Call) -> Any:
-    """Some of them; the chat's, the transformations' and the embedding's can't be cleared."""
+    """Set slots; those for chats, transformations and embeddings can't be cleared."""
     if any(call.body.get(field, "") is None for field in REQUIRED):
         refuse("models.defaults_put_clear_required")
     call.state.defaults.update({k: v for k, v in call.body.items() if k in call.state.defaults})
@@ -89,7 +87,6 @@ def put_defaults(call: Call) -> Any:
 
 @route("GET", "/api/models/providers")
 def providers(call: Call) -> Any:
-    """Which have a credential."""
     return like("models.providers" if call.state.credentials else "models.providers_empty")
 
 
@@ -109,7 +106,7 @@ def sync(_: Call, provider: str) -> Any:
 
 @route("POST", "/api/models/sync")
 def sync_all(_: Call) -> Any:
-    """Of every provider; no recording shows it: the fields are those of the server's schema."""
+    """Register the models of all providers. Not recorded: fields as in the server's schema."""
     sync_result = like("models.sync_one")
     return {
         "results": {sync_result["provider"]: sync_result},
@@ -120,7 +117,7 @@ def sync_all(_: Call) -> Any:
 
 @route("GET", "/api/models/count/{provider}")
 def count(call: Call, provider: str) -> Any:
-    """By type."""
+    """Return the number of models of each type."""
     of = [model["type"] for model in call.state.models.values() if model["provider"] == provider]
     counts = Counter(of)
     counts_by_type = {model_type: counts[model_type] for model_type in TYPES}
@@ -129,15 +126,14 @@ def count(call: Call, provider: str) -> Any:
 
 @route("GET", "/api/models/by-provider/{provider}")
 def by_provider(call: Call, provider: str) -> Any:
-    """A provider's."""
     return [model for model in call.state.models.values() if model["provider"] == provider]
 
 
 @route("POST", "/api/models/auto-assign")
 def auto_assign(call: Call) -> Any:
-    """The empty slots of the chat and the embedding."""
+    """Fill the empty slots for chats and embeddings."""
     state = call.state
-    filled: Thing = {}
+    filled: Fields = {}
     skipped = []
     for slot, kind in (
         ("default_chat_model", "language"),
@@ -161,20 +157,18 @@ def status(call: Call) -> Any:
 
 @route("GET", "/api/credentials")
 def credentials(call: Call) -> Any:
-    """All, or a provider's."""
     provider = call.query.get("provider")
     return [e for e in call.state.credentials.values() if provider in (None, e["provider"])]
 
 
 @route("GET", "/api/credentials/by-provider/{provider}")
 def credentials_of(call: Call, provider: str) -> Any:
-    """A provider's."""
     return [e for e in call.state.credentials.values() if e["provider"] == provider]
 
 
 @route("POST", "/api/credentials")
 def new_credential(call: Call) -> Any:
-    """The key is never told again."""
+    """Store a credential; no response contains the key."""
     body = call.body
     if body["provider"] not in recordings()["credentials.env_status"].answer:
         refuse("credentials.create_bad_provider")
@@ -199,24 +193,23 @@ def new_credential(call: Call) -> Any:
 
 @route("GET", "/api/credentials/{credential_id}")
 def credential(call: Call, identifier: str) -> Any:
-    """One, without its key."""
     return known(call.state.credentials, identifier, "credentials.get_missing")
 
 
 @route("PUT", "/api/credentials/{credential_id}")
 def put_credential(call: Call, identifier: str) -> Any:
     """Update a credential; null leaves a value unchanged."""
-    found: Thing = known(call.state.credentials, identifier, "credentials.get_missing")
-    given = {k: v for k, v in call.body.items() if v is not None}
-    if given.pop("api_key", None):
-        found["has_api_key"] = True
-    found.update(given, updated=now())
-    return found
+    record: Fields = known(call.state.credentials, identifier, "credentials.get_missing")
+    changes = {k: v for k, v in call.body.items() if v is not None}
+    if changes.pop("api_key", None):
+        record["has_api_key"] = True
+    record.update(changes, updated=now())
+    return record
 
 
 @route("DELETE", "/api/credentials/{credential_id}")
 def delete_credential(call: Call, identifier: str) -> Any:
-    """With its models."""
+    """Delete a credential and its models."""
     state = call.state
     known(state.credentials, identifier, "credentials.delete_missing")
     del state.credentials[identifier]
@@ -228,7 +221,7 @@ def delete_credential(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/credentials/{credential_id}/test")
 def test_credential(call: Call, identifier: str) -> Any:
-    """OpenAI's own server is not to be reached from here."""
+    """Test a credential; OpenAI's server is unreachable."""
     result = known(call.state.credentials, identifier, "credentials.get_missing")
     near = result["provider"] in NEAR
     return like("credentials.test" if near else "credentials.test_openai_offline")
@@ -236,7 +229,7 @@ def test_credential(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/credentials/{credential_id}/discover")
 def discover_by(call: Call, identifier: str) -> Any:
-    """Of OpenAI's the list is built in."""
+    """Return a provider's models; those of OpenAI are built in."""
     result = known(call.state.credentials, identifier, "credentials.get_missing")
     name = "discover" if result["provider"] in NEAR else "discover_openai_offline"
     return like(f"credentials.{name}", credential_id=identifier, provider=result["provider"])
@@ -244,7 +237,7 @@ def discover_by(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/credentials/{credential_id}/register-models")
 def register(call: Call, identifier: str) -> Any:
-    """Each has a name, a provider and a type."""
+    """Register models by name, provider and type."""
     result = known(call.state.credentials, identifier, "credentials.get_missing")
     existing = {(e["name"], e["type"]) for e in call.state.models.values()}
     created_count = 0
@@ -271,13 +264,12 @@ def register(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/transformations")
 def transformations(call: Call) -> Any:
-    """All."""
     return list(call.state.transformations.values())
 
 
 @route("POST", "/api/transformations")
 def new_transformation(call: Call) -> Any:
-    """Its four texts have to be there."""
+    """Create a transformation; four texts are required."""
     fields = ("name", "title", "description", "prompt")
     created = like(
         "transformations.create",
@@ -294,21 +286,19 @@ def new_transformation(call: Call) -> Any:
 
 @route("GET", "/api/transformations/{transformation_id}")
 def transformation(call: Call, identifier: str) -> Any:
-    """One."""
     return known(call.state.transformations, identifier, "transformations.get_missing")
 
 
 @route("PUT", "/api/transformations/{transformation_id}")
 def put_transformation(call: Call, identifier: str) -> Any:
     """Update a transformation; null leaves a value unchanged."""
-    found: Thing = known(call.state.transformations, identifier, "transformations.get_missing")
-    found.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
-    return found
+    record: Fields = known(call.state.transformations, identifier, "transformations.get_missing")
+    record.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return record
 
 
 @route("DELETE", "/api/transformations/{transformation_id}")
 def delete_transformation(call: Call, identifier: str) -> Any:
-    """For good."""
     known(call.state.transformations, identifier, "transformations.get_missing")
     del call.state.transformations[identifier]
     return like("transformations.delete")
@@ -316,7 +306,7 @@ def delete_transformation(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/transformations/execute")
 def execute(call: Call) -> Any:
-    """By a model, or the one for transformations."""
+    """Run a transformation with the changes or the default model."""
     state, body = call.state, call.body
     known(state.transformations, body["transformation_id"], "transformations.execute_missing")
     model_id = body.get("model_id")
@@ -337,6 +327,5 @@ def default_prompt(call: Call) -> Any:
 
 @route("PUT", "/api/transformations/default-prompt")
 def put_default_prompt(call: Call) -> Any:
-    """Change it."""
     call.state.instructions = call.body["transformation_instructions"]
     return {"transformation_instructions": call.state.instructions}

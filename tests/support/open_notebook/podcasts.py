@@ -10,40 +10,39 @@ from starlette.responses import Response
 from open_notebook.answering import Call, route
 from open_notebook.answers import known, now, refuse
 from open_notebook.facts import like, recordings
-from open_notebook.state import State, Thing
+from open_notebook.state import Fields, State
 
 SOUND = b"ID3\x04" + bytes(91781)
-"""As many bytes as the recorded episode had."""
+"""The recorded number of bytes of an episode."""
 
 
 @route("GET", "/api/episode-profiles")
 def episode_profiles(call: Call) -> Any:
-    """The seeded ones have no models."""
+    """Return the profiles; the predefined ones have no models."""
     return list(call.state.episode_profiles.values())
 
 
 @route("GET", "/api/episode-profiles/{profile_name}")
 def episode_profile(call: Call, name: str) -> Any:
-    """By its name; by its identifier there is none."""
+    """Return a profile by name; identifiers are not accepted."""
     return _named(call.state.episode_profiles, name, "episode_profiles.get_by_id_404")
 
 
 @route("POST", "/api/episode-profiles")
 def new_episode_profile(call: Call) -> Any:
-    """Its speakers are a profile's name."""
+    """Create a profile that names a speaker profile."""
     return _save_episode_profile(call, call.state.new("episode_profile"))
 
 
 @route("PUT", "/api/episode-profiles/{profile_id}")
 def put_episode_profile(call: Call, identifier: str) -> Any:
-    """Whole."""
+    """Replace a profile."""
     known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
     return _save_episode_profile(call, identifier)
 
 
 @route("DELETE", "/api/episode-profiles/{profile_id}")
 def delete_episode_profile(call: Call, identifier: str) -> Any:
-    """For good."""
     known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
     del call.state.episode_profiles[identifier]
     return like("episode_profiles.delete")
@@ -51,7 +50,7 @@ def delete_episode_profile(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/episode-profiles/{profile_id}/duplicate")
 def duplicate_episode_profile(call: Call, identifier: str) -> Any:
-    """Its name with a word more."""
+    """Copy a profile under a new name."""
     profile = known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
     new = call.state.new("episode_profile")
     duplicate = {**profile, "id": new, "name": f"{profile['name']} - Copy"}
@@ -61,32 +60,30 @@ def duplicate_episode_profile(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/speaker-profiles")
 def speaker_profiles(call: Call) -> Any:
-    """One to four speakers each."""
+    """Return the speaker profiles, each with one to four speakers."""
     return list(call.state.speaker_profiles.values())
 
 
 @route("GET", "/api/speaker-profiles/{profile_name}")
 def speaker_profile(call: Call, name: str) -> Any:
-    """By its name."""
     return _named(call.state.speaker_profiles, name, "speaker_profiles.get_missing")
 
 
 @route("POST", "/api/speaker-profiles")
 def new_speaker_profile(call: Call) -> Any:
-    """Every speaker has four texts."""
+    """Create a speaker profile; every speaker needs four texts."""
     return _save_speaker_profile(call, call.state.new("speaker_profile"))
 
 
 @route("PUT", "/api/speaker-profiles/{profile_id}")
 def put_speaker_profile(call: Call, identifier: str) -> Any:
-    """Whole."""
+    """Replace a profile."""
     known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
     return _save_speaker_profile(call, identifier)
 
 
 @route("DELETE", "/api/speaker-profiles/{profile_id}")
 def delete_speaker_profile(call: Call, identifier: str) -> Any:
-    """For good."""
     known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
     del call.state.speaker_profiles[identifier]
     return {"message": "Speaker profile deleted successfully"}
@@ -94,7 +91,7 @@ def delete_speaker_profile(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/speaker-profiles/{profile_id}/duplicate")
 def duplicate_speaker_profile(call: Call, identifier: str) -> Any:
-    """Its name with a word more."""
+    """Copy a profile under a new name."""
     profile = known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
     new = call.state.new("speaker_profile")
     duplicate = {**profile, "id": new, "name": f"{profile['name']} - Copy"}
@@ -104,7 +101,7 @@ def duplicate_speaker_profile(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/podcasts/generate")
 def generate(call: Call) -> Any:
-    """Accepted also where nothing can come of it; the job tells."""
+    """Accept every request; errors are in the job's status."""
     state, body = call.state, call.body
     profiles = {row["name"]: row for row in state.episode_profiles.values()}
     speakers = {row["name"]: row for row in state.speaker_profiles.values()}
@@ -129,7 +126,7 @@ def generate(call: Call) -> Any:
 
 @route("GET", "/api/podcasts/jobs/{job_id}")
 def job(call: Call, identifier: str) -> Any:
-    """Each look moves it on; nothing tells how far it is."""
+    """Return a job's status and advance the job; no progress is reported."""
     state = call.state
     job_row = known(state.jobs, identifier, "podcasts.job_missing")
     _step(state, identifier, job_row)
@@ -145,19 +142,18 @@ def job(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/podcasts/episodes")
 def episodes(call: Call) -> Any:
-    """The newest first."""
+    """Return the episodes, newest first."""
     return list(call.state.episodes.values())[::-1]
 
 
 @route("GET", "/api/podcasts/episodes/{episode_id}")
 def episode(call: Call, identifier: str) -> Any:
-    """With its transcript."""
     return known(call.state.episodes, identifier, "podcasts.episode_missing")
 
 
 @route("DELETE", "/api/podcasts/episodes/{episode_id}")
 def delete_episode(call: Call, identifier: str) -> Any:
-    """With its sound."""
+    """Delete an episode and its audio."""
     known(call.state.episodes, identifier, "podcasts.delete_missing")
     del call.state.episodes[identifier]
     return like("podcasts.delete", episode_id=identifier)
@@ -165,11 +161,11 @@ def delete_episode(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/podcasts/episodes/{episode_id}/audio")
 def audio(call: Call, identifier: str) -> Any:
-    """In parts too."""
+    """Return the audio; supports Range."""
     result = known(call.state.episodes, identifier, "podcasts.audio_missing")
     if not result["audio_file"]:
         refuse("podcasts.audio_of_failed")
-    headers = recordings()["podcasts.audio"].told
+    headers = recordings()["podcasts.audio"].response_headers
     etag = {"etag": headers["etag"], "accept-ranges": "bytes"}
     range_match = re.fullmatch(r"bytes=(\d+)-(\d*)", call.headers.get("range", ""))
     if range_match is None:
@@ -181,7 +177,7 @@ def audio(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/podcasts/episodes/{episode_id}/retry")
 def retry(call: Call, identifier: str) -> Any:
-    """The episode goes, and another one comes; no recording shows the answer."""
+    """Replace a failed episode by a new one. The response is not recorded."""
     state = call.state
     result = known(state.episodes, identifier, "podcasts.episode_missing")
     if result["job_status"] != "failed":
@@ -200,12 +196,12 @@ def retry(call: Call, identifier: str) -> Any:
     return {"job_id": job, "message": "Retry submitted successfully"}
 
 
-def _named(profiles: dict[str, Thing], name: str, absent: str) -> Thing:
+def _named(profiles: dict[str, Fields], name: str, absent: str) -> Fields:
     profile = next((row for row in profiles.values() if row["name"] == name), None)
     return profile if profile is not None else refuse(absent)
 
 
-def _save_episode_profile(call: Call, identifier: str) -> Thing:
+def _save_episode_profile(call: Call, identifier: str) -> Fields:
     body = call.body
     if not 3 <= int(body.get("num_segments", 5)) <= 20:
         refuse("episode_profiles.create_bad_segments")
@@ -228,7 +224,7 @@ def _save_episode_profile(call: Call, identifier: str) -> Thing:
     return profile
 
 
-def _save_speaker_profile(call: Call, identifier: str) -> Thing:
+def _save_speaker_profile(call: Call, identifier: str) -> Fields:
     body = call.body
     needed = {"name", "voice_id", "backstory", "personality"}
     if any(not needed <= speaker.keys() for speaker in body["speakers"]):
@@ -241,8 +237,8 @@ def _save_speaker_profile(call: Call, identifier: str) -> Thing:
     return profile
 
 
-def _step(state: State, identifier: str, record: Thing) -> None:
-    """Move a job on; without models it fails and no episode appears."""
+def _step(state: State, identifier: str, record: Fields) -> None:
+    """Advance a job; without models it fails and creates no episode."""
     if record["status"] not in ("new", "running") or not state.works:
         return
     if record["status"] == "new":

@@ -8,10 +8,10 @@ from typing import Any
 
 from labext.nb.records import Fields, Record
 from open_notebook.facts import Operation, Recording, operations, recordings
-from open_notebook.scripted import Heard
+from open_notebook.scripted import ReceivedRequest
 
-Does = Callable[[Any], Any]
-"""What is asked of a backend: `lambda d: d.notebook("notebook:…")`."""
+BackendCall = Callable[[Any], Any]
+"""A call of a backend's method: `lambda d: d.notebook("notebook:…")`."""
 
 
 @dataclass(frozen=True)
@@ -19,27 +19,27 @@ class Proof:
     """One call of a backend's method, the recordings that answer it, and its result.
 
     Attributes:
-        method: the backend's.
-        does: the call.
-        by: the recordings of the requests, in their order; `derived` ones where none was made.
+        method: name of the backend's method.
+        call: calls it.
+        by: recordings of its requests in order; `derived` ones if none was made.
         fields: of the record, or of each record of a list.
-        untold: fields that are None, because this server does not tell them or has nothing there.
-        holds: of the record, or of the first one: some values.
-        schema: names that are sent and are in none of the recordings: the server's schema has them.
-        left: names that were recorded and are not sent.
-        other: names whose values differ from the recorded ones.
+        missing: fields that are None because this server lacks them or has no value.
+        values: expected values of the record or the first record.
+        unrecorded: names that are sent and only in the server's schema.
+        omitted: recorded names that are not sent.
+        differing: names whose values differ from the recorded ones.
         result: the expected result if it is not a record.
     """
 
     method: str
-    does: Does
+    call: BackendCall
     by: tuple[str | Recording, ...]
     fields: Fields | None = None
-    untold: frozenset[str] = frozenset()
-    holds: Mapping[str, Any] = field(default_factory=dict)
-    schema: frozenset[str] = frozenset()
-    left: frozenset[str] = frozenset()
-    other: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    unrecorded: frozenset[str] = frozenset()
+    omitted: frozenset[str] = frozenset()
+    differing: frozenset[str] = frozenset()
     result: Any = ...
 
     @property
@@ -49,47 +49,43 @@ class Proof:
 
     @property
     def names(self) -> list[str]:
-        """The names of the recordings."""
+        """Return the names of the recordings."""
         return [recording.name for recording in self.recordings]
 
     def __str__(self) -> str:
         return f"{self.method}-{self.names[-1]}" if self.by else self.method
 
 
-def proof(method: str, does: Does, *by: str | Recording, **more: Any) -> Proof:
-    """A proof, its names of fields given as words: `untold="notebook_id title"`."""
-    for name in ("untold", "schema", "left", "other"):
+def proof(method: str, call: BackendCall, *by: str | Recording, **more: Any) -> Proof:
+    """Return a proof; names are separated by spaces: `missing="notebook_id title"`."""
+    for name in ("missing", "unrecorded", "omitted", "differing"):
         if name in more:
             more[name] = frozenset(more[name].split())
-    return Proof(method, does, by, **more)
+    return Proof(method, call, by, **more)
 
 
 def derived(name: str, **changes: Any) -> Recording:
-    """A recorded exchange about another thing, or with another answer of the same form."""
+    """Return a changed copy of a recording."""
     return replace(recordings()[name], **changes)
 
 
-def operation_of(told: Recording) -> Operation:
-    """The operation of the server's schema that a recording is of."""
-    path = told.path.replace("%3A", ":")
+def operation_of(recording: Recording) -> Operation:
+    """Return the operation of a recording."""
+    path = recording.path.replace("%3A", ":")
     for operation in operations():
-        if operation.method == told.method and operation.fits(path):
+        if operation.method == recording.method and operation.fits(path):
             return operation
-    raise LookupError(told.name)
+    raise LookupError(recording.name)
 
 
-def check_sent(proof: Proof, heard: list[Heard]) -> None:
-    """See that the requests are the recorded ones.
-
-    Raises:
-        AssertionError: one is not.
-    """
-    actual_calls = [(request.method, request.path) for request in heard]
+def check_sent(proof: Proof, received: list[ReceivedRequest]) -> None:
+    """Check that the requests equal the recorded ones."""
+    actual_calls = [(request.method, request.path) for request in received]
     expected_calls = [
         (recording.method, recording.path.replace("%3A", ":")) for recording in proof.recordings
     ]
     assert actual_calls == expected_calls
-    for request, recorded in zip(heard, proof.recordings, strict=True):
+    for request, recorded in zip(received, proof.recordings, strict=True):
         operation = operation_of(recorded)
         assert set(request.query) <= operation.query
         _check_values(proof, request.query, recorded.query)
@@ -101,29 +97,25 @@ def check_sent(proof: Proof, heard: list[Heard]) -> None:
 
 
 def _check_values(proof: Proof, sent: Mapping[str, Any], recorded: Mapping[str, Any]) -> None:
-    assert set(sent) - proof.schema == set(recorded) - proof.left
-    for name in set(sent) & set(recorded) - proof.other:
+    assert set(sent) - proof.unrecorded == set(recorded) - proof.omitted
+    for name in set(sent) & set(recorded) - proof.differing:
         recording = recorded[name]
         assert sent[name] == (
             recording if isinstance(sent[name], type(recording)) else str(recording)
         ), name
 
 
-def check_made(proof: Proof, result: Any) -> None:
-    """Check that the result has the values of the server, and is complete.
-
-    Raises:
-        AssertionError: something is missing or wrong.
-    """
+def check_result(proof: Proof, result: Any) -> None:
+    """Check that the result is complete and has the server's values."""
     if proof.result is not ...:
         assert result == proof.result
     if proof.fields is None:
         return
     every: list[Record] = result if isinstance(result, list) else [result]
-    assert every, "nothing came of it"
+    assert every, "no result"
     for record in every:
         assert list(record) == [*proof.fields, *(key for key in record if key not in proof.fields)]
     first = every[0]
-    assert {key for key, value in first.items() if value is None} == proof.untold
-    for name, value in proof.holds.items():
+    assert {key for key, value in first.items() if value is None} == proof.missing
+    for name, value in proof.values.items():
         assert first[name] == value, name

@@ -22,12 +22,12 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A request as it came over the wire.
+class ReceivedRequest:
+    """A request that the server received.
 
     Attributes:
-        path: unquoted, as a server reads it.
-        body: the fields of the JSON or the form; a file by its name.
+        path: percent-decoded.
+        body: the fields of the JSON or form; a file as its name.
     """
 
     method: str
@@ -43,28 +43,28 @@ class Script:
 
     Attributes:
         base_url: ends in `/api`.
-        coming: recordings whose answers come next; with none left it answers 599.
+        pending: recordings of the next responses; if empty, the response is a 599.
     """
 
     base_url: str = ""
-    coming: list[Recording] = field(default_factory=list)
-    heard: list[Heard] = field(default_factory=list)
+    pending: list[Recording] = field(default_factory=list)
+    received: list[ReceivedRequest] = field(default_factory=list)
 
-    def plays(self, recordings: Iterable[Recording]) -> None:
-        """Begin anew, with the answers of these."""
-        self.coming, self.heard = list(recordings), []
+    def load(self, recordings: Iterable[Recording]) -> None:
+        """Start over with the responses of these recordings."""
+        self.pending, self.received = list(recordings), []
 
 
 @contextmanager
 def scripted() -> Iterator[Script]:
-    """Serve until the block ends."""
+    """Run a scripted server."""
     script = Script()
 
     async def answer(request: Request) -> Response:
-        script.heard.append(await _heard(request))
-        if not script.coming:
-            return Response("asked for more than was recorded", 599)
-        return _answer(script.coming.pop(0))
+        script.received.append(await _received(request))
+        if not script.pending:
+            return Response("no response is left", 599)
+        return _response(script.pending.pop(0))
 
     app = Starlette(routes=[Route("/{path:path}", answer, methods=METHODS)])
     with listening(app) as root:
@@ -72,7 +72,7 @@ def scripted() -> Iterator[Script]:
         yield script
 
 
-async def _heard(request: Request) -> Heard:
+async def _received(request: Request) -> ReceivedRequest:
     body: Any = None
     if "multipart" in request.headers.get("content-type", ""):
         async with request.form() as form:
@@ -84,17 +84,19 @@ async def _heard(request: Request) -> Heard:
         body = json.loads(content)
     path = unquote(request.url.path)
     query = dict(request.query_params)
-    return Heard(request.method, path, query, body, request.headers.get("authorization"))
+    return ReceivedRequest(request.method, path, query, body, request.headers.get("authorization"))
 
 
-def _answer(told: Recording) -> Response:
-    if told.events:
-        lines = "".join(f"data: {json.dumps(event)}\n\n" for event in told.events)
-        return Response(lines, told.status, media_type="text/event-stream")
-    headers = {k: v for k, v in told.told.items() if k not in ("content-type", "location")}
-    kind = told.told.get("content-type")
-    if told.answer is not None:
-        content, kind = json.dumps(told.answer).encode(), "application/json"
+def _response(recording: Recording) -> Response:
+    if recording.events:
+        lines = "".join(f"data: {json.dumps(event)}\n\n" for event in recording.events)
+        return Response(lines, recording.status, media_type="text/event-stream")
+    headers = {
+        k: v for k, v in recording.response_headers.items() if k not in ("content-type", "location")
+    }
+    kind = recording.response_headers.get("content-type")
+    if recording.answer is not None:
+        content, kind = json.dumps(recording.answer).encode(), "application/json"
     else:
-        content = told.text.encode() or b"\0" * told.bytes
-    return Response(content, told.status, headers, media_type=kind)
+        content = recording.text.encode() or b"\0" * recording.bytes
+    return Response(content, recording.status, headers, media_type=kind)

@@ -1,4 +1,4 @@
-"""The server in a thread, and its recorded requests."""
+"""Serve the application in a thread and record the requests."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from open_notebook.state import State
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request that came."""
+class ReceivedRequest:
+    """A request that the server received."""
 
     method: str
     path: str
@@ -31,36 +31,36 @@ class Asked:
 
 @dataclass
 class Replay:
-    """The server as a test sees it.
+    """A running server.
 
     Attributes:
         base_url: ends in `/api`.
-        password: that it asks for; None is none.
-        state: its records.
-        asked: every request, in their order.
-        faults: requests that a real server would have not answered as the client expects.
+        password: the required password; None if no password is required.
+        state: the stored objects.
+        requests: all requests in order of arrival.
+        faults: requests that a real server would handle differently than the client expects.
     """
 
     base_url: str = ""
     password: str | None = None
     state: State = field(default_factory=State)
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
-    def sent(self, method: str, path: str) -> list[Asked]:
-        """The requests of a method to a path below `/api`."""
+    def sent(self, method: str, path: str) -> list[ReceivedRequest]:
+        """Return the requests with this method and path below `/api`."""
         return [
             request
-            for request in self.asked
+            for request in self.requests
             if (request.method, request.path) == (method, f"/api{path}")
         ]
 
 
 @contextmanager
 def serving(password: str | None = None, *, fresh: bool = False) -> Iterator[Replay]:
-    """Serve until the block ends; `fresh` as it was installed, without models.
+    """Run a server; a `fresh` one is newly installed, without models.
 
-    Meanwhile the client waits for the vectors of a source for two seconds, not for a minute.
+    The client's time limit for the vectors of a source is lowered to two seconds.
     """
     from labext.nb.backends.open_notebook import notebooks
     from open_notebook.app import application
@@ -74,7 +74,7 @@ def serving(password: str | None = None, *, fresh: bool = False) -> Iterator[Rep
 
 @contextmanager
 def web_page(replay: Replay) -> Iterator[str]:
-    """Serve the web page of a server, which passes `/api` on, until the block ends."""
+    """Serve the web interface of a server, which forwards `/api`."""
     from open_notebook.app import application
 
     api, url = application(replay), replay.base_url.removesuffix("/api")
@@ -83,7 +83,7 @@ def web_page(replay: Replay) -> Iterator[str]:
         answer: ASGIApp = HTMLResponse("<!doctype html><title>Open Notebook</title>")
         if scope["path"].startswith("/api/"):
             answer = api
-        elif scope["path"] == "/config":  # the page's own, for browsers
+        elif scope["path"] == "/config":  # the web interface's own
             answer = JSONResponse({"apiUrl": url})
         elif scope["path"].endswith("/config"):
             answer = HTMLResponse("<!doctype html><title>404</title>", 404)
@@ -95,10 +95,10 @@ def web_page(replay: Replay) -> Iterator[str]:
 
 @contextmanager
 def listening(app: Any, port: int = 0) -> Iterator[str]:
-    """Serve an application on loopback, by default on a free port, until the block ends."""
+    """Serve an application on loopback, by default on a free port."""
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="off")
     server = uvicorn.Server(config)
-    # Of TCP by name: else the event loop doesn't switch off Nagle's delay, 40 ms an answer.
+    # With the protocol named, the event loop disables Nagle's algorithm (40 ms per response).
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.bind(("127.0.0.1", port))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)

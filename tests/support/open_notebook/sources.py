@@ -12,19 +12,19 @@ from starlette.responses import JSONResponse, Response
 
 from open_notebook.answering import Call, route
 from open_notebook.answers import Refused, known, now, refuse
-from open_notebook.beyond import begun, moved
+from open_notebook.extensions import begun, moved
 from open_notebook.facts import like, recordings
-from open_notebook.state import State, Thing
+from open_notebook.state import Fields, State
 
 _UNREAD = b"%PDF-broken"
-"""How an upload begins that the server chokes on."""
+"""First bytes of an upload whose processing fails."""
 
 _UPLOADS = "/data/uploads/"
 
 
 @route("GET", "/api/sources")
 def sources(call: Call) -> Any:
-    """Without their texts; a source that is linked twice comes twice. A look moves them on."""
+    """Return sources without texts, once per link, and advance their processing."""
     state, query = call.state, call.query
     limit, offset = int(query.get("limit", "50")), int(query.get("offset", "0"))
     if limit > 100:
@@ -39,14 +39,14 @@ def sources(call: Call) -> Any:
     for entry in result:
         _step(state, entry)
     down = query.get("sort_order", "desc") == "desc"
-    result = sorted(result, key=lambda each: str(each.get(by)), reverse=down)
+    result = sorted(result, key=lambda item: str(item.get(by)), reverse=down)
     return [_listed(state, item) for item in result[offset : offset + limit]]
 
 
 @route("POST", "/api/sources")
 @route("POST", "/api/sources/json")
 def new_source(call: Call) -> Any:
-    """A text, a link or an upload: processed at once, or later where that is asked for."""
+    """Add a text, URL or upload, processed at once unless `async_processing` is set."""
     state, body = call.state, call.body
     kind = body["type"]
     if kind not in ("text", "link", "upload"):
@@ -68,7 +68,7 @@ def new_source(call: Call) -> Any:
     created["asset"] = _asset(call, kind)
     state.texts[created["id"]] = _text(call, kind)
     transformation_names = body.get("transformations") or []
-    state.wanted[created["id"]] = (
+    state.requested_insights[created["id"]] = (
         json.loads(transformation_names)
         if isinstance(transformation_names, str)
         else transformation_names
@@ -82,29 +82,28 @@ def new_source(call: Call) -> Any:
         if call.file is not None and call.file[1].startswith(_UNREAD):
             refuse("sources.upload_broken_pdf_sync")
         _finish(state, created)
-    answer = _whole(state, created, None)
+    answer = _full_record(state, created, None)
     return {**answer, "asset": None} if later else answer  # told only once it is processed
 
 
 @route("GET", "/api/sources/{source_id}")
 def source(call: Call, identifier: str) -> Any:
-    """With its text."""
     result = known(call.state.sources, identifier, "sources.get_missing")
     within = [n for n, s in call.state.links if s == identifier]
-    return _whole(call.state, result, within)
+    return _full_record(call.state, result, within)
 
 
 @route("PUT", "/api/sources/{source_id}")
 def put_source(call: Call, identifier: str) -> Any:
-    """Its title and its topics."""
+    """Change the title and the topics."""
     result = known(call.state.sources, identifier, "sources.get_missing")
     result.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
-    return _whole(call.state, result, None)
+    return _full_record(call.state, result, None)
 
 
 @route("DELETE", "/api/sources/{source_id}")
 def delete_source(call: Call, identifier: str) -> Any:
-    """With its links."""
+    """Delete a source and its links."""
     known(call.state.sources, identifier, "sources.delete_missing")
     del call.state.sources[identifier]
     call.state.files.pop(identifier, None)
@@ -114,7 +113,7 @@ def delete_source(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/sources/{source_id}/status")
 def status(call: Call, identifier: str) -> Any:
-    """Each look moves it on: new, running, then its end."""
+    """Return the status and advance it: new, running, completed or failed."""
     state = call.state
     result = known(state.sources, identifier, "sources.get_missing")
     _step(state, result)
@@ -130,12 +129,11 @@ def status(call: Call, identifier: str) -> Any:
 @route("HEAD", "/api/sources/{source_id}/download")
 @route("GET", "/api/sources/{source_id}/download")
 def download(call: Call, identifier: str) -> Any:
-    """The uploaded bytes."""
     known(call.state.sources, identifier, "sources.get_missing")
     if identifier not in call.state.files:
         refuse("sources.download_text_source_404")
     name = str(call.state.sources[identifier]["asset"]["file_path"]).rpartition("/")[2]
-    message = recordings()["sources.download"].told
+    message = recordings()["sources.download"].response_headers
     headers = {
         "content-disposition": f"attachment; filename*=utf-8''{quote(name)}",
         "accept-ranges": message["accept-ranges"],
@@ -147,14 +145,14 @@ def download(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/sources/{source_id}/retry")
 def retry(call: Call, identifier: str) -> Any:
-    """Of one that failed, or that runs and never ends."""
+    """Retry a failed or stalled source."""
     state = call.state
     result = known(state.sources, identifier, "sources.retry_missing")
     if result["status"] == "completed":
         refuse("sources.retry_completed")
     state.polls.pop(identifier, None)
     result.update(status="queued", command_id=state.new("command"))
-    return {**_whole(state, result, None), "processing_info": {"retry": True, "queued": True}}
+    return {**_full_record(state, result, None), "processing_info": {"retry": True, "queued": True}}
 
 
 @route("GET", "/api/sources/{source_id}/insights")
@@ -166,7 +164,7 @@ def insights(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/sources/{source_id}/insights")
 def new_insight(call: Call, identifier: str) -> Any:
-    """Made by a command, a little later."""
+    """Start a command that creates an insight."""
     state, transformation_id = call.state, call.body["transformation_id"]
     known(state.sources, identifier, "sources.get_missing")
     transformation = known(state.transformations, transformation_id, "transformations.get_missing")
@@ -179,13 +177,11 @@ def new_insight(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/insights/{insight_id}")
 def insight(call: Call, identifier: str) -> Any:
-    """One."""
     return _one_insight(call.state, identifier)
 
 
 @route("DELETE", "/api/insights/{insight_id}")
 def delete_insight(call: Call, identifier: str) -> Any:
-    """For good."""
     _one_insight(call.state, identifier)
     del call.state.insights[identifier]
     return {"message": "Insight deleted successfully"}
@@ -193,7 +189,7 @@ def delete_insight(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/insights/{insight_id}/save-as-note")
 def save_insight(call: Call, identifier: str) -> Any:
-    """A note without a type."""
+    """Save an insight as a note without a type."""
     state = call.state
     result = _one_insight(state, identifier)
     title = f"{result['insight_type']} from source {state.sources[result['source_id']]['title']}"
@@ -208,7 +204,7 @@ def save_insight(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/commands/jobs/{job_id}")
 def command(call: Call, identifier: str) -> Any:
-    """Each look moves it on."""
+    """Return a command and advance it."""
     state = call.state
     of = next((e for e in state.sources.values() if e["command_id"] == identifier), None)
     if of is not None:
@@ -223,19 +219,19 @@ def command(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/commands/jobs")
 def commands(_: Call) -> Any:
-    """It never lists any."""
+    """Return an empty list, as the server always does."""
     return recordings()["commands.jobs_list"].answer
 
 
 @route("DELETE", "/api/commands/jobs/{job_id}")
 def cancel(_: Call, identifier: str) -> Any:
-    """It says so, whatever becomes of it."""
+    """Confirm the cancellation, even if the command goes on."""
     return like("commands.cancel", job_id=identifier)
 
 
 @route("POST", "/api/embed")
 def embed(call: Call) -> Any:
-    """From then on a vector search finds it."""
+    """Embed an object, so that vector searches find it."""
     item, kind = call.body["item_id"], call.body["item_type"]
     call.state.embedded.add(item)
     job = begun(call.state, f"embed_{kind}", **{f"{kind}_id": item})
@@ -274,13 +270,13 @@ def _check(call: Call, kind: str) -> None:
         refuse("sources.upload_unsupported_415")
 
 
-def _asset(call: Call, kind: str) -> Thing:
+def _asset(call: Call, kind: str) -> Fields:
     file = None if call.file is None else f"{_UPLOADS}{_free_name(call.state, call.file[0])}"
     return {"file_path": file, "url": call.body.get("url") if kind == "link" else None}
 
 
 def _free_name(state: State, name: str) -> str:
-    """The name under which an upload is stored: one folder holds those of all notebooks."""
+    """Return the stored name of an upload; all notebooks share one folder."""
     assets = (item["asset"] or {} for item in state.sources.values())
     used_paths = {asset.get("file_path") for asset in assets}
     stem, suffix = os.path.splitext(name)
@@ -295,7 +291,7 @@ def _text(call: Call, kind: str) -> str:
     return str(call.body["content"]) if kind == "text" else f"The page at {call.body['url']}."
 
 
-def _one_insight(state: State, identifier: str) -> Thing:
+def _one_insight(state: State, identifier: str) -> Fields:
     """Return an insight; no recording shows the response for a missing one."""
     if identifier not in state.insights:
         raise Refused(JSONResponse({"detail": "Insight not found"}, 404))
@@ -306,8 +302,8 @@ def _true(value: Any) -> bool:
     return value is True or value == "true"
 
 
-def _step(state: State, record: Thing) -> None:
-    """Move a source on by one look."""
+def _step(state: State, record: Fields) -> None:
+    """Advance the processing of a source."""
     if record["status"] not in ("new", "queued", "running") or not state.works:
         return
     if record["status"] in ("new", "queued"):
@@ -323,8 +319,8 @@ def _step(state: State, record: Thing) -> None:
     _finish(state, record)
 
 
-def _finish(state: State, record: Thing) -> None:
-    transformation_ids = state.wanted.pop(record["id"], [])
+def _finish(state: State, record: Fields) -> None:
+    transformation_ids = state.requested_insights.pop(record["id"], [])
     if transformation_ids and state.model_for("transformation") is None:
         dead = dict(recordings()["sources.dead_status"].answer["processing_info"])
         dead["error"] = recordings()["notes.create_ai_no_title_no_model"].answer["detail"]
@@ -347,7 +343,7 @@ def _finish(state: State, record: Thing) -> None:
         state.insights[created["id"]] = created
 
 
-def _insight(state: State, source: str, by: Thing) -> Thing:
+def _insight(state: State, source: str, by: Fields) -> Fields:
     """Return a new insight of a source by a transformation."""
     return like(
         "insights.get",
@@ -358,7 +354,7 @@ def _insight(state: State, source: str, by: Thing) -> Thing:
     )
 
 
-def _whole(state: State, record: Thing, within: list[str] | None) -> Thing:
+def _full_record(state: State, record: Fields, within: list[str] | None) -> Fields:
     whole = {name: record.get(name) for name in recordings()["sources.get"].answer}
     whole["notebooks"] = within
     whole["embedded_chunks"] = int(state.has_vectors(record["id"]))
@@ -366,7 +362,7 @@ def _whole(state: State, record: Thing, within: list[str] | None) -> Thing:
     return whole
 
 
-def _listed(state: State, record: Thing) -> Thing:
+def _listed(state: State, record: Fields) -> Fields:
     row = {name: record.get(name) for name in recordings()["sources.list"].answer[0]}
     row["insights_count"] = sum(e["source_id"] == record["id"] for e in state.insights.values())
     row["embedded"] = state.has_vectors(record["id"]) and record["status"] == "completed"

@@ -8,50 +8,50 @@ from typing import Any
 
 from open_notebook.facts import like, recordings
 
-Thing = dict[str, Any]
+Fields = dict[str, Any]
 
 
 @dataclass
 class State:
-    """Everything in it, as the server tells of it, and a few switches for a test.
+    """All objects in the server's format, and switches for tests.
 
     Attributes:
-        links: notebook and source; a second link of the same is a second row, as on the server.
-        of: the notebook of a note or a chat session.
-        texts: the text of a source or a note.
-        wanted: of a source the transformations by which it gets insights.
-        files: the bytes of an upload, or of an episode.
-        messages: of a chat session.
+        links: pairs of notebook and source; repeated links are repeated, as on the server.
+        of: notebooks of notes and chat sessions.
+        texts: texts of sources and notes.
+        requested_insights: transformations to apply to a source once it is processed.
+        files: bytes of uploads and episodes.
+        messages: messages of chat sessions.
         embedded: sources and notes that a vector search finds.
-        polls: how often a source or a job was asked for; it moves on with each.
+        polls: number of status requests for a source or job; each request advances it.
         works: False if no worker runs; queued jobs stay queued.
         moves: False if a worker was killed; running jobs stay running.
-        vectors: False where those of processed sources are still being computed.
-        fresh: as it was installed: no models, no credentials, no default models.
+        vectors: False if the vectors of processed sources are still being computed.
+        fresh: newly installed, without models, credentials and default models.
     """
 
-    notebooks: dict[str, Thing] = field(default_factory=dict)
-    sources: dict[str, Thing] = field(default_factory=dict)
-    notes: dict[str, Thing] = field(default_factory=dict)
-    sessions: dict[str, Thing] = field(default_factory=dict)
-    source_sessions: dict[str, Thing] = field(default_factory=dict)
-    insights: dict[str, Thing] = field(default_factory=dict)
-    transformations: dict[str, Thing] = field(default_factory=dict)
-    models: dict[str, Thing] = field(default_factory=dict)
-    credentials: dict[str, Thing] = field(default_factory=dict)
-    episode_profiles: dict[str, Thing] = field(default_factory=dict)
-    speaker_profiles: dict[str, Thing] = field(default_factory=dict)
-    episodes: dict[str, Thing] = field(default_factory=dict)
-    jobs: dict[str, Thing] = field(default_factory=dict)
+    notebooks: dict[str, Fields] = field(default_factory=dict)
+    sources: dict[str, Fields] = field(default_factory=dict)
+    notes: dict[str, Fields] = field(default_factory=dict)
+    sessions: dict[str, Fields] = field(default_factory=dict)
+    source_sessions: dict[str, Fields] = field(default_factory=dict)
+    insights: dict[str, Fields] = field(default_factory=dict)
+    transformations: dict[str, Fields] = field(default_factory=dict)
+    models: dict[str, Fields] = field(default_factory=dict)
+    credentials: dict[str, Fields] = field(default_factory=dict)
+    episode_profiles: dict[str, Fields] = field(default_factory=dict)
+    speaker_profiles: dict[str, Fields] = field(default_factory=dict)
+    episodes: dict[str, Fields] = field(default_factory=dict)
+    jobs: dict[str, Fields] = field(default_factory=dict)
     defaults: dict[str, str | None] = field(default_factory=dict)
     instructions: str = ""
-    settings: Thing = field(default_factory=dict)
+    settings: Fields = field(default_factory=dict)
     links: list[tuple[str, str]] = field(default_factory=list)
     of: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    wanted: dict[str, list[str]] = field(default_factory=dict)
+    requested_insights: dict[str, list[str]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
-    messages: dict[str, list[Thing]] = field(default_factory=dict)
+    messages: dict[str, list[Fields]] = field(default_factory=dict)
     embedded: set[str] = field(default_factory=set)
     polls: dict[str, int] = field(default_factory=dict)
     works: bool = True
@@ -61,7 +61,7 @@ class State:
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
 
     def __post_init__(self) -> None:
-        """Set it up as the recorded one was: models, defaults, profiles, transformations."""
+        """Add the recorded models, defaults, profiles and transformations."""
         recorded = recordings()
         self.defaults = dict(recorded["models.defaults_empty"].answer)
         if not self.fresh:
@@ -85,18 +85,18 @@ class State:
         }
 
     def new(self, table: str) -> str:
-        """An identifier that nothing has yet."""
+        """Return a new identifier."""
         return f"{table}:{next(self._numbers):020d}"
 
     def has_vectors(self, item: str) -> bool:
-        """Tell whether a vector search finds a source or a note."""
+        """Return whether a vector search finds a source or a note."""
         return item in self.embedded and self.vectors
 
-    def model_for(self, slot: str) -> Thing | None:
-        """The model of a default slot; the slots that are empty lean on that for chats."""
+    def model_for(self, slot: str) -> Fields | None:
+        """Return the model of a slot, or the chat model if the slot is empty."""
         model_id = self.defaults.get(f"default_{slot}_model")
         return self.models.get(str(model_id or self.defaults.get("default_chat_model")))
 
-    def in_notebook(self, notebook: str) -> list[Thing]:
-        """The sources of a notebook, a row for every link."""
+    def in_notebook(self, notebook: str) -> list[Fields]:
+        """Return the sources of a notebook, one for each link."""
         return [self.sources[s] for n, s in self.links if n == notebook and s in self.sources]

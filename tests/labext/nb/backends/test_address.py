@@ -48,10 +48,10 @@ def test_api_is_found_from_its_server(replay, path):
 
 
 def test_url_that_ends_in_api_needs_no_request(replay):
-    replay.asked.clear()
+    replay.requests.clear()
     for url in ("http://127.0.0.1:9/api", "https://nowhere.invalid/nb/api/"):
         assert find_api(url) == url
-    assert not replay.asked
+    assert not replay.requests
 
 
 def test_proxy_folders_are_tried_before_the_root():
@@ -95,11 +95,11 @@ def test_unreachable_server_is_tried_once():
 
 
 def test_client_error_names_the_url_of_the_api(replay, page):
-    replay.asked.clear()
+    replay.requests.clear()
     for url in (replay.base_url.removesuffix("/api"), f"{page}/notebooks"):
         with NotebookClient(url, "s3cret pass") as nb, pytest.raises(SetupError) as caught:
             nb.notebooks.list()
         assert url in caught.value.message
         root = url.removesuffix("/notebooks")
         assert caught.value.next_step == f"Use {root}/api."
-    assert {request.path for request in replay.asked} <= {"/api/config"}
+    assert {request.path for request in replay.requests} <= {"/api/config"}

@@ -144,7 +144,9 @@ def test_detection_with_a_password():
 @pytest.mark.parametrize("name", ["auth.none", "auth.wrong", "auth.no_scheme"])
 def test_wrong_password_does_not_decide_the_backend(name):
     recording = recordings()[name]
-    rejection = JSONResponse(recording.answer, recording.status, headers=dict(recording.told))
+    rejection = JSONResponse(
+        recording.answer, recording.status, headers=dict(recording.response_headers)
+    )
     routes = [Route("/{path:path}", lambda _: rejection)]
     with listening(Starlette(routes=routes)) as root, NotebookClient(f"{root}/api") as nb:
         with pytest.raises(SignInError):

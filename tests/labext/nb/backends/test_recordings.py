@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from open_notebook.facts import recordings
-from open_notebook.proof import Proof, check_made, check_sent
+from open_notebook.proof import Proof, check_result, check_sent
 from open_notebook.proved import PROOFS
-from open_notebook.unproved import NEVER_ASKED, UNRECORDED, UNUSED
+from open_notebook.unproved import NEVER_REQUESTED, UNRECORDED, UNUSED
 
 from labext.nb.backends import RecordParser, Request, RequestExecutor
 from labext.nb.backends.open_notebook import OpenNotebookBackend
@@ -26,15 +26,15 @@ def test_request_equals_the_recorded_one(proof, script, wire, tmp_path, monkeypa
         folder = tmp_path / "FOLDER"
         folder.mkdir()
         (folder / str(proof.recordings[-1].files["file"][0])).write_text("text")
-    script.plays(proof.recordings)
+    script.load(proof.recordings)
     result = outcome(proof, wire, tmp_path)
-    check_sent(proof, script.heard)
-    check_made(proof, result)
+    check_sent(proof, script.received)
+    check_result(proof, result)
 
 
 def outcome(proof: Proof, wire: RequestExecutor, folder: Path) -> Any:
     """Return the result of a call: a record, the size of a file, or the request's events."""
-    steps = proof.does(OpenNotebookBackend())
+    steps = proof.call(OpenNotebookBackend())
     request = steps if isinstance(steps, Request) else wire.run(steps)
     if not isinstance(request, Request):
         return request
@@ -49,7 +49,7 @@ def test_every_recording_is_used():
     streams = {name for name in recordings() if name.startswith("search.ask_sse")}
     assert used | rejections | streams | set(UNUSED) == set(recordings())
     assert not set(UNUSED) & (used | streams)
-    assert set(NEVER_ASKED) <= rejections
+    assert set(NEVER_REQUESTED) <= rejections
 
 
 def test_every_method_has_a_proof_or_is_listed_as_unrecorded():

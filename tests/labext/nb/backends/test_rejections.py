@@ -11,7 +11,7 @@ import pytest
 from open_notebook.facts import Recording, recordings
 from open_notebook.proof import derived, operation_of
 from open_notebook.scripted import Script
-from open_notebook.unproved import NEVER_ASKED
+from open_notebook.unproved import NEVER_REQUESTED
 
 from labext.errors import (
     BusyError,
@@ -60,13 +60,13 @@ def _bare(path: str) -> str:
 REJECTIONS = [
     recording
     for recording in recordings().values()
-    if recording.status >= 400 and recording.name not in NEVER_ASKED
+    if recording.status >= 400 and recording.name not in NEVER_REQUESTED
 ]
 
 
 def error_of(script: Script, wire: RequestExecutor, *answers: Recording, call: Any) -> LabextError:
     """Return the exception for a response."""
-    script.plays(answers)
+    script.load(answers)
     with pytest.raises(LabextError) as raised:
         list(result) if isinstance(result := call(wire), Iterator) else result
     return raised.value
@@ -79,7 +79,7 @@ def test_rejection_has_one_line_and_an_action(recording, script, wire):
     error = error_of(script, wire, recording, call=lambda w: w.send(Request(operation_asked, path)))
     expected = {
         400: (InputError,),
-        401: (SignInError if recording.told.get("www-authenticate") else SetupError,),
+        401: (SignInError if recording.response_headers.get("www-authenticate") else SetupError,),
         404: (NotFoundError,),
         415: (InputError,),
         422: (InputError, SetupError),
@@ -242,7 +242,7 @@ def test_too_large_file_is_reported(script, wire):
 
 
 def test_unknown_command_is_not_found(script, wire):
-    script.plays([recordings()["commands.job_missing"]])
+    script.load([recordings()["commands.job_missing"]])
     with pytest.raises(NotFoundError) as caught:
         wire.run(OpenNotebookBackend().command("command:nope"))
     assert "`nb.commands.list()`" in caught.value.next_step

@@ -114,10 +114,10 @@ def test_note_titles_need_no_content(replay):
         notebook = nb.notebooks.create("Titles")["id"]
         for title in ("One", "Two"):
             nb.notes.create("Something.", title, notebook=notebook)
-        replay.asked.clear()
+        replay.requests.clear()
         assert nb.notes.names(notebook) == ["Two", "One"]
         assert nb.notes.find("One", notebook)
-        assert {request.path for request in replay.asked} == {"/api/notes"}
+        assert {request.path for request in replay.requests} == {"/api/notes"}
         assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
 
 

@@ -508,15 +508,15 @@ def test_tasks_that_are_not_admitted_do_not_block_others(database, queue, transi
         for number, needs in enumerate(["rna", "rna", "dna", "rna", "dna"]):
             queue.put(session, "kind", f"{needs}{number}", {}, needs=needs)
     unfit = set()
-    asked = []
+    considered = []
 
     def admit(claim):
-        asked.append(claim.key)
+        considered.append(claim.key)
         return claim.needs == "dna"
 
     turn = transitions.turn([], {}, Counter(), 5, admit, unfit)
     assert [claim.key for claim in turn.claims] == ["dna2", "dna4"]
-    assert asked == ["rna0", "dna2", "dna4"]
+    assert considered == ["rna0", "dna2", "dna4"]
     assert unfit == {("kind", "rna")}
     assert transitions.next(Counter(), unfit) is None
     assert transitions.next(Counter()) is not None

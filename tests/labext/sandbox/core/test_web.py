@@ -121,7 +121,7 @@ async def _ask(body: list[bytes], headers: dict[str, str], limit: int = 100) -> 
     return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])
 
 
-def _asked(
+def _response(
     body: list[bytes], headers: dict[str, str] | None = None, limit: int = 100
 ) -> tuple[int, bytes]:
     import asyncio
@@ -134,13 +134,13 @@ def _asked(
 
 
 def test_body_within_the_limit_is_accepted():
-    assert _asked([b"x" * 50, b"x" * 50]) == (200, b"100")
+    assert _response([b"x" * 50, b"x" * 50]) == (200, b"100")
 
 
 def test_oversized_body_is_refused():
-    assert _asked([b"x" * 50, b"x" * 51])[0] == 413
-    assert _asked([], {"content-length": "101"})[0] == 413
-    assert _asked([], {"content-length": "9" * 30})[0] == 413
+    assert _response([b"x" * 50, b"x" * 51])[0] == 413
+    assert _response([], {"content-length": "101"})[0] == 413
+    assert _response([], {"content-length": "9" * 30})[0] == 413
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_oversized_body_is_refused():
     ],
 )
 def test_foreign_host_header_is_refused(host, status):
-    assert _asked([b"x"], {"host": host})[0] == status
+    assert _response([b"x"], {"host": host})[0] == status

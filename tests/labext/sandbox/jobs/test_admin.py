@@ -244,8 +244,8 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
     assert api.get("files").status_code == 200
     running = children(service)
     assert running
-    gone = admin(service, "accounts", "remove", email, "--yes")
-    assert (gone["keys"], gone["jobs"], gone["files"]) == (1, 5, 1)
+    removed = admin(service, "accounts", "remove", email, "--yes")
+    assert (removed["keys"], removed["jobs"], removed["files"]) == (1, 5, 1)
     assert not any(process.is_running() for process in running)
     assert stored_files() <= before_removal
     kit.sentence(api.get("files"), 401)

@@ -1,8 +1,8 @@
-"""Each request of the backend, held against the recording that it should have made."""
+"""Proofs that the backend's requests equal recorded ones."""
 
-from open_notebook.proved.beyond import BEYOND
 from open_notebook.proved.chats import CHATS
 from open_notebook.proved.credentials import CREDENTIALS
+from open_notebook.proved.extensions import EXTENSIONS
 from open_notebook.proved.models import MODELS
 from open_notebook.proved.notebooks import NOTEBOOKS
 from open_notebook.proved.notes import NOTES
@@ -25,7 +25,7 @@ PROOFS = (
     *PROFILES,
     *PODCASTS,
     *STATUS,
-    *BEYOND,
+    *EXTENSIONS,
 )
 
 __all__ = ["PROOFS"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labext.nb.records import CONTEXT, SESSION, MessageContext, Scope
-from open_notebook.facts import asked, recordings
+from open_notebook.facts import recordings, request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import CHAT, CONTEXT_CHAT, MODEL_ID, NOTE_ID, NOTEBOOK_ID
 
@@ -16,7 +16,7 @@ CHATS = (
         lambda d: d.sessions(NOTEBOOK_ID),
         "chat.sessions_list",
         fields=SESSION,
-        untold="model_override",
+        missing="model_override",
     ),
     proof(
         "sessions",
@@ -24,33 +24,33 @@ CHATS = (
         derived("notebooks.list", answer=recordings()["notebooks.list"].answer[1:2]),
         "chat.sessions_list",
         fields=SESSION,
-        untold="model_override",
-        holds={"notebook_id": NOTEBOOK_ID},
+        missing="model_override",
+        values={"notebook_id": NOTEBOOK_ID},
     ),
     proof(
         "session",
         lambda d: d.session(CHAT),
         "chat.session_get",
         fields=SESSION,
-        untold="model_override",
-        holds={"message_count": 10},
+        missing="model_override",
+        values={"message_count": 10},
     ),
-    proof("session", lambda d: d.session(CHAT), "chat.session_get_empty", holds={"messages": []}),
+    proof("session", lambda d: d.session(CHAT), "chat.session_get_empty", values={"messages": []}),
     proof(
         "new_session",
         lambda d: d.new_session(NOTEBOOK_ID, "Yields", None),
         "chat.session_create",
         fields=SESSION,
-        untold="model_override",
-        left="model_override",
+        missing="model_override",
+        omitted="model_override",
     ),
     proof("new_session", lambda d: d.new_session(NOTEBOOK_ID, None, None), "chat.session_create_2"),
     proof(
         "change_session",
-        lambda d: d.change_session(CHAT, asked("chat.session_put")),
+        lambda d: d.change_session(CHAT, request_body("chat.session_put")),
         "chat.session_put",
         fields=SESSION,
-        holds={"title": "Yields 2", "model_override": MODEL_ID},
+        values={"title": "Yields 2", "model_override": MODEL_ID},
     ),
     proof(
         "delete_session",
@@ -63,7 +63,7 @@ CHATS = (
         lambda d: d.context(None, NOTEBOOK_ID, Scope(), _CHOSEN),
         "chat.context_config",
         fields=CONTEXT,
-        holds={"token_count": 271, "char_count": 1565, "notes": _CONTEXT["notes"]},
+        values={"token_count": 271, "char_count": 1565, "notes": _CONTEXT["notes"]},
     ),
     # All of the notebook is named: with what is not, nothing or only insights would come.
     proof(
@@ -79,9 +79,9 @@ CHATS = (
         "notes.list",
         "chat.context_for_execute",
         result=MessageContext(_CONTEXT, 271),
-        schema="offset",
-        left="offset",
-        other="offset context_config",
+        unrecorded="offset",
+        omitted="offset",
+        differing="offset context_config",
     ),
     proof(
         "message_context",
@@ -90,7 +90,7 @@ CHATS = (
         "notes.list",
         "chat.context_for_execute",
         result=MessageContext(_CONTEXT, 271),
-        other="context_config",
+        differing="context_config",
     ),
     proof(
         "execute",

@@ -9,7 +9,7 @@ from labext.nb.records import (
     MODEL_REGISTRATION,
     TEST_RESULT,
 )
-from open_notebook.facts import asked, recordings
+from open_notebook.facts import recordings, request_body
 from open_notebook.proof import proof
 from open_notebook.proved.ids import CREDENTIAL_ID, DOOMED_CREDENTIAL, PROVIDER_ID
 
@@ -19,23 +19,23 @@ CREDENTIALS = (
         lambda d: d.credentials(),
         "credentials.list",
         fields=CREDENTIAL,
-        untold="decryption_error",
-        holds={"created_at": "2026-11-20T13:22:06.587Z"},
+        missing="decryption_error",
+        values={"created_at": "2026-11-20T13:22:06.587Z"},
     ),
     proof(
         "credentials",
         lambda d: d.credentials(PROVIDER_ID),
         "credentials.list_by_query",
         fields=CREDENTIAL,
-        untold="decryption_error",
+        missing="decryption_error",
     ),
     proof(
         "credentials",
         lambda d: d.credentials(),
         "credentials.list_no_encryption_key",
         fields=CREDENTIAL,
-        untold="base_url",
-        holds={
+        missing="base_url",
+        values={
             "decryption_error": "Failed to decrypt API key. The encryption key may have changed."
         },
     ),
@@ -44,38 +44,38 @@ CREDENTIALS = (
         lambda d: d.credentials_of(PROVIDER_ID),
         "credentials.by_provider",
         fields=CREDENTIAL,
-        untold="decryption_error",
+        missing="decryption_error",
     ),
     proof(
         "credential",
         lambda d: d.credential(CREDENTIAL_ID),
         "credentials.get",
         fields=CREDENTIAL,
-        untold="decryption_error",
+        missing="decryption_error",
     ),
     proof(
         "new_credential",
-        lambda d: d.new_credential(asked("credentials.create")),
+        lambda d: d.new_credential(request_body("credentials.create")),
         "credentials.create",
         fields=CREDENTIAL,
-        untold="decryption_error",
-        holds={"has_api_key": True, "name": "Local fake"},
+        missing="decryption_error",
+        values={"has_api_key": True, "name": "Local fake"},
     ),
     proof(
         "change_credential",
         lambda d: d.change_credential(CREDENTIAL_ID, {"name": "Local fake 2"}),
         "credentials.put",
         fields=CREDENTIAL,
-        untold="decryption_error",
-        left="modalities",
-        holds={"name": "Local fake 2"},
+        missing="decryption_error",
+        omitted="modalities",
+        values={"name": "Local fake 2"},
     ),
     proof(
         "delete_credential",
         lambda d: d.delete_credential(DOOMED_CREDENTIAL),
         "credentials.delete",
         fields=CREDENTIAL_DELETION,
-        holds={"deleted_models": 0},
+        values={"deleted_models": 0},
     ),
     *(
         proof(
@@ -83,8 +83,8 @@ CREDENTIALS = (
             lambda d, one=identifier: d.test_credential(one),
             name,
             fields={"provider": "category", **TEST_RESULT},
-            untold="details",
-            holds={"success": good},
+            missing="details",
+            values={"success": good},
         )
         for name, identifier, good in (
             ("credentials.test", CREDENTIAL_ID, True),
@@ -96,8 +96,8 @@ CREDENTIALS = (
         lambda d: d.discover_with(CREDENTIAL_ID),
         "credentials.discover",
         fields=DISCOVERED_MODEL,
-        untold="model_type description",
-        holds={"name": "fake-chat"},
+        missing="model_type description",
+        values={"name": "fake-chat"},
     ),
     proof(
         "discover_with",
@@ -113,7 +113,7 @@ CREDENTIALS = (
         "credentials.get",
         "credentials.register_models",
         fields=MODEL_REGISTRATION,
-        holds={"created": 2, "existing": 0},
+        values={"created": 2, "existing": 0},
     ),
     proof(
         "register_models",
@@ -121,7 +121,7 @@ CREDENTIALS = (
         "credentials.get",
         "credentials.register_models_again",
         fields=MODEL_REGISTRATION,
-        holds={"created": 0, "existing": 1},
+        values={"created": 0, "existing": 1},
     ),
     proof("credential_status", lambda d: d.credential_status(), "credentials.status"),
     proof("credential_status", lambda d: d.credential_status(), "credentials.status_empty"),

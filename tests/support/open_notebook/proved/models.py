@@ -14,35 +14,35 @@ from open_notebook.proof import proof
 from open_notebook.proved.ids import CREDENTIAL_ID, EMBEDDING, MODEL_ID, PROVIDER_ID, STT, TTS
 
 MODELS = (
-    proof("models", lambda d: d.models(), "models.list", fields=MODEL, holds={"type": "tts"}),
+    proof("models", lambda d: d.models(), "models.list", fields=MODEL, values={"type": "tts"}),
     proof(
         "models",
         lambda d: d.models("llm"),
         "models.list_type_language",
         fields=MODEL,
-        holds={"type": "llm", "name": "badkey-chat"},
+        values={"type": "llm", "name": "badkey-chat"},
     ),
     proof(
         "new_model",
         lambda d: d.new_model("fake-tts", "tts", PROVIDER_ID, CREDENTIAL_ID),
         "models.create.fake-tts",
         fields=MODEL,
-        holds={"type": "tts", "id": TTS},
+        values={"type": "tts", "id": TTS},
     ),
     proof(
         "new_model",
         lambda d: d.new_model("fake-stt", "stt", PROVIDER_ID, CREDENTIAL_ID),
         "models.create.fake-stt",
         fields=MODEL,
-        holds={"type": "stt", "id": STT},
+        values={"type": "stt", "id": STT},
     ),
     proof(
         "new_model",
         lambda d: d.new_model("nosearch-chat", "llm", PROVIDER_ID, None),
         "models.create.nosearch-chat",
         fields=MODEL,
-        untold="credential",
-        left="credential",
+        missing="credential",
+        omitted="credential",
     ),
     proof(
         "delete_model",
@@ -56,8 +56,8 @@ MODELS = (
             lambda d, model=model: d.test_model(model),
             f"models.test.{name}",
             fields=TEST_RESULT,
-            untold="details",
-            holds={"success": good},
+            missing="details",
+            values={"success": good},
         )
         for name, model, good in (
             ("fake-chat", MODEL_ID, True),
@@ -112,7 +112,7 @@ MODELS = (
         lambda d: d.providers(),
         "models.providers",
         fields=PROVIDER,
-        holds={"provider": PROVIDER_ID, "types": ["llm", "embedding", "stt", "tts"]},
+        values={"provider": PROVIDER_ID, "types": ["llm", "embedding", "stt", "tts"]},
     ),
     proof("providers", lambda d: d.providers(), "models.providers_empty", fields=PROVIDER),
     proof(
@@ -120,8 +120,8 @@ MODELS = (
         lambda d: d.discover(PROVIDER_ID),
         "models.discover",
         fields=DISCOVERED_MODEL,
-        untold="description",
-        holds={"name": "fake-chat", "model_type": "llm"},
+        missing="description",
+        values={"name": "fake-chat", "model_type": "llm"},
     ),
     proof("discover", lambda d: d.discover("nope"), "models.discover_unknown", result=[]),
     proof(
@@ -129,8 +129,8 @@ MODELS = (
         lambda d: d.sync(PROVIDER_ID),
         "models.sync_one",
         fields=SYNC_RESULT,
-        untold="error",
-        holds={"discovered": 14, "new": 6, "existing": 8},
+        missing="error",
+        values={"discovered": 14, "new": 6, "existing": 8},
     ),
     proof(
         "auto_assign",
@@ -153,7 +153,7 @@ MODELS = (
         lambda d: d.count_models(PROVIDER_ID),
         "models.count",
         fields=MODEL_COUNT,
-        holds={"total": 10, "counts": {"llm": 6, "embedding": 1, "stt": 1, "tts": 2}},
+        values={"total": 10, "counts": {"llm": 6, "embedding": 1, "stt": 1, "tts": 2}},
     ),
     proof(
         "count_models", lambda d: d.count_models("nope"), "models.count_unknown", fields=MODEL_COUNT
@@ -163,6 +163,6 @@ MODELS = (
         lambda d: d.models_of(PROVIDER_ID),
         "models.by_provider",
         fields=MODEL,
-        holds={"type": "embedding"},
+        values={"type": "embedding"},
     ),
 )

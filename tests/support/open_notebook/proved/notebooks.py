@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labext.nb.records import NOTEBOOK, NOTEBOOK_DELETION, PREVIEW
-from open_notebook.facts import asked
+from open_notebook.facts import request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
     ASYNC,
@@ -22,7 +22,7 @@ NOTEBOOKS = (
         lambda d: d.notebooks(),
         "notebooks.list",
         fields=NOTEBOOK,
-        holds={"name": "Second", "created_at": "2026-11-20T13:23:23.774Z"},
+        values={"name": "Second", "created_at": "2026-11-20T13:23:23.774Z"},
     ),
     *(
         proof("notebooks", lambda d, w=w: d.notebooks(w), f"notebooks.list_archived_{w}".lower())
@@ -41,29 +41,29 @@ NOTEBOOKS = (
         lambda d: d.new_notebook("Miniprep", "Plasmid work"),
         "notebooks.create",
         fields=NOTEBOOK,
-        holds={"id": NOTEBOOK_ID, "created_at": MADE_AT},
+        values={"id": NOTEBOOK_ID, "created_at": MADE_AT},
     ),
     proof("new_notebook", lambda d: d.new_notebook("Second", None), "notebooks.create_2"),
     proof(
         "change_notebook",
-        lambda d: d.change_notebook(NOTEBOOK_ID, asked("notebooks.put")),
+        lambda d: d.change_notebook(NOTEBOOK_ID, request_body("notebooks.put")),
         "notebooks.put",
         fields=NOTEBOOK,
-        holds={"name": "Miniprep A", "description": "d"},
+        values={"name": "Miniprep A", "description": "d"},
     ),
     proof(
         "change_notebook",
         lambda d: d.change_notebook(SECOND, {"archived": True}),
         "notebooks.put_archive_only",
         fields=NOTEBOOK,
-        holds={"archived": True},
+        values={"archived": True},
     ),
     proof(
         "delete_notebook",
         lambda d: d.delete_notebook(DOOMED_NOTEBOOK_2, delete_sources=True),
         "notebooks.delete_exclusive",
         fields=NOTEBOOK_DELETION,
-        holds={"deleted_sources": 1, "id": DOOMED_NOTEBOOK_2},
+        values={"deleted_sources": 1, "id": DOOMED_NOTEBOOK_2},
     ),
     proof(
         "preview",
@@ -71,7 +71,7 @@ NOTEBOOKS = (
         "notebooks.delete_preview",
         derived("chat.sessions_list", query={"notebook_id": DOOMED_NOTEBOOK}),
         fields=PREVIEW,
-        holds={"exclusive_source_count": 1, "session_count": 1, "name": "Doomed"},
+        values={"exclusive_source_count": 1, "session_count": 1, "name": "Doomed"},
     ),
     proof(
         "link",

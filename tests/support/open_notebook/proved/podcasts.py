@@ -18,7 +18,7 @@ from open_notebook.proved.ids import (
 
 
 def _with_models() -> tuple[Any, Any]:
-    """The profiles as they are once they have models."""
+    """Return the profiles with models."""
     solo = recordings()["episode_profiles.put.solo_expert"].answer
     speaker = recordings()["speaker_profiles.put.solo_expert"].answer
     return (
@@ -36,8 +36,8 @@ PODCASTS = (
         *_with_models(),
         "podcasts.generate",
         fields=EPISODE_SUBMISSION,
-        untold="episode_id",
-        holds={"job_id": JOB_ID, "status": "submitted"},
+        missing="episode_id",
+        values={"job_id": JOB_ID, "status": "submitted"},
     ),
     proof(
         "generate",
@@ -45,8 +45,8 @@ PODCASTS = (
         *_with_models(),
         "podcasts.generate",
         fields=EPISODE_SUBMISSION,
-        untold="episode_id",
-        schema="briefing_suffix",
+        missing="episode_id",
+        unrecorded="briefing_suffix",
     ),
     *(
         proof(
@@ -54,8 +54,8 @@ PODCASTS = (
             lambda d, job=job: d.podcast_job(job),
             name,
             fields=JOB,
-            untold=f"stage progress created_at updated_at {untold}",
-            holds={"status": status},
+            missing=f"stage progress created_at updated_at {untold}",
+            values={"status": status},
         )
         for name, job, status, untold in (
             ("podcasts.job_running", JOB_ID, "running", "result error_message"),
@@ -74,24 +74,24 @@ PODCASTS = (
         lambda d: d.episodes(),
         "podcasts.episodes",
         fields=EPISODE,
-        untold=f"{_EPISODE} error_message",
-        holds={"name": "Ep one", "job_status": "completed"},
+        missing=f"{_EPISODE} error_message",
+        values={"name": "Ep one", "job_status": "completed"},
     ),
     proof(
         "episodes",
         lambda d: d.episodes(),
         "podcasts.episodes_while_running",
         fields=EPISODE,
-        untold=f"{_EPISODE} error_message audio_file audio_url",
-        holds={"job_status": "running"},
+        missing=f"{_EPISODE} error_message audio_file audio_url",
+        values={"job_status": "running"},
     ),
     proof(
         "episodes",
         lambda d: d.episodes(),
         "podcasts.episodes_with_failed",
         fields=EPISODE,
-        untold=f"{_EPISODE} audio_file audio_url",
-        holds={
+        missing=f"{_EPISODE} audio_file audio_url",
+        values={
             "job_status": "failed",
             "error_message": "Failed to generate speech: OpenAI-compatible TTS endpoint error: "
             "fake internal server error",
@@ -103,15 +103,15 @@ PODCASTS = (
         lambda d: d.episode(EPISODE_ID),
         "podcasts.episode",
         fields=EPISODE_DETAIL,
-        untold=f"{_EPISODE} error_message",
-        holds={"created_at": "2026-11-20T13:30:46.021Z"},
+        missing=f"{_EPISODE} error_message",
+        values={"created_at": "2026-11-20T13:30:46.021Z"},
     ),
     proof(
         "episode",
         lambda d: d.episode(FAILED_EPISODE),
         "podcasts.episode_failed",
         fields=EPISODE_DETAIL,
-        untold=f"{_EPISODE} audio_file audio_url outline transcript",
+        missing=f"{_EPISODE} audio_file audio_url outline transcript",
     ),
     proof("audio", lambda d: d.audio(EPISODE_ID), "podcasts.audio", result=91785),
     # No recording has a retry's answer: the schema's and the state after it tell of it.
@@ -120,13 +120,13 @@ PODCASTS = (
         lambda d: d.retry_episode(FAILED_EPISODE),
         derived(
             "podcasts.retry_completed",
-            asks=f"POST /api/podcasts/episodes/{FAILED_EPISODE}/retry",
+            request_line=f"POST /api/podcasts/episodes/{FAILED_EPISODE}/retry",
             status=200,
             answer={"job_id": "command:1jxn441figqricvenm62", "message": "Retry submitted"},
         ),
         fields=EPISODE_RETRY,
-        untold="episode_id",
-        holds={"job_id": "command:1jxn441figqricvenm62"},
+        missing="episode_id",
+        values={"job_id": "command:1jxn441figqricvenm62"},
     ),
     proof(
         "delete_episode",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.nb.records import EPISODE_PROFILE, SPEAKER_PROFILE
-from open_notebook.facts import asked
+from open_notebook.facts import request_body
 from open_notebook.proof import proof
 from open_notebook.proved.ids import BUSINESS, MODEL_ID, SOLO, SOLO_SPEAKER, TECH_SPEAKERS, TTS
 
 _UNTIMED = "created_at updated_at"
-_SOLO = asked("episode_profiles.put.solo_expert")
+_SOLO = request_body("episode_profiles.put.solo_expert")
 
 PROFILES = (
     proof(
@@ -17,16 +17,16 @@ PROFILES = (
         lambda d: d.profiles(EPISODE_PROFILES),
         "episode_profiles.list",
         fields=EPISODE_PROFILE,
-        untold=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
-        holds={"speaker_profile_ids": ["speaker_profile:i9k4208ntfbf6c0k4f1a"]},
+        missing=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
+        values={"speaker_profile_ids": ["speaker_profile:i9k4208ntfbf6c0k4f1a"]},
     ),
     proof(
         "profile",
         lambda d: d.profile(EPISODE_PROFILES, SOLO),
         "episode_profiles.list",
         fields=EPISODE_PROFILE,
-        untold=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
-        holds={"name": "solo_expert", "num_segments": 4},
+        missing=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
+        values={"name": "solo_expert", "num_segments": 4},
     ),
     proof(
         "new_profile",
@@ -45,8 +45,8 @@ PROFILES = (
         "speaker_profiles.list",
         "episode_profiles.create",
         fields=EPISODE_PROFILE,
-        untold=f"language max_tokens {_UNTIMED}",
-        holds={"speaker_profile_ids": [SOLO_SPEAKER], "num_segments": 3},
+        missing=f"language max_tokens {_UNTIMED}",
+        values={"speaker_profile_ids": [SOLO_SPEAKER], "num_segments": 3},
     ),
     # Whatever is not sent would be lost: the rest is what was there.
     proof(
@@ -60,10 +60,10 @@ PROFILES = (
         "speaker_profiles.list",
         "episode_profiles.put.solo_expert",
         fields=EPISODE_PROFILE,
-        untold=f"language max_tokens {_UNTIMED}",
-        holds={"num_segments": 3, "outline_llm": MODEL_ID},
-        schema="max_tokens",
-        other="speaker_config",
+        missing=f"language max_tokens {_UNTIMED}",
+        values={"num_segments": 3, "outline_llm": MODEL_ID},
+        unrecorded="max_tokens",
+        differing="speaker_config",
     ),
     proof(
         "delete_profile",
@@ -76,23 +76,23 @@ PROFILES = (
         lambda d: d.copy_profile(EPISODE_PROFILES, BUSINESS),
         "episode_profiles.duplicate",
         fields=EPISODE_PROFILE,
-        untold=f"language max_tokens {_UNTIMED}",
-        holds={"name": "business_analysis - Copy"},
+        missing=f"language max_tokens {_UNTIMED}",
+        values={"name": "business_analysis - Copy"},
     ),
     proof(
         "profiles",
         lambda d: d.profiles(SPEAKER_PROFILES),
         "speaker_profiles.list",
         fields=SPEAKER_PROFILE,
-        untold=f"voice_model {_UNTIMED}",
+        missing=f"voice_model {_UNTIMED}",
     ),
     proof(
         "profile",
         lambda d: d.profile(SPEAKER_PROFILES, SOLO_SPEAKER),
         "speaker_profiles.list",
         fields=SPEAKER_PROFILE,
-        untold=f"voice_model {_UNTIMED}",
-        holds={"name": "solo_expert"},
+        missing=f"voice_model {_UNTIMED}",
+        values={"name": "solo_expert"},
     ),
     proof(
         "change_profile",
@@ -100,7 +100,7 @@ PROFILES = (
         "speaker_profiles.list",
         "speaker_profiles.put.tech_experts",
         fields=SPEAKER_PROFILE,
-        untold=_UNTIMED,
-        holds={"voice_model": TTS},
+        missing=_UNTIMED,
+        values={"voice_model": TTS},
     ),
 )

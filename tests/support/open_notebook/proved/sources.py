@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from labext.nb.records import INSIGHT, SOURCE, SOURCE_DETAIL, STATUS
-from open_notebook.facts import asked
+from open_notebook.facts import request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPLOAD
 
@@ -20,60 +20,60 @@ SOURCES = (
         lambda d: d.sources(NOTEBOOK_ID, 100, 0, None),
         "sources.list_with_active_or_failed",
         fields=SOURCE,
-        untold="transcribed_by confidence size stage file_name notebooks passages",
-        holds={
+        missing="transcribed_by confidence size stage file_name notebooks passages",
+        values={
             "status": "failed",
             "kind": "link",
             "title": "http://127.0.0.1:9/none",
             "error": "Could not extract content from this source. The URL or file may be "
             "unreachable, invalid, or in an unsupported format.",
         },
-        schema="offset",
+        unrecorded="offset",
     ),
     proof(
         "sources",
         lambda d: d.sources(None, 1, 1, "title"),
         "sources.list_paged",
         fields=SOURCE,
-        untold="transcribed_by confidence size stage error file_name notebooks passages",
-        holds={"kind": "link", "title": "Local page"},
+        missing="transcribed_by confidence size stage error file_name notebooks passages",
+        values={"kind": "link", "title": "Local page"},
     ),
     proof(
         "source",
         lambda d: d.source(ASYNC),
         "sources.get",
         fields=SOURCE_DETAIL,
-        untold=_READY,
-        holds={"status": "completed", "notebooks": [NOTEBOOK_ID], "kind": "text"},
+        missing=_READY,
+        values={"status": "completed", "notebooks": [NOTEBOOK_ID], "kind": "text"},
     ),
     proof(
         "source",
         lambda d: d.source(PAGE),
         "sources.get_link",
         fields=SOURCE_DETAIL,
-        untold="transcribed_by confidence size stage error insights_count file_name",
-        holds={"url": "http://llm.example:8080/page", "kind": "link"},
+        missing="transcribed_by confidence size stage error insights_count file_name",
+        values={"url": "http://llm.example:8080/page", "kind": "link"},
     ),
     proof(
         "source",
         lambda d: d.source(UPLOAD),
         "sources.get_upload",
         fields=SOURCE_DETAIL,
-        untold="transcribed_by confidence size stage error insights_count url",
-        holds={"file_name": "protocol v1.txt", "kind": "upload"},
+        missing="transcribed_by confidence size stage error insights_count url",
+        values={"file_name": "protocol v1.txt", "kind": "upload"},
     ),
     proof(
         "source",
         lambda d: d.source(BROKEN),
         "sources.get_broken",
         fields=SOURCE_DETAIL,
-        untold="transcribed_by confidence size stage error insights_count url full_text",
-        holds={"status": "running", "title": "broken.pdf"},
+        missing="transcribed_by confidence size stage error insights_count url full_text",
+        values={"status": "running", "title": "broken.pdf"},
     ),
     proof(
         "add_text",
         lambda d: d.add_text(
-            asked("sources.create_text_async_json")["content"],
+            request_body("sources.create_text_async_json")["content"],
             notebook=NOTEBOOK_ID,
             title="Async text",
             topic=None,
@@ -82,9 +82,9 @@ SOURCES = (
         *_MAKING,
         "sources.create_text_async_json",
         fields=SOURCE_DETAIL,
-        untold=f"{_QUEUED} file_name url",
-        holds={"status": "new", "kind": "text"},
-        schema="transformations",
+        missing=f"{_QUEUED} file_name url",
+        values={"status": "new", "kind": "text"},
+        unrecorded="transformations",
     ),
     proof(
         "add_text",
@@ -98,11 +98,11 @@ SOURCES = (
         *_MAKING,
         "sources.create_text_async_json",
         derived("sources.put", json={"topics": ["plasmid", "yield"]}),
-        holds={"topic": "plasmid, yield", "status": "new"},
+        values={"topic": "plasmid, yield", "status": "new"},
         fields=SOURCE_DETAIL,
-        untold=f"{_QUEUED} file_name url",
-        schema="transformations",
-        other="content",
+        missing=f"{_QUEUED} file_name url",
+        unrecorded="transformations",
+        differing="content",
     ),
     # Recorded as a form; the same fields as JSON are those of a text.
     proof(
@@ -115,13 +115,13 @@ SOURCES = (
             process_async=True,
         ),
         *_MAKING,
-        derived("sources.create_link_async", asks="POST /api/sources/json"),
+        derived("sources.create_link_async", request_line="POST /api/sources/json"),
         fields=SOURCE_DETAIL,
-        untold=f"{_QUEUED} file_name",
-        holds={"kind": "link", "url": "http://llm.example:8080/page", "status": "new"},
-        schema="transformations notebook_id",
-        left="notebooks",
-        other="async_processing embed",
+        missing=f"{_QUEUED} file_name",
+        values={"kind": "link", "url": "http://llm.example:8080/page", "status": "new"},
+        unrecorded="transformations notebook_id",
+        omitted="notebooks",
+        differing="async_processing embed",
     ),
     *(
         proof(
@@ -136,11 +136,11 @@ SOURCES = (
             *_MAKING,
             name,
             fields=SOURCE_DETAIL,
-            untold=f"{_QUEUED} url"
+            missing=f"{_QUEUED} url"
             if not wait
             else "transcribed_by confidence size stage error insights_count notebooks url",
-            holds={"kind": "upload", "status": "completed" if wait else "new"},
-            schema="transformations" + (" async_processing embed title" if wait else ""),
+            values={"kind": "upload", "status": "completed" if wait else "new"},
+            unrecorded="transformations" + (" async_processing embed title" if wait else ""),
         )
         for name, file, title, wait in (
             ("sources.upload_async", "protocol v1.txt", "Protocol file", False),
@@ -154,8 +154,8 @@ SOURCES = (
             lambda d, source=source: d.source_status(source),
             name,
             fields=STATUS,
-            untold=f"stage completed_at changed_at {untold}",
-            holds={"status": status},
+            missing=f"stage completed_at changed_at {untold}",
+            values={"status": status},
         )
         for name, source, status, untold in (
             ("sources.status_poll_0", ASYNC, "running", "error started_at"),
@@ -169,8 +169,8 @@ SOURCES = (
         lambda d: d.change_source(ASYNC, {"title": "Async text 2", "topic": "plasmid, yield"}),
         "sources.put",
         fields=SOURCE_DETAIL,
-        untold=f"{_READY} notebooks",
-        holds={"title": "Async text 2", "topic": "plasmid, yield"},
+        missing=f"{_READY} notebooks",
+        values={"title": "Async text 2", "topic": "plasmid, yield"},
     ),
     proof(
         "delete_source",
@@ -194,15 +194,15 @@ SOURCES = (
         lambda d: d.retry_source(BROKEN),
         "sources.retry_failed",
         fields=SOURCE_DETAIL,
-        untold=f"{_QUEUED} url",
-        holds={"status": "queued", "file_name": "broken.pdf"},
+        missing=f"{_QUEUED} url",
+        values={"status": "queued", "file_name": "broken.pdf"},
     ),
     proof(
         "insights",
         lambda d: d.insights(TEXT),
         "insights.list",
         fields=INSIGHT,
-        holds={"insight_type": "Shorten it", "created_at": "2026-11-20T13:30:47.879Z"},
+        values={"insight_type": "Shorten it", "created_at": "2026-11-20T13:30:47.879Z"},
     ),
     proof("insights", lambda d: d.insights(TEXT), "sources.insights_empty", result=[]),
 )

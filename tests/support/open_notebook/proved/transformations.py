@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labext.nb.records import OUTPUT, TRANSFORMATION
-from open_notebook.facts import asked
+from open_notebook.facts import request_body
 from open_notebook.proof import proof
 from open_notebook.proved.ids import MODEL_ID, TRANSFORMATION_ID
 
@@ -13,38 +13,38 @@ TRANSFORMATIONS = (
         lambda d: d.transformations(),
         "transformations.list",
         fields=TRANSFORMATION,
-        untold="model_id",
+        missing="model_id",
     ),
     proof(
         "transformation",
         lambda d: d.transformation(TRANSFORMATION_ID),
         "transformations.get",
         fields=TRANSFORMATION,
-        untold="model_id",
-        holds={"title": "Shorten", "created_at": "2026-11-20T13:30:43.462Z"},
+        missing="model_id",
+        values={"title": "Shorten", "created_at": "2026-11-20T13:30:43.462Z"},
     ),
     proof(
         "new_transformation",
-        lambda d: d.new_transformation(asked("transformations.create")),
+        lambda d: d.new_transformation(request_body("transformations.create")),
         "transformations.create",
         fields=TRANSFORMATION,
-        untold="model_id",
+        missing="model_id",
     ),
     # That server wants a title and a description too.
     proof(
         "new_transformation",
         lambda d: d.new_transformation({"name": "shorten", "prompt": "Shorten this."}),
         "transformations.create",
-        left="apply_default",
-        other="title description",
+        omitted="apply_default",
+        differing="title description",
     ),
     proof(
         "change_transformation",
         lambda d: d.change_transformation(TRANSFORMATION_ID, {"title": "Shorten it"}),
         "transformations.put",
         fields=TRANSFORMATION,
-        untold="model_id",
-        holds={"title": "Shorten it"},
+        missing="model_id",
+        values={"title": "Shorten it"},
     ),
     proof(
         "delete_transformation",
@@ -57,15 +57,15 @@ TRANSFORMATIONS = (
         lambda d: d.transform(TRANSFORMATION_ID, "Long text here.", MODEL_ID),
         "transformations.execute",
         fields=OUTPUT,
-        untold="usage",
-        holds={"output": "Fake answer (fake-chat) to: 'Long text here.'. "},
+        missing="usage",
+        values={"output": "Fake answer (fake-chat) to: 'Long text here.'. "},
     ),
     proof(
         "transform",
         lambda d: d.transform(TRANSFORMATION_ID, "Long text here.", None),
         "transformations.execute_no_model",
         fields=OUTPUT,
-        untold="model_id usage",
+        missing="model_id usage",
     ),
     proof("default_prompt", lambda d: d.default_prompt(), "transformations.default_prompt_get"),
     proof(

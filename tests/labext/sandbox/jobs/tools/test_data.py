@@ -57,7 +57,7 @@ def hairpins() -> list[tuple[str, str]]:
     for accession, letters in sequences().items():
         durations: list[tuple[int, int]] = []
         for stem, loop, start, end in sorted(
-            stems(letters), key=lambda found: (-found[0], found[1], found[2])
+            stems(letters), key=lambda stem: (-stem[0], stem[1], stem[2])
         ):
             bases = letters[start:end]
             if set(bases) <= set("ACGT") and all(end <= a or b <= start for a, b in durations):

@@ -209,8 +209,10 @@ def test_remote_model_gets_key_prompt_and_passages(
         assert citation["quote"] in citation["passage"]
         assert citation["quote"].startswith("Glucose lowers")
     plan, first = provider.chats()  # a single answer is not merged
-    assert {request.headers["authorization"] for request in provider.asked} == {f"Bearer {kit.KEY}"}
-    assert {request.body["model"] for request in provider.asked} == {"talker"}
+    assert {request.headers["authorization"] for request in provider.requests} == {
+        f"Bearer {kit.KEY}"
+    }
+    assert {request.body["model"] for request in provider.requests} == {"talker"}
     assert all(WHY in item.text for item in (plan, first))
     assert kit.TEXTS["source:paper"][1] in first.text
     assert "Say why." in first.text
@@ -285,29 +287,29 @@ def test_invalid_question_is_400(api: Any, body: Any) -> None:
 
 TROUBLES = [
     (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
-    (openai_server.says(429, {"error": {"message": "Slow down."}}), "Slow down."),
-    (openai_server.says(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
-    (openai_server.says(200, ""), "answered nothing"),
-    (openai_server.says(200, "Hello!", "text/plain"), "Hello!"),
+    (openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
+    (openai_server.respond_with(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
+    (openai_server.respond_with(200, ""), "answered nothing"),
+    (openai_server.respond_with(200, "Hello!", "text/plain"), "Hello!"),
     (openai_server.cut, "closed the connection"),
-    (openai_server.hung_up, "can't be reached"),
+    (openai_server.disconnect, "can't be reached"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("good", "trouble", "output"),
+    ("good", "fault", "output"),
     [*((0, *item) for item in TROUBLES), (1, *TROUBLES[0]), (1, *TROUBLES[2]), (1, *TROUBLES[5])],
 )
 def test_provider_failure_at_any_step_is_reported(
-    api: Any, served: Any, provider: Any, kit: Any, good: int, trouble: Any, output: str
+    api: Any, served: Any, provider: Any, kit: Any, good: int, fault: Any, output: str
 ) -> None:
     provider.replies = replies
     model = served.add()
-    provider.troubles = [None] * good + [trouble]
+    provider.faults = [None] * good + [fault]
     status = 429 if output == "Slow down." else 502
     body = {"question": WHY, "model_override": model}
     message = api.error(status, "POST", "search/ask/simple", body)
-    provider.troubles = [None] * good + [trouble]
+    provider.faults = [None] * good + [fault]
     events = api.stream(WHY, model_override=model)
     assert [event["type"] for event in events] == [*["strategy", "answer"][:good], "error"]
     assert set(events[-1]) - {"action"} == {"type", "message"}
@@ -321,19 +323,19 @@ def test_disconnect_cancels_a_streamed_answer(
 ) -> None:
     hold = provider.held()
     provider.replies = replies
-    provider.troubles = [None, hold]
+    provider.faults = [None, hold]
     with api.opened(WHY, model_override=served.add()) as response:
         read = kit.events(response)
         assert next(read)["type"] == "strategy"
         assert hold.entered.wait(30)  # the answer is only being made
-    assert provider.left.wait(30)
-    assert len(provider.asked) == 2
+    assert provider.client_left.wait(30)
+    assert len(provider.requests) == 2
     assert api.simple(WHY)["citations"]
 
 
 def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any) -> None:
     hold = provider.held()
-    provider.troubles = [hold]
+    provider.faults = [hold]
     body = {"question": WHY, "model_override": served.add()}
     with pytest.raises(requests.ReadTimeout):
         requests.post(
@@ -343,5 +345,5 @@ def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any
             timeout=(30, 0.5),
         )
     assert hold.entered.wait(30)
-    assert provider.left.wait(30)
-    assert len(provider.asked) == 1
+    assert provider.client_left.wait(30)
+    assert len(provider.requests) == 1

@@ -197,20 +197,20 @@ def test_empty_chat_slot_is_422_with_an_action(api: Any, served: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "response"),
+    ("fault", "response"),
     [
         (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
-        (openai_server.says(429, {"error": {"message": "Slow down."}}), "Slow down."),
-        (openai_server.says(500, "Oops", "text/plain"), "Oops"),
-        (openai_server.says(200, ""), "answered nothing"),
+        (openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
+        (openai_server.respond_with(500, "Oops", "text/plain"), "Oops"),
+        (openai_server.respond_with(200, ""), "answered nothing"),
         (openai_server.cut, "closed the connection"),
     ],
 )
 def test_failed_message_stores_nothing_and_can_be_repeated(
-    api: Any, served: Any, provider: Any, kit: Any, trouble: Any, response: str
+    api: Any, served: Any, provider: Any, kit: Any, fault: Any, response: str
 ) -> None:
     session = api.chat(model_override=served.add())
-    provider.troubles = [trouble]
+    provider.faults = [fault]
     status = 429 if response == "Slow down." else 502
     message = api.error(status, "POST", "chat/execute", {"session_id": session, "message": WHY})
     assert response in message
@@ -224,7 +224,7 @@ def test_messages_of_a_session_are_answered_in_sequence(
 ) -> None:
     provider.replies = lambda body: f"To {body['messages'][-1]['content']}"
     hold = provider.held()
-    provider.troubles = [hold]
+    provider.faults = [hold]
     session, other = api.chat(model_override=served.add()), api.chat()
     with ThreadPoolExecutor() as pool:
         first = pool.submit(api.say, session, "One")
@@ -244,7 +244,7 @@ def test_session_deleted_during_an_answer_stays_deleted(
     api: Any, served: Any, provider: Any
 ) -> None:
     hold = provider.held()
-    provider.troubles = [hold]
+    provider.faults = [hold]
     session = api.chat(model_override=served.add())
     with ThreadPoolExecutor() as pool:
         body = {"session_id": session, "message": WHY}
@@ -259,7 +259,7 @@ def test_disconnect_cancels_a_message_and_keeps_the_session(
     api: Any, served: Any, provider: Any
 ) -> None:
     hold = provider.held()
-    provider.troubles = [hold]
+    provider.faults = [hold]
     session = api.chat(model_override=served.add())
     with pytest.raises(requests.ReadTimeout):
         requests.post(
@@ -269,7 +269,7 @@ def test_disconnect_cancels_a_message_and_keeps_the_session(
             timeout=(30, 0.5),
         )
     assert hold.entered.wait(30)
-    assert provider.left.wait(30)
+    assert provider.client_left.wait(30)
     assert contents(api.say(session, WHY)) == [WHY, "Reply of talker."]
 
 

@@ -103,7 +103,7 @@ def test_interrupt_ends_the_providers_call_and_stores_nothing(
     before = len(client.chat.sessions())
     with pytest.raises(KeyboardInterrupt):
         run(client, kit, interrupt)
-    assert talker.left.wait(30)
+    assert talker.client_left.wait(30)
     sessions = client.chat.sessions()
     if run is chat:
         assert len(sessions) == before + 1
@@ -113,7 +113,7 @@ def test_interrupt_ends_the_providers_call_and_stores_nothing(
 def test_cut_reply_is_an_error_and_stores_nothing(
     client: NotebookClient, talker: Any, kit: Any
 ) -> None:
-    talker.trouble = lambda handler: handler.stream(["Glucose "], cut=True)
+    talker.fault = lambda handler: handler.stream(["Glucose "], cut=True)
     words: list[str] = []
     session = client.chat.create(kit.NOTEBOOK)["id"]
     with pytest.raises(ServiceError, match="closed the connection before the end") as caught:
@@ -127,7 +127,7 @@ def test_failure_before_the_first_words_keeps_its_status(
     client: NotebookClient, talker: Any, kit: Any
 ) -> None:
     body = {"error": {"message": "Invalid key."}}
-    talker.trouble = lambda handler: handler.answer(401, body)
+    talker.fault = lambda handler: handler.answer(401, body)
     with pytest.raises(ServiceError, match="Invalid key") as caught:
         chat(client, kit, lambda _words: None)
     assert caught.value.status == 502

@@ -181,19 +181,19 @@ class Site(ThreadingHTTPServer):
     def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
         super().__init__((address, port), Handler)
         self.pages: dict[str, Callable[[BaseHTTPRequestHandler], None]] = {}
-        self.asked: list[tuple[str, str | None]] = []
+        self.requested_paths: list[tuple[str, str | None]] = []
         self.url = f"http://{address}:{self.server_port}"
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Whoever asked is gone."""
+        """Ignore clients that disconnected."""
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Site
 
     def do_GET(self) -> None:
-        self.server.asked.append((self.path, self.headers["Host"]))
+        self.server.requested_paths.append((self.path, self.headers["Host"]))
         self.server.pages[self.path](self)
 
     def log_message(self, format: str, *values: object) -> None:
@@ -260,7 +260,7 @@ def test_request_goes_to_the_checked_address(site, target, monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", answering(["127.0.0.1"], ["127.0.0.9"]))
     number = site.server_port
     fetch_page(f"http://site.example:{number}/", target, FetchLimits(20, 10_000))
-    assert site.asked[-1] == ("/", f"site.example:{number}")
+    assert site.requested_paths[-1] == ("/", f"site.example:{number}")
 
 
 def test_https_request_goes_to_the_checked_address(site, target, monkeypatch):
@@ -286,7 +286,7 @@ def test_redirect_to_private_address_is_not_followed(site, target, monkeypatch):
     try:
         with pytest.raises(UnreadableError, match=r"127\.0\.0\.2 is an address of this machine"):
             fetch_page(f"{site.url}/out", target, FetchLimits(20, 10_000))
-        assert inner.asked == []
+        assert inner.requested_paths == []
     finally:
         inner.shutdown()
         inner.server_close()

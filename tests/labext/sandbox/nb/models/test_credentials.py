@@ -77,13 +77,13 @@ def test_key_can_be_replaced_and_removed(nb: Any, provider: Any) -> None:
     assert nb.tested(model)["success"] is True
     assert nb.call("PUT", path, {"api_key": None})["has_api_key"] is False
     nb.tested(model)
-    sent = [request.headers.get("authorization") for request in provider.asked]
+    sent = [request.headers.get("authorization") for request in provider.requests]
     assert sent == ["Bearer the-first-key-1234", f"Bearer {nb.KEY}", None]
 
 
 def test_key_is_encrypted_at_rest_and_not_logged(nb: Any, provider: Any) -> None:
     created = nb.credential()
-    provider.troubles = [openai_server.echoes_key(401)]
+    provider.faults = [openai_server.echoes_key(401)]
     assert nb.call("POST", f"credentials/{created['id']}/test")["success"] is False
     nb.error(400, "POST", "credentials", {"provider": "openai", "api_key": nb.KEY, "name": 7})
     with nb.database.read() as session:
@@ -118,7 +118,7 @@ def test_every_use_of_a_key_reports_a_lost_secret(nb: Any, provider: Any) -> Non
         status = nb.call("GET", "credentials/status")
         assert status["configured"]["openai_compatible"] is False
         assert status["source"]["openai_compatible"] == "database"
-        assert provider.asked == []
+        assert provider.requests == []
         nb.call("PUT", f"credentials/{created['id']}", {"api_key": nb.KEY})
         assert nb.call("GET", f"credentials/{created['id']}")["decryption_error"] is None
         assert nb.tested(model)["success"] is True
@@ -166,7 +166,7 @@ def test_model_without_credential_uses_the_oldest(nb: Any, provider: Any) -> Non
 
 
 def test_credential_precedes_environment_key(nb: Any, provider: Any, other: Any) -> None:
-    other.asked.clear()
+    other.requests.clear()
     model = nb.model(name="gpt-4o", provider="openai", credential=None)
     assert nb.tested(model)["success"] is True
     (request,) = other.chats()
@@ -178,7 +178,7 @@ def test_credential_precedes_environment_key(nb: Any, provider: Any, other: Any)
 
 
 def test_tasks_use_the_environment_key(nb: Any, other: Any) -> None:
-    other.asked.clear()
+    other.requests.clear()
     model = nb.model("embedding", "text-embedder", provider="openai", credential=None)
     nb.call("PUT", "models/defaults", {"embedding": model["id"]})
     nb.call("POST", "sources", json={"text": "Lactose is a sugar.", "process_async": False})
@@ -320,8 +320,8 @@ def test_credential_test_lists_models_of_its_server(nb: Any, provider: Any) -> N
     result = nb.call("POST", f"credentials/{created['id']}/test")
     assert result["success"] is True
     assert "4 models: talker" in result["message"]
-    assert provider.asked[0].path == "/models"
-    assert provider.asked[0].headers["authorization"] == f"Bearer {nb.KEY}"
+    assert provider.requests[0].path == "/models"
+    assert provider.requests[0].headers["authorization"] == f"Bearer {nb.KEY}"
 
 
 def test_unreachable_server_fails_the_test(nb: Any) -> None:

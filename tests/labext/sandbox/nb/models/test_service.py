@@ -80,12 +80,14 @@ def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
         kind: nb.tested(nb.model(kind, f"a-{kind}")) for kind in ("llm", "embedding", "tts", "stt")
     }
     assert all(item["success"] for item in result.values()), result
-    chat, embedding, speech, hearing = provider.asked
-    assert [request.path for request in provider.asked] == [
+    chat, embedding, speech, hearing = provider.requests
+    assert [request.path for request in provider.requests] == [
         *("/chat/completions", "/embeddings", "/audio/speech", "/audio/transcriptions")
     ]
-    assert {request.headers["authorization"] for request in provider.asked} == {f"Bearer {nb.KEY}"}
-    models = [request.body["model"] for request in provider.asked]
+    assert {request.headers["authorization"] for request in provider.requests} == {
+        f"Bearer {nb.KEY}"
+    }
+    models = [request.body["model"] for request in provider.requests]
     assert models == ["a-llm", "a-embedding", "a-tts", "a-stt"]
     assert "Hello" in chat.text
     assert "Hello" in embedding.body["input"][0]
@@ -98,21 +100,24 @@ def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["llm", "embedding", "tts", "stt"])
 @pytest.mark.parametrize(
-    ("trouble", "expected"),
+    ("fault", "expected"),
     [
         (openai_server.echoes_key(401), "401"),
-        (openai_server.says(429, {"error": {"message": "Too fast."}}), "429: “Too fast.”. Wait"),
-        (openai_server.says(500, {"error": "Out of memory."}), "Out of memory."),
+        (
+            openai_server.respond_with(429, {"error": {"message": "Too fast."}}),
+            "429: “Too fast.”. Wait",
+        ),
+        (openai_server.respond_with(500, {"error": "Out of memory."}), "Out of memory."),
         (openai_server.cut, "closed the connection"),
-        (openai_server.says(200, "<html>Hi</html>", "text/html"), "OpenAI-compatible"),
+        (openai_server.respond_with(200, "<html>Hi</html>", "text/html"), "OpenAI-compatible"),
     ],
     ids=["401", "429", "500", "cut", "nonsense"],
 )
 def test_failed_model_test_reports_the_provider_message(
-    nb: Any, provider: Any, kind: str, trouble: Any, expected: str
+    nb: Any, provider: Any, kind: str, fault: Any, expected: str
 ) -> None:
     model = nb.model(kind)
-    provider.troubles = [trouble]
+    provider.faults = [fault]
     result = nb.tested(model)
     assert result["success"] is False
     assert expected in result["message"]
@@ -128,7 +133,7 @@ def test_rejected_key_has_a_hint(nb: Any) -> None:
 
 def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:
     hold = provider.held()
-    provider.troubles = [hold]
+    provider.faults = [hold]
     model = nb.model()
 
     def ask() -> None:
@@ -139,7 +144,7 @@ def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:
     thread.start()
     assert hold.entered.wait(30)
     thread.join()
-    assert provider.left.wait(30)
+    assert provider.client_left.wait(30)
 
 
 @pytest.mark.parametrize("model", ["extractive", "all-minilm-l6-v2", "espeak-ng", "pocketsphinx"])
@@ -249,7 +254,7 @@ def test_discovery_guesses_types_from_names(nb: Any, provider: Any) -> None:
         ("whisper-1", "stt"),
         ("gpt-image-1", None),
     ]
-    assert provider.asked[0].headers["authorization"] == f"Bearer {nb.KEY}"
+    assert provider.requests[0].headers["authorization"] == f"Bearer {nb.KEY}"
     assert nb.call("GET", "models/by-provider/openai_compatible") == []
 
 
@@ -271,7 +276,7 @@ def test_sync_adds_new_models_once_and_keeps_types(nb: Any, provider: Any) -> No
 
 def test_sync_of_all_reports_failures_per_provider(nb: Any, provider: Any, other: Any) -> None:
     nb.credential(provider="groq")
-    provider.troubles = [openai_server.says(503, {"error": "Overloaded."})]
+    provider.faults = [openai_server.respond_with(503, {"error": "Overloaded."})]
     other.models = ["gpt-4o"]
     result = nb.call("POST", "models/sync")
     assert set(result["results"]) == {"openai", "groq", "built-in"}
@@ -283,7 +288,7 @@ def test_sync_of_all_reports_failures_per_provider(nb: Any, provider: Any, other
 
 def test_provider_429_is_returned_with_retry_after(nb: Any, provider: Any) -> None:
     credential = nb.credential()["id"]
-    provider.troubles = [openai_server.too_many("7")]
+    provider.faults = [openai_server.too_many("7")]
     answer = nb.request("POST", f"credentials/{credential}/discover")
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == "7"

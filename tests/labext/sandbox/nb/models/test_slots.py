@@ -33,11 +33,11 @@ class Slots:
         credential = nb.credential()["id"]
         models = {slot: nb.model(kind, slot, credential=credential) for slot, kind in TYPES.items()}
         nb.call("PUT", "models/defaults", {slot: item["id"] for slot, item in models.items()})
-        provider.asked.clear()
+        provider.requests.clear()
 
     def used_models(self) -> list[str]:
         """The models that were asked since the last time, in their order; each with the key."""
-        result, self._provider.asked = self._provider.asked, []
+        result, self._provider.requests = self._provider.requests, []
         assert {item.headers["authorization"] for item in result} <= {f"Bearer {self.nb.KEY}"}
         return [*dict.fromkeys(item.body["model"] for item in result)]
 
@@ -71,7 +71,7 @@ def test_text_and_embedding_slots_use_their_models(slots: Slots) -> None:
 
 
 def test_speech_to_text_slot_transcribes_audio(slots: Slots, provider: Any) -> None:
-    provider.hears = lambda _content: "Lactose is a sugar."
+    provider.transcribe = lambda _content: "Lactose is a sugar."
     file = ("talk.wav", openai_server.tone("alto", "Lactose."), "audio/wav")
     form = {"process_async": "false"}
     created = slots.nb.call("POST", "sources", files={"file": file}, data=form)

@@ -76,7 +76,7 @@ class Kit:
 
     TEXT, KEY = TEXT, KEY
     name = staticmethod(nb_service.new_name)
-    says = staticmethod(openai_server.says)
+    respond_with = staticmethod(openai_server.respond_with)
 
 
 @pytest.fixture(scope="session")

@@ -124,8 +124,8 @@ def test_up_to_four_speakers_have_distinct_voices(podcasts, provider, spoken_by)
 
 
 def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider, spoken_by):
-    trouble = kit.says(500, {"error": {"message": "The voices are hoarse."}})
-    provider.troubles += [trouble] * 4
+    fault = kit.respond_with(500, {"error": {"message": "The voices are hoarse."}})
+    provider.faults += [fault] * 4
     notebook, profile = podcasts.filled_notebook(), podcasts.profile(default_briefing="Be short.")
     before = podcasts.files()
     ordered = podcasts.order(notebook, profile, spoken_by("Ada"), briefing_suffix="And kind.")
@@ -143,7 +143,7 @@ def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider
     assert [created[name] for name in half] == [None] * len(half)
     assert podcasts.files() == before
 
-    provider.troubles.clear()
+    provider.faults.clear()
     podcasts.call("PUT", f"episode-profiles/{profile}", {"description": "Mended."})
     with ThreadPoolExecutor(4) as pool:
         answers = [*pool.map(lambda _: podcasts.post(f"{path}/retry"), range(4))]
@@ -183,12 +183,12 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
     )
     order = (podcasts.filled_notebook(), profile, spoken_by("Ada", "Ben"))
 
-    provider.troubles += [None, None, kit.says(500, {"error": {"message": "Out of ink."}})]
+    provider.faults += [None, None, kit.respond_with(500, {"error": {"message": "Out of ink."}})]
     ordered = podcasts.order(*order, briefing_suffix="In rhymes.")
     failed = podcasts.until(ordered["job_id"])  # with one part of two written
     assert "Out of ink." in failed["error_message"]
     assert not provider.speeches()
-    provider.asked.clear()
+    provider.requests.clear()
 
     path = f"podcasts/episodes/{ordered['episode_id']}"
     again = podcasts.call("POST", f"{path}/retry")
@@ -209,13 +209,13 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
         assert "In rhymes." in request.text
         assert request.body["max_tokens"] == 900
         assert kit.TEXT in request.text
-    keys = {request.headers["authorization"] for request in provider.asked}
+    keys = {request.headers["authorization"] for request in provider.requests}
     assert keys == {f"Bearer {kit.KEY}"}
 
 
 def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):
     hold = provider.held()
-    provider.troubles.append(hold)
+    provider.faults.append(hold)
     before = podcasts.files()
     ordered = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), spoken_by("Ada"))
     path = f"podcasts/episodes/{ordered['episode_id']}"
@@ -229,7 +229,7 @@ def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):
     assert job["stage"] in podcasts.error(404, "GET", f"{path}/audio")
     assert "running" in podcasts.error(400, "POST", f"{path}/retry")
     assert podcasts.call("DELETE", path)["episode_id"] == ordered["episode_id"]
-    assert provider.left.wait(30)
+    assert provider.client_left.wait(30)
     podcasts.error(404, "GET", path)
     podcasts.error(404, "GET", f"podcasts/jobs/{ordered['job_id']}")
     assert podcasts.files() == before

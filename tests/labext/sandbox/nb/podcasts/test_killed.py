@@ -19,7 +19,7 @@ def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
 
     # The process that makes it: failed, with a reason, and nothing is left of it.
     hold = provider.held()
-    provider.troubles.append(hold)
+    provider.faults.append(hold)
     ordered = podcasts.order(*order)
     assert hold.entered.wait(30)
     worker(box).kill()
@@ -30,7 +30,7 @@ def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
 
     # The host, while the episode is made again: it is taken up by the next one.
     hold = provider.held()
-    provider.troubles.append(hold)
+    provider.faults.append(hold)
     again = podcasts.call("POST", f"podcasts/episodes/{ordered['episode_id']}/retry")
     assert hold.entered.wait(30)
     host = psutil.Process(box.status().pid)

@@ -34,7 +34,7 @@ def refusal(site: Site, model: Model, status: int = 502) -> str:
 def test_chat_request_has_model_messages_and_key(site: Site, provider: Any, add_model: Any) -> None:
     provider.key = KEY
     assert calls.chat(site, add_model("talker", key=KEY), HELLO) == "Reply of talker."
-    (request,) = provider.asked
+    (request,) = provider.requests
     assert request.path == "/chat/completions"
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body == {"model": "talker", "messages": HELLO, "stream": False}
@@ -49,7 +49,7 @@ def test_request_without_key_has_no_authorization(
     monkeypatch.setenv("NO_PROXY", "*")
     for base_url in (provider.base_url, provider.base_url.replace("127.0.0.1", "127.1")):
         calls.chat(site, add_model(base_url=base_url), HELLO)
-        assert "authorization" not in provider.asked[-1].headers
+        assert "authorization" not in provider.requests[-1].headers
 
 
 def test_environment_proxy_is_not_used_for_loopback(
@@ -89,7 +89,7 @@ def test_vectors_keep_the_order_of_texts(site: Site, provider: Any, add_model: A
         calls.BATCH_SIZE,
         3,
     ]
-    assert {request.body["model"] for request in provider.asked} == {"embedder"}
+    assert {request.body["model"] for request in provider.requests} == {"embedder"}
 
 
 @pytest.mark.parametrize(
@@ -103,40 +103,46 @@ def test_vectors_keep_the_order_of_texts(site: Site, provider: Any, add_model: A
     ],
 )
 def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data: Any) -> None:
-    provider.troubles = [openai_server.says(200, {"data": data})]
+    provider.faults = [openai_server.respond_with(200, {"data": data})]
     with pytest.raises(HTTPException) as caught:
         calls.embed(site, add_model("embedder", "embedding"), ["one"])
     assert caught.value.status_code == 502
 
 
 @pytest.mark.parametrize(
-    ("trouble", "output"),
+    ("fault", "output"),
     [
-        (openai_server.says(401, {"error": {"message": "No such key."}}), "401: “No such key.”"),
-        (openai_server.says(403, {"error": "Not for you."}), "403: “Not for you.”"),
-        (openai_server.says(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
-        (openai_server.says(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
-        (openai_server.says(500, ""), "500: “Internal Server Error”"),
-        (openai_server.says(302, ""), "302"),
-        (openai_server.says(200, ""), "answered nothing"),
-        (openai_server.says(200, openai_server.completion("")), "answered nothing"),
-        (openai_server.says(200, openai_server.completion(None)), "answered nothing"),
-        (openai_server.says(200, openai_server.completion(7)), "OpenAI-compatible"),
-        (openai_server.says(200, "<html>Hello</html>", "text/html"), "answered a web page,"),
-        (openai_server.says(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
-        (openai_server.says(200, "[" * 100_000), "OpenAI-compatible"),
-        (openai_server.says(200, [1, 2]), "“[1, 2]”"),
-        (openai_server.says(200, {"choices": 10**30}), "OpenAI-compatible"),
-        (openai_server.says(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
-        (openai_server.says(200, {"choices": []}), "OpenAI-compatible"),
+        (
+            openai_server.respond_with(401, {"error": {"message": "No such key."}}),
+            "401: “No such key.”",
+        ),
+        (openai_server.respond_with(403, {"error": "Not for you."}), "403: “Not for you.”"),
+        (openai_server.respond_with(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
+        (openai_server.respond_with(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
+        (openai_server.respond_with(500, ""), "500: “Internal Server Error”"),
+        (openai_server.respond_with(302, ""), "302"),
+        (openai_server.respond_with(200, ""), "answered nothing"),
+        (openai_server.respond_with(200, openai_server.completion("")), "answered nothing"),
+        (openai_server.respond_with(200, openai_server.completion(None)), "answered nothing"),
+        (openai_server.respond_with(200, openai_server.completion(7)), "OpenAI-compatible"),
+        (
+            openai_server.respond_with(200, "<html>Hello</html>", "text/html"),
+            "answered a web page,",
+        ),
+        (openai_server.respond_with(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
+        (openai_server.respond_with(200, "[" * 100_000), "OpenAI-compatible"),
+        (openai_server.respond_with(200, [1, 2]), "“[1, 2]”"),
+        (openai_server.respond_with(200, {"choices": 10**30}), "OpenAI-compatible"),
+        (openai_server.respond_with(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
+        (openai_server.respond_with(200, {"choices": []}), "OpenAI-compatible"),
         (openai_server.cut, "closed the connection"),
-        (openai_server.hung_up, "can't be reached"),
+        (openai_server.disconnect, "can't be reached"),
     ],
 )
 def test_other_failures_are_502_with_the_provider_message(
-    site: Site, provider: Any, add_model: Any, trouble: Any, output: str
+    site: Site, provider: Any, add_model: Any, fault: Any, output: str
 ) -> None:
-    provider.troubles = [trouble]
+    provider.faults = [fault]
     message = refusal(site, add_model(key=KEY))
     assert output in message
     assert provider.base_url in message
@@ -158,7 +164,7 @@ def test_other_failures_are_502_with_the_provider_message(
 def test_provider_429_keeps_its_retry_after(
     site: Site, provider: Any, add_model: Any, output: str | None, expected: str
 ) -> None:
-    provider.troubles = [openai_server.too_many(output)]
+    provider.faults = [openai_server.too_many(output)]
     with pytest.raises(HTTPException) as caught:
         calls.chat(site, add_model(), HELLO)
     assert caught.value.status_code == 429
@@ -169,10 +175,10 @@ def test_provider_429_keeps_its_retry_after(
 def test_base_url_without_path_is_retried_with_v1(
     site: Site, provider: Any, add_model: Any
 ) -> None:
-    provider.troubles = [openai_server.says(404, "404 page not found", "text/plain")]
+    provider.faults = [openai_server.respond_with(404, "404 page not found", "text/plain")]
     root = provider.base_url.removesuffix("/v1")
     assert calls.chat(site, add_model(base_url=root), HELLO) == "Reply of talker."
-    assert [request.whole_path for request in provider.asked] == [
+    assert [request.whole_path for request in provider.requests] == [
         "/chat/completions",
         "/v1/chat/completions",
     ]
@@ -182,17 +188,20 @@ def test_base_url_without_path_is_requested_once_if_it_answers(
     site: Site, provider: Any, add_model: Any
 ) -> None:
     calls.chat(site, add_model(base_url=provider.base_url.removesuffix("/v1")), HELLO)
-    assert [request.whole_path for request in provider.asked] == ["/chat/completions"]
+    assert [request.whole_path for request in provider.requests] == ["/chat/completions"]
 
 
 def test_base_url_with_path_is_not_retried(site: Site, provider: Any, add_model: Any) -> None:
-    provider.troubles = [openai_server.says(404, {"error": "No such model."})]
+    provider.faults = [openai_server.respond_with(404, {"error": "No such model."})]
     assert "No such model." in refusal(site, add_model())
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 def test_first_of_two_404_is_reported(site: Site, provider: Any, add_model: Any) -> None:
-    provider.troubles = [openai_server.says(404, "first"), openai_server.says(404, "second")]
+    provider.faults = [
+        openai_server.respond_with(404, "first"),
+        openai_server.respond_with(404, "second"),
+    ]
     assert "“first”" in refusal(site, add_model(base_url=provider.base_url.removesuffix("/v1")))
 
 
@@ -201,7 +210,7 @@ def test_first_of_two_404_is_reported(site: Site, provider: Any, add_model: Any)
 def test_echoed_key_is_masked_in_errors(
     site: Site, provider: Any, add_model: Any, key: str, status: int
 ) -> None:
-    provider.troubles = [openai_server.echoes_key(status)]
+    provider.faults = [openai_server.echoes_key(status)]
     message = refusal(site, add_model(key=key))
     assert key not in message
     assert json.dumps(key)[1:-1] not in message
@@ -227,16 +236,16 @@ def test_provider_redirect_is_not_followed(site: Site, provider: Any, add_model:
             handler.send_header("Content-Length", "0")
             handler.end_headers()
 
-        provider.troubles = [elsewhere]
+        provider.faults = [elsewhere]
         message = refusal(site, add_model(key=KEY))
         assert "307" in message
         assert "check its address" in message
-        assert other.asked == []
+        assert other.requests == []
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_rejected_key_has_a_hint(site: Site, provider: Any, add_model: Any, status: int) -> None:
-    provider.troubles = [openai_server.says(status, {"error": "No."})]
+    provider.faults = [openai_server.respond_with(status, {"error": "No."})]
     assert "give it another" in refusal(site, add_model(key=KEY))
 
 
@@ -258,7 +267,7 @@ def test_unreachable_server_is_502(site: Site, add_model: Any) -> None:
 def test_slow_server_is_502(site: Site, provider: Any, add_model: Any) -> None:
     with site.database.write() as session:
         LIMITS.change(session, "model_seconds", 1)
-    provider.troubles = [provider.held()]
+    provider.faults = [provider.held()]
     message = refusal(site, add_model())
     assert "1 seconds" in message
     assert "model_seconds" in message
@@ -278,7 +287,7 @@ def test_dripping_response_times_out(
             time.sleep(0.02)
         handler.close_connection = True
 
-    provider.troubles = [drip]
+    provider.faults = [drip]
     server = dataclasses.replace(servers.server_of_model(site, add_model()), seconds=0.2)
     with pytest.raises(HTTPException, match=r"did not answer within 0\.2 seconds"):
         calls.list_models(server)
@@ -288,13 +297,13 @@ def test_oversized_response_is_502(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(providers, "MAX_RESPONSE_BYTES", 1 << 17)
-    provider.troubles = [openai_server.says(200, b" " * (1 << 18))]
+    provider.faults = [openai_server.respond_with(200, b" " * (1 << 18))]
     assert "more than" in refusal(site, add_model())
 
 
 def test_cancelled_token_ends_the_call(site: Site, provider: Any, add_model: Any) -> None:
     hold = provider.held()
-    provider.troubles = [hold]
+    provider.faults = [hold]
     line, model = CancelToken(), add_model()
     ended: list[BaseException] = []
 
@@ -310,10 +319,10 @@ def test_cancelled_token_ends_the_call(site: Site, provider: Any, add_model: Any
     line.cancel()
     thread.join(30)
     assert len(ended) == 1
-    assert provider.left.wait(30)
+    assert provider.client_left.wait(30)
     with pytest.raises(CallCancelledError):
         calls.chat(site, model, HELLO, line)
-    assert len(provider.asked) == 1
+    assert len(provider.requests) == 1
 
 
 def test_model_without_server_is_422(site: Site, add_model: Any) -> None:

@@ -65,7 +65,7 @@ def test_outline_prompt_contains_the_episode_plan(
 ):
     provider.replies = lambda _body: '{"segments": [{"name": "The switch"}]}'
     outlined(site, talker, language="German", max_tokens=700)
-    (request,) = provider.asked
+    (request,) = provider.requests
     names = ("For beginners.", "Alex", "Led a programme", "Asks one thing", "Names numbers")
     material = ("0.2 % arabinose", "Bench notes")
     for entry in (*names, *material, "German", "700", "2 segments"):
@@ -74,8 +74,8 @@ def test_outline_prompt_contains_the_episode_plan(
     assert request.body["max_tokens"] == 700
     assert request.body["model"] == "talker"
     outlined(site, talker)
-    assert "max_tokens" not in provider.asked[-1].body
-    assert "German" not in provider.asked[-1].text
+    assert "max_tokens" not in provider.requests[-1].body
+    assert "German" not in provider.requests[-1].text
 
 
 def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: openai_server.OpenAI):
@@ -94,7 +94,7 @@ def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: op
         Turn("Robin Hood", "Twice as much."),
     ]
     assert progress == [(0, 2), (1, 2), (2, 2)]
-    first, second = (request.text for request in provider.asked)
+    first, second = (request.text for request in provider.requests)
     assert "greet the listeners" in first
     assert "sum up the main findings" not in first
     assert "sum up the main findings" in second
@@ -136,7 +136,7 @@ def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_remov
         "Bye.",
         "Bye.",
     ]
-    assert "which are not in the material: 1200." in provider.asked[1].text
+    assert "which are not in the material: 1200." in provider.requests[1].text
     provider.replies = lambda _body: expected_prompt(
         ("Alex", "It was 1987."), ("Robin", "Or 1988.")
     )
@@ -156,7 +156,7 @@ def test_missing_speakers_are_requested_once_more(
     )
     provider.replies = lambda _body: next(replies)
     assert {item.speaker for item in written(site, talker)} == {"Alex", "Robin Hood"}
-    assert "no dialogue of Alex, Robin Hood" in provider.asked[-1].text
+    assert "no dialogue of Alex, Robin Hood" in provider.requests[-1].text
 
 
 @pytest.mark.parametrize("reply", ["I can't do that.", "{}", '{"transcript": []}', "[1, 2"])
@@ -169,7 +169,7 @@ def test_unparsable_reply_is_502(
     assert failed.value.status_code == 502
     assert reply in failed.value.detail
     assert "no outline" in failed.value.detail
-    assert len(provider.asked) == 2
+    assert len(provider.requests) == 2
     with pytest.raises(HTTPException, match="no dialogue"):
         written(site, talker)
 
@@ -178,7 +178,10 @@ def test_provider_failure_fails_the_dialogue(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     provider.replies = lambda _body: expected_prompt(("Alex", "Hello."), ("Robin", "Hello."))
-    provider.troubles = [None, openai_server.says(500, {"error": {"message": "out of memory"}})]
+    provider.faults = [
+        None,
+        openai_server.respond_with(500, {"error": {"message": "out of memory"}}),
+    ]
     with pytest.raises(HTTPException, match="out of memory") as failed:
         written(site, talker)
     assert failed.value.status_code == 502
@@ -197,7 +200,7 @@ def test_long_material_is_summarised_by_the_slot_model(
         "In short." if body["model"] == "summariser" else '{"segments": [{"name": "A"}]}'
     )
     writer.write_outline(site, talker, EpisodePlan(material, CAST))
-    *parts, last = provider.asked
+    *parts, last = provider.requests
     assert {part.body["model"] for part in parts} == {"summariser"}
     assert last.body["model"] == "talker"
     assert "In short." in last.text
@@ -214,7 +217,7 @@ def test_many_short_notes_are_not_summarised(
     notes = [Text(f"N{n}", f"Plate {n} grew well on the first day. " * 20) for n in range(10)]
     provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
     writer.write_outline(site, talker, EpisodePlan(Material("Many", notes), CAST))
-    (request,) = provider.asked
+    (request,) = provider.requests
     assert request.body["model"] == "talker"
     assert all(f"Plate {n} grew" in request.text for n in range(10))
 
@@ -229,7 +232,7 @@ def test_segment_prompt_contains_relevant_material(
     provider.replies = lambda _body: expected_prompt(("Alex", "Hello."), ("Robin", "Hello."))
     plan = EpisodePlan(Material("Much", texts), CAST)
     writer.write_dialogue(site, talker, plan, PLAN[:1], lambda _done, _total: None)
-    (request,) = provider.asked
+    (request,) = provider.requests
     assert "The switch is how it works in detail." in request.text
     assert len(request.text) < 6000
 

@@ -94,7 +94,7 @@ def test_host_that_resolves_to_a_refused_address_gets_no_request(
     monkeypatch.setattr(transport, "is_refused_ip", lambda number: number == "127.0.0.1")
     with pytest.raises(HTTPException, match="metadata service"):
         calls.list_models(servers.server_of_model(site, add_model(key=KEY, base_url=by_name)))
-    assert provider.asked == []
+    assert provider.requests == []
 
 
 @pytest.mark.parametrize("proxied", [False, True])
@@ -107,7 +107,7 @@ def test_stored_metadata_address_gets_no_request(
     model = add_model(key=KEY, base_url="http://100.100.100.200/v1")
     with pytest.raises(HTTPException, match="metadata service"):
         calls.list_models(servers.server_of_model(site, model))
-    assert provider.asked == []
+    assert provider.requests == []
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,12 @@ def test_transcription_request_has_file_model_and_key(
     path.write_bytes(bytes(range(256)) * 5000)  # more than one part
     message, _ = calls.transcribe(site, add_model("whisper-1", "stt", KEY), path)
     assert message == "1280000 bytes of sound."
-    provider.hears = lambda _content: f"You said {KEY}."
+    provider.transcribe = lambda _content: f"You said {KEY}."
     transcript, confidences = calls.transcribe(site, add_model("whisper-2", "stt", KEY), path)
     assert transcript == "You said •••."
     assert confidences == ()
-    provider.asked.pop()
-    (request,) = provider.hearings()
+    provider.requests.pop()
+    (request,) = provider.transcriptions()
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert request.body == {"model": "whisper-1", "response_format": "verbose_json"}
     assert request.files == {"file.mp3": path.read_bytes()}
@@ -77,7 +77,7 @@ def test_word_probabilities_are_those_of_the_segments(
     path = tmp_path / "talk.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     answer = {"text": "Two words here.", "segments": segments}
-    provider.troubles = [openai_server.says(200, answer)]
+    provider.faults = [openai_server.respond_with(200, answer)]
     _, confidences = calls.transcribe(site, add_model("whisper-1", "stt"), path)
     assert confidences == pytest.approx(expected, abs=0.001)
 
@@ -85,11 +85,11 @@ def test_word_probabilities_are_those_of_the_segments(
 def test_empty_transcript_is_accepted(
     site: Site, provider: Any, add_model: Any, tmp_path: Path
 ) -> None:
-    provider.hears = lambda _content: "  "
+    provider.transcribe = lambda _content: "  "
     path = tmp_path / "silence"
     path.write_bytes(b"")
     assert calls.transcribe(site, add_model("whisper-1", "stt"), path) == ("", ())
-    assert provider.hearings()[0].files == {"file": b""}
+    assert provider.transcriptions()[0].files == {"file": b""}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_empty_transcript_is_accepted(
 def test_invalid_audio_is_502(
     site: Site, provider: Any, add_model: Any, answer: bytes, expected: str
 ) -> None:
-    provider.troubles = [openai_server.says(200, answer, "audio/wav")]
+    provider.faults = [openai_server.respond_with(200, answer, "audio/wav")]
     assert expected in error_detail(
         calls.synthesize, site, add_model("tts-1", "tts"), "Hello.", "alloy"
     )
@@ -115,7 +115,7 @@ def test_invalid_transcript_is_502(
 ) -> None:
     path = tmp_path / "sound.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
-    provider.troubles = [openai_server.says(200, answer)]
+    provider.faults = [openai_server.respond_with(200, answer)]
     assert "answered" in error_detail(calls.transcribe, site, add_model("w", "stt"), path)
 
 
@@ -123,13 +123,13 @@ def test_model_list_keeps_only_valid_names(site: Site, provider: Any, add_model:
     at = servers.server_of_model(site, add_model(key=KEY))
     provider.models = [None, 7, "b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
     assert calls.list_models(at) == ["b", "a", "ä"]
-    assert provider.asked[0].path == "/models"
-    assert provider.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert provider.requests[0].path == "/models"
+    assert provider.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"data": None}, {"data": [7]}, {"data": [{}]}, "a"])
 def test_invalid_model_list_is_502(site: Site, provider: Any, add_model: Any, answer: Any) -> None:
-    provider.troubles = [openai_server.says(200, answer)]
+    provider.faults = [openai_server.respond_with(200, answer)]
     assert "answered" in error_detail(calls.list_models, servers.server_of_model(site, add_model()))
 
 

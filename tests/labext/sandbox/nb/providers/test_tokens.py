@@ -122,14 +122,14 @@ def test_title_is_written_by_the_summary_model(site: Site, provider: Any, add_mo
     with site.database.write() as session:
         session.merge(DefaultModel(slot="summary", model_id=model.id))
     assert chat.generate_title(site, PAPER) == "Sugar control"
-    assert PAPER in provider.asked[0].text
+    assert PAPER in provider.requests[0].text
 
 
 def test_failing_model_falls_back_to_the_heading(site: Site, provider: Any, add_model: Any) -> None:
     def broken(handler: Any) -> None:
         handler.close_connection = True
 
-    provider.troubles = [broken]
+    provider.faults = [broken]
     model = add_model()
     with site.database.write() as session:
         session.merge(DefaultModel(slot="summary", model_id=model.id))

@@ -32,7 +32,7 @@ def test_default_prompt_is_the_system_message(
     with site.database.write() as session:
         service.set_instructions(session, "Speak like a sailor.")
     assert service.run_transformation(site, talker, "Shorten it.", "A text.") == "Reply of talker."
-    system, user = provider.asked[0].body["messages"]
+    system, user = provider.requests[0].body["messages"]
     assert system == {"role": "system", "content": "Speak like a sailor."}
     assert user["role"] == "user"
     assert user["content"].index("Shorten it.") < user["content"].index("A text.")
@@ -44,7 +44,7 @@ def test_empty_default_prompt_sends_no_system_message(
     with site.database.write() as session:
         service.set_instructions(session, " ")
     service.run_transformation(site, talker, "Shorten it.", "A text.")
-    assert [item["role"] for item in provider.asked[0].body["messages"]] == ["user"]
+    assert [item["role"] for item in provider.requests[0].body["messages"]] == ["user"]
 
 
 def test_long_text_is_sent_in_parts_and_merged(
@@ -52,15 +52,15 @@ def test_long_text_is_sent_in_parts_and_merged(
 ):
     with site.database.write() as session:
         LIMITS.change(session, "model_characters", 1000)
-    provider.replies = lambda _body: f"Reply {len(provider.asked)}."
+    provider.replies = lambda _body: f"Reply {len(provider.requests)}."
     text = "\n\n".join(f"Paragraph {number} is about cells. " * 8 for number in range(8))
     output = service.run_transformation(site, talker, "Shorten it.", text)
-    *item, last = [call.text for call in provider.asked]
+    *item, last = [call.text for call in provider.requests]
     assert "part 1 of" in item[0]
     for number in range(8):
         assert any(f"Paragraph {number}" in message for message in item)
     assert "Reply 1." in last
-    assert output == f"Reply {len(provider.asked)}."
+    assert output == f"Reply {len(provider.requests)}."
 
 
 def test_text_with_too_many_parts_is_413(site: Site, talker: Model, provider: openai_server.OpenAI):
@@ -71,7 +71,7 @@ def test_text_with_too_many_parts_is_413(site: Site, talker: Model, provider: op
         service.run_transformation(site, talker, "Shorten it.", "x" * 2001)
     assert caught.value.status_code == 413
     assert "model_parts" in caught.value.detail
-    assert not provider.asked
+    assert not provider.requests
 
 
 @given(st.text(max_size=400), st.integers(2, 60))

@@ -116,7 +116,7 @@ def test_reply_in_one_piece_equals_the_streamed_one(
         "ollama": {"message": {"content": "It is so."}, "done": True},
     }
     server.words = ["It is so."]
-    server.trouble = lambda handler: handler.answer(200, replies[server.form])
+    server.fault = lambda handler: handler.answer(200, replies[server.form])
     model = connect(server)
     assert calls.chat(site, model, TALK) == "It is so."
     assert stream(site, model)[:2] == ("It is so.", ["It is so."])  # a server without streaming
@@ -154,7 +154,7 @@ def message_body(form: str, text: str, code: int = 0) -> Any:
 def test_failure_has_one_line_with_the_next_step(
     site: Site, server: ModelServer, connect: Connect, status: int, text: str, expected: str
 ) -> None:
-    server.trouble = lambda handler: handler.answer(status, message_body(server.form, text))
+    server.fault = lambda handler: handler.answer(status, message_body(server.form, text))
     message = failure(site, connect(server))
     assert f"answered {status}: “{text}”." in message
     assert expected in message
@@ -164,7 +164,7 @@ def test_rate_limit_keeps_its_retry_after(
     site: Site, server: ModelServer, connect: Connect
 ) -> None:
     body = message_body(server.form, "Slow down")
-    server.trouble = lambda handler: handler.answer(429, body, {"Retry-After": "7"})
+    server.fault = lambda handler: handler.answer(429, body, {"Retry-After": "7"})
     with pytest.raises(HTTPException) as caught:
         stream(site, connect(server))
     assert caught.value.status_code == 429
@@ -176,21 +176,21 @@ def test_web_page_is_reported_by_its_title(
     site: Site, server: ModelServer, connect: Connect
 ) -> None:
     page = "<!DOCTYPE html><html><head><title>Sign &amp; in</title></head><body>x</body></html>"
-    server.trouble = lambda handler: handler.answer(200, page, kind="text/html")
+    server.fault = lambda handler: handler.answer(200, page, kind="text/html")
     message = failure(site, connect(server))
     assert "answered a web page, “Sign & in”, which is not what" in message
     assert "Check its address." in message
 
 
 def test_cut_stream_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
-    server.trouble = lambda handler: handler.stream(["It is "], cut=True)
+    server.fault = lambda handler: handler.stream(["It is "], cut=True)
     assert "before the end of its response. Try again." in failure(site, connect(server))
 
 
 def test_refusal_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
     if server.form == "ollama":
         pytest.skip("Ollama reports no refusals")
-    server.trouble = lambda handler: handler.stream([], refused=True)
+    server.fault = lambda handler: handler.stream([], refused=True)
     message = failure(site, connect(server))
     assert "The model talker-1 of lab refused to answer" in message
     assert "Ask in other words, or choose another model." in message
@@ -203,7 +203,7 @@ def test_key_of_another_provider_is_named(
     site: Site, connect: Connect, provider: str, key: str, owner: str
 ) -> None:
     with model_servers.serving(provider) as server:
-        server.trouble = lambda handler: handler.answer(401, {"error": {"message": "No."}})
+        server.fault = lambda handler: handler.answer(401, {"error": {"message": "No."}})
         message = failure(site, connect(server, key=key))
     assert f"The key looks like one of {owner}, not of {provider}." in message
     assert key not in message
@@ -212,13 +212,13 @@ def test_key_of_another_provider_is_named(
 def test_google_refuses_a_key_with_status_400(site: Site, connect: Connect) -> None:
     with model_servers.serving("google") as server:
         text = "API key not valid. Please pass a valid API key."
-        server.trouble = lambda handler: handler.answer(400, message_body("google", text, 400))
+        server.fault = lambda handler: handler.answer(400, message_body("google", text, 400))
         assert "Check its key" in failure(site, connect(server))
 
 
 def test_failure_reported_in_the_stream(site: Site, connect: Connect) -> None:
     def overloaded(handler: Handler) -> None:
-        handler.known.words = []
+        handler.state.words = []
         begin, piece, end = model_servers.STREAMS["anthropic"]
         error = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
         handler.send_response(200)
@@ -230,7 +230,7 @@ def test_failure_reported_in_the_stream(site: Site, connect: Connect) -> None:
             handler._send(value)
 
     with model_servers.serving("anthropic") as server:
-        server.trouble = overloaded
+        server.fault = overloaded
         assert "stopped its reply: “Overloaded”" in failure(site, connect(server))
 
 
@@ -256,7 +256,7 @@ def test_cancelled_stream_ends_the_providers_call(
     token.cancel()
     thread.join(30)
     assert len(ended) == 1
-    assert server.left.wait(30)
+    assert server.client_left.wait(30)
 
 
 def test_azure_addresses_deployments_with_its_version(site: Site, connect: Connect) -> None:

@@ -80,7 +80,7 @@ class Sources(nb_service.Api):
 
     @contextmanager
     def back(self) -> Iterator[Session]:
-        """The service's tables, as whoever runs it has them."""
+        """The tables of the service, opened by its administrator."""
         database = open_database(self._data_dir)
         try:
             with database.write() as session:
@@ -112,7 +112,7 @@ class Sources(nb_service.Api):
 
 
 class Site(ThreadingHTTPServer):
-    """A web server of one page, which waits until it is let go."""
+    """A web server of one page, which responds once `go` is set."""
 
     daemon_threads = True
 
@@ -121,20 +121,20 @@ class Site(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}/induction.html"
         self.status = 200
         self.body = b"<title>Induction</title><p>Cells were induced with arabinose.</p>"
-        self.asked = threading.Semaphore(0)
+        self.requested = threading.Semaphore(0)
         self.go = threading.Event()
         self.go.set()
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Whoever asked was killed."""
+        """Ignore clients that were killed."""
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Site
 
     def do_GET(self) -> None:
-        self.server.asked.release()
+        self.server.requested.release()
         self.server.go.wait(60)
         self.send_response(self.server.status)
         self.send_header("Content-Type", "text/html")

@@ -120,7 +120,7 @@ def test_source_can_be_deleted_while_processed(sources, site):
     site.go.clear()
     with sources.private():
         created = sources.call("POST", "sources", json={"url": site.url})
-        assert site.asked.acquire(timeout=30)
+        assert site.requested.acquire(timeout=30)
         sources.call("DELETE", f"sources/{created['id']}")
     assert not (sources.folder / "work" / created["id"].partition(":")[2]).exists()
     assert created["id"] not in [row["id"] for row in sources.listed()]
@@ -133,7 +133,7 @@ def test_processing_resumes_after_a_kill(new_box, sources_of, site):
     sources.allow("yes")
     site.go.clear()
     link = sources.call("POST", "sources", json={"url": site.url})
-    assert site.asked.acquire(timeout=30)
+    assert site.requested.acquire(timeout=30)
     waiting = sources.send(b"It waits for its turn.").json()
     host = psutil.Process(box.status().pid)
     host.kill()

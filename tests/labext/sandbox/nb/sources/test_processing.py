@@ -54,7 +54,7 @@ def test_private_pages_are_not_fetched_by_default(sources, site):
     created = sources.link(site.url)
     assert created["status"] == "failed"
     assert "allow-private" in created["error"]
-    assert not site.asked.acquire(blocking=False)
+    assert not site.requested.acquire(blocking=False)
 
 
 def test_unresponsive_page_times_out(sources, site):
@@ -97,7 +97,7 @@ def test_status_reports_the_stage(sources, site):
     site.go.clear()
     with sources.private():
         created = sources.call("POST", "sources", json={"url": site.url})
-        assert site.asked.acquire(timeout=30)
+        assert site.requested.acquire(timeout=30)
         while (status := sources.until(created["id"], "running"))["stage"] == "starting":
             assert status["completed_at"] is None
         assert status["stage"] == "fetching the page"

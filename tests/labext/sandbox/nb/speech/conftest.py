@@ -104,7 +104,7 @@ def provider() -> Iterator[openai_server.OpenAI]:
 def remote(site: Site, provider: openai_server.OpenAI) -> Callable[..., Model]:
     """A model of the provider."""
 
-    def made(name: str = "talker", kind: str = "tts") -> Model:
+    def add_model(name: str = "talker", kind: str = "tts") -> Model:
         with site.database.write() as session:
             credential = Credential(
                 id=f"credential:{provider.base_url[-12:]}",
@@ -124,7 +124,7 @@ def remote(site: Site, provider: openai_server.OpenAI) -> Callable[..., Model]:
             session.merge(model)
         return model
 
-    return made
+    return add_model
 
 
 @pytest.fixture(scope="session")

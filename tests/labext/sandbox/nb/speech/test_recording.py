@@ -155,7 +155,7 @@ def test_memory_of_a_long_episode_is_bounded(monkeypatch, tmp_path, espeak, site
 
     speech = np.tile(np.sin(np.arange(RATE) * 0.05).astype(np.float32) * 0.1, 10)
     monkeypatch.setattr(podcasts_recording, "write_mp3", slowly)
-    monkeypatch.setattr(engine, "synthesize", lambda *_said: Sound(speech.copy(), RATE))
+    monkeypatch.setattr(engine, "synthesize", lambda *_arguments: Sound(speech.copy(), RATE))
     turns = [Turn("Ada", "Ten seconds.")] * 120
     tracemalloc.start()
     try:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from labext_test_documents import spoken
 from labext_test_sounds import pitch
-from openai_server import says
+from openai_server import respond_with
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb.errors import UnreadableError
@@ -57,7 +57,7 @@ def test_remote_speech_keeps_pitch_and_length(
 
 
 def test_server_failure_fails_the_recording(site, remote, provider, tmp_path):
-    provider.troubles = [None, says(500, {"error": {"message": "out of memory"}})]
+    provider.faults = [None, respond_with(500, {"error": {"message": "out of memory"}})]
     turns = [Turn("Ada", f"Turn {number}.") for number in range(6)]
     with pytest.raises(HTTPException, match="out of memory") as caught:
         recording.record_dialogue(
@@ -78,7 +78,7 @@ def test_audio_is_sent_as_a_small_mono_mp3(site, remote, provider, tmp_path):
     import soundfile
 
     transcript = []
-    provider.hears = lambda content: transcript.append(content) or "What was said."
+    provider.transcribe = lambda content: transcript.append(content) or "What was said."
     path = tmp_path / "original"  # as a source's file, without a suffix
     path.write_bytes(tone(440, 44_100, 3.0, 2))
     stages = []
@@ -94,7 +94,7 @@ def test_audio_is_sent_as_a_small_mono_mp3(site, remote, provider, tmp_path):
 
 
 def test_slot_model_transcribes_a_source(site, remote, provider, slot, tmp_path):
-    provider.hears = lambda _content: "What was said."
+    provider.transcribe = lambda _content: "What was said."
     slot(remote("ear", "stt"))
     path = tmp_path / "original"
     path.write_bytes(tone(440, 8_000))
@@ -104,7 +104,7 @@ def test_slot_model_transcribes_a_source(site, remote, provider, slot, tmp_path)
         hear=lambda *transcript: transcription.transcribe_by_default(site, *transcript),
     )
     assert reader.read_audio(file, ignore).text == "What was said."
-    provider.troubles = [says(500, {"error": {"message": "no ears"}})]
+    provider.faults = [respond_with(500, {"error": {"message": "no ears"}})]
     with pytest.raises(UnreadableError, match="no ears"):
         reader.read_audio(file, ignore)
 
@@ -130,4 +130,4 @@ def test_invalid_audio_is_not_sent(site, remote, provider, tmp_path, monkeypatch
     path.write_bytes(b"no sound")
     with pytest.raises(UnreadableError, match="ffmpeg"):
         transcription.transcribe(site, remote("ear", "stt"), path, ignore)
-    assert provider.asked == []
+    assert provider.requests == []

@@ -89,7 +89,7 @@ def test_run_uses_the_requested_model_then_its_own_then_the_slot(api: Any, provi
     api.call("PUT", f"transformations/{created['id']}", {"model_id": server})
     assert api.run(created["id"], TEXT)["output"] == "Reply of talker."
     assert api.run(created["id"], TEXT, model_id=other)["model_id"] == other
-    message = provider.asked[0].text
+    message = provider.requests[0].text
     assert "List the concentrations." in message
     assert TEXT in message
     api.call("DELETE", f"transformations/{created['id']}")
@@ -102,7 +102,7 @@ def test_default_prompt_is_stored_and_sent_as_system_message(api: Any, provider:
     body = {field: "Answer as a numbered list of one sentence."}
     assert api.call("PUT", path, body) == body == api.call("GET", path)
     api.run(created["id"], TEXT, model_id=api.model("sailor", provider.base_url))
-    assert provider.asked[0].body["messages"][0] == {"role": "system", "content": body[field]}
+    assert provider.requests[0].body["messages"][0] == {"role": "system", "content": body[field]}
     api.error(400, "PUT", path, {})
     assert api.call("PUT", path, {field: ""}) == {field: ""} == api.call("GET", path)
     api.call("PUT", path, before)
@@ -116,7 +116,7 @@ def test_invalid_run_is_refused(api: Any, provider: Any):
     api.error(404, "POST", path, run | {"transformation_id": "transformation:nope"})
     api.error(404, "POST", path, run | {"model_id": "model:nope"})
     api.error(422, "POST", path, run | {"model_id": "model:all-minilm-l6-v2"})
-    provider.troubles = [lambda handler: setattr(handler, "close_connection", True)]
+    provider.faults = [lambda handler: setattr(handler, "close_connection", True)]
     unreachable = api.model("gone", provider.base_url)
     assert "can't be reached" in api.error(502, "POST", path, run | {"model_id": unreachable})
     api.default("transformation", None)
@@ -139,7 +139,7 @@ def test_default_transformations_create_insights_of_new_sources(api: Any, provid
     assert set(insights) == {"Key findings", "How much", "Asked"}
     assert "- “Cells were induced with 0.2 % arabinose.”" in insights["How much"]
     assert insights["Asked"] == "Reply of reader."
-    assert TEXT in provider.asked[0].text
+    assert TEXT in provider.requests[0].text
     for entry in (mine, request):
         api.call("DELETE", f"transformations/{entry['id']}")
     assert set(api.processed(TEXT)[1]) == {"Key findings"}

@@ -12,15 +12,15 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from open_notebook.answering import Call, route
 from open_notebook.answers import Refused, known, now, refuse
 from open_notebook.facts import like, recordings
-from open_notebook.state import State, Thing
+from open_notebook.state import Fields, State
 
 FAILING = ("badkey-chat", "fail-chat", "limit-chat")
-"""Models whose provider refuses; a recording each tells how."""
+"""Models whose calls fail, each as recorded."""
 
 
 @route("GET", "/api/chat/sessions")
 def sessions(call: Call) -> Any:
-    """Of one notebook, which has to be named."""
+    """Return a notebook's sessions; `notebook_id` is required."""
     within = call.query["notebook_id"]
     known(call.state.notebooks, within, "chat.sessions_list_missing_nb")
     return [item for item in call.state.sessions.values() if item["notebook_id"] == within][::-1]
@@ -28,7 +28,6 @@ def sessions(call: Call) -> Any:
 
 @route("POST", "/api/chat/sessions")
 def new_session(call: Call) -> Any:
-    """About a notebook."""
     state, within = call.state, call.body["notebook_id"]
     known(state.notebooks, within, "chat.session_create_missing_nb")
     identifier = state.new("chat_session")
@@ -48,22 +47,20 @@ def new_session(call: Call) -> Any:
 
 @route("GET", "/api/chat/sessions/{session_id}")
 def session(call: Call, identifier: str) -> Any:
-    """With its messages."""
     result = known(call.state.sessions, identifier, "chat.session_get_missing")
     return {**result, "messages": call.state.messages[identifier]}
 
 
 @route("PUT", "/api/chat/sessions/{session_id}")
 def put_session(call: Call, identifier: str) -> Any:
-    """Its title and its model."""
-    result: Thing = known(call.state.sessions, identifier, "chat.session_get_missing")
+    """Change the title and the model."""
+    result: Fields = known(call.state.sessions, identifier, "chat.session_get_missing")
     result.update(call.body, updated=now())
     return result
 
 
 @route("DELETE", "/api/chat/sessions/{session_id}")
 def delete_session(call: Call, identifier: str) -> Any:
-    """With its messages."""
     known(call.state.sessions, identifier, "chat.session_delete_missing")
     del call.state.sessions[identifier]
     return like("chat.session_delete")
@@ -81,7 +78,7 @@ def context(call: Call) -> Any:
 
 @route("POST", "/api/chat/execute")
 def execute(call: Call) -> Any:
-    """The model sees the context that is sent, and nothing else."""
+    """Reply to a message; the model gets only the context of the request."""
     state, body = call.state, call.body
     identifier = body["session_id"]
     result = known(state.sessions, identifier, "chat.execute_missing_session")
@@ -101,14 +98,13 @@ def execute(call: Call) -> Any:
 
 @route("GET", "/api/sources/{source_id}/chat/sessions")
 def source_sessions(call: Call, source_id: str) -> Any:
-    """About one source."""
     every = call.state.source_sessions.values()
     return [record for record in every if record["source_id"] == source_id]
 
 
 @route("POST", "/api/sources/{source_id}/chat/sessions")
 def new_source_session(call: Call, source_id: str) -> Any:
-    """No recording shows one: the fields are those of the server's schema."""
+    """Create a session. Not recorded: fields as in the server's schema."""
     identifier = call.state.new("chat_session")
     created = {
         "id": identifier,
@@ -126,14 +122,12 @@ def new_source_session(call: Call, source_id: str) -> Any:
 
 @route("GET", "/api/sources/{source_id}/chat/sessions/{session_id}")
 def source_session(call: Call, _source: str, identifier: str) -> Any:
-    """With its messages."""
     result = known(call.state.source_sessions, identifier, "chat.session_get_missing")
     return {**result, "messages": call.state.messages[identifier], "context_indicators": None}
 
 
 @route("DELETE", "/api/sources/{source_id}/chat/sessions/{session_id}")
 def delete_source_session(call: Call, _source: str, identifier: str) -> Any:
-    """With its messages."""
     known(call.state.source_sessions, identifier, "chat.session_get_missing")
     del call.state.source_sessions[identifier]
     return like("chat.session_delete")
@@ -152,15 +146,15 @@ def search(call: Call) -> Any:
         refuse("search.vector_empty_query" if kind == "vector" else "search.empty_query")
     if kind == "vector" and state.defaults.get("default_embedding_model") is None:
         refuse("search.vector_no_embedding_model")
-    hits = [_hit(state, record, kind) for record in _found(state, body, kind)]
+    hits = [_hit(state, record, kind) for record in _matching_ids(state, body, kind)]
     hits = hits[: int(body.get("limit", 100))]
     return {"results": hits, "total_count": len(hits), "search_type": kind}
 
 
 @route("POST", "/api/search/ask")
 def ask(call: Call) -> Response:
-    """A stream of events; a failure is an event too."""
-    name = _asked(call)
+    """Stream an answer as events; an error is an event too."""
+    name = _planning_model(call)
     chosen = {
         "badkey-chat": "search.ask_sse.badkey-chat",
         "fail-chat": "search.ask_sse.fail-chat",
@@ -178,8 +172,7 @@ def ask(call: Call) -> Response:
 
 @route("POST", "/api/search/ask/simple")
 def ask_simple(call: Call) -> Any:
-    """The answer alone."""
-    name = _asked(call)
+    name = _planning_model(call)
     if name in FAILING:
         refuse("search.ask_simple_fail")
     if name == "nosearch-chat":
@@ -187,9 +180,9 @@ def ask_simple(call: Call) -> Any:
     return like("search.ask_simple", question=call.body["question"])
 
 
-def _asked(call: Call) -> str:
+def _planning_model(call: Call) -> str:
     """Return the name of the model that plans the searches."""
-    if call.state.defaults.get("default_embedding_model") is None:  # of its source, not recorded
+    if call.state.defaults.get("default_embedding_model") is None:
         recording = recordings()["search.vector_no_embedding_model"].answer["detail"]
         detail = recording.replace("Vector search", "Ask feature")
         raise Refused(JSONResponse({"detail": detail}, 400))
@@ -200,7 +193,7 @@ def _asked(call: Call) -> str:
     return str(call.state.models[call.body["strategy_model"]]["name"])
 
 
-def _exchange(message: str, model: Thing, context: Thing) -> list[Thing]:
+def _exchange(message: str, model: Fields, context: Fields) -> list[Fields]:
     context_ids = [row["id"] for part in context.values() if isinstance(part, list) for row in part]
     marks = " ".join(f"[{context_id}]" for context_id in context_ids)
     answer = f"Fake answer ({model['name']}) to: '{message}'. {marks}".strip()
@@ -208,19 +201,19 @@ def _exchange(message: str, model: Thing, context: Thing) -> list[Thing]:
     return [{**human, "content": message}, {**ai, "content": answer}]
 
 
-def _sources(state: State, config: Thing) -> list[Thing]:
+def _sources(state: State, config: Fields) -> list[Fields]:
     hits = []
     for identifier, how in (config.get("sources") or {}).items():
         if how == "not in context" or identifier not in state.sources:
             continue
         insights = [e for e in state.insights.values() if e["source_id"] == identifier]
         hit = {"id": identifier, "title": state.sources[identifier]["title"], "insights": insights}
-        whole = {"full_text": state.texts[identifier]} if how == "full content" else {}
-        hits.append(hit | whole)
+        text = {"full_text": state.texts[identifier]} if how == "full content" else {}
+        hits.append(hit | text)
     return hits
 
 
-def _notes(state: State, config: Thing) -> list[Thing]:
+def _notes(state: State, config: Fields) -> list[Fields]:
     return [
         {name: state.notes[identifier][name] for name in ("id", "title", "content")}
         for identifier, how in (config.get("notes") or {}).items()
@@ -228,7 +221,7 @@ def _notes(state: State, config: Thing) -> list[Thing]:
     ]
 
 
-def _found(state: State, body: Thing, kind: str) -> list[str]:
+def _matching_ids(state: State, body: Fields, kind: str) -> list[str]:
     tables = [("search_sources", state.sources), ("search_notes", state.notes)]
     every = [record for name, table in tables if body.get(name, True) for record in table]
     query_words = set(re.findall(r"\w+", body["query"].lower()))
@@ -243,11 +236,11 @@ def _words(state: State, identifier: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
-def _hit(state: State, identifier: str, kind: str) -> Thing:
+def _hit(state: State, identifier: str, kind: str) -> Fields:
     record = state.notes.get(identifier) or state.sources[identifier]
     hit = {"id": identifier, "parent_id": identifier, "title": record["title"]}
     if kind == "text":
-        # Without an order: a later one may fit better, as was recorded.
+        # Hits are not in order of relevance, as recorded.
         return hit | {"relevance": round(1.4 - 1 / (len(hit["title"] or "") + 2), 6)}
     text = state.texts.get(identifier) or str(record.get("content"))
     return hit | {"matches": [text[:300]], "similarity": 0.5 - 1 / (len(text) + 10)}

@@ -7,7 +7,7 @@ from typing import Any
 from open_notebook.answering import Call, route
 from open_notebook.answers import known, now, refuse
 from open_notebook.facts import like, recordings
-from open_notebook.state import State, Thing
+from open_notebook.state import Fields, State
 
 _ORDERS = {"name", "created", "updated"}
 
@@ -20,19 +20,18 @@ def root(_: Call) -> Any:
 
 @route("GET", "/health")
 def health(_: Call) -> Any:
-    """That it runs."""
     return like("meta.health")
 
 
 @route("GET", "/api/config")
 def config(_: Call) -> Any:
-    """Its version, and how the database is."""
+    """Return the version and the state of the database."""
     return like("meta.config")
 
 
 @route("GET", "/api/auth/status")
 def auth_status(_: Call) -> Any:
-    """Whether it asks for a password; the fake's gate stands before, so the recorded word does."""
+    """Return the recorded response; `app` checks the password."""
     return like("meta.auth_status")
 
 
@@ -44,7 +43,6 @@ def settings(call: Call) -> Any:
 
 @route("PUT", "/api/settings")
 def put_settings(call: Call) -> Any:
-    """Change some of it."""
     call.state.settings.update({k: v for k, v in call.body.items() if v is not None})
     return call.state.settings
 
@@ -52,14 +50,14 @@ def put_settings(call: Call) -> Any:
 @route("GET", "/api/languages")
 @route("GET", "/api/capabilities")
 @route("GET", "/api/providers")
-def told(call: Call) -> Any:
+def recorded(call: Call) -> Any:
     """Return the recorded response."""
     return recordings()[f"meta.{call.path.rpartition('/')[2]}"].answer
 
 
 @route("GET", "/api/notebooks")
 def notebooks(call: Call) -> Any:
-    """Those that are archived, those that are not, or all."""
+    """Return all, the archived or the other notebooks."""
     field, _, way = call.query.get("order_by", "updated desc").partition(" ")
     if field not in _ORDERS:
         refuse("notebooks.list_order_updated_at_400")
@@ -71,7 +69,7 @@ def notebooks(call: Call) -> Any:
 
 @route("POST", "/api/notebooks")
 def new_notebook(call: Call) -> Any:
-    """A description that is null is refused."""
+    """Create a notebook; null is no valid description."""
     if not isinstance(call.body.get("description", ""), str):
         refuse("notebooks.create_desc_null_422")
     if not call.body["name"].strip():
@@ -90,7 +88,7 @@ def new_notebook(call: Call) -> Any:
 
 @route("GET", "/api/notebooks/{notebook_id}")
 def notebook(call: Call, identifier: str) -> Any:
-    """An identifier without its prefix is a 500."""
+    """Return a notebook; an identifier without a prefix gives a 500."""
     if ":" not in identifier:
         refuse("notebooks.get_no_prefix")
     return _counted(call.state, _notebook(call, identifier, "notebooks.get_missing"))
@@ -106,7 +104,7 @@ def put_notebook(call: Call, identifier: str) -> Any:
 
 @route("GET", "/api/notebooks/{notebook_id}/delete-preview")
 def preview(call: Call, identifier: str) -> Any:
-    """Sessions are not counted."""
+    """Return the numbers of objects to delete, without sessions."""
     result = _notebook(call, identifier, "notebooks.delete_preview_missing")
     exclusive, shared = _linked(call.state, identifier)
     return like(
@@ -121,7 +119,7 @@ def preview(call: Call, identifier: str) -> Any:
 
 @route("DELETE", "/api/notebooks/{notebook_id}")
 def delete_notebook(call: Call, identifier: str) -> Any:
-    """With its notes and sessions; with the sources of no other one where that is asked for."""
+    """Delete a notebook with its notes and sessions, and on request its exclusive sources."""
     state = call.state
     _notebook(call, identifier, "notebooks.delete_missing")
     exclusive, shared = _linked(state, identifier)
@@ -147,7 +145,7 @@ def delete_notebook(call: Call, identifier: str) -> Any:
 
 @route("POST", "/api/notebooks/{notebook_id}/sources/{source_id}")
 def link(call: Call, notebook_id: str, source_id: str) -> Any:
-    """Again makes a second row."""
+    """Link a source; a repeated link adds a second row."""
     if notebook_id not in call.state.notebooks or source_id not in call.state.sources:
         refuse("notebooks.link_missing")
     call.state.links.append((notebook_id, source_id))
@@ -156,14 +154,14 @@ def link(call: Call, notebook_id: str, source_id: str) -> Any:
 
 @route("DELETE", "/api/notebooks/{notebook_id}/sources/{source_id}")
 def unlink(call: Call, notebook_id: str, source_id: str) -> Any:
-    """Again is well too."""
+    """Unlink a source; succeeds without a link, too."""
     call.state.links = [item for item in call.state.links if item != (notebook_id, source_id)]
     return like("notebooks.unlink")
 
 
 @route("GET", "/api/notes")
 def notes(call: Call) -> Any:
-    """Without their contents, the newest first."""
+    """Return notes without contents, newest first."""
     within = call.query.get("notebook_id")
     if within is not None and within not in call.state.notebooks:
         refuse("notes.list_missing_nb")
@@ -177,7 +175,7 @@ def notes(call: Call) -> Any:
 
 @route("POST", "/api/notes")
 def new_note(call: Call) -> Any:
-    """A model's without a title gets one, of the model for transformations."""
+    """Create a note; an AI note without a title gets a generated one."""
     body, state = call.body, call.state
     kind = body.get("note_type") or "human"
     if kind not in ("human", "ai"):
@@ -210,7 +208,6 @@ def new_note(call: Call) -> Any:
 
 @route("GET", "/api/notes/{note_id}")
 def note(call: Call, identifier: str) -> Any:
-    """With its content."""
     return known(call.state.notes, identifier, "notes.get_missing")
 
 
@@ -219,25 +216,24 @@ def put_note(call: Call, identifier: str) -> Any:
     """Update a note; null leaves a value unchanged."""
     if call.body.get("note_type") not in (None, "human", "ai"):
         refuse("notes.put_bad_type")
-    result: Thing = known(call.state.notes, identifier, "notes.get_missing")
+    result: Fields = known(call.state.notes, identifier, "notes.get_missing")
     result.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
     return result
 
 
 @route("DELETE", "/api/notes/{note_id}")
 def delete_note(call: Call, identifier: str) -> Any:
-    """For good."""
     known(call.state.notes, identifier, "notes.delete_missing")
     del call.state.notes[identifier]
     return like("notes.delete")
 
 
-def _notebook(call: Call, identifier: str, absent: str) -> Thing:
-    result: Thing = known(call.state.notebooks, identifier, absent)
+def _notebook(call: Call, identifier: str, absent: str) -> Fields:
+    result: Fields = known(call.state.notebooks, identifier, absent)
     return result
 
 
-def _counted(state: State, notebook: Thing) -> Thing:
+def _counted(state: State, notebook: Fields) -> Fields:
     identifier = notebook["id"]
     rows = len(state.in_notebook(identifier))
     return {
@@ -247,12 +243,12 @@ def _counted(state: State, notebook: Thing) -> Thing:
     }
 
 
-def _of(state: State, notebook: str, things: dict[str, Thing]) -> list[str]:
-    return [thing for thing in things if state.of.get(thing) == notebook]
+def _of(state: State, notebook: str, table: dict[str, Fields]) -> list[str]:
+    return [item for item in table if state.of.get(item) == notebook]
 
 
 def _linked(state: State, notebook: str) -> tuple[set[str], set[str]]:
-    """The sources of this notebook alone, and those of others too."""
+    """Return the sources that only this notebook has, and those it shares."""
     source_ids = {source["id"] for source in state.in_notebook(notebook)}
     elsewhere = {source for other, source in state.links if other != notebook}
     return source_ids - elsewhere, source_ids & elsewhere

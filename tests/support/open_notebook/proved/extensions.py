@@ -17,7 +17,7 @@ from open_notebook.proved.ids import (
 
 _ACTIVE = recordings()["sources.list_with_active_or_failed"]
 
-BEYOND = (
+EXTENSIONS = (
     proof(
         "settings",
         lambda d: d.settings(),
@@ -29,7 +29,7 @@ BEYOND = (
         lambda d: d.command_kinds(),
         "meta.registry_debug",
         fields=COMMAND_KIND,
-        holds={"command": "embed_note", "app": "open_notebook"},
+        values={"command": "embed_note", "app": "open_notebook"},
     ),
     proof(
         "commands",
@@ -40,8 +40,8 @@ BEYOND = (
             "sources.list", query={"limit": "100", "offset": str(len(_ACTIVE.answer))}, answer=[]
         ),
         fields=COMMAND,
-        untold="result progress",
-        holds={
+        missing="result progress",
+        values={
             "status": "failed",
             "subject": "http://127.0.0.1:9/none",
             "command": "process_source",
@@ -52,8 +52,8 @@ BEYOND = (
         lambda d: d.command(COMMAND_ID),
         "commands.job",
         fields=COMMAND,
-        untold="error_message progress created_at updated_at",
-        holds={"status": "completed", "subject": TEXT, "command": "run_transformation"},
+        missing="error_message progress created_at updated_at",
+        values={"status": "completed", "subject": TEXT, "command": "run_transformation"},
     ),
     proof("cancel_command", lambda d: d.cancel_command(COMMAND_ID), "commands.cancel", result=None),
     proof(
@@ -67,7 +67,7 @@ BEYOND = (
         lambda d: d.insight(INSIGHT_ID),
         "insights.get",
         fields=INSIGHT,
-        holds={"source_id": TEXT, "insight_type": "Shorten it"},
+        values={"source_id": TEXT, "insight_type": "Shorten it"},
     ),
     proof(
         "save_insight",
@@ -75,12 +75,12 @@ BEYOND = (
         "insights.save_as_note",
         derived(
             "notes.put",
-            asks=f"PUT /api/notes/{SAVED_NOTE}",
+            request_line=f"PUT /api/notes/{SAVED_NOTE}",
             json={"note_type": "ai"},
             answer={**recordings()["insights.save_as_note"].answer, "note_type": "ai"},
         ),
         fields=NOTE,
-        holds={"note_type": "ai", "notebook_id": NOTEBOOK_ID},
+        values={"note_type": "ai", "notebook_id": NOTEBOOK_ID},
     ),
     proof(
         "embed",
@@ -88,7 +88,7 @@ BEYOND = (
         "models.defaults_after_auto",
         "embed.note_async",
         fields=EMBEDDING_SUBMISSION,
-        holds={"item_id": NOTE_ID, "job_id": "command:o7e7tbpj7ivazvtlk7yo"},
+        values={"item_id": NOTE_ID, "job_id": "command:o7e7tbpj7ivazvtlk7yo"},
     ),
     proof(
         "embed",
@@ -96,7 +96,7 @@ BEYOND = (
         "models.defaults_after_auto",
         "embed.source_sync",
         fields=EMBEDDING_SUBMISSION,
-        schema="async_processing",  # without it too it is a command that does it
-        holds={"item_type": "source"},
+        unrecorded="async_processing",  # without it too it is a command that does it
+        values={"item_type": "source"},
     ),
 )

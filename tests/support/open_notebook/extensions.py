@@ -1,7 +1,7 @@
 """Routes beyond the contract: commands, vectors and chats about a source.
 
-Of commands that are begun, of rebuilding, and of chats about a source there is no recording: their
-answers have the fields of the server's schema.
+Starting commands, rebuilding embeddings and chats about a source are not recorded: their responses
+have the fields of the server's schema.
 """
 
 from __future__ import annotations
@@ -14,27 +14,25 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from open_notebook.answering import Call, route
 from open_notebook.answers import known, now, refuse
+from open_notebook.chats import FAILING
 from open_notebook.facts import like, recordings
-from open_notebook.state import State, Thing
-from open_notebook.talking import FAILING
+from open_notebook.state import Fields, State
 
 
 @route("GET", "/api/commands/registry/debug")
 def registry(_: Call) -> Any:
-    """The commands that there are."""
     return recordings()["meta.registry_debug"].answer
 
 
 @route("POST", "/api/commands/jobs")
 def run(call: Call) -> Any:
-    """In the background."""
     job = begun(call.state, call.body["command"])
     return {"job_id": job, "status": "submitted", "message": "Command submitted successfully"}
 
 
 @route("POST", "/api/embeddings/rebuild")
 def rebuild(call: Call) -> Any:
-    """By a command."""
+    """Start a command that rebuilds embeddings."""
     state = call.state
     total = sum(
         len(records)
@@ -52,7 +50,7 @@ def rebuild(call: Call) -> Any:
 
 @route("GET", "/api/embeddings/rebuild/{command_id}/status")
 def rebuild_status(call: Call, identifier: str) -> Any:
-    """It tells figures once it is through."""
+    """Return the status; counts only once completed."""
     job = call.state.jobs.get(identifier)
     if job is None:
         return JSONResponse({"detail": "Failed to get rebuild status"}, 500)
@@ -72,7 +70,7 @@ def rebuild_status(call: Call, identifier: str) -> Any:
 @route("PUT", "/api/sources/{source_id}/chat/sessions/{session_id}")
 def put_chat(call: Call, _source: str, identifier: str) -> Any:
     """Update title and model; null leaves a value unchanged."""
-    chat: Thing = known(call.state.source_sessions, identifier, "chat.session_get_missing")
+    chat: Fields = known(call.state.source_sessions, identifier, "chat.session_get_missing")
     chat.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
     return chat
 
@@ -87,7 +85,7 @@ def message(call: Call, source: str, identifier: str) -> Response:
     if model is None:
         refuse("chat.execute_bad_model")
     text = call.body["message"]
-    new_messages: list[Thing] = [{"type": "user_message", "content": text, "timestamp": None}]
+    new_messages: list[Fields] = [{"type": "user_message", "content": text, "timestamp": None}]
     if model["name"] in FAILING:
         words = recordings()[f"search.ask_sse.{model['name']}"].events[-1]["message"]
         new_messages.append({"type": "error", "message": words})
@@ -113,7 +111,7 @@ def message(call: Call, source: str, identifier: str) -> Response:
 
 
 def begun(state: State, command: str, **result: Any) -> str:
-    """Have a command wait for the worker; return its identifier."""
+    """Queue a command; return its identifier."""
     job = state.new("command")
     about = {"app_name": "open_notebook", "command_name": command, "started_at": now()}
     payload = {"execution_metadata": about, "success": True, **result}
@@ -123,8 +121,8 @@ def begun(state: State, command: str, **result: Any) -> str:
     return job
 
 
-def moved(state: State, job: Thing) -> None:
-    """Move a command on by one look, where a worker runs."""
+def moved(state: State, job: Fields) -> None:
+    """Advance a command by one state if a worker runs."""
     if not (state.works and state.moves):
         return
     job["status"] = {"new": "running", "running": "completed"}.get(job["status"], job["status"])
