@@ -157,7 +157,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox without rate limits, shared by all tests of this process.
 
-    Use names of your own; whoever stops or resets a sandbox takes `new_box`.
+    Use unique names. Tests that stop or reset a sandbox use `new_box`.
     """
     sandbox = Sandbox(tmp_path_factory.mktemp("box") / "data", rate="off", workers=2)
     sandbox.start()

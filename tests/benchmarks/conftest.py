@@ -64,7 +64,7 @@ def serving() -> Iterator[Callable[..., str]]:
 def notebook_page(benchmark: Any, tmp_path: Path) -> Iterator[Any]:
     """A notebook that is still to be written, with a JupyterLab and a Chromium of its own."""
     if not benchmark.enabled:
-        pytest.skip("measured with --benchmark-only; browser tests cover what it does")
+        pytest.skip("measured with --benchmark-only; browser tests cover its behaviour")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("Chromium is not on the PATH: apt-get install chromium")

@@ -89,7 +89,7 @@ server.serve_forever()
 
 
 WARM = (frames, frames)
-"""They load pandas, which takes a second, and is no part of what is measured."""
+"""Import pandas beforehand, so that the import is not measured."""
 
 
 class Fetched(NamedTuple):

@@ -109,7 +109,7 @@ def new_kernel(nb: NotebookPage) -> tuple[float, float]:
 
 
 def frames(nb: NotebookPage) -> tuple[float, float]:
-    """Measure both in the kernel that is there."""
+    """Measure both in the running kernel."""
     play_button = button(nb)
     nb.idle()
     return play_button, player(nb)

@@ -57,7 +57,7 @@ class Service:
         assert answer.status_code == 200, answer.text
 
     def wait(self) -> None:
-        """Until nothing is left to do; looked up in the database, so that nobody is asked."""
+        """Wait for the end of all tasks; polls the database instead of the service."""
         until = time.monotonic() + 600
         while self._ask("SELECT count(*) FROM tasks")[0]:
             assert time.monotonic() < until

@@ -1,7 +1,7 @@
-"""How long a sandbox takes to start, and the memory of its processes with the whole catalogue.
+"""Start time of a sandbox, and the memory of its processes with the whole catalogue.
 
-In a new folder, with a database, keys and seeds to make, and again in the same one. Memory is what
-a process has to itself, and with what it shares: a job's process shares most of the fork server's.
+Measured in a new folder, where the database, keys and sample data are created, and again in the
+same folder. Memory is private and total: a job's process shares most of it with the fork server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def started(box: Sandbox) -> float:
 
 def memory(process: psutil.Process) -> str:
     result = process.memory_full_info()
-    return f"{result.uss / MIB:.0f} MiB of its own, {result.rss / MIB:.0f} with what it shares"
+    return f"{result.uss / MIB:.0f} MiB of its own, {result.rss / MIB:.0f} including shared memory"
 
 
 def settled(process: psutil.Process) -> None:

@@ -1,4 +1,4 @@
-"""The notebooks about `%nb` run on Open Notebook too, of which a stand-in is here."""
+"""The notebooks about `%nb` run on a simulated Open Notebook server, too."""
 
 from __future__ import annotations
 

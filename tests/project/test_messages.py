@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2] / "labext"
 CHECKED = ["jobs", "lab", "nb", "http", "config", "frames", "sandbox"]
 SYNTAX = re.compile(r"%(?:jobs|lab|nb)\b|`%+$|(?<![\w-])--[a-z][\w-]*")
-"""A magic, also one whose name is filled in, and an option."""
+"""A magic (also with its name filled in) or an option."""
 
 EXCEPTIONS = {
     "frames/views.py": ["--jp-code-font-family"],  # a variable of CSS

@@ -78,6 +78,6 @@ def test_the_top_level_is_fixed() -> None:
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     if tracked.returncode:
-        pytest.skip("not a git checkout: what lies about here is nobody's business")
+        pytest.skip("not a git checkout")
     tops = {line.split("/")[0] for line in tracked.stdout.splitlines()}
     assert {top for top in tops if not top.startswith(".")} == TOP

@@ -142,7 +142,7 @@ def script(tmp_path: Path) -> Script:
 
 @pytest.fixture
 def watched(page_of: Callable[..., NotebookPage], script: Script) -> Callable[..., NotebookPage]:
-    """Open a notebook whose first cell watches the script, and run that cell."""
+    """Open a notebook and run its first cell, which watches the script."""
 
     def start(code: str = WATCH, *more: str, app: str = "shared") -> NotebookPage:
         nb = page_of().write(code.format(path=str(script.path)), *more).open(app)

@@ -20,7 +20,7 @@ COMPLEMENT = str.maketrans("ACGT", "TGCA")
 def run_tool(
     tool: Tool, out: Path, inputs: Mapping[str, Path] | None = None, **settings: Any
 ) -> Mapping[str, Any]:
-    """Check the settings and run a tool in `out`, which is made; return the score."""
+    """Check the settings and run a tool in the new folder `out`; return the score."""
     assert tool.check(settings) is None
     out.mkdir(exist_ok=True)
     return catalogue.run_tool(tool.name, settings, inputs or {}, out)

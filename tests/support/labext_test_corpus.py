@@ -87,7 +87,7 @@ DOCSTRINGS = {
     "statistics.txt": "statistics:",
     "heap queue.txt": "heapq:",
 }
-"""Objects whose docstrings are documents: module, colon, name in the module."""
+"""Objects whose docstrings are documents, as `module:name`."""
 
 PAPERS = {
     "npy format.pdf": "numpy.lib.format:",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def pdf(pages: Sequence[str], title: str | None = None, *, encrypted: bool = False) -> bytes:
-    """A PDF with the lines of each page; an encrypted one opens with a password that nobody has."""
+    """Return a PDF with the lines of each page, encrypted with a random password if requested."""
     kids = " ".join(f"{4 + 2 * place} 0 R" for place in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",

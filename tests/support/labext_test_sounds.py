@@ -46,7 +46,7 @@ def loudness(samples: Samples, rate: int) -> float:
 
 
 def silences(samples: Samples, rate: int, shortest: float = 0.3) -> list[tuple[float, float]]:
-    """Where nothing is heard for so long: from and to, in seconds."""
+    """Return the silent intervals of at least this length: start and end in seconds."""
     step = int(_STEP * rate)
     steps = len(samples) // step
     levels = np.abs(samples[: steps * step]).reshape(steps, step).max(axis=1)

@@ -1,9 +1,9 @@
-"""Hosts of sandboxes, forked from a warm process: most of a start is Python importing the server.
+"""Fork the hosts of sandboxes from a warm process, since imports take most of a start.
 
-`Warm.spawn` stands in for `host_process.spawn_host`. A forked host is what a started one is: a
-process in a session of its own, with the same arguments, environment, folder and log, and nobody
-else's files or signal handlers. How a host is really started is seen by whatever starts one from
-another process (kernels, shells, the browser's notebooks) and by the tests with the fixture `cold`.
+`Warm.spawn` stands in for `host_process.spawn_host`. A forked host has the
+same session, arguments, environment, folder and log as a started one, and inherits no other files
+or signal handlers. Tests with the fixture `cold`, and those that start sandboxes from kernels and
+shells, start hosts in the usual way.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 LAZY = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
-"""What a server loads only when it serves."""
+"""Modules that uvicorn imports when it starts serving."""
 
 HEAVY = ("biotite", "pyhmmer", "rdkit")
-"""What few jobs need: their processes load it, and not every sandbox's fork server beforehand."""
+"""Packages that few jobs need; the jobs' processes import them."""
 
 
 class Warm:
-    """The warm process of this one, started when the first host is."""
+    """The warm process of a test process, started with the first host."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -53,7 +53,7 @@ class Warm:
             os.close(log)
 
     def ask(self, command: dict[str, Any], *files: int) -> dict[str, Any]:
-        """Send a message, and files with it; return the answer."""
+        """Send a request with file descriptors; return the response."""
         with self._lock:
             if self._socket is None:
                 self._start()
@@ -63,7 +63,7 @@ class Warm:
         return answer
 
     def close(self) -> None:
-        """End the warm process; hosts that it has forked go on."""
+        """End the warm process; forked hosts continue."""
         if self._process is not None and self._socket is not None:
             self._socket.close()
             self._process.wait(10)
@@ -79,7 +79,7 @@ class Warm:
 
 
 class Host:
-    """A host that was forked: as much of a `subprocess.Popen` as its starter asks for."""
+    """A forked host with the methods of `subprocess.Popen` that `lifecycle` uses."""
 
     def __init__(self, warm: Warm, pid: int) -> None:
         self._warm, self.pid = warm, pid
@@ -103,7 +103,7 @@ class Host:
 
 
 class Server:
-    """The warm process: forks hosts, and buries them as soon as they end."""
+    """The warm process: forks hosts and reaps them."""
 
     def __init__(self, command: socket.socket) -> None:
         from labext.sandbox import host
@@ -117,10 +117,10 @@ class Server:
             importlib.import_module(name)
         gc.collect()
         gc.freeze()
-        signal.signal(signal.SIGCHLD, self._bury)
+        signal.signal(signal.SIGCHLD, self._reap)
 
     def serve(self) -> None:
-        """Answer until the other side is gone."""
+        """Handle requests until the connection is closed."""
         while True:
             message, files, _flags, _from = socket.recv_fds(self._socket, 65536, 1)
             if not message:
@@ -140,14 +140,14 @@ class Server:
         os.close(files[0])
         return {"pid": pid}
 
-    def _bury(self, *_: Any) -> None:
+    def _reap(self, *_: Any) -> None:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 self._codes[ended[0]] = os.waitstatus_to_exitcode(ended[1])
 
 
 def _become(command: dict[str, Any], log: int) -> NoReturn:
-    """In the child: be the host."""
+    """Run the host in the forked process."""
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)

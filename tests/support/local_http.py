@@ -29,10 +29,17 @@ class QuietHandler(BaseHTTPRequestHandler):
 @contextmanager
 def serve(handler: type[BaseHTTPRequestHandler], **attributes: Any) -> Iterator[str]:
     """Serve with a handler class that has the attributes; yield the server's URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (handler,), attributes))
+    bound = type("Handler", (handler,), attributes)
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), bound)) as url:
+        yield url
+
+
+@contextmanager
+def running(server: ThreadingHTTPServer) -> Iterator[str]:
+    """Run a server in a thread; yield its URL."""
     server.daemon_threads = True
     server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

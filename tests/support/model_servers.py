@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from local_http import QuietHandler, serve
 
 Fault = Callable[["Handler"], None]
 
@@ -53,7 +54,7 @@ class ModelServer:
     client_left: threading.Event = field(default_factory=threading.Event)
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Handles the requests to one server."""
 
     protocol_version = "HTTP/1.1"
@@ -141,9 +142,6 @@ class Handler(BaseHTTPRequestHandler):
     def _headers(self) -> dict[str, str]:
         return {name.lower(): value for name, value in self.headers.items()}
 
-    def log_message(self, *_arguments: Any) -> None:
-        pass
-
 
 def _completion(text: str) -> dict[str, Any]:
     usage = {"prompt_tokens": 11, "completion_tokens": 3}
@@ -217,19 +215,7 @@ def serving(form: str) -> Iterator[ModelServer]:
     state = ModelServer(form)
     bound = type("BoundHandler", (Handler,), {"state": state})
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_arguments: Any) -> None:
-            """Ignore clients that disconnected."""
-
-    with Server(("127.0.0.1", 0), bound) as server:
+    with serve(bound) as url:
         path = {"openai": "/v1", "anthropic": "/v1", "google": "/v1beta", "ollama": ""}[form]
-        state.base_url = f"http://127.0.0.1:{server.server_port}{path}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield state
-        finally:
-            server.shutdown()
-            thread.join()
+        state.base_url = f"{url}{path}"
+        yield state

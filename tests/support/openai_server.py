@@ -30,8 +30,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from local_http import QuietHandler, serve
 
 Fault = Callable[[BaseHTTPRequestHandler], None]
 """Handles a request instead of the server."""
@@ -249,7 +251,7 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
     """Run a server."""
     state = OpenAI(key=key)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -297,21 +299,6 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
             else:
                 answer(self, 404, {"error": {"message": f"Unknown path {request.path}."}})
 
-        def log_message(self, *_arguments: Any) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_arguments: Any) -> None:
-            """Ignore clients that disconnected."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        state.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield state
-        finally:
-            server.shutdown()
-            thread.join()
+    with serve(Handler) as url:
+        state.base_url = f"{url}/v1"
+        yield state

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import queue
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from local_http import QuietHandler, serve
 
 ASK = """import labext_widgets
 from labext import NotebookClient
@@ -32,7 +32,7 @@ new MutationObserver(() => requestAnimationFrame(() => setTimeout(seek)))
 
 
 class Streaming:
-    """The service; `say` sends an event to whoever has asked.
+    """The service; `say` sends an event to all clients.
 
     Attributes:
         url: its address.
@@ -65,7 +65,7 @@ def streaming() -> Iterator[Streaming]:
     """Serve on loopback."""
     service = Streaming()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             # What kind of server it is: one of the contract, since it says nothing else.
             self.send_response(200)
@@ -83,18 +83,9 @@ def streaming() -> Iterator[Streaming]:
                 self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
                 self.wfile.flush()
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    service.url = f"http://127.0.0.1:{server.server_address[1]}/api"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield service
-    finally:
-        service.hang_up()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serve(Handler) as url:
+        service.url = f"{url}/api"
+        try:
+            yield service
+        finally:
+            service.hang_up()

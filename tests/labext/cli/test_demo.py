@@ -42,7 +42,7 @@ def data_dir(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A demo folder whose notebook is the user's own: three short cells."""
+    """A demo folder with a notebook of three short cells."""
     folder = tmp_path / "demo"
     folder.mkdir()
     cells = [nbformat.v4.new_code_cell(text.strip()) for text in SHORT.split("---")]

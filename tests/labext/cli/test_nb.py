@@ -52,7 +52,7 @@ def enabled(box: Sandbox) -> bool:
 
 @pytest.fixture
 def given_back(nb: Any, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The password as it was before."""
+    """Restore the password."""
     before = box.nb.password
     assert before is not None
     yield

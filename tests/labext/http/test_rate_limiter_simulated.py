@@ -111,7 +111,7 @@ class Sliding(Service):
 
 
 class Fixed(Service):
-    """`limit` requests in each window, of which the first began some time ago."""
+    """`limit` requests in each window; the first window began earlier."""
 
     began = 1000.0
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import http.server
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
+from local_http import running
 
 from labext.errors import ServiceError, SetupError
 from labext.http import HttpClient, Operation, RetryMode
@@ -60,13 +60,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    running = Server()
-    thread = threading.Thread(target=running.serve_forever, args=(0.02,))
-    thread.start()
-    yield running
-    running.shutdown()
-    running.server_close()
-    thread.join(10)
+    server = Server()
+    with running(server):
+        yield server
 
 
 def use_tls(server: Server, folder: Path, *names: str) -> str:

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from local_http import serve
 
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
@@ -425,15 +426,9 @@ def ledger(no_pauses: None) -> Iterator[Ledger]:
     """The service, running on loopback."""
     service = Ledger()
     handler = type("LedgerHandler", (Handler,), {"ledger": service})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.005,), daemon=True)
-    thread.start()
-    service.url = f"http://127.0.0.1:{server.server_address[1]}/api/"
-    yield service
-    server.shutdown()
-    server.server_close()
-    thread.join(5)
+    with serve(handler) as url:
+        service.url = f"{url}/api/"
+        yield service
 
 
 @pytest.fixture

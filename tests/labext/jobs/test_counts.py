@@ -80,7 +80,7 @@ def test_one_validation_per_shape_if_rows_cannot_be_validated(
     ledger.received.clear()
     client.submit_batch("few", "fold", {"a": {"sequence": "AC"}, "b": {"sequence": "GU"}})
     assert "validate-job" not in count_requests(ledger), (
-        "such a batch is taken as a whole or not at all"
+        "such a batch is accepted or rejected as a whole"
     )
 
 

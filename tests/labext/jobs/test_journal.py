@@ -133,7 +133,7 @@ def test_truncated_log_contains_a_prefix_of_the_events(journal: Journal, tmp_pat
         assert now >= before, "more of the log says more"
         before = now
         log.note(PartEvent.PREEXISTING, "folds-part2of2")
-        assert log.read().preexisting == {"folds-part2of2"}, "what follows a torn line is read"
+        assert log.read().preexisting == {"folds-part2of2"}, "lines after a truncated line are read"
     assert before == (1, 0, True)
 
 

@@ -18,11 +18,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from local_http import serve
 
 from labext import JobsClient
 from labext.sandbox import Sandbox
@@ -78,7 +79,7 @@ class Relay:
     target: str
     pid: int = 0
     at: tuple[int, str] = (0, "")
-    seen: int = 0
+    count: int = 0
     accepted: Counter[str] = field(default_factory=Counter)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -147,15 +148,8 @@ def relay(new_box: Callable[..., Sandbox]) -> Iterator[tuple[Relay, str, str]]:
     box = new_box(workers=1)
     started = Relay(box.jobs.base_url)
     handler = type("RelayHandler", (Handler,), {"relay": started})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    path = urlsplit(box.jobs.base_url).path
-    yield started, f"http://127.0.0.1:{server.server_address[1]}{path}", box.jobs.api_key
-    server.shutdown()
-    server.server_close()
-    thread.join(5)
+    with serve(handler) as url:
+        yield started, f"{url}{urlsplit(box.jobs.base_url).path}", box.jobs.api_key
 
 
 def run(relay: Relay, url: str, key: str, command: str, last_step: int) -> int:

@@ -1,4 +1,4 @@
-"""Results are downloaded completely or not at all, and only into their own files."""
+"""Results are downloaded completely or not at all, and only to their own files."""
 
 from __future__ import annotations
 

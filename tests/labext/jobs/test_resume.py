@@ -171,7 +171,7 @@ def test_deleted_part_is_reported_and_not_resubmitted(
     assert (again.sent, again.gone) == ((), (PARTS[0],))
     assert again.message.startswith("No part of folds remains to be sent. folds-part1of3 was sent")
     assert later.unfinished().empty
-    assert send(later).sent == (PARTS[0],), "the line that says what is wanted sends it"
+    assert send(later).sent == (PARTS[0],), "a complete line sends it"
     ledger.rows[PARTS[1]].update(JobStatus="In Queue", batchStatus="Running")
     assert_once(ledger)
 

@@ -273,7 +273,7 @@ def lab(tenant: Tenant) -> Iterator[LabClient]:
 
 @pytest.fixture
 def plain_http(tmp_path: Path) -> Iterator[Any]:
-    """A plain HTTP address, and all bytes received there."""
+    """An HTTP address without TLS, and all bytes received there."""
     received: list[bytes] = []
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(0.05)

@@ -182,4 +182,4 @@ def test_derived_frame_keeps_the_view() -> None:
     rows = displayed({"id": "seq_1", "name": "pX"}, {"id": "seq_2", "name": "pY"})
     assert frame_text(rows.head(2)) == frame_text(rows)
     assert "pY" in frame_text(rows.tail(1))
-    assert "annotations" not in frame_text(rows.tail(1)), "what is empty isn't there"
+    assert "annotations" not in frame_text(rows.tail(1)), "empty fields are omitted"

@@ -99,7 +99,7 @@ def opened(request: pytest.FixtureRequest, service: Jobs) -> Iterator[Interactiv
 
 @pytest.fixture
 def jobs(service: Jobs) -> Iterator[Jobs]:
-    """The service as it is at first; held up and broken by a test, and let go at its end."""
+    """The service in its initial state; released at the end of a test that blocks it."""
     service.lookups, service.broken = 0, False
     yield service
     service.let.set()

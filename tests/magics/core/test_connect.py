@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import keyring
-import keyring.backend
 import pytest
+from cli_fixtures import MemoryKeyring
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run, opened
@@ -21,33 +20,6 @@ from labext.sandbox import Sandbox
 pytestmark = pytest.mark.contract
 
 TYPED = "typed-but-wrong-0123456789"
-
-
-class Memory(keyring.backend.KeyringBackend):
-    """A keyring that forgets with the test."""
-
-    priority = 1.0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.passwords: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.passwords.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.passwords[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        del self.passwords[service, username]
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    before, backend = keyring.get_keyring(), Memory()
-    keyring.set_keyring(backend)
-    yield backend
-    keyring.set_keyring(before)
 
 
 @pytest.fixture
@@ -110,16 +82,16 @@ def test_environment_key_is_sent_only_to_its_address(
 
 
 def test_prompted_key_is_saved_only_on_request(
-    run: Run, box: Sandbox, asked_for: Ask, memory: Memory, isolated: Path
+    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, isolated: Path
 ) -> None:
     prompts = asked_for(box.jobs.api_key, box.jobs.api_key)
     run(f"%jobs connect {box.jobs.base_url} --save lab1")
     assert len(prompts) == 1
     assert box.jobs.base_url in prompts[0]
-    assert not memory.passwords
+    assert not ring.secrets
     assert run("%jobs status")["value"]["profile"] == "lab1"
     run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
-    assert list(memory.passwords.values()) == [box.jobs.api_key]
+    assert list(ring.secrets.values()) == [box.jobs.api_key]
     config.forget_session()
     run("%jobs connect lab1")
     assert len(prompts) == 2
@@ -128,7 +100,7 @@ def test_prompted_key_is_saved_only_on_request(
 
 
 def test_refused_saved_key_is_prompted_again(
-    run: Run, box: Sandbox, asked_for: Ask, memory: Memory, capsys: pytest.CaptureFixture[str]
+    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.save_profile("lab1", "jobs", box.jobs.base_url)
     config.save_secret("jobs", "lab1", "api_key", TYPED)
@@ -137,20 +109,20 @@ def test_refused_saved_key_is_prompted_again(
     run("%jobs connect lab1 --keep")
     assert "not accepted" in capsys.readouterr().out
     assert len(prompts) == 1
-    assert list(memory.passwords.values()) == [box.jobs.api_key]
+    assert list(ring.secrets.values()) == [box.jobs.api_key]
     run("%jobs login")
     assert len(prompts) == 1
 
 
 def test_wrong_key_changes_nothing(
-    run: Run, box: Sandbox, asked_for: Ask, memory: Memory, isolated: Path
+    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, isolated: Path
 ) -> None:
     asked_for(TYPED, "", TYPED)
     for _ in range(3):
         with pytest.raises((SignInError, SetupError)):
             run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
     assert config.profile_names() == []
-    assert not memory.passwords
+    assert not ring.secrets
     with pytest.raises(SetupError, match="No jobs service is configured"):
         run("%jobs list")
 
@@ -200,7 +172,7 @@ def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask)
 
 
 def test_connection_profile_gains_a_second_service(
-    run: Run, box: Sandbox, asked_for: Ask, memory: Memory
+    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring
 ) -> None:
     asked_for(box.jobs.api_key)
     config.save_profile("lab", "lab", "https://lab.example.org/")

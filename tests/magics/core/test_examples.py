@@ -25,7 +25,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDES = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob(".docs/text/*.md"))]
 
 ELSEWHERE = ("%lab connect https", "%jobs connect https", "%nb connect http")
-"""Examples that name a server which is not there: it is looked for."""
+"""Examples that connect to a server, which must exist."""
 
 BEYOND = (
     *("%nb settings", "%nb commands", "%nb embeddings"),

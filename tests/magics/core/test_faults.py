@@ -126,7 +126,7 @@ def test_refused_submission_is_sent_once(faulty: Any, fails: Run, use: Any) -> N
 
 @pytest.fixture
 def offers(faulty: Any, use: Any) -> Callable[..., Any]:
-    """Serve one complete job whose download is answered by an act; choose that service."""
+    """Serve one complete job with a scripted download; connect to that service."""
 
     def serve(download: Callable[[Any, Any], bool]) -> Any:
         def act(connection: Any, request: Any) -> bool:

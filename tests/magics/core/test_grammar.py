@@ -18,7 +18,7 @@ from labext_magics.jobs import listing
 
 
 def nothing(*_: object, **__: object) -> None:
-    """Stand in for a handler."""
+    """Replace a handler."""
 
 
 DEMO = Magic(

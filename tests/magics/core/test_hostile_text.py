@@ -202,7 +202,7 @@ NAMES_ON_OPEN_NOTEBOOK = {
     "extractive": "fake-chat",
     "builtin": "openai_compatible",
 }
-"""What the stand-in has in place of the sandbox's transformation, profile, model and provider."""
+"""Names of the simulated server for the sandbox's transformation, profile, model and provider."""
 
 COMMANDS = sorted(
     (
@@ -531,6 +531,6 @@ def test_no_command_shows_control_characters(
     assert not wrong, "\n".join(wrong)
     assert len(showing) >= LEAST[service], sorted(showing)
     if service == "open notebook":
-        assert not refused, "it has what the sandbox lacks"
+        assert not refused, "the simulated server has objects that the sandbox lacks"
     elif service == "nb" and mode == "texts":
         assert refused == NOT_IN_THE_SANDBOX

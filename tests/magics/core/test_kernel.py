@@ -1,4 +1,4 @@
-"""The magics in a kernel that a program drives: an error is real, and nobody can be asked."""
+"""The magics in a kernel without a user: errors are raised, and there are no prompts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture
 def execute(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Execute cells in a kernel whose sandbox is the one that runs; return the notebook."""
+    """Execute cells in a kernel that finds the running sandbox; return the notebook."""
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
 
     def run(*cells: str, **options: Any) -> Any:

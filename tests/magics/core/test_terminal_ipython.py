@@ -24,7 +24,7 @@ CELL_SECONDS = 120
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
-    """IPython in a pseudo-terminal, in a copy of the examples, whose table has 40 rows."""
+    """IPython in a pseudo-terminal, in a copy of the examples with a table of 40 rows."""
     folder = tmp_path / "notebooks"
     shutil.copytree(
         examples.examples_folder(), folder, ignore=shutil.ignore_patterns("out", "*.py", ".*")

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import keyring
-import keyring.backend
 import pytest
+from cli_fixtures import MemoryKeyring
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from keyring.errors import PasswordDeleteError
 from labext_test_shell import Run
 
 from labext import cli, config
@@ -29,34 +27,14 @@ WRONG = "typed-but-wrong-0123456789"
 STUDENT = "student@sandbox.local"
 
 
-class Memory(keyring.backend.KeyringBackend):
-    """A keyring that forgets with the test."""
-
-    priority = 1.0
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.passwords: dict[str, str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.passwords.get(username)
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.passwords[username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.passwords.pop(username, None) is None:
-            raise PasswordDeleteError(username)
-
-
 @dataclass
 class User:
-    """A user at the keyboard: their answers, and the prompts they got.
+    """A user with prepared answers, who records the prompts.
 
     Attributes:
-        answers: in turn; without one there is nobody.
-        keeps: whether they want it in the keyring.
-        unseen, visible_prompts: the prompts without and with an echo.
+        answers: used in turn; with none left, standard input is unavailable.
+        keeps: whether secrets may be stored in the keyring.
+        hidden_prompts, visible_prompts: the prompts without and with an echo.
         offers: how often the keyring was offered.
     """
 
@@ -81,14 +59,6 @@ class User:
         if not self.answers:
             raise StdinNotImplementedError
         return self.answers.pop(0)
-
-
-@pytest.fixture
-def memory() -> Iterator[Memory]:
-    before, backend = keyring.get_keyring(), Memory()
-    keyring.set_keyring(backend)
-    yield backend
-    keyring.set_keyring(before)
 
 
 @pytest.fixture
@@ -120,7 +90,7 @@ def sandbox(run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture
 def address(box: Sandbox) -> str:
-    """The tenant's address as it is connected to, with its certificate."""
+    """The tenant's address with a trusted certificate."""
     return f"{box.lab.base_url} --ca-bundle {box.lab.ca_bundle}"
 
 
@@ -277,17 +247,17 @@ def test_environment_key_is_sent_only_to_its_address(
 
 
 def test_typed_key_is_offered_to_the_keyring(
-    run: Run, box: Sandbox, address: str, user: User, memory: Memory, isolated: Path
+    run: Run, box: Sandbox, address: str, user: User, ring: MemoryKeyring, isolated: Path
 ) -> None:
     user.answers = [box.lab.api_key, box.lab.api_key]
     run(f"%lab connect {address} --save work")
     assert user.offers == 1
-    assert not memory.passwords
+    assert not ring.secrets
     assert box.lab.base_url in user.hidden_prompts[0]
     user.keeps = True
     run("%lab logout")
     run("%lab login")
-    assert memory.passwords == {"work/lab/api_key": box.lab.api_key}
+    assert ring.secrets == {("labext", "work/lab/api_key"): box.lab.api_key}
     config.forget_session()
     run("%lab connect work")
     assert who(run)["email"] == STUDENT
@@ -296,14 +266,14 @@ def test_typed_key_is_offered_to_the_keyring(
 
 
 def test_client_id_prompt_is_visible(
-    run: Run, box: Sandbox, address: str, user: User, memory: Memory
+    run: Run, box: Sandbox, address: str, user: User, ring: MemoryKeyring
 ) -> None:
     user.answers = [box.lab.client_id, box.lab.client_secret]
     run(f"%lab connect {address} --save work --method oauth --keep")
     assert [len(user.visible_prompts), len(user.hidden_prompts), user.offers] == [1, 1, 0]
-    assert memory.passwords == {
-        "work/lab/client_id": box.lab.client_id,
-        "work/lab/client_secret": box.lab.client_secret,
+    assert ring.secrets == {
+        ("labext", "work/lab/client_id"): box.lab.client_id,
+        ("labext", "work/lab/client_secret"): box.lab.client_secret,
     }
     assert config.connection("lab", "work").options["method"] == "oauth"
     config.forget_session()
@@ -312,7 +282,7 @@ def test_client_id_prompt_is_visible(
 
 
 def test_sign_in_method_is_saved_with_the_profile(
-    run: Run, box: Sandbox, address: str, user: User, memory: Memory
+    run: Run, box: Sandbox, address: str, user: User, ring: MemoryKeyring
 ) -> None:
     user.answers = [box.lab.api_key, box.lab.client_id, box.lab.client_secret]
     run(f"%lab connect {address} --save work --keep")
@@ -322,27 +292,27 @@ def test_sign_in_method_is_saved_with_the_profile(
     assert who(run)["method"] == "oauth"
     run("%lab connect work --method key")
     assert who(run)["method"] == "key"
-    assert len(memory.passwords) == 3
+    assert len(ring.secrets) == 3
 
 
 def test_refused_saved_key_is_prompted_again(
-    run: Run, box: Sandbox, user: User, memory: Memory, capsys: pytest.CaptureFixture[str]
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.save_profile("work", "lab", box.lab.base_url, {"ca_bundle": box.lab.ca_bundle})
-    memory.passwords["work/lab/api_key"] = WRONG
+    ring.secrets["labext", "work/lab/api_key"] = WRONG
     user.answers = [box.lab.api_key]
     run("%lab connect work --keep")
     assert "not accepted" in capsys.readouterr().out
-    assert memory.passwords == {"work/lab/api_key": box.lab.api_key}
+    assert ring.secrets == {("labext", "work/lab/api_key"): box.lab.api_key}
 
 
-def test_wrong_key_changes_nothing(run: Run, address: str, user: User, memory: Memory) -> None:
+def test_wrong_key_changes_nothing(run: Run, address: str, user: User, ring: MemoryKeyring) -> None:
     user.answers, user.keeps = [WRONG, "", "two words"], True
     for _ in range(3):
         with pytest.raises(LabextError):
             run(f"%lab connect {address} --save work")
     assert config.profile_names() == []
-    assert not memory.passwords
+    assert not ring.secrets
     assert not user.offers
     with pytest.raises(SetupError, match="No lab service is configured"):
         run("%lab sequences")
@@ -381,7 +351,7 @@ def test_signing_out_and_in_again(
 
 
 def test_logout_keeps_the_keyring_by_default(
-    run: Run, box: Sandbox, address: str, user: User, memory: Memory,
+    run: Run, box: Sandbox, address: str, user: User, ring: MemoryKeyring,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     user.answers = [box.lab.api_key]
@@ -391,7 +361,7 @@ def test_logout_keeps_the_keyring_by_default(
     run("%lab login")
     assert len(user.hidden_prompts) == 1
     run("%lab logout --yes")
-    assert not memory.passwords
+    assert not ring.secrets
     with pytest.raises(SetupError, match="needs a key"):
         run("%lab login")
 

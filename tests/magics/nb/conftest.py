@@ -75,7 +75,7 @@ def open_notebook_server(shell: InteractiveShell) -> Iterator[Replay]:
 
 @pytest.fixture
 def refused(shell: InteractiveShell) -> Refused:
-    """Run a cell that is refused; return the error, which is one line and a next step."""
+    """Run a cell that fails; return the error, checked to be one line with a next step."""
 
     def run_cell(cell: str) -> LabextError:
         error = shell.run_cell(cell, store_history=True).error_in_exec

@@ -7,9 +7,8 @@ import getpass
 import json
 import socket
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
@@ -17,6 +16,7 @@ import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Printed, Refused, Run
+from local_http import serve
 from open_notebook import Replay, serving, web_page
 from openai_server import serving as other_server
 
@@ -108,7 +108,7 @@ def test_current_notebook_belongs_to_its_service(run: Run, refused: Refused, ope
 
 
 class Open(BaseHTTPRequestHandler):
-    """A service of the contract without a password, whose answers break off or fail."""
+    """A service without a password whose responses are cut off or errors."""
 
     notebook: ClassVar = {"id": "notebook:1", "name": "Only", "source_count": 0, "note_count": 0}
     events: ClassVar = [
@@ -153,13 +153,8 @@ class Open(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def open_nb() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Open)
-    thread = Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/api"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serve(Open) as url:
+        yield f"{url}/api"
 
 
 def test_no_password_prompt_where_none_is_needed(run: Run, open_nb: str) -> None:

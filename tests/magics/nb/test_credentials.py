@@ -31,7 +31,7 @@ VARIABLE = "LABEXT_NB_OPENAI_KEY"
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is nobody to ask, as when nbclient runs a notebook; and no key in the environment."""
+    """Disable prompts, as when nbclient runs a notebook, and keys in the environment."""
 
     def ask(_prompt: str) -> str:
         raise sign_in.NonInteractiveError

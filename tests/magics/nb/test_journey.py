@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from local_http import running
 from open_notebook import serving
 
 from labext import cli
@@ -104,13 +104,8 @@ def page(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "page.md").write_text(f"# Induction\n\n{TEXT}")
     (tmp_path / "notes.md").write_text(f"Repression is by cyclic AMP. {TEXT}")
     folder = partial(SimpleHTTPRequestHandler, directory=str(tmp_path))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), folder)
-    thread = Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/page.html"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(ThreadingHTTPServer(("127.0.0.1", 0), folder)) as url:
+        yield f"{url}/page.html"
 
 
 def travel(shell: InteractiveShell, answers: Mapping[str, str]) -> Travelled:
@@ -132,11 +127,11 @@ ONLY_HERE = {
     "notebooks": "it tells the notebooks of a source that is asked for by itself",
     "completed_at": "it tells when processing began, and no more",
     "changed_at": "it tells when processing began, and no more",
-    "notebook_id": "it never tells of which notebook a note or an episode is",
+    "notebook_id": "it does not return the notebook of a note or an episode",
     "model": "it tells of a message neither its model nor its time",
     "created_at": "messages and profiles have no times",
     "updated_at": "profiles and episodes have no time of a change",
-    "description": "what nobody has described is null, not empty",
+    "description": "a missing description is null, not empty",
     "job_id": "an episode does not tell its job",
     "duration": "it measures no sound",
     "audio_bytes": "it measures no sound",

@@ -35,7 +35,7 @@ LINES = (
 
 @pytest.fixture
 def server(open_notebook_server: Replay, shell: InteractiveShell) -> Replay:
-    """Open Notebook whose worker has not begun a source of the notebook in use."""
+    """A simulated Open Notebook server with an unprocessed source in the notebook in use."""
     shell.run_cell("%%nb note --title Plan\nVary arabinose.").raise_error()
     open_notebook_server.state.works = False
     shell.run_cell("%nb add data/protocol.docx").raise_error()
@@ -62,7 +62,7 @@ def worker_comes(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits interrupts it."""
+    """Interrupt the wait."""
 
     def sleep(_: float) -> None:
         raise KeyboardInterrupt

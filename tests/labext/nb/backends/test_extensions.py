@@ -109,7 +109,7 @@ def test_reply_is_the_last_message_and_cites_known_sources():
         {"type": "ai_message", "content": expected},
         {"type": "context_indicators", "data": {"sources": ["source:a"], "insights": None}},
         {"type": "complete"},
-        {"type": "ai_message", "content": "Nothing is read after the end."},
+        {"type": "ai_message", "content": "No event is read after the end."},
     )
     assert (answer.text, answer.question) == (expected, "Why?")
     assert [citation.id for citation in answer.citations] == ["source:a"]

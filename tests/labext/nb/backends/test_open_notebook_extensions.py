@@ -23,7 +23,7 @@ from labext.nb import NotebookClient
 pytestmark = pytest.mark.contract
 
 PAPER = "Analyze Paper"
-"""A transformation whose insights are called otherwise: by its title."""
+"""A transformation whose insights are named by its title."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Backups: whole and private; restored whole or not at all, whatever the archive or a kill does."""
+"""Backups are complete and private, and restored completely or not at all."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ KEPT = {
     "nb/originals/a",
     "ports.json",
 }
-"""What a backup of `filled` has beside `only_WORD` and the database."""
+"""The other files in a backup of `filled`."""
 
 
 def word_of(folder: DataFolder) -> str:
@@ -98,7 +98,7 @@ def tree(path: Path) -> dict[str, Any]:
 
 
 def is_whole(folder: DataFolder, word: str) -> bool:
-    """Whether the data are those of `filled(…, word)`, and nothing else."""
+    """Return whether the folder contains exactly the data of `filled(…, word)`."""
     contents = {
         name: content.decode()
         for top in ("secrets", "jobs", "nb", "ports.json")
@@ -121,7 +121,7 @@ def folder(tmp_path: Path) -> DataFolder:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> BackupResult:
-    """A backup of another folder, whose files say "new"."""
+    """A backup of another folder with the word "new"."""
     return back_up(filled(tmp_path / "other", "new"), tmp_path / "backup.zip")
 
 

@@ -104,7 +104,7 @@ def working(box: Sandbox, folder: Path) -> Iterator[Callable[[], None]]:
 
 
 def missing(data_dir: Path) -> tuple[int, list[str]]:
-    """How many rows have a file, and those whose file is not there or not whole."""
+    """Return the number of rows with files, and the rows whose file is missing or incomplete."""
     database = open_database(data_dir)
     with database.read() as session:
         sizes = {

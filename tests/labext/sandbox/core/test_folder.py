@@ -1,4 +1,4 @@
-"""The data folder: whose it is, who may read it, who holds it, and how it goes."""
+"""The data folder: ownership, permissions, locking and deletion."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_starting_a_running_host_changes_nothing(small_box):
     assert Sandbox(box.data_dir).start().pid == before["pid"]
     with Sandbox(box.data_dir) as same:
         assert same.connection() == before
-    assert box.status().running, "whoever found it running leaves it running"
+    assert box.status().running, "a sandbox that was running already is not stopped"
 
 
 def test_concurrent_starts_share_one_host(small_box, tmp_path):

@@ -1,4 +1,4 @@
-"""A service closes connections whose client has stalled, and goes on for everybody else."""
+"""A service closes stalled connections and keeps serving other clients."""
 
 from __future__ import annotations
 

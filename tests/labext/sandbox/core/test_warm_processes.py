@@ -19,7 +19,7 @@ pytestmark = pytest.mark.faults
 
 @pytest.fixture(params=["fork", "spawn"])
 def warm_harness(request: pytest.FixtureRequest, new_harness: NewHarness) -> Harness:
-    """A harness whose tasks are done one after another by processes that stay."""
+    """A harness with warm processes that run several tasks in turn."""
     return new_harness(method=request.param, warm=True, workers=1, memory=512 << 20)
 
 

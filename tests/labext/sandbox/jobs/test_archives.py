@@ -1,4 +1,4 @@
-"""Archives and the table of metrics: whole or not at all, and the numbers as they were."""
+"""Archives and the table of metrics are complete, with unchanged numbers."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PEPTIDE = "ACDEFGHIKLMNPQRSTVWY"
 HELIX = {"peptide_build": {"sequence": "pipe", "conformation": "helix"}}
 MODES = {"normal_modes": {"pdbFile": "pipe"}}
 UNCUT = {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}
-"""Its one fragment, where there is no site in the sequence, is what the next stage cuts."""
+"""Without a site, the whole sequence is the only fragment, and input of the next stage."""
 
 ISSUE = [
     {"task": "Structure Prediction", "toolSettings": HELIX},

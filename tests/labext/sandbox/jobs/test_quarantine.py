@@ -41,7 +41,7 @@ def job(site, student, name, settings=None, type="digest"):
 
 
 def batch(site, student, name, count=1):
-    """A batch whose jobs are complete; the number of its parent."""
+    """Create a batch with complete jobs; return the number of its parent."""
     names = [f"j{n}" for n in range(count)]
     body = {"batchName": name, "type": "digest", "jobNames": names, "settings": [CUT] * count}
     submission.submit_batch(site, student, orjson.dumps(body))
@@ -97,7 +97,7 @@ def test_stopped_batch_has_the_hours_of_its_jobs(site, student, monkeypatch):
 
 
 def test_job_does_not_get_files_of_an_unstored_submission(site, student):
-    """The number of a submission whose commit failed is given out again."""
+    """The number of a submission is reused after a failed commit."""
     stale = job_files.inputs_folder(site, 1) / "sequences"
     stale.mkdir(parents=True)
     (stale / "other.fa").write_text("not this job's")

@@ -108,7 +108,7 @@ def test_batch_whose_jobs_were_all_deleted_is_stopped(new_box, kit):
 
 @pytest.fixture
 def busy(new_box, kit):
-    """A service whose one worker a slow job keeps busy after a batch has become complete."""
+    """A service with a complete batch, whose only worker runs a slow job."""
     box = new_box(workers=1)
     api = kit.Api(box)
     name = api.batch([kit.cut()] * 4)

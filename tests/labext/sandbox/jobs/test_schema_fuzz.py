@@ -1,4 +1,4 @@
-"""Requests made up from OpenAPI descriptions, right ones and wrong ones, against a real service.
+"""Valid and invalid requests generated from OpenAPI descriptions, sent to a running service.
 
 No answer is a 500; its status and its type are among those described, its body is as described;
 what the description forbids is refused, and nothing is told without a key. Whether a right request
@@ -28,7 +28,7 @@ CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 
 
 def core():
-    """The service's own description, which knows some things that are there."""
+    """The description served by the service, with identifiers of existing objects."""
     description = json.loads((files("labext.sandbox.jobs") / "openapi.json").read_text())
     schemas = description["components"]["schemas"]
     schemas["Known"] = or_one_of({"type": "string"}, JOB, BATCH, f"{BATCH}-a")

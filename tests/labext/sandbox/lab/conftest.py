@@ -283,7 +283,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Iterator[Any]:
-    """`make_world(rate="off")`: a platform with nobody on it."""
+    """Create a platform without users: `make_world(rate="off")`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(access_control, "Verifier", FakeVerifier)
         worlds: list[World] = []

@@ -259,7 +259,7 @@ def test_tokens_end_with_their_deleted_secret(world):
 
 @pytest.fixture(scope="module")
 def restricted(make_world):
-    """A platform whose `campus` is open to some addresses alone."""
+    """A platform whose tenant `campus` accepts some addresses only."""
     world = make_world()
     with world.database.write() as session:
         for network in ("192.0.2.0/24", "2001:db8::/32"):

@@ -1,4 +1,4 @@
-"""A platform whose host was killed takes up where it stopped."""
+"""A platform continues after its host was killed."""
 
 from __future__ import annotations
 

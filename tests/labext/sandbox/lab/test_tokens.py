@@ -96,7 +96,7 @@ def test_long_expired_tokens_are_deleted(world, secret):
     with world.database.read() as session:
         content = set(session.scalars(select(Token.hash)))
     assert hash_key(long_ago) not in content
-    assert hash_key(lately) in content, "the log can still tell whose it was"
+    assert hash_key(lately) in content, "the log still names its owner"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from labext.sandbox.nb.seed import password_file
 
 @pytest.fixture(scope="module")
 def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Site]]:
-    """Make a site with the password `PASSWORD`, whose tasks nobody runs."""
+    """Create a site with the password `PASSWORD` and without workers."""
     created: list[Site] = []
 
     def make(rate: Literal["named", "off"] = "off") -> Site:

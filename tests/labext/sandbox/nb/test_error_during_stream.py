@@ -1,4 +1,4 @@
-"""An answer that fails in a way that nobody foresaw, after its stream has begun."""
+"""An unexpected error after the stream of an answer has begun."""
 
 from __future__ import annotations
 

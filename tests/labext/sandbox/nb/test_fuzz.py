@@ -1,4 +1,4 @@
-"""Requests made up from the served description, right ones and wrong ones, in one process.
+"""Valid and invalid requests generated from the served description, in one process.
 
 No answer is a 500; its status and its type are among those described, its body is as described,
 and nothing is told without the password. Whether a right request is taken also depends on what is

@@ -1,4 +1,4 @@
-"""The notebook service is killed at random moments while sources are added and processed.
+"""The notebook service is killed at random times while sources are added and processed.
 
 Every source whose upload was answered must be there once, and completed, after a retry where three
 kills hit it while it was processed. One whose upload was cut off is there once or not at all.

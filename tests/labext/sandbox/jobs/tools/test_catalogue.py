@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
     "primer_design": ({"sequence": GENE, "productMin": 80}, {}),
     "gene_find": ({"sequences": "plasmid.fasta"}, {"sequences": ">pPCP1\n" + PLASMID}),
 }
-"""Settings, and for each file setting the file or what is in it."""
+"""Settings, and for each file setting the file or its content."""
 TOOLS = pytest.mark.parametrize("tool", catalogue.all_tools(), ids=lambda tool: tool.name)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -167,7 +167,7 @@ def test_preloaded_modules_can_be_imported():
 
 @TOOLS
 def test_content_kinds_are_declared_for_pipelines(tool):
-    assert tool.passes_content, "what a pipeline hands on has a kind of content"
+    assert tool.passes_content, "files passed on by a pipeline declare their content"
     for parameter in tool.parameters:
         if parameter.file or (parameter.required and parameter.type == "string"):
             assert parameter.content, f"{parameter.name} names the kinds of content that it takes"

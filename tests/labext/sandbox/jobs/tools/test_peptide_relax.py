@@ -57,7 +57,7 @@ def bond_lengths(residues) -> list[float]:
 
 @pytest.fixture(scope="module")
 def magainin(tmp_path_factory):
-    """A whole run: the peptide of the frog's skin, whose helix is amphipathic."""
+    """A complete run with an amphipathic peptide of frog skin."""
     out = tmp_path_factory.mktemp("magainin")
     return run(out, sequence="GIGKFLHSAKKFGKAFVGEIMNS", iterations=90), out
 

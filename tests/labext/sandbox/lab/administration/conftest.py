@@ -15,7 +15,7 @@ from labext.sandbox.lab.administration import LabAdministration
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A platform as it is from the start."""
+    """A newly created platform."""
     seeded_site = new_site(tmp_path_factory.mktemp("seeded"))
     seed.seed(seeded_site)
     seeded_site.database.close()

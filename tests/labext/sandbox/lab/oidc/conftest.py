@@ -1,10 +1,9 @@
-"""An HTTPS provider on loopback, whose documents and tokens are set by tests."""
+"""An HTTPS identity provider on loopback with configurable documents and tokens."""
 
 from __future__ import annotations
 
 import json
 import ssl
-import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +12,7 @@ from typing import Any
 
 import jwt
 import pytest
+from local_http import running
 
 from labext.sandbox.lab import endpoints
 from labext.sandbox.lab.oidc import service
@@ -98,16 +98,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[FakeProvi
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate.chain)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
     server.socket = context.wrap_socket(server.socket, server_side=True)
     provider = FakeProvider(f"https://localhost:{server.server_port}", folder)
     server.RequestHandlerClass = type("Served", (Handler,), {"provider": provider})
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield provider, endpoints.ca_bundle_path(folder)
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(server):
+        yield provider, endpoints.ca_bundle_path(folder)
 
 
 @pytest.fixture

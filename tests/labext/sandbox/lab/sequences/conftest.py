@@ -34,7 +34,7 @@ def template(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def copied(template, tmp_path_factory):
-    """Make a platform of one's own: a seeded one, as it is."""
+    """Create a seeded platform for one test."""
     sites = []
 
     def copy(**options):
@@ -128,7 +128,7 @@ def lists_of():
 
 @pytest.fixture(scope="session")
 def lists(copied):
-    """Lists of a platform to which nothing is added; `own_lists` are of one's own platform."""
+    """Lists of a shared, unchanged platform; `own_lists` has a platform for one test."""
     return Lists(copied())
 
 

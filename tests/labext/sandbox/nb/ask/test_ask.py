@@ -19,7 +19,7 @@ WHY = "Why is glucose added to the uninduced culture?"
 
 
 def passages(request: Any) -> set[str]:
-    """The sources and notes whose passages a model was given."""
+    """Return the sources and notes of the passages in a request to a model."""
     return {
         name
         for name in ("source:paper", "source:protocol", "note:plan", "note:other")
@@ -158,7 +158,7 @@ def test_empty_answer_mentions_unprocessed_sources(
     assert api.simple(ELSEWHERE, **scope)["answer"] == expected
     _, partial, final, complete = api.stream(ELSEWHERE, **scope)
     assert [partial["content"], final["content"], complete["final_answer"]] == [expected] * 3
-    assert api.simple(WHY)["citations"], "an answer that has support is as it was"
+    assert api.simple(WHY)["citations"], "a supported answer is unchanged"
 
 
 def test_empty_chat_reply_mentions_unprocessed_sources(

@@ -81,7 +81,7 @@ REFUSED = [
     "fd00:ec2::254%1",
     "fd20:ce::254",
 ]
-"""Addresses of which no page is fetched, whatever is allowed."""
+"""Addresses that are never fetched."""
 
 
 def embedded(number: str) -> list[str]:
@@ -174,7 +174,7 @@ def test_host_that_resolves_to_a_metadata_address_is_refused(number, monkeypatch
 
 
 class Site(ThreadingHTTPServer):
-    """A server whose pages are functions, and which records its requests."""
+    """A server with a function per page; records the requests."""
 
     daemon_threads = True
 
@@ -264,7 +264,7 @@ def test_request_goes_to_the_checked_address(site, target, monkeypatch):
 
 
 def test_https_request_goes_to_the_checked_address(site, target, monkeypatch):
-    """Who is there speaks no TLS, which is told; at the other address there is nobody."""
+    """One address has a server without TLS, the other one no server."""
     monkeypatch.setattr(addresses, "is_public", lambda number: str(number) == "127.0.0.1")
     monkeypatch.setattr(socket, "getaddrinfo", answering(["127.0.0.1"], ["127.0.0.9"]))
     with pytest.raises(UnreadableError, match="no valid certificate"):

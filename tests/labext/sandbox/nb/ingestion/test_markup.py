@@ -123,7 +123,7 @@ def picture() -> bytes:
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program in place of tesseract, which is the only one that is found."""
+    """Put a fake tesseract alone on the PATH."""
     program = tmp_path / "tesseract"
     program.write_text('#!/bin/sh\n[ "$2" = stdout ] && echo "A gel of pBAD30"\n')
     program.chmod(0o755)

@@ -26,7 +26,7 @@ PROVIDERS = {
 
 @contextmanager
 def another_secret(nb: Any) -> Iterator[None]:
-    """Whoever runs the service has lost the secret that encrypts keys."""
+    """The secret that encrypts keys is lost."""
     path = nb.box.data_dir / "secrets" / "nb_encryption"
     before = path.read_text()
     path.unlink()

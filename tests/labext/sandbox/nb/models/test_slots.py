@@ -26,7 +26,7 @@ DIALOGUE = {"transcript": [{"speaker": "Ada", "dialogue": "Lactose is a sugar."}
 
 
 class Slots:
-    """A service of which every slot has a model of its own, which is called as the slot is."""
+    """A service with a model for each slot, named like the slot."""
 
     def __init__(self, nb: Any, provider: Any) -> None:
         self.nb, self._provider = nb, provider

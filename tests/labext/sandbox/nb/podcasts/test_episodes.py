@@ -14,7 +14,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def ordered(podcasts):
-    """The answer to an order of a short episode by espeak-ng, which is completed by now."""
+    """The response to the request for a short episode by espeak-ng, which is completed by now."""
     pair = podcasts.speakers("Ada", "Ben", model="model:espeak-ng")
     order = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), pair, episode_name="One")
     assert podcasts.until(order["job_id"])["status"] == "completed"

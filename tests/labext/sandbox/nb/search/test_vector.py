@@ -1,4 +1,4 @@
-"""Passages are found by their meaning, at once, whoever stored them and whatever embeds them."""
+"""Vector search finds passages as soon as they are stored, with every embedding model."""
 
 from __future__ import annotations
 

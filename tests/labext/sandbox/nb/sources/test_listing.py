@@ -1,4 +1,4 @@
-"""Sources are listed, and go; after a kill nothing is lost and nothing half is left."""
+"""Listing and deletion of sources, also after a kill."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def three(sources):
-    """A notebook with three sources, the names of which are not in the order they were made in."""
+    """A notebook with three sources whose names are not in order of creation."""
     notebook = sources.notebook()
     return notebook, [
         sources.text(f"About {title}.", title=title, notebook_id=notebook)["id"]

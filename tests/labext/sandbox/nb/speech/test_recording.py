@@ -1,4 +1,4 @@
-"""A dialogue as it is heard: its file is decoded, and measured."""
+"""Recorded dialogues, decoded and measured."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_recorded_speech_is_recognised(tmp_path, espeak, site):
     target = tmp_path / "episode.mp3"
     turns = [Turn("Ada", "Two three four five six.")]
     recording.record_dialogue(site, turns, {"Ada": (espeak, "en-us+m3")}, target, ignore)
-    transcript = transcription.transcribe_built_in(target, ignore).text.split()
-    assert len({"two", "three", "four", "five", "six"} & set(transcript)) >= 3
+    transcript = transcription.transcribe_built_in(target, ignore)
+    assert len({"two", "three", "four", "five", "six"} & {*transcript.text.split()}) >= 3
 
 
 def test_progress_stages_are_reported_in_order(episode):

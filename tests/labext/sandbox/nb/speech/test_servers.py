@@ -82,10 +82,8 @@ def test_audio_is_sent_as_a_small_mono_mp3(site, remote, provider, tmp_path):
     path = tmp_path / "original"  # as a source's file, without a suffix
     path.write_bytes(tone(440, 44_100, 3.0, 2))
     stages = []
-    assert (
-        transcription.transcribe(site, remote("ear", "stt"), path, stages.append).text
-        == "What was said."
-    )
+    result = transcription.transcribe(site, remote("ear", "stt"), path, stages.append)
+    assert result.text == "What was said."
     samples, rate = soundfile.read(io.BytesIO(transcript[0]))
     assert (rate, samples.ndim) == (16_000, 1)
     assert len(samples) / rate == pytest.approx(3, abs=0.01)

@@ -1,4 +1,4 @@
-"""Text as it is spoken: units, genes and numbers in words, without markup."""
+"""Normalization for speech: units, genes and numbers in words, without markup."""
 
 from __future__ import annotations
 

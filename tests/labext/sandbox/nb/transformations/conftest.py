@@ -42,7 +42,7 @@ class Api(nb_service.Api):
         return self.until_processed(self.call("POST", "sources", {"text": text})["id"])
 
     def until_processed(self, created: str) -> tuple[dict[str, Any], dict[str, str]]:
-        """The same of a source that is there."""
+        """The same, for an existing source."""
         for _ in range(600):
             status = self.call("GET", f"sources/{created}/status")
             if status["status"] in ("completed", "failed"):
