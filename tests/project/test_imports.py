@@ -20,7 +20,7 @@ HOMES = {
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-OTHER_EXTRAS = ("demo", "dev", "postgresql")
+OTHER_EXTRAS = ("demo", "dev")
 """Extras with packages that labext does not import itself."""
 SERVED = {"fastapi-offline"}
 """Packages whose files are served without an import."""

@@ -155,7 +155,7 @@ def test_saved_picture_shows_a_surface_that_takes_long_to_compute(page_of: Pages
     out = nb.output()
     nb.run(0)
     out.locator(".labext-structure[data-ready]").wait_for()
-    nb.kept("data:image/png;base64,")
+    nb.wait_for_saved_html("data:image/png;base64,")
     python_prints(nb, " cartoon")
     ribbon = int(nb.output(1).inner_text().split()[1])
     out.get_by_role("button", name="Surface", exact=True).click()
