@@ -15,17 +15,17 @@ MAGICS = ("lab", "jobs", "nb")
 
 
 def register(ip: InteractiveShell) -> None:
-    """Add the magics and their matchers to a shell, once."""
+    """Register the magics and their completion matchers with a shell; repeated calls are safe."""
     unregister(ip)
     for name in MAGICS:
         ip.register_magic_function(_lazy_magic(ip, name), "line_cell", name)
         if ip.Completer is not None:
             ip.Completer.custom_matchers.append(_lazy_matcher(ip, name))
-    ip.input_transformers_cleanup.append(_help_of_commands)
+    ip.input_transformers_cleanup.append(_rewrite_help)
 
 
 def unregister(ip: InteractiveShell) -> None:
-    """Remove everything that `register` and the magics have added: matchers, threads, widgets."""
+    """Remove the magics, their completion matchers, threads and widgets."""
     for table in ip.magics_manager.magics.values():
         for name in MAGICS:
             if getattr(table.get(name), "labext_magic", None) == name:
@@ -33,15 +33,15 @@ def unregister(ip: InteractiveShell) -> None:
     if ip.Completer is not None:
         matchers = ip.Completer.custom_matchers
         matchers[:] = [m for m in matchers if not _is_ours(m)]
-    if _help_of_commands in ip.input_transformers_cleanup:
-        ip.input_transformers_cleanup.remove(_help_of_commands)
+    if _rewrite_help in ip.input_transformers_cleanup:
+        ip.input_transformers_cleanup.remove(_rewrite_help)
     for module in ("labext_magics.core.session", "labext_widgets"):
         if module in sys.modules:
             sys.modules[module].unload()
 
 
-def _help_of_commands(lines: list[str]) -> list[str]:
-    """Replace `%jobs submit?` by `%jobs submit --help`; IPython would look for a `submit`."""
+def _rewrite_help(lines: list[str]) -> list[str]:
+    """Replace `%jobs submit?` by `%jobs submit --help`; IPython would inspect `submit`."""
     if len(lines) != 1 or not lines[0].startswith("%"):
         return lines
     words = lines[0].strip().rstrip("?").split()

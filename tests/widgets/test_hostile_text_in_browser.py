@@ -110,7 +110,7 @@ def test_service_texts_run_no_script(
     nb.page.wait_for_selector(".labext-live .labext-bar")
     check(nb)
     service.over.set()
-    nb.wait_for_text("ended as AggregationFailed")
+    nb.wait_for_text("ended with the state AggregationFailed")
     nb.idle()
     for number in range(1, len(LINES)):
         nb.run(number)

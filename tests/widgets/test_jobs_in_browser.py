@@ -30,7 +30,7 @@ def test_batch_of_250_jobs_is_one_row(
     pytest.importorskip("RNA", reason="ViennaRNA is an extra")
     nb = page_of().write(BATCH, SETUP, AGAIN).open()
     nb.run(1)
-    nb.wait_for_text("The sandbox was running already", cell=1)
+    nb.wait_for_text("The sandbox was already running", cell=1)
     gate.hold("rna_fold", after=100)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")

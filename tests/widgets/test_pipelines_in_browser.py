@@ -32,7 +32,7 @@ def test_pipeline_shows_its_stages(
 ) -> None:
     nb = page_of().write(PIPELINE, SETUP, FAILING).open()
     nb.run(1)
-    nb.wait_for_text("The sandbox was running already", cell=1)
+    nb.wait_for_text("The sandbox was already running", cell=1)
     gate.hold("peptide_build")
     gate.hold("normal_modes")
     nb.run(0)

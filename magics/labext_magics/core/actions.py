@@ -69,10 +69,10 @@ LINES = {
     "list_command_kinds": "%nb commands kinds",
     "rebuild_embeddings": "%nb embeddings rebuild",
 }
-"""A line for each kind of action; a template as for `fill_template`."""
+"""Templates of the magic lines by kind of action, as for `fill_template`."""
 
 _OPTIONS = {"mapping": "map", "verify": "ca-bundle"}
-"""Options that have another name than the parameter of the client's method."""
+"""Options whose names differ from the parameter of the client's method."""
 
 
 def magic_line(action: Action) -> str:

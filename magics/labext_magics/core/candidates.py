@@ -23,70 +23,72 @@ if TYPE_CHECKING:
 
 ValueSource = tuple[Sequence[str], str]
 
-STATES = ("new", "running", "completed", "failed", "canceled")
-"""States of a background command."""
+COMMAND_STATES = ("new", "running", "completed", "failed", "canceled")
+"""States of a background command of the notebook service."""
 
 
 def open_notebook_values(
     session: Session, typed: Mapping[str, str]
 ) -> Mapping[str, Callable[[str], ValueSource]]:
-    """Return, for each kind of value of `%nb`, the function that lists its candidates.
+    """Return functions that list the candidates of `%nb`, by kind of value.
 
     Args:
         session: the shell's session.
         typed: the arguments and options before the cursor, by name.
     """
 
-    def named(key: str, look: Callable[[NotebookClient], Sequence[str]]) -> Sequence[str]:
-        return session.names.get(f"nb/{key}", lambda: look(session.nb()))
+    def cached(key: str, fetch: Callable[[NotebookClient], Sequence[str]]) -> Sequence[str]:
+        return session.names.get(f"nb/{key}", lambda: fetch(session.nb()))
 
     def insights(_: str) -> ValueSource:
-        within = session.notebook.id if session.notebook is not None else None
-        return named(f"insights/{within or ''}", lambda nb: nb.insights.names(within)), "insight"
+        notebook = session.notebook.id if session.notebook is not None else None
+        names = cached(f"insights/{notebook or ''}", lambda nb: nb.insights.names(notebook))
+        return names, "insight"
 
     def source_chats(_: str) -> ValueSource:
         source = typed.get("source") or typed.get("SOURCE")
         if not source:
             return [], "chat"
 
-        def look(nb: NotebookClient) -> Sequence[str]:
-            within = session.notebook.id if session.notebook is not None else None
-            return nb.source_chats.names(nb.sources.find(source, within))
+        def fetch(nb: NotebookClient) -> Sequence[str]:
+            notebook = session.notebook.id if session.notebook is not None else None
+            return nb.source_chats.names(nb.sources.find(source, notebook))
 
-        return named(f"source_chats/{source}", look), "chat"
+        return cached(f"source_chats/{source}", fetch), "chat"
 
     def commands(_: str) -> ValueSource:
-        return named(
+        return cached(
             "commands", lambda nb: [str(task["job_id"]) for task in nb.commands.iter()]
         ), "command"
 
     def kinds(_: str) -> ValueSource:
-        return named(
-            "kinds", lambda nb: [str(e) for e in nb.commands.kinds()["command"]]
+        return cached(
+            "kinds", lambda nb: [str(kind) for kind in nb.commands.kinds()["command"]]
         ), "command"
 
     def settings(fragment: str) -> ValueSource:
         name, equals, _ = fragment.partition("=")
         if not equals:
             return [
-                f"{setting}=" for setting in named("settings", lambda nb: nb.settings.names())
+                f"{setting}=" for setting in cached("settings", lambda nb: nb.settings.names())
             ], "setting"
-        return [f"{name}={value}" for value in named(f"settings/{name}", _values(name))], "value"
+        values = cached(f"settings/{name}", _setting_values(name))
+        return [f"{name}={value}" for value in values], "value"
 
     return {
         "insights": insights,
         "source_chats": source_chats,
         "commands": commands,
         "command_kinds": kinds,
-        "command_states": lambda _: (STATES, "state"),
+        "command_states": lambda _: (COMMAND_STATES, "state"),
         "service_settings": settings,
     }
 
 
-def _values(name: str) -> Callable[[NotebookClient], Sequence[str]]:
-    """Return the function that lists the known values of a setting."""
+def _setting_values(name: str) -> Callable[[NotebookClient], Sequence[str]]:
+    """Return a function that lists the known values of a setting."""
 
-    def look(nb: NotebookClient) -> Sequence[str]:
+    def fetch(nb: NotebookClient) -> Sequence[str]:
         from labext.nb.records import SETTING_CHOICES
 
         setting = name.replace("-", "_")
@@ -94,18 +96,18 @@ def _values(name: str) -> Callable[[NotebookClient], Sequence[str]]:
             ("yes", "no") if isinstance(nb.settings.get().get(setting), bool) else ()
         )
 
-    return look
+    return fetch
 
 
-MAX_CANDIDATES = {
+PREFETCHED_KINDS = {
     "lab": ("sequences", "lab_folders"),
     "jobs": ("jobs", "tools", "files", "pipelines"),
     "nb": ("notebooks", "sources", "notes", "transformations", "episodes"),
 }
-"""Kinds of names that are fetched when a service is connected, for the first Tab."""
+"""Kinds of names that are fetched when a service is connected, so that the first Tab is fast."""
 
-NEWEST = 200
-"""Number of the newest jobs, and of the most recently changed sequences, that are offered."""
+MAX_RECENT = 200
+"""Number of recent jobs and sequences to complete."""
 
 EXPRESSION = Parameter("EXPRESSION", value_types.VARIABLE, "a variable inside {…}")
 
@@ -116,25 +118,25 @@ _Group = Literal[
 
 
 def prefetch(ip: InteractiveShell, service: str) -> threading.Thread | None:
-    """Fetch the names that are completed most often, in a thread, and return the thread."""
+    """Fetch the most frequently completed names in a thread, and return the thread."""
     candidates = Candidates(ip, ())
     names = session.session_of(ip).names
-    return names.prefetch(service, partial(candidates.look_for, MAX_CANDIDATES[service]))
+    return names.prefetch(service, partial(candidates.fetch, PREFETCHED_KINDS[service]))
 
 
-def fill_once(ip: InteractiveShell, service: str) -> None:
-    """Start fetching a service's names at its first completion, even before `connect`.
+def prefetch_once(ip: InteractiveShell, service: str) -> None:
+    """Prefetch a service's names at the first completion, even before `connect`.
 
-    Sends no request if the service is not configured.
+    No request is sent if the service is not configured.
     """
     names = session.session_of(ip).names
-    if service not in names.filled:
-        names.filled.add(service)
+    if service not in names.prefetched:
+        names.prefetched.add(service)
         prefetch(ip, service)
 
 
 class Candidates:
-    """Lists the candidates for one place in a line, given the arguments before it."""
+    """The completion candidates at one position of a line, given the arguments before it."""
 
     def __init__(self, ip: InteractiveShell, typed: Sequence[tuple[str, str]]) -> None:
         self._variables: Mapping[str, Any] = ip.user_ns
@@ -183,8 +185,8 @@ class Candidates:
             **open_notebook_values(self._session, self._typed),
         }
 
-    def look_for(self, kinds: Sequence[str]) -> None:
-        """Fetch the names of several kinds, one after the other."""
+    def fetch(self, kinds: Sequence[str]) -> None:
+        """Fetch the names of several kinds sequentially."""
         for kind in kinds:
             self._by_kind[kind]("")
 
@@ -195,72 +197,72 @@ class Candidates:
             yield user_names(self._variables), "variable"
         elif kind is not None and kind.choices:
             yield kind.choices, "value"
-        elif kind is not None and kind.live in self._by_kind:
-            yield self._by_kind[kind.live](typed)
+        elif kind is not None and kind.names in self._by_kind:
+            yield self._by_kind[kind.names](typed)
 
-    def _of_jobs(self, kind: str, look: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
-        """Return names from the job service, as far as the cache has them."""
-        return self._session.names.get(f"jobs/{kind}", lambda: look(self._session.jobs()))
+    def _of_jobs(self, kind: str, fetch: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
+        """Return cached names from the job service."""
+        return self._session.names.get(f"jobs/{kind}", lambda: fetch(self._session.jobs()))
 
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
 
     def _sequences(self) -> Sequence[str]:
-        """Return the names of the most recently changed sequences, as far as the cache has them."""
+        """Return the cached names of the most recently modified sequences."""
 
-        def look() -> Sequence[str]:
-            return self._session.lab().names(limit=NEWEST)
+        def fetch() -> Sequence[str]:
+            return self._session.lab().names(limit=MAX_RECENT)
 
-        return self._session.names.get("lab/sequences", look)
+        return self._session.names.get("lab/sequences", fetch)
 
     def _lab_folders(self) -> Sequence[str]:
-        """Return the names of the lab platform's folders, as far as the cache has them."""
+        """Return the cached names of the lab platform's folders."""
         return self._session.names.get("lab/folders", lambda: self._session.lab().folders())
 
     def _of_nb(self, kind: str) -> Sequence[str]:
-        """Return names from the notebook service, of the named notebook or else the one in use."""
-        chosen = self._session.notebook
-        within = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
-        if within is None and chosen is not None and "all" not in self._typed:
-            within = chosen.id
+        """Return names from the notebook on the line, or from the notebook in use."""
+        current = self._session.notebook
+        notebook = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
+        if notebook is None and current is not None and "all" not in self._typed:
+            notebook = current.id
 
-        def look() -> Sequence[str]:
+        def fetch() -> Sequence[str]:
             nb = self._session.nb()
             match kind:
                 case "notebooks":
                     return nb.notebooks.names()
                 case "sources":
-                    return nb.sources.names(within)
+                    return nb.sources.names(notebook)
                 case "notes":
-                    return nb.notes.names(within)
+                    return nb.notes.names(notebook)
                 case _:
-                    return nb.chat.names(within)
+                    return nb.chat.names(notebook)
 
-        scope = "" if kind == "notebooks" else within or ""
-        return self._session.names.get(f"nb/{kind}/{scope}", look)
+        scope = "" if kind == "notebooks" else notebook or ""
+        return self._session.names.get(f"nb/{kind}/{scope}", fetch)
 
     def _of_group(self, group: _Group) -> Sequence[str]:
         """Return the names of records that do not belong to a notebook."""
 
-        def look() -> Sequence[str]:
+        def fetch() -> Sequence[str]:
             return getattr(self._session.nb(), group).names()  # type: ignore[no-any-return]
 
-        return self._session.names.get(f"nb/{group}", look)
+        return self._session.names.get(f"nb/{group}", fetch)
 
     def _models(self) -> Sequence[tuple[str, str]]:
         """Return the names and types of models."""
 
-        def look() -> Sequence[tuple[str, str]]:
+        def fetch() -> Sequence[tuple[str, str]]:
             models = self._session.nb().models.iter()
             return [*dict.fromkeys((str(model["name"]), str(model["type"])) for model in models)]
 
-        return self._session.names.get("nb/models", look)
+        return self._session.names.get("nb/models", fetch)
 
     def _providers(self) -> Sequence[str]:
-        def look() -> Sequence[str]:
+        def fetch() -> Sequence[str]:
             return [str(provider) for provider in self._session.nb().models.providers()["provider"]]
 
-        return self._session.names.get("nb/providers", look)
+        return self._session.names.get("nb/providers", fetch)
 
     def _assignments(self, fragment: str) -> ValueSource:
         """Return the slots; after `SLOT=`, the models of the slot's type."""
@@ -268,7 +270,7 @@ class Candidates:
         if not equals:
             return [f"{name}=" for name in _slots()], "slot"
         model_type = _slots().get(slot.replace("-", "_"))
-        names = [name for name, of in self._models() if of == model_type]
+        names = [name for name, type_ in self._models() if type_ == model_type]
         return [f"{slot}={name}" for name in names], "model"
 
     def _registrations(self, fragment: str) -> ValueSource:
@@ -278,7 +280,7 @@ class Candidates:
         return [f"{name}={model_type}" for model_type in types] if equals else [], "value"
 
     def _podcast_profiles(self) -> list[str]:
-        """Return the names of podcast profiles, limited to `--kind` if it is given."""
+        """Return the names of podcast profiles, filtered by `--kind`."""
         kind = self._typed.get("kind")
         episodes = [] if kind == "speaker" else self._of_group("episode_profiles")
         speakers = [] if kind == "episode" else self._of_group("speaker_profiles")
@@ -286,8 +288,8 @@ class Candidates:
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:
         """Return the parameters of the tool named on the line, by name."""
-        named = self._typed.get("TOOL") or self._typed.get("type")
-        record = next((t for t in self._tools() if t.get("name") == named), {})
+        name = self._typed.get("TOOL") or self._typed.get("type")
+        record = next((tool for tool in self._tools() if tool.get("name") == name), {})
         return {str(p.get("name")): p for p in record.get("settings") or () if p.get("name")}
 
     def _settings(self, fragment: str) -> ValueSource:
@@ -310,7 +312,7 @@ class Candidates:
         return [f"{name}={column}" for column in self._columns()], "column"
 
     def _result_files(self) -> list[str]:
-        """Return the files in a job's results, else those already downloaded."""
+        """Return the paths of a job's result files, or of its downloaded files."""
         job = self._typed.get("NAME")
         if job is None:
             return []
@@ -325,40 +327,40 @@ class Candidates:
         return sorted(path.relative_to(folder).as_posix() for path in files)
 
     def _rows(self) -> list[str]:
-        """Return the variables that hold rows: DataFrames, and mappings of names to settings."""
+        """Return the variables that are DataFrames, or mappings of names to settings."""
         pandas = sys.modules.get("pandas")
-        kinds_of_rows = (Mapping,) if pandas is None else (Mapping, pandas.DataFrame)
+        row_types = (Mapping,) if pandas is None else (Mapping, pandas.DataFrame)
         names = user_names(self._variables)
-        return [n for n in names if isinstance(self._variables[n], kinds_of_rows)]
+        return [name for name in names if isinstance(self._variables[name], row_types)]
 
     def _columns(self) -> list[str]:
         frame = self._variables.get(self._typed.get("from", ""))
         return [str(column) for column in getattr(frame, "columns", ())]
 
     def _plot_columns(self) -> Sequence[str]:
-        """Return the columns of a frame, or else those of a batch that can be plotted."""
+        """Return the columns of the DataFrame on the line, or the plottable columns of a batch."""
         batch, email = self._typed.get("NAME"), self._typed.get("email")
         if batch is None or "from" in self._typed:
             return self._columns()
 
-        def look(jobs: JobsClient) -> Sequence[str]:
+        def fetch(jobs: JobsClient) -> Sequence[str]:
             from labext_widgets.plots import job_table
             from labext_widgets.plots.columns import plottable
 
             return plottable(job_table(jobs.jobs(batch=batch, scores=True, email=email)))
 
-        return self._of_jobs(f"columns/{batch}/{email or ''}", look)
+        return self._of_jobs(f"columns/{batch}/{email or ''}", fetch)
 
 
 def _recent_jobs(jobs: JobsClient) -> Iterator[tuple[str, bool]]:
-    """Yield the names of the newest jobs, each with whether it is a batch.
+    """Yield the names of the newest jobs, each with True if it is a batch.
 
-    The parts of a split batch are given under the batch's name.
+    Parts of a split batch have the name of the batch.
     """
     from labext.jobs import records
     from labext.jobs.identity import parse_part_name
 
-    for row in islice(jobs.iter_jobs(limit=NEWEST), NEWEST):
+    for row in islice(jobs.iter_jobs(limit=MAX_RECENT), MAX_RECENT):
         name = str(row.get("JobName"))
         part = parse_part_name(name)
         yield part[0] if part else name, records.is_parent(row)
@@ -373,11 +375,11 @@ def _batch_names(jobs: JobsClient) -> list[str]:
 
 
 def _saved_pipelines(jobs: JobsClient) -> list[str]:
-    """Return the saved pipelines that the newest jobs ran; the service has no list of them."""
+    """Return the saved pipelines used by the newest jobs, since the service can't list them."""
     from labext.jobs import records
     from labext.jobs.identity import stored_settings
 
-    runs = filter(records.is_pipeline, islice(jobs.iter_jobs(limit=NEWEST), NEWEST))
+    runs = filter(records.is_pipeline, islice(jobs.iter_jobs(limit=MAX_RECENT), MAX_RECENT))
     saved = ((stored_settings(row) or {}).get("pipelineName") for row in runs)
     return list(dict.fromkeys(name for name in saved if isinstance(name, str) and name))
 
@@ -389,14 +391,14 @@ def _sequence_columns() -> list[str]:
 
 
 def _after_comma(words: Sequence[str], typed: str) -> list[str]:
-    """Return the words as continuations of a comma-separated list, without those already in it."""
-    before, comma, _ = typed.rpartition(",")
-    names = before.split(",")
-    return [f"{before}{comma}{word}" for word in words if word not in names]
+    """Return completions of a comma-separated list with the words that it does not yet contain."""
+    prefix, comma, _ = typed.rpartition(",")
+    names = prefix.split(",")
+    return [f"{prefix}{comma}{word}" for word in words if word not in names]
 
 
 def _slots() -> Mapping[str, str]:
-    """Return the default slots, each with the type of its model."""
+    """Return the model type of each default slot."""
     from labext.nb.records import SLOTS
 
     return SLOTS
@@ -413,7 +415,7 @@ def _profiles() -> list[str]:
 
 
 def _paths(typed: str) -> list[str]:
-    """Return the paths that begin with the typed text; folders end with a slash."""
+    """Return the paths with the typed prefix; folders end with a slash."""
     head, slash, start = typed.rpartition("/")
     folder = Path(head + slash).expanduser() if head or slash else Path()
     try:

@@ -20,9 +20,10 @@ _LITERALS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 def parse_body(text: str) -> Any:
-    """Return the body's mappings and lists; unquoted scalars become `BareText`.
+    """Parse a cell body; unquoted YAML scalars become `BareText`.
 
-    Raises InputError if the body is empty, is neither YAML nor JSON, or has a duplicate key.
+    Raises:
+        InputError: the body is empty, is neither YAML nor JSON, or has a duplicate key.
     """
     if text.lstrip()[:1] in ("{", "["):
         try:
@@ -37,9 +38,9 @@ def parse_body(text: str) -> Any:
 
 
 def untyped(value: Any) -> Any:
-    """Return a value with each `BareText` in it replaced by its meaning without a schema."""
+    """Replace each `BareText` in a value by its default value, without a schema."""
     if isinstance(value, BareText):
-        return value.meaning
+        return value.default
     if isinstance(value, Mapping):
         return {name: untyped(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -48,14 +49,14 @@ def untyped(value: Any) -> Any:
 
 
 def as_text(value: Any) -> Any:
-    """Return a value with each `BareText` in it replaced by its text, for names."""
+    """Replace each `BareText` in a value by its text, for names."""
     if isinstance(value, BareText):
         return value.text
     return [as_text(item) for item in value] if isinstance(value, list) else value
 
 
 def parse_scalar(text: str) -> Any:
-    """Parse a bare word as a JSON number, boolean or null, else return it as text."""
+    """Parse an unquoted scalar as a JSON number, boolean or null; otherwise return the text."""
     if text in _LITERALS:
         return _LITERALS[text]
     if _INTEGER.fullmatch(text):
@@ -91,22 +92,22 @@ def _yaml(text: str) -> Any:
     return BareText("", None) if node is None else _node_value(node, ())
 
 
-def _node_value(node: Any, above: tuple[int, ...]) -> Any:
-    """Convert a YAML node; refuse merge keys, custom tags and loops."""
+def _node_value(node: Any, ancestors: tuple[int, ...]) -> Any:
+    """Convert a YAML node; merge keys, custom tags and cycles are errors."""
     if (
-        id(node) in above
+        id(node) in ancestors
         or not node.tag.startswith(_PLAIN_TAGS)
         or "/" in node.tag[len(_PLAIN_TAGS) :]
     ):
         raise InputError(
-            f"The cell body has {'a loop' if id(node) in above else 'the tag ' + node.tag}.",
+            f"The cell body has {'a cycle' if id(node) in ancestors else 'the tag ' + node.tag}.",
             "Use plain mappings, lists and scalars.",
         )
-    inside = (*above, id(node))
+    path = (*ancestors, id(node))
     if node.id == "mapping":
-        return _mapping([(_key_text(name), _node_value(item, inside)) for name, item in node.value])
+        return _mapping([(_key_text(name), _node_value(item, path)) for name, item in node.value])
     if node.id == "sequence":
-        return [_node_value(item, inside) for item in node.value]
+        return [_node_value(item, path) for item in node.value]
     text = str(node.value)
     bare = node.style is None  # neither quoted nor a block
     return BareText(text, parse_scalar(text)) if bare else text
@@ -122,7 +123,11 @@ T = TypeVar("T")
 
 
 def merge_pairs(pairs: Sequence[Mapping[str, T]]) -> dict[str, T]:
-    """Merge the pairs of several options into one dict; InputError for a duplicate name."""
+    """Merge the values of a repeated option into one dict.
+
+    Raises:
+        InputError: a name occurs twice.
+    """
     merged: dict[str, T] = {}
     for mapping in pairs:
         for name, value in mapping.items():
@@ -133,12 +138,13 @@ def merge_pairs(pairs: Sequence[Mapping[str, T]]) -> dict[str, T]:
 
 
 def cast_settings(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings with each `BareText` cast by the tool's schema.
+    """Cast each `BareText` in the settings by the tool's schema.
 
-    A value that is not a valid number or boolean stays text, so that the client can report all
-    errors at once. Values from Python expressions are passed on unchanged.
+    An invalid number or boolean remains text, so that the client can report all errors at once.
+    Values from Python expressions are unchanged.
 
-    Raises InputError for a list or an object that cannot be parsed.
+    Raises:
+        InputError: a list or an object can't be parsed.
     """
     return {name: _cast(tool, name, value) for name, value in settings.items()}
 
@@ -149,8 +155,8 @@ def _cast(tool: Tool, name: str, value: Any) -> Any:
     if not isinstance(value, BareText):
         return untyped(value)
     parameter = tool.parameters.get(name)
-    if parameter is None or (parameter.kind is None and value.meaning != value.text):
-        return value.meaning
+    if parameter is None or (parameter.kind is None and value.default != value.text):
+        return value.default
     try:
         return cast(parameter, value.text)
     except InputError:

@@ -54,29 +54,30 @@ def match(ip: InteractiveShell, name: str, context: CompletionContext) -> Simple
 
     line = magic_line(name, context.full_text, context.cursor_line, context.cursor_position)
     if line is not None:
-        candidates.fill_once(ip, name)
-    place = None if line is None else completion_context(magic_named(name), line)
-    if place is None:
+        candidates.prefetch_once(ip, name)
+    cursor = None if line is None else completion_context(magic_named(name), line)
+    if cursor is None:
         return {"completions": [], "suppress": False}
+    source = candidates.Candidates(ip, cursor.typed)
     completions = [
-        SimpleCompletion(text=_quoted(text, offer, place), type=offer.type)
-        for offer in candidates_at(magic_named(name), place, candidates.Candidates(ip, place.typed))
-        for text in offer.texts
-        # skip names with line breaks or control characters: they cannot be typed
-        if text.startswith(place.bare) and text.isprintable()
+        SimpleCompletion(text=_quoted(text, candidate, cursor), type=candidate.type)
+        for candidate in candidates_at(magic_named(name), cursor, source)
+        for text in candidate.texts
+        # names with line breaks or control characters can't be typed
+        if text.startswith(cursor.bare) and text.isprintable()
     ]
-    # an empty list would not suppress the other matchers, so the fragment completes to itself
-    completions = completions or [SimpleCompletion(text=place.fragment, type="text")]
+    # An empty list would not suppress other matchers, so the fragment completes to itself.
+    completions = completions or [SimpleCompletion(text=cursor.fragment, type="text")]
     return {
         "completions": completions,
-        "matched_fragment": place.fragment,
+        "matched_fragment": cursor.fragment,
         "suppress": True,
         "ordered": True,
     }
 
 
 def magic_line(name: str, text: str, row: int, column: int) -> str | None:
-    """Return the text between the magic's name and the cursor, if the cursor is on its line.
+    """Return the text between the magic's name and the cursor; None outside the magic's line.
 
     Recognizes `%jobs …`, `df = %jobs …` and `a, b = %jobs …`, indented or not, `%%jobs …` on the
     first line of a cell, and lines continued with a backslash.
@@ -95,13 +96,13 @@ def magic_line(name: str, text: str, row: int, column: int) -> str | None:
 
 
 def completion_context(magic: Magic, line: str) -> CursorContext | None:
-    """Return the completion context at the end of a line, or None inside a comment."""
+    """Return the completion context at the end of a line; None inside a comment."""
     tokens = list(iter_tokens(line, partial=True))
     end = tokens[-1].end if tokens else 0
     if line[end:].lstrip().startswith("#"):
         return None
-    typing = bool(tokens) and (end == len(line) or tokens[-1].unclosed != "")
-    current = tokens.pop() if typing else Token("", len(line), len(line))
+    in_token = bool(tokens) and (end == len(line) or tokens[-1].unclosed != "")
+    current = tokens.pop() if in_token else Token("", len(line), len(line))
     raw = line[current.start :]
     if current.unclosed == "{":
         name = re.search(r"(?<![\w.\"'])[^\W\d]\w*$", raw)
@@ -111,65 +112,64 @@ def completion_context(magic: Magic, line: str) -> CursorContext | None:
     if command is None:
         return CursorContext(raw, current.text, words=words)
     rest = tokens[len(command.name.split()) :]
-    place = _in_command(command, rest, current, raw)
-    return place if rest else replace(place, words=words)
+    cursor = _in_command(command, rest, current, raw)
+    return cursor if rest else replace(cursor, words=words)
 
 
 def _in_command(command: Command, tokens: list[Token], current: Token, raw: str) -> CursorContext:
     """Return the context after a command's name: an option, its value, or an argument."""
     typed: list[tuple[str, str]] = []
-    places = list(command.arguments)
-    waiting: Parameter | None = None
+    arguments = list(command.arguments)
+    open_option: Parameter | None = None  # the option that the next token is the value of
     for token in tokens:
-        if waiting is not None:
-            typed.append((waiting.name, token.text))
-            waiting = None
+        if open_option is not None:
+            typed.append((open_option.name, token.text))
+            open_option = None
         elif token.is_option:
             name, equals, text = token.text.partition("=")
             option = command.option(name)
             if option is not None and (equals or option.kind is None):
                 typed.append((option.name, text))
             elif option is not None:
-                waiting = option
-        elif places:
-            typed.append((places[0].name, token.text))
-            if not places[0].many:
-                places.pop(0)
-    parameter: Parameter | None = waiting or (places[0] if places else None)
-    bare, naming = current.text, waiting is None and raw[:1] in ("-", "")
-    if waiting is None and current.is_option and "=" in raw:
+                open_option = option
+        elif arguments:
+            typed.append((arguments[0].name, token.text))
+            if not arguments[0].many:
+                arguments.pop(0)
+    parameter: Parameter | None = open_option or (arguments[0] if arguments else None)
+    bare, is_option_name = current.text, open_option is None and raw[:1] in ("-", "")
+    if open_option is None and current.is_option and "=" in raw:
         name, _, raw = raw.partition("=")
-        parameter, bare, naming = command.option(name), bare[len(name) + 1 :], False
+        parameter, bare, is_option_name = command.option(name), bare[len(name) + 1 :], False
     used = {name for name, _ in typed}
-    left = [o for o in command.options if o.many or o.name not in used] if naming else []
-    return CursorContext(raw, bare, command, parameter, (), tuple(typed), tuple(left))
+    options = [o for o in command.options if is_option_name and (o.many or o.name not in used)]
+    return CursorContext(raw, bare, command, parameter, (), tuple(typed), tuple(options))
 
 
 def candidates_at(
-    magic: Magic, place: CursorContext, source: candidates.Candidates
+    magic: Magic, cursor: CursorContext, source: candidates.Candidates
 ) -> Iterator[Candidate]:
-    """Yield the candidates for a context, the most likely first."""
-    if place.parameter is not candidates.EXPRESSION and (place.command is None or place.words):
-        yield Candidate(_next_words(magic, place.words), "command")
-    if place.parameter is not None and not place.fragment.startswith("--"):
-        yield from (
-            Candidate(texts, word) for texts, word in source.of(place.parameter, place.bare)
-        )
-    if place.options:
-        options = [f"--{o.name}" for o in place.options]
+    """Yield the candidates for a context, the most likely ones first."""
+    if cursor.parameter is not candidates.EXPRESSION and (cursor.command is None or cursor.words):
+        yield Candidate(_next_words(magic, cursor.words), "command")
+    if cursor.parameter is not None and not cursor.fragment.startswith("--"):
+        for texts, type_ in source.of(cursor.parameter, cursor.bare):
+            yield Candidate(texts, type_)
+    if cursor.options:
+        options = [f"--{o.name}" for o in cursor.options]
         yield Candidate([*options, "--help"], "option")
 
 
-def _quoted(text: str, offer: Candidate, place: CursorContext) -> str:
+def _quoted(text: str, candidate: Candidate, cursor: CursorContext) -> str:
     """Return a completion as typed in a line, quoted if necessary or if a quote is open."""
-    if offer.type in ("command", "option") or place.parameter is candidates.EXPRESSION:
+    if candidate.type in ("command", "option") or cursor.parameter is candidates.EXPRESSION:
         return text
-    mark = place.fragment[:1]
+    mark = cursor.fragment[:1]
     return f"{mark}{text}{mark}" if mark and mark in QUOTES else quote(text)
 
 
 def _next_words(magic: Magic, words: Sequence[str]) -> list[str]:
-    """Return the words that may follow these in a command's name."""
-    names = [c.name.split() for c in magic.commands]
-    after = [n[len(words)] for n in names if n[: len(words)] == list(words) and len(n) > len(words)]
-    return list(dict.fromkeys(after))
+    """Return the words that may follow these words in a command's name."""
+    count, names = len(words), [command.name.split() for command in magic.commands]
+    following = [n[count] for n in names if n[:count] == list(words) and len(n) > count]
+    return list(dict.fromkeys(following))

@@ -1,4 +1,4 @@
-"""Run the command that a line names, and display or store its result."""
+"""Run the command of a line, and display or store its result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Call:
     Attributes:
         session: the clients of this shell.
         scope: the user's variables.
-        body: the cell's text below the line, if any.
+        body: the text below the first line of a cell magic; None for a line magic.
     """
 
     session: session.Session
@@ -71,26 +71,26 @@ def run(
     suppresses the display, as with IPython's own magics.
     """
     magic = magic_named(name)
-    read = line.tokenize(text)
+    tokenized = line.tokenize(text)
     scope = Namespace(ip.user_ns, local)
-    parsed = grammar.parse(magic, read, scope, has_body=bool(body and body.strip()))
+    parsed = grammar.parse(magic, tokenized, scope, has_body=bool(body and body.strip()))
     if parsed.command is None:
         print(help.help_text(magic, parsed.topic))
         return None
     out = parsed.values.pop("out", None)
-    open_session = session.session_of(ip)
-    call = Call(open_session, scope, body)
+    current_session = session.session_of(ip)
+    call = Call(current_session, scope, body)
     try:
         result = parsed.command.run(call, **parsed.values)
     except LabextError as error:
-        advised = error if magic.advise is None else magic.advise(call, error)
-        if advised is error:
+        adapted = error if magic.adapt_error is None else magic.adapt_error(call, error)
+        if adapted is error:
             raise
-        raise advised from error.__cause__
+        raise adapted from error.__cause__
     finally:
-        open_session.names.expire()
+        current_session.names.expire()
     if parsed.command.name in ("connect", "login"):
         candidates.prefetch(ip, name)
     if out is not None:
         scope.store(out, result)
-    return None if out is not None or read.silent else result
+    return None if out is not None or tokenized.silent else result

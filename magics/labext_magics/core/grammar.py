@@ -1,4 +1,4 @@
-"""Declare the commands of a magic, and parse a line by that declaration."""
+"""Declare the commands of a magic, and parse lines according to the declaration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import keyword
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labext import messages
 from labext.errors import InputError, LabextError
@@ -14,9 +14,6 @@ from labext_magics.core import secrets
 from labext_magics.core.line import Token, TokenizedLine
 from labext_magics.core.namespace import Namespace
 from labext_magics.core.value_types import Raw, ValueType
-
-if TYPE_CHECKING:
-    pass
 
 _SYNONYMS = {
     "jobs": {
@@ -49,7 +46,7 @@ _SYNONYMS = {
         "info": "status",
     },
 }
-"""Synonyms that users type, mapped to the command of each magic."""
+"""Frequent synonyms of the commands of each magic."""
 
 _VERBS = {
     **dict.fromkeys(("remove", "rm"), "delete"),
@@ -62,40 +59,41 @@ _VERBS = {
 }
 """Synonyms of the verb after a noun."""
 
-LISTING = ("list", "ls", "all")
-"""Verbs that mean the noun's own command, which lists its records."""
+_LIST_VERBS = ("list", "ls", "all")
+"""Verbs for which the command is the noun alone."""
 
 
 def suggest_command(magic: str, word: str, commands: Sequence[Command]) -> str | None:
-    """Return the command of a magic that `word` was probably meant as."""
+    """Return the command to suggest for an unknown word."""
     synonym = _SYNONYMS.get(magic, {}).get(word.casefold())
     return synonym or _closest(word, {command.name.split()[0]: command for command in commands})
 
 
 def suggest_verb(word: str, commands: Sequence[Command]) -> str | None:
-    """Return the verb of a noun that `word` was probably meant as."""
+    """Return the verb to suggest for an unknown word after a noun."""
     verbs = {command.name.split()[1]: command for command in commands}
     synonym = _VERBS.get(word.casefold())
     return synonym if synonym in verbs else _closest(word, verbs)
 
 
-def _closest(word: str, among: dict[str, Command]) -> str | None:
+def _closest(word: str, commands: dict[str, Command]) -> str | None:
     """Return the closest name; a destructive command is suggested only for a typing error."""
-    near = messages.closest_match(
-        word, [name for name, command in among.items() if not command.destroys]
+    safe = messages.closest_match(
+        word, [name for name, command in commands.items() if not command.is_destructive]
     )
-    slip = messages.closest_match(
-        word, [name for name, command in among.items() if command.destroys]
+    destructive = messages.closest_match(
+        word, [name for name, command in commands.items() if command.is_destructive]
     )
-    if slip is not None and _is_typo(word.casefold(), slip):
-        return slip
-    return near
+    if destructive is not None and _is_typo(word.casefold(), destructive):
+        return destructive
+    return safe
 
 
 def _is_typo(word: str, name: str) -> bool:
-    """Tell whether a word is a prefix of a name or differs by one letter or by letter order.
+    """Return True if a word is a prefix of a name, or differs by one letter or by letter order.
 
-    Names under four letters match only by letter order: too many words are one letter away.
+    Names of fewer than four letters match only by letter order, since they are similar to too many
+    words.
     """
     if len(name) > 2 and word != name and sorted(word) == sorted(name):
         return True
@@ -106,8 +104,10 @@ def _is_typo(word: str, name: str) -> bool:
     start = next((n for n, (a, b) in enumerate(zip(word, name, strict=False)) if a != b), None)
     if start is None:
         return abs(len(word) - len(name)) == 1
-    rest, right = word[start:], name[start:]
-    return rest[1:] == right[1:] or rest[1:] == right or rest == right[1:]
+    word_rest, name_rest = word[start:], name[start:]
+    return (
+        word_rest[1:] == name_rest[1:] or word_rest[1:] == name_rest or word_rest == name_rest[1:]
+    )
 
 
 HELP = ("--help", "-h")
@@ -118,12 +118,12 @@ class Parameter:
     """One argument or option of a command.
 
     Attributes:
-        name: the name as displayed, without `--`.
+        name: the displayed name, without `--`.
         kind: the type of the value; None for an option without a value.
-        help: a one-phrase description.
-        required: whether it is required.
-        many: whether it may be repeated; its value is then a list.
-        dest: the handler's parameter, if its name differs.
+        help: a short description.
+        required: True if the parameter is required.
+        many: True if the parameter may be repeated; its value is then a list.
+        dest: the name of the handler's parameter; derived from `name` if empty.
     """
 
     name: str
@@ -140,8 +140,8 @@ class Parameter:
         return f"{key}_" if keyword.iskeyword(key) else key
 
     @property
-    def empty(self) -> Any:
-        """The value that the handler gets if the parameter is not on the line."""
+    def default(self) -> Any:
+        """The value for the handler if the parameter is not on the line."""
         if self.kind is None:
             return False
         return [] if self.many else None
@@ -149,17 +149,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Command:
-    """One subcommand: its arguments and options, and the function that runs it.
+    """One subcommand with its arguments, options and handler.
 
     Attributes:
-        name: one or more words, as in `sandbox start`.
+        name: one or more words, such as `sandbox start`.
         summary: one sentence for the list of commands.
-        run: called with the `Call` and a keyword argument for each parameter.
-        body: a description of the cell's body; empty if the command takes none.
-        guarded: arguments that look like a key are refused.
+        run: the handler, called with the `Call` and one keyword argument per parameter.
+        body: a description of the cell body; empty if the command has no cell body.
+        guarded: True to reject arguments that look like a key.
         details, examples: additional paragraphs of the command's help.
         heading: the section of the command list; empty if the list has no sections.
-        instead: the command to suggest before a surplus word.
+        instead: the command to suggest for an unexpected argument.
     """
 
     name: str
@@ -175,7 +175,7 @@ class Command:
     instead: str = ""
 
     @property
-    def destroys(self) -> bool:
+    def is_destructive(self) -> bool:
         """True if the command stops or deletes something."""
         last = self.name.split()[-1]
         return self.option("--yes") is not None or last in ("stop", "unlink", "logout")
@@ -190,27 +190,27 @@ class Magic:
     """A magic and its commands.
 
     Attributes:
-        advise: replaces the next step of a command's error; takes the call and the error.
+        adapt_error: function of a call and its error that returns the error to raise.
     """
 
     name: str
     summary: str
     commands: Sequence[Command]
-    advise: Callable[[Any, LabextError], LabextError] | None = None
+    adapt_error: Callable[[Any, LabextError], LabextError] | None = None
 
     def find(self, words: Sequence[str]) -> Command | None:
-        """Return the command with the longest name that these words begin with."""
+        """Return the command with the longest name that is a prefix of the words."""
         matches = [c for c in self.commands if c.name.split() == list(words[: len(c.name.split())])]
         return max(matches, key=lambda c: len(c.name), default=None)
 
     def below(self, group: str) -> list[Command]:
-        """Return the commands whose name begins with this word and continues."""
+        """Return the commands whose names start with this word followed by another word."""
         return [c for c in self.commands if c.name.startswith(f"{group} ")]
 
 
 @dataclass(frozen=True)
 class ParsedLine:
-    """A parsed line: a command to run, or a help topic if `command` is None."""
+    """A command to run with its values, or a help topic if `command` is None."""
 
     topic: str
     command: Command | None = None
@@ -220,9 +220,10 @@ class ParsedLine:
 def parse(
     magic: Magic, line: TokenizedLine, scope: Namespace, *, has_body: bool = False
 ) -> ParsedLine:
-    """Parse a line by the declaration of its magic.
+    """Parse a line according to the declaration of its magic.
 
-    Raises InputError, with the closest valid word, for anything that does not match.
+    Raises:
+        InputError: the line does not match the declaration; the error suggests a close match.
     """
     words = [_token_text(t) for t in line.tokens]
     secrets.refuse_options(line.tokens, magic.name)
@@ -239,50 +240,63 @@ def parse(
         raise InputError(f"`%{title}` takes no cell body.", f"Use `{title}` in a separate cell.")
     typed = _match(magic.name, command, title, rest)
     _check_required(command, title, typed)
-    values = {p.key: p.empty for p in (*command.arguments, *command.options)}
+    values = {p.key: p.default for p in (*command.arguments, *command.options)}
     values |= {p.key: _value(p, raws, title, scope) for p, raws in typed.items()}
     return ParsedLine(command.name, command, values)
 
 
 def _group(magic: Magic, words: list[str]) -> str:
-    """Return the help topic if the words name a group or nothing; else raise InputError."""
+    """Return the help topic of a group; empty without words.
+
+    Raises:
+        InputError: the words are neither a group nor a command.
+    """
     if not words or words[0] in HELP:
         return ""
     if words[0] == "help":
         return _group_or_command(magic, words[1:])
-    below = magic.below(words[0])
-    if below and (len(words) == 1 or words[1] in HELP):
+    verbs = magic.below(words[0])
+    if verbs and (len(words) == 1 or words[1] in HELP):
         return words[0]
-    word, prefix = (words[1], f"{words[0]} ") if below else (words[0], "")
-    near = suggest_verb(word, below) if below else suggest_command(magic.name, word, magic.commands)
+    if verbs:
+        word, prefix, suggestion = words[1], f"{words[0]} ", suggest_verb(words[1], verbs)
+    else:
+        word, prefix = words[0], ""
+        suggestion = suggest_command(magic.name, word, magic.commands)
     raise InputError(
         f"`%{magic.name}` has no subcommand `{prefix}{word}`.",
-        f"Did you mean `%{magic.name} {prefix}{near}`?"
-        if near
-        else f"`%{magic.name} {prefix}".rstrip() + "` alone lists them.",
+        f"Did you mean `%{magic.name} {prefix}{suggestion}`?"
+        if suggestion
+        else f"`%{magic.name} {prefix}".rstrip() + "` lists the subcommands.",
     )
 
 
 def _group_or_command(magic: Magic, words: list[str]) -> str:
-    """Return the topic of `help WORDS`; words after a command's name are ignored."""
+    """Return the topic of `help WORDS`, ignoring words after a command's name."""
     command = magic.find(words)
     return command.name if command else _group(magic, words)
 
 
 def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
-    """Raise InputError, listing the verbs, if the word after a noun is not one of its verbs."""
+    """Check that the word after a noun is one of its verbs.
+
+    Raises:
+        InputError: the word is not a verb of the noun; the error lists the verbs.
+    """
     verbs = [c.name.split()[1] for c in magic.below(command.name)]
     if not verbs or command.arguments or not rest or rest[0].is_option:
         return
     title = f"%{magic.name} {command.name}"
-    if rest[0].text in LISTING:
+    if rest[0].text in _LIST_VERBS:
         raise InputError(
-            f"`{title}` has no subcommand `{_token_text(rest[0])}`.", f"`{title}` alone lists them."
+            f"`{title}` has no subcommand `{_token_text(rest[0])}`.", f"Run `{title}` alone."
         )
-    near = suggest_verb(rest[0].text, magic.below(command.name))
+    suggestion = suggest_verb(rest[0].text, magic.below(command.name))
     raise InputError(
         f"`{title}` has no subcommand `{_token_text(rest[0])}`; it has {', '.join(verbs)}.",
-        f"Did you mean `{title} {near}`?" if near else f"`{title} --help` explains them.",
+        f"Did you mean `{title} {suggestion}`?"
+        if suggestion
+        else f"`{title} --help` explains them.",
     )
 
 
@@ -291,42 +305,46 @@ def _match(
 ) -> dict[Parameter, list[Raw]]:
     """Assign each token to an argument or an option."""
     typed: dict[Parameter, list[Raw]] = {}
-    left, places, only_values = iter(tokens), list(command.arguments), False
-    for token in left:
+    remaining, arguments, options_ended = iter(tokens), list(command.arguments), False
+    for token in remaining:
         if token.text == "--" and token.is_option and token.expression is None:
-            only_values = True
-        elif token.is_option and not only_values:
-            option, raw = _option(command, title, token, left)
+            options_ended = True
+        elif token.is_option and not options_ended:
+            option, raw = _option(command, title, token, remaining)
             if option in typed and not option.many:
                 raise InputError(f"`--{option.name}` is given twice.", "Keep one of them.")
             typed.setdefault(option, []).append(raw)
-        elif places:
-            typed.setdefault(places[0], []).append(Raw(token.text, token.expression))
-            if not places[0].many:
-                places.pop(0)
+        elif arguments:
+            typed.setdefault(arguments[0], []).append(Raw(token.text, token.expression))
+            if not arguments[0].many:
+                arguments.pop(0)
         else:
             if command.guarded:
-                raise secrets.refusal("more than an address or a name", magic, command.name)
+                raise secrets.typed_secret_error(
+                    "more than an address or a name", magic, command.name
+                )
             raise InputError(
                 f"`{title}` does not take `{_token_text(token)}`.",
                 f"Did you mean `{command.instead} {_token_text(token)}`?"
                 if command.instead
-                else f"`{title} --help` shows its arguments; quote a text that contains blanks.",
+                else f"`{title} --help` shows its arguments; quote a text that contains spaces.",
             )
     return typed
 
 
 def _option(
-    command: Command, title: str, token: Token, left: Iterator[Token]
+    command: Command, title: str, token: Token, remaining: Iterator[Token]
 ) -> tuple[Parameter, Raw]:
-    """Return the option that a token names, with its value, from the next token if necessary."""
+    """Return the option of a token with its value, which may be the next token."""
     name, equals, text = token.text.partition("=")
     option = command.option(name)
     if option is None:
-        near = messages.closest_match(name, [f"--{o.name}" for o in command.options])
+        suggestion = messages.closest_match(name, [f"--{o.name}" for o in command.options])
         raise InputError(
             f"`{title}` has no option `{name}`.",
-            f"Did you mean `{near}`?" if near else f"`{title} --help` lists its options.",
+            f"Did you mean `{suggestion}`?"
+            if suggestion
+            else f"`{title} --help` lists its options.",
         )
     if option.kind is None:
         if equals or token.expression is not None:
@@ -334,7 +352,7 @@ def _option(
         return option, Raw("")
     if equals:
         return option, Raw(text, token.expression)
-    value = next(left, None)
+    value = next(remaining, None)
     if value is None or value.is_option:
         raise InputError(
             f"`{name}` needs a value: {option.kind.expects}.",
@@ -366,16 +384,17 @@ def _value(parameter: Parameter, raws: list[Raw], title: str, scope: Namespace) 
 
 def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope: Namespace) -> Any:
     try:
-        return kind.read(raw, scope)
+        return kind.convert(raw, scope)
     except InputError:
         raise
     except (ValueError, TypeError, OverflowError) as error:
-        option = not parameter.name.isupper()
-        name = f"--{parameter.name}" if option else parameter.name
-        near = messages.closest_match(raw.text, kind.choices)
+        name = parameter.name if parameter.name.isupper() else f"--{parameter.name}"
+        suggestion = messages.closest_match(raw.text, kind.choices)
         raise InputError(
             f"`{name}` takes {kind.expects}, not `{raw}`.",
-            f"Did you mean `{near}`?" if near else f"`{title} --help` shows the syntax.",
+            f"Did you mean `{suggestion}`?"
+            if suggestion
+            else f"`{title} --help` shows the syntax.",
         ) from error
 
 

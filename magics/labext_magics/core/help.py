@@ -12,7 +12,7 @@ WIDTH = 88
 
 
 def help_text(magic: Magic, topic: str = "") -> str:
-    """Return the help on a magic, or on the command or group that `topic` names."""
+    """Return the help on a magic, or on one of its commands or groups."""
     command = next((c for c in magic.commands if c.name == topic), None)
     if command is not None:
         return _command(magic, command)
@@ -70,24 +70,24 @@ def _help(option: Parameter) -> str:
 
 def _by_heading(commands: Sequence[Command]) -> Iterable[str]:
     """Yield the commands, grouped by heading."""
-    widest = max(len(c.name) for c in commands)
-    for place, (heading, group) in enumerate(groupby(commands, key=lambda c: c.heading)):
+    name_width = max(len(c.name) for c in commands)
+    for n, (heading, group) in enumerate(groupby(commands, key=lambda c: c.heading)):
         if heading:
-            yield from ([""] if place else [])
+            yield from ([""] if n else [])
             yield f"{heading}:"
-        yield from _table([(c.name, c.summary) for c in group], widest)
+        yield from _table([(c.name, c.summary) for c in group], name_width)
 
 
-def _table(rows: Sequence[tuple[str, str]], widest: int = 0) -> Iterable[str]:
-    """Yield rows of two columns, the second one wrapped."""
-    widest = min(widest or max(len(name) for name, _ in rows), 28)
+def _table(rows: Sequence[tuple[str, str]], name_width: int = 0) -> Iterable[str]:
+    """Yield the lines of a table with two columns, with wrapped descriptions."""
+    name_width = min(name_width or max(len(name) for name, _ in rows), 28)
     for name, description in rows:
-        lines = textwrap.wrap(description, WIDTH - widest - 4) or [""]
-        if len(name) > widest:
+        lines = textwrap.wrap(description, WIDTH - name_width - 4) or [""]
+        if len(name) > name_width:
             yield f"  {name}"
             name = ""
         for line in lines:
-            yield f"  {name:{widest}}  {line}".rstrip()
+            yield f"  {name:{name_width}}  {line}".rstrip()
             name = ""
 
 

@@ -10,7 +10,7 @@ from labext.errors import InputError
 from labext.redaction import mask
 
 QUOTES = "\"'"
-"""Quotation marks that group a text with blanks."""
+"""Quotation marks for a text that contains spaces."""
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class Token:
     """One token of a line.
 
     Attributes:
-        text: the text without quotes; before an expression, the part up to its brace.
-        start, end: its position in the line.
-        expression: the Python source of the `{…}` that ends the token, if any.
-        quoted: it begins with a quote, so it is a value and never an option.
-        unclosed: the quote or brace still open at the end of the line, when that is allowed.
+        text: the text without quotes and without the expression.
+        start, end: the position in the line.
+        expression: the Python source of the `{…}` at the end of the token; None without braces.
+        quoted: True if the token starts with a quote; such a token is never an option.
+        unclosed: the unclosed quote or brace of a partial line; empty otherwise.
     """
 
     text: str
@@ -34,22 +34,23 @@ class Token:
 
     @property
     def is_option(self) -> bool:
-        """Whether the token names an option: `--name`, `--name=value` or `-h`."""
+        """True for `--name`, `--name=value` and `-h`."""
         return not self.quoted and (self.text.startswith("--") or self.text == "-h")
 
 
 @dataclass(frozen=True)
 class TokenizedLine:
-    """The tokens of a line, and whether it ends with a `;` that suppresses the output."""
+    """The tokens of a line; `silent` is True if a final `;` suppresses the output."""
 
     tokens: tuple[Token, ...]
     silent: bool = False
 
 
 def tokenize(line: str) -> TokenizedLine:
-    """Split a line into tokens; a `;` at the end suppresses the output, as in IPython.
+    """Split a line into tokens; a final `;` suppresses the output, as in IPython.
 
-    Raises InputError for an unclosed quote or brace, and for text directly after a closing one.
+    Raises:
+        InputError: a quote or brace is not closed, or is followed by text without a space.
     """
     tokens = tuple(iter_tokens(line))
     rest = line[tokens[-1].end :] if tokens else line
@@ -59,22 +60,25 @@ def tokenize(line: str) -> TokenizedLine:
 def iter_tokens(line: str, *, partial: bool = False) -> Iterator[Token]:
     """Yield the tokens of a line.
 
-    With `partial` the line is still being typed: unclosed quotes and braces extend to its end.
+    Args:
+        line: the line without the name of the magic.
+        partial: True for a line that is still being typed; unclosed quotes and braces extend to
+            its end.
     """
-    at = 0
-    while at < len(line):
-        if line[at].isspace():
-            at += 1
-        elif line[at] == "#" or (_is_final_semicolon(line, at) and not partial):
+    position = 0
+    while position < len(line):
+        if line[position].isspace():
+            position += 1
+        elif line[position] == "#" or (_is_final_semicolon(line, position) and not partial):
             return
         else:
-            token = _Scanner(line, at, partial).token()
+            token = _Scanner(line, position, partial).token()
             yield token
-            at = token.end
+            position = token.end
 
 
 class _Scanner:
-    """Reads one token that starts at a given place."""
+    """Scanner for one token that starts at a position of a line."""
 
     def __init__(self, line: str, start: int, partial: bool) -> None:
         self.line = line
@@ -83,21 +87,21 @@ class _Scanner:
         self.text: list[str] = []
 
     def token(self) -> Token:
-        opens = True  # a quote or a brace would group here
+        can_open = True  # a quote or a brace at this position opens a group
         while self.at < len(self.line) and not self.line[self.at].isspace():
             character = self.line[self.at]
             if _is_final_semicolon(self.line, self.at) and not self.partial:
                 break
-            if opens and character == "{":
+            if can_open and character == "{":
                 return self._expression()
-            if opens and character in QUOTES:
+            if can_open and character in QUOTES:
                 if not self._quoted(character):
                     return self._build_token(unclosed=character)
-                opens = False
+                can_open = False
                 continue
             self.text.append(character)
             self.at += 1
-            opens = character == "="
+            can_open = character == "="
         return self._build_token()
 
     def _build_token(self, expression: str | None = None, unclosed: str = "") -> Token:
@@ -119,11 +123,11 @@ class _Scanner:
             return False
         self.text.append(self.line[opened + 1 : closed])
         self.at = closed + 1
-        if not self.partial and self._glued(allowed="="):
+        if not self.partial and self._continues(allowed="="):
             raise InputError(
                 f"`{_excerpt(self.line, self.at)}` follows the quoted text "
-                f"`{self.line[opened : closed + 1]}` without a blank.",
-                "Put a blank between them, or quote the whole text with the other quote character.",
+                f"`{self.line[opened : closed + 1]}` without a space.",
+                "Put a space between them, or quote the whole text with the other quote character.",
             )
         return True
 
@@ -139,16 +143,16 @@ class _Scanner:
             self.at = len(self.line)
             return self._build_token(self.line[opened + 1 :], unclosed="{")
         self.at = closed + 1
-        if not self.partial and self._glued(allowed=""):
+        if not self.partial and self._continues(allowed=""):
             raise InputError(
                 f"`{_excerpt(self.line, self.at)}` follows `{self.line[opened : closed + 1]}` "
-                "without a blank.",
-                'Put a blank between them, or write one expression: {f"{x}_1"}.',
+                "without a space.",
+                'Put a space between them, or write one expression: {f"{x}_1"}.',
             )
         return self._build_token(_expression_source(self.line[opened : closed + 1]))
 
-    def _glued(self, allowed: str) -> bool:
-        """Tell whether the next character is anything but a blank, a final `;` or `allowed`."""
+    def _continues(self, allowed: str) -> bool:
+        """Return True unless the next character is whitespace, a final `;` or `allowed`."""
         rest = self.line[self.at : self.at + 1]
         return not (
             rest == ""
@@ -191,9 +195,9 @@ def _string_end(line: str, start: int) -> int | None:
 
 
 def _expression_source(braced: str) -> str:
-    """Return the expression of `{…}`: the text inside, or the whole if it is a dict or set.
+    """Return the Python expression of `{…}`: the text in braces, or a dict or set with its braces.
 
-    `{x}` is the variable x and `{"a": true}` a dict, since the text inside is not an expression.
+    `{x}` is the variable x. `{"a": true}` is a dict, since `"a": true` is not an expression.
     """
     inside = braced[1:-1].strip()
     try:
@@ -208,7 +212,7 @@ def _expression_source(braced: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Write a text so that it is read as one token, with this value, on a line."""
+    """Quote a text, if necessary, so that it is parsed as one token with this value."""
     plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", "{", *QUOTES, "-")
     if plain and not any(pair in text for pair in ("='", '="', "={")) and not text.endswith(";"):
         return text
@@ -219,11 +223,9 @@ def quote(text: str) -> str:
 
 
 def _is_final_semicolon(line: str, at: int) -> bool:
-    """Tell whether the `;` at this position ends the line, apart from a comment."""
-    after = line[at + 1 :]
-    return line[at] == ";" and (
-        not after.strip() or (after[0].isspace() and after.lstrip()[0] == "#")
-    )
+    """Return True for a `;` that is followed only by whitespace or a comment."""
+    rest = line[at + 1 :]
+    return line[at] == ";" and (not rest.strip() or (rest[0].isspace() and rest.lstrip()[0] == "#"))
 
 
 def _excerpt(line: str, at: int, width: int = 24) -> str:

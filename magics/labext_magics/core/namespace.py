@@ -27,11 +27,12 @@ class Namespace:
         self._local = {} if local is None or local is namespace else local
 
     def evaluate(self, source: str) -> Any:
-        """Return the value of a Python expression.
+        """Evaluate a Python expression.
 
-        Raises InputError for any error in it, since the line has to be corrected.
+        Raises:
+            InputError: the expression is invalid or raises an exception.
         """
-        # one dictionary, because comprehensions and lambdas look names up in globals only
+        # a single dictionary, because comprehensions and lambdas look up names in globals only
         names = {**JSON_WORDS, **self._namespace, **self._local}
         try:
             return eval(source, names)  # noqa: S307 - the user's own expression, in their kernel
@@ -49,7 +50,11 @@ class Namespace:
             ) from error
 
     def variable(self, name: str) -> Any:
-        """Return a variable; InputError with a close match if there is none."""
+        """Return the value of a variable.
+
+        Raises:
+            InputError: the variable does not exist; the error suggests a close match.
+        """
         for names in (self._local, self._namespace):
             if name in names:
                 return names[name]
@@ -59,10 +64,10 @@ class Namespace:
         """Assign a value to a variable in the notebook."""
         self._namespace[name] = value
 
-    def _unknown(self, name: str, where: str = "") -> InputError:
+    def _unknown(self, name: str, suffix: str = "") -> InputError:
         suggestion = closest_match(name, user_names({**self._namespace, **self._local}))
         return InputError(
-            f"There is no variable `{name}`{where}.",
+            f"There is no variable `{name}`{suffix}.",
             f"Did you mean `{suggestion}`?"
             if suggestion
             else "Run the cell that defines it first.",
@@ -70,12 +75,16 @@ class Namespace:
 
 
 def user_names(variables: Iterable[str]) -> list[str]:
-    """Return the names that the user defined, without those of IPython."""
+    """Return the names defined by the user, without names of IPython and private names."""
     return [name for name in variables if name[:1] != "_" and name not in HIDDEN]
 
 
 def check_name(name: str) -> str:
-    """Return a variable name; InputError if it is not a valid Python identifier."""
+    """Return the name if it is a valid variable name.
+
+    Raises:
+        InputError: the name is not a Python identifier, or is a keyword.
+    """
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
     raise InputError(
@@ -83,27 +92,35 @@ def check_name(name: str) -> str:
     )
 
 
-def rows_of(value: Any) -> Any:
-    """Return a DataFrame or a mapping of names to settings; InputError for any other type."""
+def to_rows(value: Any) -> Any:
+    """Return a DataFrame or a mapping of names to settings; a list of records is converted.
+
+    Raises:
+        InputError: the value has another type.
+    """
     if isinstance(value, Mapping) and all(isinstance(v, Mapping) for v in value.values()):
         return value
-    return frame_of(value, "a DataFrame or a dict of names to settings")
+    return to_frame(value, "a DataFrame or a dict of names to settings")
 
 
-def frame_of(value: Any, expected: str = "a DataFrame") -> pd.DataFrame:
-    """Return a DataFrame, converting a list of records; InputError for any other type."""
+def to_frame(value: Any, expected: str = "a DataFrame") -> pd.DataFrame:
+    """Return a DataFrame; a list of records is converted.
+
+    Raises:
+        InputError: the value has another type.
+    """
     import pandas as pd
 
     if isinstance(value, pd.DataFrame):
         return value
     if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
         return pd.DataFrame(value)
-    step = "Convert it to a frame first: `pd.DataFrame(…)`."
+    next_step = "Convert it to a DataFrame first: `pd.DataFrame(…)`."
     if isinstance(value, pd.Series):
-        step = (
-            "Double brackets return a frame: `frame.iloc[[0]]` for a row, `frame[['name']]` "
+        next_step = (
+            "Double brackets return a DataFrame: `frame.iloc[[0]]` for a row, `frame[['name']]` "
             "for a column."
         )
     raise InputError(
-        f"`--from` takes {expected}, not {messages.with_article(type(value).__name__)}.", step
+        f"`--from` takes {expected}, not {messages.with_article(type(value).__name__)}.", next_step
     )

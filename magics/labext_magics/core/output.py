@@ -1,4 +1,4 @@
-"""Print messages beside the result, and confirm destructive commands."""
+"""Print messages, and confirm destructive commands."""
 
 from __future__ import annotations
 
@@ -9,31 +9,38 @@ from labext.messages import join_words
 
 
 def print_message(text: str) -> None:
-    """Print one line above the result."""
+    """Print a message of one line above the result."""
     from labext_widgets import display_message
 
     display_message(text)
 
 
 def print_confirmation(text: str) -> None:
-    """Print a service's confirmation, with a full stop."""
+    """Print a service's confirmation, adding a missing full stop."""
     print_message(text if text.endswith((".", "!", "?")) else f"{text}.")
 
 
 def confirm_destruction(
-    question: str, would_go: Sequence[str], *, yes: bool, preview: bool
+    operation: str, affected: Sequence[str], *, yes: bool, preview: bool
 ) -> bool:
-    """Return whether to go ahead; False for a preview, which prints the affected objects.
+    """Return True if a destructive operation is confirmed; False after printing a preview.
 
-    Raises InputError, listing the affected objects, unless `yes` or `preview` is set.
+    Args:
+        operation: the operation as a verb phrase, such as `delete 2 jobs`.
+        affected: the names of the affected objects.
+        yes: True if the user confirmed the operation.
+        preview: True to print the affected objects only.
+
+    Raises:
+        InputError: neither or both of `yes` and `preview` are set; the error lists the objects.
     """
     if yes and preview:
         raise InputError("--yes and --preview exclude each other.", "Keep one of them.")
     if not yes and not preview:
         raise InputError(
-            f"This would {question}: {join_words(would_go)}.",
+            f"This would {operation}: {join_words(affected)}.",
             "Add --yes to confirm, or --preview to see what would be deleted.",
         )
     if preview:
-        print_message(f"This would {question}: {join_words(would_go)}. Nothing was changed.")
+        print_message(f"This would {operation}: {join_words(affected)}. Nothing was changed.")
     return yes

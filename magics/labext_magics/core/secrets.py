@@ -1,4 +1,4 @@
-"""Refuse secrets that are typed on a line."""
+"""Reject secrets that are typed on a line."""
 
 from __future__ import annotations
 
@@ -20,65 +20,79 @@ _KEY_LIKE = re.compile(r"(?=[^/\\.:]*\d)(?=[^/\\.:]*[A-Za-z])[A-Za-z0-9+=_-]{16,
 
 
 def refuse_options(tokens: Sequence[Token], service: str) -> None:
-    """Raise InputError for an option that would hold a secret, with any command."""
-    for place, token in enumerate(tokens):
+    """Check that no option has the name of a secret.
+
+    Raises:
+        InputError: an option has such a name. Its value is masked from now on.
+    """
+    for n, token in enumerate(tokens):
         name, _, value = token.text.partition("=")
         if token.is_option and _NAMES.fullmatch(name.replace("_", "-")):
-            _advice(value or (tokens[place + 1].text if place + 1 < len(tokens) else ""))
-            raise refusal(f"`{name}`", service, tokens[0].text)
+            _mask_typed(value or (tokens[n + 1].text if n + 1 < len(tokens) else ""))
+            raise typed_secret_error(f"`{name}`", service, tokens[0].text)
 
 
 def refuse_value(text: str, service: str, command: str = "") -> None:
-    """Raise InputError if an address or a name is, or contains, a key-like string."""
+    """Check that an address or a name contains no secret.
+
+    Raises:
+        InputError: the text is or contains a key-like string, which is masked from now on.
+    """
     try:
         parts = urlsplit(text) if "://" in text else None
-    except ValueError:  # `http://[`: the parser of the address reports it
+    except ValueError:  # such as `http://[`, which the address parser reports
         parts = urlsplit("")
     if parts is not None and (parts.username or parts.password or parts.query):
-        _advice(parts.password or "")
-        raise refusal("an address with a user, a password or a query", service, command)
+        _mask_typed(parts.password or "")
+        raise typed_secret_error("an address with a user, a password or a query", service, command)
     if parts is None and (_KEY_LIKE.fullmatch(text) or mask(text) != text):
-        _advice(text)
-        raise refusal("a key-like string", service, command)
+        _mask_typed(text)
+        raise typed_secret_error("a key-like string", service, command)
 
 
 def refuse_name(text: str, service: str, command: str) -> None:
-    """Raise InputError if a new name looks like a key.
+    """Check that a new name does not look like a key.
 
-    Words joined by dashes or underscores are allowed at any length.
+    Words joined by dashes or underscores may have any length.
+
+    Raises:
+        InputError: the name looks like a key.
     """
     if mask(text) != text or (_KEY_LIKE.fullmatch(text) and not re.search("[-_]", text)):
-        _advice(text)
-        raise refusal("a key-like string", service, command)
+        _mask_typed(text)
+        raise typed_secret_error("a key-like string", service, command)
 
 
-SHORTEST_TYPED = 12
-"""Minimum length of typed text that is masked as a key; shorter texts may be words."""
+MIN_TYPED_LENGTH = 12
+"""Minimum length of a typed key to mask; shorter texts may be ordinary words."""
 
 
-def _advice(text: str) -> None:
-    if len(text) >= SHORTEST_TYPED:
+def _mask_typed(text: str) -> None:
+    if len(text) >= MIN_TYPED_LENGTH:
         register_secret(text)
 
 
-def refusal(noun: str, service: str, command: str = "") -> InputError:
-    """Return the error for a secret on a line, without repeating the secret.
+def typed_secret_error(noun: str, service: str, command: str = "") -> InputError:
+    """Return the error for a secret on a line, without the secret itself.
 
-    `command` tells the keys of model providers from those of the service.
+    Args:
+        noun: a description of the rejected text.
+        service: the service of the magic.
+        command: the command; it distinguishes keys of model providers from keys of the service.
     """
     return InputError(
         f"The line contains {noun}. Lines are saved in the notebook and the history, so it was "
         "not used.",
         "Delete the line, revoke the key if it is a real one, and run "
-        f"{_safe_way(service, command)}.",
+        f"{_safe_alternative(service, command)}.",
     )
 
 
-def _safe_way(service: str, command: str) -> str:
+def _safe_alternative(service: str, command: str) -> str:
     if command.startswith(("credentials", "models")):
         return (
             f"`%{service} credentials new PROVIDER --name NAME` without it: the key is read "
-            f"from LABEXT_{service.upper()}_<PROVIDER>_KEY, or asked for"
+            f"from LABEXT_{service.upper()}_<PROVIDER>_KEY, or entered at a prompt"
         )
     names = [
         environment_variable(service, name)
@@ -87,5 +101,5 @@ def _safe_way(service: str, command: str) -> str:
     ]
     return (
         f"`%{service} connect` without it: the key is read from {', '.join(names)} or the "
-        "keyring, or asked for"
+        "keyring, or entered at a prompt"
     )

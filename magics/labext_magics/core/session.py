@@ -1,4 +1,4 @@
-"""The clients and the cache of names that a shell keeps between lines."""
+"""The clients and the cache of names of a shell."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from labext.nb.records import Answer, Citation
 
 LOOKUP_TIMEOUT = 0.28
-"""Longest time that the prompt waits for names, in seconds."""
+"""Maximum time in seconds for which completion waits for names."""
 
 MAX_AGE = 10.0
-"""Time for which a result, or a failure, counts as fresh, in seconds."""
+"""Time in seconds for which a result or a failure is cached."""
 
 
 class NameCache:
-    """A cache of name lists, one per kind of object, each filled by a function in a thread.
+    """A cache of name lists, which are fetched in threads.
 
-    Keys begin with the service: `jobs/files`.
+    Keys start with the service: `jobs/files`.
 
     Attributes:
-        filled: the services whose names have been prefetched.
+        prefetched: the services whose names have been prefetched.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,46 +43,46 @@ class NameCache:
         self._fetched_at: dict[str, float] = {}
         self._threads: dict[str, threading.Thread] = {}
         self._closed = False
-        self.filled: set[str] = set()
+        self.prefetched: set[str] = set()
 
-    def get(self, key: str, look: Callable[[], Sequence[Any]]) -> Sequence[Any]:
-        """Return the names cached under `key`; call `look` to refresh them if they are stale.
+    def get(self, key: str, fetch: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+        """Return the names cached under `key`; call `fetch` to refresh stale names.
 
-        `look` runs in its own thread, at most one per key at a time. A service that fails or
-        cannot be reached gives no names, and is not queried again for a while.
+        `fetch` runs in a separate thread, at most one per key at a time. If it fails, the cached
+        names stay, and it is not called again within `MAX_AGE`.
         """
         with self._lock:
             thread = self._threads.get(key)
             fetched_at = self._fetched_at.get(key)
             stale = fetched_at is None or self._clock() - fetched_at > MAX_AGE
             if thread is None and stale and not self._closed:
-                thread = self._start(key, partial(self._look, key, look))
+                thread = self._start(key, partial(self._refresh, key, fetch))
         if thread is not None:
             thread.join(LOOKUP_TIMEOUT)
         with self._lock:
             return self._cached.get(key, ())
 
     def prefetch(self, service: str, fetch: Callable[[], object]) -> threading.Thread | None:
-        """Call `fetch`, which gets several lists, in a thread; return the thread if one started."""
+        """Call `fetch` in a thread unless one is running for the service; return the thread."""
         with self._lock:
             if self._closed or service in self._threads:
                 return self._threads.get(service)
             return self._start(service, fetch)
 
     def expire(self) -> None:
-        """Mark all names as stale, because the last command may have changed them."""
+        """Mark all names as stale, since the last command may have changed them."""
         with self._lock:
             self._fetched_at.clear()
 
     def forget(self, service: str) -> None:
-        """Forget all names of a service, because another one has replaced it."""
+        """Remove the cached names of a service, since another server may be in use."""
         with self._lock:
             for table in (self._fetched_at, self._cached):
                 for key in [key for key in table if key.startswith(f"{service}/")]:
                     del table[key]
 
     def close(self, timeout: float = 2.0) -> None:
-        """Start no more lookups, and wait briefly for those under way."""
+        """Prevent new threads, and wait up to `timeout` seconds for the running ones."""
         with self._lock:
             self._closed = True
             threads = list(self._threads.values())
@@ -91,7 +91,7 @@ class NameCache:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _start(self, key: str, target: Callable[[], object]) -> threading.Thread:
-        """Start a thread that `close` waits for; called with the lock held."""
+        """Start a thread for which `close` waits; called with the lock held."""
 
         def run() -> None:
             try:
@@ -105,10 +105,10 @@ class NameCache:
         thread.start()
         return thread
 
-    def _look(self, key: str, look: Callable[[], Sequence[Any]]) -> None:
+    def _refresh(self, key: str, fetch: Callable[[], Sequence[Any]]) -> None:
         names: Sequence[Any] | None = None
         try:
-            names = look()
+            names = fetch()
         except (LabextError, OSError):
             pass  # completion does not report errors
         finally:
@@ -123,21 +123,21 @@ _CLIENTS = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}
 
 @dataclass(frozen=True)
 class NotebookInUse:
-    """The notebook that lines of `%nb` use unless they name another."""
+    """The default notebook of `%nb` lines."""
 
     id: str
     name: str
 
 
 class Session:
-    """The clients of one shell, created on first use and again when the profile changes.
+    """The clients of one shell, created on first use and recreated when the profile changes.
 
     Attributes:
         names: the cache of names for completion.
         notebook: the notebook in use.
-        chats: the current chat of each notebook or source, by its identifier.
-        answers: the answers to questions about each notebook, by its identifier and the question.
-        cited: the passages that the last search or answer showed, the best first.
+        chats: the current chat by ID of its notebook or source.
+        answers: the answers by ID of the notebook and by question.
+        cited: the passages of the last search or answer, best first.
     """
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Session:
 
         Raises:
             SetupError: no service is configured.
-            SignInError: no credentials are known.
+            SignInError: no credentials are configured.
         """
         return self.connected("lab")[1]
 
@@ -192,38 +192,38 @@ class Session:
                 if (
                     service == "nb"
                     and connected is not None
-                    and not _same_place(connected[0], target)
+                    and not _is_same_service(connected[0], target)
                 ):
-                    self.leave()
+                    self.clear_notebook()
                 client_class = getattr(import_module(f"labext.{service}.client"), _CLIENTS[service])
                 client = client_class.from_connection(target)
                 connected = self._open[service] = target, client
             return connected
 
     def forget(self, service: Service) -> None:
-        """Close a service's client, and discard its tokens and names."""
+        """Close a service's client, and remove its tokens and names."""
         self.names.forget(service)
         if service == "nb":
-            self.leave()
+            self.clear_notebook()
         if service in self._open:
             self._open.pop(service)[1].close()
 
-    def leave(self) -> None:
-        """Forget the notebook, the chats, the answers and the cited passages."""
+    def clear_notebook(self) -> None:
+        """Clear the notebook in use, the chats, the answers and the cited passages."""
         self.notebook = None
         self.chats.clear()
         self.answers.clear()
         self.cited = ()
 
     def close(self) -> None:
-        """Stop the lookup threads, and close the connections."""
+        """Stop the threads of the name cache, and close the clients."""
         self.names.close()
         for _, client in self._open.values():
             client.close()
 
 
-def _same_place(one: Connection, other: Connection) -> bool:
-    """Tell whether two connections reach the same service; the sandbox changes its port."""
+def _is_same_service(one: Connection, other: Connection) -> bool:
+    """Return True if the profiles are equal, since the sandbox changes its port, or the URLs."""
     if one.profile is not None or other.profile is not None:
         return one.profile == other.profile
     return one.base_url == other.base_url
@@ -233,7 +233,7 @@ _sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
 
 
 def session_of(shell: Any) -> Session:
-    """Return a shell's session, creating it if necessary."""
+    """Return a shell's session, created on first use."""
     session: Session | None = _sessions.get(shell)
     if session is None:
         session = _sessions[shell] = Session()
@@ -241,7 +241,7 @@ def session_of(shell: Any) -> Session:
 
 
 def unload() -> None:
-    """Close and forget every session."""
+    """Close and remove all sessions."""
     for session in list(_sessions.values()):
         session.close()
     _sessions.clear()

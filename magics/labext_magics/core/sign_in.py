@@ -1,4 +1,4 @@
-"""Connect to a service and sign in, the same way for every magic."""
+"""Connect to a service and sign in; shared by all magics."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ from labext_magics.core import output, secrets
 
 
 class NonInteractiveError(Exception):
-    """Nobody can be asked: the notebook runs unattended, or standard input is closed."""
+    """Input is not possible: the notebook runs unattended, or standard input is closed."""
 
 
 def prompt_secret(prompt: str) -> str:
-    """Ask for a secret without echo; NonInteractiveError if that is impossible."""
+    """Prompt for a secret without echo.
+
+    Raises:
+        NonInteractiveError: input is not possible, or would be echoed.
+    """
     import getpass
     import warnings
 
@@ -40,12 +44,16 @@ def prompt_secret(prompt: str) -> str:
 
 
 def prompt_text(prompt: str) -> str:
-    """Ask for a visible value; NonInteractiveError if input is not possible."""
+    """Prompt for a visible value.
+
+    Raises:
+        NonInteractiveError: input is not possible.
+    """
     return _prompt(input, prompt)
 
 
 def confirm(question: str) -> bool:
-    """Ask for a confirmation; False if input is not possible or the answer is not yes."""
+    """Prompt for a confirmation; return False unless the user enters yes."""
     try:
         return prompt_text(f"{question} [y/N] ").casefold() in ("y", "yes")
     except NonInteractiveError:
@@ -61,44 +69,44 @@ def _prompt(ask: Callable[[str], str], prompt: str) -> str:
 
 @dataclass(frozen=True)
 class SignInMethod:
-    """One way to sign in to a service.
+    """A method to sign in to a service.
 
     Attributes:
         service: the service.
         name: the value of the option `method`.
-        noun: the credential in the user's terms, such as "API key".
-        labels: the label of each of its secrets, by their names in the secret store.
-        lasting: it is valid beyond this session; else the user is not asked whether to keep it.
-        option: the option that selects it on a line, unless it is the first.
-        source: a sentence on where to get the credential, unless that is obvious.
-        obtained: whether a connection can obtain the secrets by itself when needed.
+        noun: the displayed name of the credential, such as "API key".
+        labels: the displayed names of the secrets, by name in the secret store.
+        is_permanent: True if the credential is worth storing; False if it expires soon.
+        option: the option that selects the method on a line; empty for the default method.
+        source: a sentence on where to get the credential; may be empty.
+        can_fetch: function that returns True if a connection can fetch the secrets when needed.
     """
 
     service: Service
     name: str
     noun: str
     labels: Mapping[str, str]
-    lasting: bool = True
+    is_permanent: bool = True
     option: str = ""
     source: str = ""
-    obtained: Callable[[Connection], bool] = lambda _: False
+    can_fetch: Callable[[Connection], bool] = lambda _: False
 
     def is_known(self, target: Connection) -> bool:
-        """Return whether all required secrets are known, or can be obtained."""
-        return all(name in target.secrets for name in self.labels) or self.obtained(target)
+        """Return True if all required secrets are known or can be fetched."""
+        return all(name in target.secrets for name in self.labels) or self.can_fetch(target)
 
-    def held_by(self, target: Connection) -> str:
-        """Return the environment variables that hold all its secrets, else an empty string."""
+    def environment_source(self, target: Connection) -> str:
+        """Return the environment variables of the secrets; empty if a secret is from elsewhere."""
         names = [environment_variable(self.service, name) for name in self.labels]
         values = {name: from_environment(self.service, name) for name in self.labels}
         same = all(value and target.secrets.get(name) == value for name, value in values.items())
         return " and ".join(names) if same else ""
 
     def ask(self, url: str) -> dict[str, str]:
-        """Ask the user for the secrets.
+        """Prompt the user for the secrets.
 
         Raises:
-            SetupError: input is not possible, or the answer was empty.
+            SetupError: input is not possible, or the input was empty.
         """
         typed: dict[str, str] = {}
         for name, noun in self.labels.items():
@@ -106,34 +114,33 @@ class SignInMethod:
             try:
                 typed[name] = ask(f"{messages.capitalize_first(noun)} for {url}: ")
             except NonInteractiveError as unavailable:
-                raise self._unasked(url) from unavailable
+                raise self._no_input_error(url) from unavailable
             if not typed[name]:
                 raise SetupError(f"No {noun} was entered.", "Run the line again and enter it.")
         mask_secrets(typed)
         return typed
 
-    def _unasked(self, url: str) -> SetupError:
-        step = (
-            f"Set {' and '.join(environment_variable(self.service, name) for name in self.labels)}"
-        )
-        if self.lasting:
+    def _no_input_error(self, url: str) -> SetupError:
+        variables = (environment_variable(self.service, name) for name in self.labels)
+        next_step = f"Set {' and '.join(variables)}"
+        if self.is_permanent:
             option = f" {self.option}" if self.option else ""
-            step += (
+            next_step += (
                 f", or store the {self.noun} in the keyring: run `%{self.service} connect URL "
-                f"--save NAME{option} --keep` once where you can enter it"
+                f"--save NAME{option} --keep` once in an interactive session"
             )
         return SetupError(
             f"The service at {url} needs {messages.with_article(self.noun)}, but input is not "
             "possible here.",
-            f"{step}. {self.source}".rstrip(),
+            f"{next_step}. {self.source}".rstrip(),
         )
 
 
 _LIKE_ADDRESS = re.compile(r"[:/]|^localhost$|\.[A-Za-z]{2,}$")
-"""Matches names that are more likely an address without its scheme."""
+"""Matches names that are probably addresses without a scheme."""
 
 TLS_PROBE_TIMEOUT = 5.0
-"""Seconds to wait for a server's TLS greeting."""
+"""Timeout in seconds for a server's TLS handshake."""
 
 
 @dataclass(frozen=True)
@@ -143,15 +150,15 @@ class SignIn:
     Attributes:
         service: the service; its magic has the same name.
         methods: the available methods; the first is the default.
-        accepts: sends a request with the known secrets and returns a short summary of the response.
-            Without a secret it checks that the service responds and whether it requires one.
-        find_api: returns the address of the API for a typed address; the second argument is the
-            certificate verification setting.
+        verify: function that sends a request and returns a short summary of the response. Without
+            secrets it raises SignInError if the service requires them.
+        find_api: function that returns the API's address for a typed address; the second argument
+            is True, or the path of a CA bundle.
     """
 
     service: Service
     methods: tuple[SignInMethod, ...]
-    accepts: Callable[[Connection], str]
+    verify: Callable[[Connection], str]
     find_api: Callable[[str, bool | str], str] = lambda url, _: url
 
     def connect(
@@ -164,17 +171,17 @@ class SignIn:
         method: str | None = None,
         options: Mapping[str, str] | None = None,
     ) -> None:
-        """Use a service for this session, once it has accepted the credentials.
+        """Select a service for this session after it has accepted the credentials.
 
-        After a failure nothing is saved, and the error names the service that stays in use.
+        After a failure nothing is saved, and the error names the service in use.
 
         Args:
-            where: an address, a profile's name, or `sandbox`.
-            save: store the address under this profile's name.
-            keep: store the credentials in the keyring.
-            ca_bundle: certificates to trust.
-            method: the sign-in method.
-            options: options of the profile, as in `config.OPTIONS`; they override the stored ones.
+            where: an address, the name of a profile, or `sandbox`.
+            save: the name of the profile to save the address as; None to save nothing.
+            keep: True to store the credentials in the keyring.
+            ca_bundle: a PEM file of certificates to trust.
+            method: the sign-in method; None to choose it by the available secrets.
+            options: options of the profile, as in `config.OPTIONS`; they override stored options.
         """
         try:
             if save is not None:
@@ -186,30 +193,30 @@ class SignIn:
             raise error.with_hint(self._in_use()) from None
 
     def login(self, *, keep: bool, method: str | None = None, user: str | None = None) -> None:
-        """Check the known credentials of the service in use; ask for others if they are refused.
+        """Check the known credentials of the service in use; prompt for new ones if rejected.
 
         Args:
-            keep: store the credentials in the keyring.
-            method: the sign-in method.
-            user: the e-mail address of the person for whom an app acts.
+            keep: True to store the credentials in the keyring.
+            method: the sign-in method; None to choose it by the available secrets.
+            user: the email address of the user on whose behalf an app acts.
         """
         target = config.connection_with_secrets(self.service)
-        if target.profile is None and not target.secrets:  # signed out of a typed address
+        if target.profile is None and not target.secrets:  # after a logout without a profile
             target = replace(target, secrets=self._from_environment(target.base_url))
         self._sign_in(_with_method(target, method, user), keep=keep, save=None)
 
     def logout(self, *, from_keyring: bool) -> None:
-        """Forget the credentials of this session; with `from_keyring` also the stored ones."""
+        """Remove the credentials of this session, and with `from_keyring` the stored ones."""
         target = config.sign_out(self.service)
-        left = ""
+        note = ""
         if secret_store.is_in_keyring(self.service, target.profile):
-            left = " The keyring entry is kept; `--yes` deletes it too."
+            note = " The keyring entry is kept; `--yes` deletes it too."
             if from_keyring:
                 for name in secret_store.SECRET_NAMES[self.service]:
                     config.forget_secret(self.service, target.profile, name)
-                left = " The keyring entry is deleted."
+                note = " The keyring entry is deleted."
         output.print_message(
-            f"Signed out of {target.base_url}.{left} `%{self.service} login` signs in again."
+            f"Signed out of {target.base_url}.{note} `%{self.service} login` signs in again."
         )
 
     def _in_use(self) -> str:
@@ -238,11 +245,11 @@ class SignIn:
         return target
 
     def _with_scheme(self, where: str) -> str:
-        """Add the scheme to an address typed without one, after probing the server.
+        """Add the scheme to an address without one, after probing the server.
 
         Raises:
-            SetupError: the server does not speak HTTPS, or the scheme has to be typed; the error
-                names the address to use.
+            SetupError: the server does not support HTTPS or does not respond, or the scheme is
+                required; the error suggests an address.
         """
         from labext.http.connection_pool import is_loopback
 
@@ -255,7 +262,7 @@ class SignIn:
             )
         config.clean_url(secure)
         try:
-            spoken = speaks_tls(secure)
+            supports_tls = speaks_tls(secure)
         except (OSError, UnicodeError):  # an invalid host name raises UnicodeError
             if is_loopback(secure):
                 return f"http://{where}"
@@ -263,7 +270,7 @@ class SignIn:
                 f"There is no profile {where}, and no server responds at that address.",
                 f"Check the address; it starts with a scheme: `{connect} http://{where}`.",
             ) from None
-        if spoken:
+        if supports_tls:
             return secure
         if is_loopback(secure):
             return f"http://{where}"
@@ -273,7 +280,7 @@ class SignIn:
         )
 
     def _by_address(self, where: str, save: str | None, ca_bundle: Path | None) -> Connection:
-        """Return the connection for an address, with the secrets that belong to it, if known."""
+        """Return the connection for an address, with its known secrets."""
         secrets.refuse_value(where, self.service)
         typed = config.service_url(self.service, where)
         options = {} if ca_bundle is None else {"ca_bundle": str(_display_path(ca_bundle))}
@@ -290,16 +297,16 @@ class SignIn:
         return replace(saved, options={**saved.options, **options})
 
     def _saved(self, name: str) -> Connection | None:
-        """Return the connection that a profile stores for the service, if any."""
+        """Return the service's connection of a profile; None if it does not exist."""
         if name not in config.profile_names():
             return None
         try:
             return config.connection(self.service, name)
         except SetupError:
-            return None  # the profile has only other services
+            return None  # the profile is for other services
 
     def _from_environment(self, url: str) -> Mapping[str, str]:
-        """Return the environment's secrets, unless it names another address for them."""
+        """Return the environment's secrets, unless the environment sets another address."""
         if not _is_same_target(from_environment(self.service, "base_url") or url, url):
             return {}
         names = secret_store.SECRET_NAMES[self.service]
@@ -318,26 +325,24 @@ class SignIn:
                 f"Connect with {to_keep}.",
             )
         method = self._method(target)
-        accepted, summary, typed = self._accepted(target, method)
-        if typed and is_named_profile and method.lasting and not keep:
+        accepted, summary, typed = self._verify(target, method)
+        if typed and is_named_profile and method.is_permanent and not keep:
             keep = confirm(f"Store the {method.noun} in the keyring?")
         secrets = [name for name in method.labels if name in accepted.secrets]
-        remark = ""
+        note = ""
         if keep and not secrets:
-            remark = f" The service needs no {method.noun}, so none is stored."
+            note = f" The service needs no {method.noun}, so none is stored."
         elif keep and not _store_secrets(accepted, secrets):
-            remark = (
-                f" No keyring is available, so the {method.noun} is kept for this session only."
-            )
-        elif typed and target.profile is None and method.lasting:
-            remark = f" {to_keep} stores the {method.noun} for later sessions."
+            note = f" No keyring is available, so the {method.noun} is kept for this session only."
+        elif typed and target.profile is None and method.is_permanent:
+            note = f" {to_keep} stores the {method.noun} for later sessions."
         if save is not None or (keep and _is_changed(accepted)):
             _save_profile(accepted)
         _select_profile(accepted)
-        output.print_message(f"Connected to {accepted.base_url}: {summary}.{remark}")
+        output.print_message(f"Connected to {accepted.base_url}: {summary}.{note}")
 
     def _method(self, target: Connection) -> SignInMethod:
-        """Return the method that the target names, else the first whose secrets are all known."""
+        """Return the target's configured method, or the first one with known secrets."""
         requested = target.options.get("method")
         if requested is None:
             usable = (method for method in self.methods if method.is_known(target))
@@ -350,39 +355,33 @@ class SignIn:
             )
         return named
 
-    def _accepted(self, target: Connection, method: SignInMethod) -> tuple[Connection, str, bool]:
-        """Return the accepted connection, a summary, and whether the secrets were typed.
+    def _verify(self, target: Connection, method: SignInMethod) -> tuple[Connection, str, bool]:
+        """Return the accepted connection, a summary, and True if the secrets were typed.
 
-        If no secret is known, the first request is sent without one, to show whether the service
-        can be reached at all.
+        Without known secrets, the first request is sent without credentials to check that the
+        service is reachable.
         """
         complete = method.is_known(target)
         try:
-            return target, self.accepts(target if complete else replace(target, secrets={})), False
-        except (SignInError, AccessError) as refusal:
-            if complete and isinstance(refusal, AccessError):
+            return target, self.verify(target if complete else replace(target, secrets={})), False
+        except (SignInError, AccessError) as error:
+            if complete and isinstance(error, AccessError):
                 raise
-            if complete and (variable := method.held_by(target)):
-                step = f"It is set by {variable}; change that, and run this line again."
-                raise _with_next_step(refusal, step) from None
+            if complete and (variable := method.environment_source(target)):
+                next_step = f"It is set by {variable}; change that, and run this line again."
+                raise error.with_next_step(next_step) from None
             if complete:
                 output.print_message(f"The stored {method.noun} is not accepted.")
         entered = replace(target, secrets={**target.secrets, **method.ask(target.base_url)})
         try:
-            return entered, self.accepts(entered), True
-        except SignInError as refusal:
-            step = f"Run this line again, and enter another {method.noun}."
-            raise _with_next_step(refusal, step) from None
-
-
-def _with_next_step(refusal: LabextError, next_step: str) -> LabextError:
-    """Return a copy of a sign-in error with another next step."""
-    details = {name: getattr(refusal, name) for name in ("status", "method", "path", "server")}
-    return type(refusal)(refusal.message, next_step, **details)
+            return entered, self.verify(entered), True
+        except SignInError as error:
+            next_step = f"Run this line again, and enter another {method.noun}."
+            raise error.with_next_step(next_step) from None
 
 
 def _with_method(target: Connection, method: str | None, user: str | None = None) -> Connection:
-    """Return the target with the requested sign-in method and user, if any."""
+    """Return the target with the requested sign-in method and user."""
     if method is None and user is None:
         return target
     overrides = {"method": method or target.options.get("method"), "user": user}
@@ -401,12 +400,12 @@ def _store_secrets(accepted: Connection, names: list[str]) -> bool:
 
 
 def _is_changed(accepted: Connection) -> bool:
-    """Tell whether a profile's options differ from the stored ones."""
+    """Return True if the options differ from the stored profile."""
     return accepted.options != config.connection(accepted.service, accepted.profile).options
 
 
 def _save_profile(accepted: Connection) -> None:
-    """Write the profile; if that fails, forget the secrets of a profile that does not exist."""
+    """Save the profile; on failure, remove the stored secrets of a new profile."""
     name, service = str(accepted.profile), accepted.service
     try:
         config.save_profile(name, service, accepted.base_url, accepted.options)
@@ -418,7 +417,7 @@ def _save_profile(accepted: Connection) -> None:
 
 
 def _select_profile(accepted: Connection) -> None:
-    """Select the profile if it is complete; else use the connection itself."""
+    """Select the profile if it describes the connection completely, or the connection itself."""
     name, service = accepted.profile, accepted.service
     if name is not None and name in config.profile_names():
         profile_options = config.connection(service, name).options
@@ -432,10 +431,10 @@ def _select_profile(accepted: Connection) -> None:
 
 
 def speaks_tls(url: str) -> bool:
-    """Tell whether the server at an address speaks TLS; only a TLS greeting is sent.
+    """Return True if the server supports TLS; only a TLS handshake is sent.
 
     Raises:
-        OSError: the server cannot be reached.
+        OSError: the server is not reachable.
     """
     parts = urlsplit(url)
     context = ssl.create_default_context()

@@ -1,4 +1,4 @@
-"""Types of arguments and options, and the conversion of typed text to them."""
+"""Types of arguments and options, and the conversion of typed text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from labext_magics.core.namespace import Namespace, check_name
 
 @dataclass(frozen=True)
 class Raw:
-    """A value as typed: its text, and the source of the expression that ends it."""
+    """A value as typed: the text, and the source of the expression at its end."""
 
     text: str
     expression: str | None = None
@@ -28,35 +28,35 @@ class ValueType:
     """The type of a value.
 
     Attributes:
-        metavar: its name in the help.
-        expects: the expected form, for error messages.
-        read: converts the typed text.
-        live: the kind of names that completion offers, unless there are `choices`.
-        choices: the allowed words, if there are only a few.
+        metavar: the placeholder in the help.
+        expects: a description of valid values, for error messages.
+        convert: function that converts the typed text.
+        names: the kind of names to complete; unused with `choices`.
+        choices: the allowed or suggested words.
     """
 
     metavar: str
     expects: str
-    read: Callable[[Raw, Namespace], Any]
-    live: str = ""
+    convert: Callable[[Raw, Namespace], Any]
+    names: str = ""
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class BareText:
-    """The bare text of a setting, to be cast by the tool's schema.
+    """The unquoted text of a setting, to be cast by the tool's schema.
 
     Attributes:
         text: the text as typed.
-        meaning: its value if the schema does not declare a type.
+        default: the value if the schema does not declare a type.
     """
 
     text: str
-    meaning: Any
+    default: Any
 
 
 def _object(raw: Raw, scope: Namespace) -> Any:
-    """Return the text, or the value of an expression that stands alone."""
+    """Return the text, or the value of an expression without preceding text."""
     if raw.expression is None:
         return raw.text
     if raw.text:
@@ -179,7 +179,7 @@ def _columns(raw: Raw, scope: Namespace) -> dict[str, str]:
 
 
 def _inputs(raw: Raw, scope: Namespace) -> list[Any]:
-    """Parse one text, or an expression that evaluates to a text or a list of JSON values."""
+    """Parse a text, or an expression that evaluates to a text or a list of JSON values."""
     value = _object(raw, scope)
     if isinstance(value, str):
         if not value:
@@ -190,21 +190,22 @@ def _inputs(raw: Raw, scope: Namespace) -> list[Any]:
     return parse_inputs(value)
 
 
-def text_type(metavar: str = "TEXT", live: str = "") -> ValueType:
-    """Return the type of a text; an expression may also give a number or a path."""
-    return ValueType(metavar, "a text", _text, live)
+def text_type(metavar: str = "TEXT", names: str = "") -> ValueType:
+    """Return the type of a text; an expression may also evaluate to a number or a path."""
+    return ValueType(metavar, "a text", _text, names)
 
 
-def comma_separated(metavar: str, live: str = "") -> ValueType:
+def comma_separated(metavar: str, names: str = "") -> ValueType:
     """Return the type of a comma-separated list."""
-    return ValueType(metavar, "comma-separated words, or {a list}", _comma_separated, live)
+    return ValueType(metavar, "comma-separated words, or {a list}", _comma_separated, names)
 
 
 def order_by(*columns: str) -> ValueType:
     """Return the type of a column to sort by, optionally followed by `:asc` or `:desc`."""
-    ways = choice(*(f"{column}{way}" for column in columns for way in ("", ":asc", ":desc")))
-    expects = f"{', '.join(columns[:-1])} or {columns[-1]}, followed by :asc or :desc"
-    return replace(ways, metavar="COLUMN[:asc|:desc]", expects=expects)
+    directions = ("", ":asc", ":desc")
+    orders = choice(*(f"{column}{direction}" for column in columns for direction in directions))
+    expects = f"{', '.join(columns[:-1])} or {columns[-1]}, optionally followed by :asc or :desc"
+    return replace(orders, metavar="COLUMN[:asc|:desc]", expects=expects)
 
 
 def suggestions(metavar: str, expects: str, *words: str) -> ValueType:
@@ -213,15 +214,15 @@ def suggestions(metavar: str, expects: str, *words: str) -> ValueType:
 
 
 def choice(*words: str) -> ValueType:
-    """Return the type of a value that is one of the given words."""
+    """Return the type of a value that must be one of these words."""
 
-    def read(raw: Raw, scope: Namespace) -> str:
+    def convert(raw: Raw, scope: Namespace) -> str:
         word = _text(raw, scope)
         if word not in words:
             raise ValueError(word)
         return word
 
-    return ValueType("|".join(words), " or ".join(words), read, choices=words)
+    return ValueType("|".join(words), " or ".join(words), convert, choices=words)
 
 
 JOB = text_type("NAME", "jobs")

@@ -27,7 +27,7 @@ _INPUTS = ("initialInputs", "inputs")
 
 @dataclass(frozen=True)
 class Job:
-    """One job to submit; fields missing from both the line and the body are None."""
+    """One job to submit; missing fields are None."""
 
     tool: str | None
     name: str | None
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch to submit; its jobs are a DataFrame, or settings by name."""
+    """A batch to submit; the jobs are a DataFrame or settings by name."""
 
     name: str | None
     tool: str | None
@@ -48,7 +48,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A pipeline to submit; unquoted values in its stages' settings are not cast yet."""
+    """A pipeline to submit; unquoted settings of its stages are not yet cast."""
 
     name: str | None
     project: str | None
@@ -57,55 +57,55 @@ class Pipeline:
 
 
 def parse_job(text: str, line: Job) -> Job:
-    """Merge the line with its body, which holds settings only or a whole job with `settings`."""
-    read = cell_body.parse_body(text)
-    if not isinstance(read, Mapping):
+    """Merge the line with the body, which is a mapping of settings or a job with `settings`."""
+    body = cell_body.parse_body(text)
+    if not isinstance(body, Mapping):
         raise InputError(
             "The cell body is not a mapping of settings.", "Write `setting: value` on each line."
         )
-    whole = isinstance(read.get("settings"), Mapping)
+    is_job = isinstance(body.get("settings"), Mapping)
     job = line
-    if whole:
+    if is_job:
         job = _merge_with_line(
-            line, {k: v for k, v in read.items() if k != "settings"}, _JOB, "submit"
+            line, {k: v for k, v in body.items() if k != "settings"}, _JOB, "submit"
         )
-    settings = read["settings"] if whole else read
-    both = [name for name in settings if name in line.settings]
-    if both:
+    settings = body["settings"] if is_job else body
+    duplicates = [name for name in settings if name in line.settings]
+    if duplicates:
         raise InputError(
-            f"`{both[0]}` is set both on the line and in the body.", "Keep one of them."
+            f"`{duplicates[0]}` is set both on the line and in the body.", "Keep one of them."
         )
     return replace(job, settings={**settings, **line.settings})
 
 
 def parse_batch(text: str, line: Batch) -> Batch:
-    """Merge the line with its body.
+    """Merge the line with the body.
 
-    The body is a list of `name` and `settings`, a mapping of names to settings, or one of the
-    service's own two forms.
+    The body is a list of `name` and `settings`, a mapping of names to settings, or a batch in the
+    service's own format.
     """
-    read = cell_body.parse_body(text)
+    jobs = cell_body.parse_body(text)
     batch = line
-    if isinstance(read, Mapping) and isinstance(read.get("jobNames"), list):
-        rest = {k: v for k, v in read.items() if k not in ("jobNames", "settings")}
-        batch, read = _merge_with_line(line, rest, _BATCH, "batch"), _settings_by_name(read)
-    elif isinstance(read, Mapping) and isinstance(read.get("jobs"), list):
-        rest = {k: v for k, v in read.items() if k != "jobs"}
-        batch, read = _merge_with_line(line, rest, _BATCH, "batch"), read["jobs"]
-    return replace(batch, jobs=_named_settings(read))
+    if isinstance(jobs, Mapping) and isinstance(jobs.get("jobNames"), list):
+        rest = {k: v for k, v in jobs.items() if k not in ("jobNames", "settings")}
+        batch, jobs = _merge_with_line(line, rest, _BATCH, "batch"), _zip_settings(jobs)
+    elif isinstance(jobs, Mapping) and isinstance(jobs.get("jobs"), list):
+        rest = {k: v for k, v in jobs.items() if k != "jobs"}
+        batch, jobs = _merge_with_line(line, rest, _BATCH, "batch"), jobs["jobs"]
+    return replace(batch, jobs=_named_settings(jobs))
 
 
 def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
-    """Merge the line with its body: `initialInputs` (or `inputs`) and `stages`.
+    """Merge the line with the body: `initialInputs` (or `inputs`) and `stages`.
 
-    An unquoted input is always text: a sequence or a name.
+    Unquoted inputs are text.
     """
-    read = cell_body.parse_body(text)
-    if not isinstance(read, Mapping):
+    body = cell_body.parse_body(text)
+    if not isinstance(body, Mapping):
         raise InputError(
             "The cell body is not a mapping.", "Write `initialInputs: […]` and `stages:` in it."
         )
-    sources = [name for name in _INPUTS if name in read]
+    sources = [name for name in _INPUTS if name in body]
     if sources and line.inputs is not None:
         raise InputError(
             f"The line has `--inputs` and the body has `{sources[0]}`.",
@@ -113,28 +113,28 @@ def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
         )
     if len(sources) > 1:
         raise InputError(
-            f"The body has {' and '.join(sources)}, which mean the same.",
+            f"The body has both {' and '.join(sources)}, which are synonyms.",
             "Keep one of them.",
         )
     missing = ["`initialInputs`"] * (not sources and line.inputs is None)
-    missing += ["`stages`"] * ("stages" not in read)
-    rest = {name: value for name, value in read.items() if name not in (*_INPUTS, "stages")}
+    missing += ["`stages`"] * ("stages" not in body)
+    rest = {name: value for name, value in body.items() if name not in (*_INPUTS, "stages")}
     pipeline: Pipeline = _merge_with_line(line, rest, _PIPELINE, "pipeline")
     if missing:
         raise InputError(
             f"The cell body has no {' and no '.join(missing)}.",
             "`%jobs pipeline --help` shows an example.",
         )
-    inputs = _texts(read[sources[0]]) if sources else line.inputs
+    inputs = _input_values(body[sources[0]]) if sources else line.inputs
     if isinstance(inputs, Mapping):
         raise InputError(
             f"The body's `{sources[0]}` is a mapping, not a list.",
             "Write `[…]`, or pass a variable on the line: `%%jobs pipeline NAME --inputs {NAME}`.",
         )
-    return replace(pipeline, inputs=inputs, stages=read["stages"])
+    return replace(pipeline, inputs=inputs, stages=body["stages"])
 
 
-def _texts(inputs: Any) -> Any:
+def _input_values(inputs: Any) -> Any:
     if not isinstance(inputs, list):
         return cell_body.as_text(inputs)
     return [
@@ -146,7 +146,11 @@ def _texts(inputs: Any) -> Any:
 def _merge_with_line(
     line: Any, body: Mapping[str, Any], fields: Mapping[str, str], command: str
 ) -> Any:
-    """Return the line's fields completed by the body; InputError if both set one differently."""
+    """Return the line's fields updated with the body's fields.
+
+    Raises:
+        InputError: a field of the body is unknown, or differs from the line.
+    """
     changes: dict[str, Any] = {}
     for name, value in body.items():
         field = fields.get(name)
@@ -170,15 +174,17 @@ def _merge_with_line(
 def _unknown_field(name: str, fields: Mapping[str, str], command: str) -> InputError:
     if name == "gpuType":
         return InputError("`gpuType` is not supported.", "Remove it.")
-    near = messages.closest_match(name, fields)
+    suggestion = messages.closest_match(name, fields)
     return InputError(
         f"The body has `{name}`, which is not a field of `%%jobs {command}`.",
-        f"Did you mean `{near}`?" if near else f"`%jobs {command} --help` lists the fields.",
+        f"Did you mean `{suggestion}`?"
+        if suggestion
+        else f"`%jobs {command} --help` lists the fields.",
     )
 
 
-def _settings_by_name(read: Mapping[str, Any]) -> list[dict[str, Any]]:
-    names, settings = read["jobNames"], read.get("settings")
+def _zip_settings(batch: Mapping[str, Any]) -> list[dict[str, Any]]:
+    names, settings = batch["jobNames"], batch.get("settings")
     if not isinstance(settings, list) or len(settings) != len(names):
         number = len(settings) if isinstance(settings, list) else 0
         raise InputError(
@@ -188,11 +194,11 @@ def _settings_by_name(read: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"name": n, "settings": s} for n, s in zip(names, settings, strict=True)]
 
 
-def _named_settings(read: Any) -> dict[str, dict[str, Any]]:
+def _named_settings(jobs: Any) -> dict[str, dict[str, Any]]:
     """Return settings by job name, from a mapping or a list of records."""
-    pairs = list(read.items()) if isinstance(read, Mapping) else []
-    if isinstance(read, list):
-        pairs = [_record_settings(record, place) for place, record in enumerate(read, start=1)]
+    pairs = list(jobs.items()) if isinstance(jobs, Mapping) else []
+    if isinstance(jobs, list):
+        pairs = [_record_settings(record, number) for number, record in enumerate(jobs, start=1)]
     if not pairs:
         raise InputError(
             "The body has no jobs.",
@@ -212,12 +218,12 @@ def _named_settings(read: Any) -> dict[str, dict[str, Any]]:
     return by_name
 
 
-def _record_settings(record: Any, place: int) -> tuple[str, Any]:
+def _record_settings(record: Any, number: int) -> tuple[str, Any]:
     """Return the name and the settings of one record in a list."""
     names = [k for k in ("name", "jobName") if isinstance(record, Mapping) and k in record]
     if len(names) != 1 or set(record) - {names[0], "settings"}:
         raise InputError(
-            f"Job {place} of the body is not a mapping with `name` and `settings`.",
+            f"Job {number} of the body is not a mapping with `name` and `settings`.",
             "Write `- {name: …, settings: {…}}`.",
         )
     name = record[names[0]]

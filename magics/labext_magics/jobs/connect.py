@@ -14,7 +14,7 @@ from labext_magics.core.sign_in import SignIn, SignInMethod
 if TYPE_CHECKING:
     import pandas as pd
 
-_COUNTED = 1000
+_MAX_COUNTED = 1000
 
 
 def connect(
@@ -25,12 +25,12 @@ def connect(
     keep: bool,
     ca_bundle: Path | None,
 ) -> None:
-    """Use a service for this session, once it has accepted the key."""
+    """Select a service for this session after it has accepted the key."""
     SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle)
 
 
 def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
-    """Check the key of the service in use; ask for another one if it is refused."""
+    """Check the key of the service in use; prompt for a new one if it is rejected."""
     SIGN_IN.login(keep=keep)
 
 
@@ -42,18 +42,18 @@ def status(call: Call) -> pd.DataFrame:
 
     target, jobs = call.session.connected("jobs")
     tools = sum(1 for _ in jobs.iter_tools())
-    rows_of_jobs = jobs.jobs(limit=_COUNTED)  # a split batch is one row, as in `%jobs list`
+    frame = jobs.jobs(limit=_MAX_COUNTED)  # a split batch is one row, as in `%jobs list`
     states = Counter(
         str(job if pd.isna(batch) else batch)
-        for job, batch in zip(rows_of_jobs["JobStatus"], rows_of_jobs["batchStatus"], strict=True)
+        for job, batch in zip(frame["JobStatus"], frame["batchStatus"], strict=True)
     )
-    counted = len(rows_of_jobs)
+    count = len(frame)
     rows = {
         "profile": target.profile or "none (environment or address)",
         "address": target.base_url,
-        "answers": "yes, the key is accepted",
+        "sign-in": "accepted",
         "tools": f"{tools:,}",
-        "jobs and batches": f"{counted:,}" + (" or more" if counted == _COUNTED else ""),
+        "jobs and batches": f"{count:,}" + (" or more" if count == _MAX_COUNTED else ""),
         **{f"  {state}": f"{number:,}" for state, number in states.most_common()},
     }
     return properties_frame(rows, "jobs")

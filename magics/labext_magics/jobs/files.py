@@ -10,7 +10,7 @@ from labext.errors import InputError, NotFoundError
 from labext_magics.core import output
 from labext_magics.core.dispatch import Call
 from labext_magics.core.line import quote
-from labext_magics.core.namespace import frame_of
+from labext_magics.core.namespace import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,21 +30,21 @@ def results(
     from_: Any = None,
     name_column: str | None = None,
 ) -> pd.DataFrame:
-    """Download results into a folder, report the folder, and return a row for each file.
+    """Download results into a folder, report the folder, and return one row per file.
 
-    With `frame` return a row for each job, with its metrics and its input row.
+    With `frame`, return one row per job with its metrics and its input row.
     """
     import labext_widgets
 
     if not frame and (from_ is not None or name_column is not None):
         raise InputError("`--from` and `--name-column` need `--frame`.", "Add `--frame`.")
-    rows = None if from_ is None else frame_of(from_)
+    rows = None if from_ is None else to_frame(from_)
     target = to or Path(name)
     options = {"--to": target, "--file": file, "--email": email}
     words = [f" {option} {quote(str(value))}" for option, value in options.items() if value]
     again = f"%jobs results {quote(name)}{''.join(words)}{' --pdbs-only' if pdbs_only else ''}"
     with labext_widgets.Transfer(name, "results", again) as transfer:
-        fetched = call.jobs.download(
+        downloaded = call.jobs.download(
             name,
             target,
             file=file,
@@ -53,19 +53,19 @@ def results(
             on_bytes=transfer.bytes,
             on_phase=transfer.phase,
         )
-        transfer.end(fetched.message)
-    return fetched.frame(rows, name_column) if frame else fetched.files
+        transfer.end(downloaded.message)
+    return downloaded.frame(rows, name_column) if frame else downloaded.files
 
 
 def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool) -> pd.DataFrame:
-    """Upload files, after checking that all exist, and return a row with the status of each."""
+    """Upload files after checking that all of them exist, and return one row per file."""
     import pandas as pd
 
     folders = [p for p in path if p.is_dir()]
     if folders:
         raise InputError(
             f"{messages.join_words(str(p) for p in folders)} is a folder.",
-            "Name the files in it; `--folder` names a folder on the service.",
+            "Give the paths of its files; `--folder` is a folder on the service.",
         )
     missing = [p for p in path if not p.is_file()]
     if missing:
@@ -73,43 +73,44 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
             f"There is no file {messages.join_words(str(p) for p in missing)}.",
             "Check the path; it is relative to the notebook's folder.",
         )
-    done = [call.jobs.upload(file, folder, presigned=presigned) for file in path]
-    _report_uploads(done)
+    uploads = [call.jobs.upload(file, folder, presigned=presigned) for file in path]
+    _report_uploads(uploads)
     return pd.DataFrame(
         [
             {
-                "file": uploaded.name,
-                "folder": uploaded.folder,
-                "bytes": uploaded.size,
-                "status": _upload_status(uploaded),
+                "file": upload.name,
+                "folder": upload.folder,
+                "bytes": upload.size,
+                "status": _upload_status(upload),
             }
-            for uploaded in done
+            for upload in uploads
         ]
     )
 
 
-def _report_uploads(done: list[Upload]) -> None:
-    """Report the new files, how settings refer to them, and the replaced ones."""
-    new = [file for file in done if _upload_status(file) == "new"]
+def _report_uploads(uploads: list[Upload]) -> None:
+    """Report new files with the names that settings use, and replaced and unchanged files."""
+    new = [upload for upload in uploads if _upload_status(upload) == "new"]
     if new:
-        refer = f"refer to {'it' if len(new) == 1 else 'each'} by that name in a setting"
+        usage = f"refer to {'it' if len(new) == 1 else 'each'} by that name in a setting"
         if new[0].folder:
-            refer += f", or by {new[0].path} if several folders have a file of that name"
-        output.print_message(f"Uploaded {messages.join_words(file.path for file in new)}; {refer}.")
-    for file in done:
-        if _upload_status(file) != "new":
-            output.print_message(file.message)
+            usage += f", or by {new[0].path} if several folders have a file with that name"
+        paths = messages.join_words(upload.path for upload in new)
+        output.print_message(f"Uploaded {paths}; {usage}.")
+    for upload in uploads:
+        if _upload_status(upload) != "new":
+            output.print_message(upload.message)
 
 
-def _upload_status(done: Upload) -> str:
-    """Return the effect of the upload: new, replaced or unchanged."""
-    if not done.sent:
+def _upload_status(upload: Upload) -> str:
+    """Return `new`, `replaced` or `unchanged`."""
+    if not upload.sent:
         return "unchanged"
-    return "replaced" if done.replaced else "new"
+    return "replaced" if upload.replaced else "new"
 
 
 def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
-    """Return a row for each uploaded file."""
+    """Return one row per uploaded file."""
     from labext.frames.conversion import Column, records_to_frame
 
     names = call.jobs.files(folder, include_folders=folders)
@@ -119,16 +120,16 @@ def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
 def rm(
     call: Call, *, file: str | None, folder: str | None, yes: bool, preview: bool
 ) -> pd.DataFrame | None:
-    """Remove an uploaded file or a whole folder; a preview returns the affected files."""
+    """Remove an uploaded file or a folder; a preview returns the affected files."""
     if (file is None) == (folder is None):
         raise InputError(
             "`%jobs rm` takes either a file or `--folder`.", "Example: `%jobs rm 1A8O.pdb --yes`."
         )
-    would_go = _files_in(call, folder) if folder is not None else [_find_uploaded(call, str(file))]
-    if not output.confirm_destruction("remove", would_go, yes=yes, preview=preview):
+    affected = _files_in(call, folder) if folder is not None else [_find_uploaded(call, str(file))]
+    if not output.confirm_destruction("remove", affected, yes=yes, preview=preview):
         import pandas as pd
 
-        return pd.DataFrame({"file": would_go}, dtype="str")
+        return pd.DataFrame({"file": affected}, dtype="str")
     confirmation = call.jobs.delete_file(path=file, folder=folder)
     output.print_confirmation(confirmation or f"Removed {file or folder}.")
     return None
@@ -138,10 +139,10 @@ def _find_uploaded(call: Call, file: str) -> str:
     names = call.jobs.files()
     if file in names or "/" in file:
         return file
-    near = messages.closest_match(file, names)
+    suggestion = messages.closest_match(file, names)
     raise NotFoundError(
         f"There is no uploaded file {file}.",
-        f"Did you mean {near}?" if near else "See `%jobs files`.",
+        f"Did you mean {suggestion}?" if suggestion else "See `%jobs files`.",
     )
 
 

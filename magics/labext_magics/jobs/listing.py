@@ -11,7 +11,7 @@ from labext.progress import Outcome, Progress
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
-from labext_magics.core.namespace import frame_of
+from labext_magics.core.namespace import to_frame
 from labext_magics.core.options import OUT
 
 if TYPE_CHECKING:
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 def tools(call: Call, *, word: str | None) -> pd.DataFrame:
-    """Return the tools, or those with `word` in their name, title or description."""
+    """Return the tools, filtered by a word in their name, title or description."""
     tools = call.jobs.tools()
     if word is None:
         return tools
     texts = tools[["name", "displayName", "description"]].fillna("").astype(str)
-    has_it = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
-    matching: pd.DataFrame = tools.loc[has_it.any(axis=1)]
+    matches = texts.apply(lambda column: column.str.contains(word, case=False, regex=False))
+    matching: pd.DataFrame = tools.loc[matches.any(axis=1)]
     return matching.reset_index(drop=True)
 
 
 def tool(call: Call, *, tool: str) -> pd.DataFrame:
-    """Return a row for each parameter of a tool, and print the tool's description."""
+    """Return one row per parameter of a tool, and print the tool's description and links."""
     parameters = call.jobs.tool(tool)
     if description := parameters.attrs.get("description"):
         output.print_message(f"{tool}: {description}")
-    named = [("Paper", parameters.attrs.get("paper")), ("source", parameters.attrs.get("github"))]
-    if links := "; ".join(f"{label}: {address}" for label, address in named if address):
+    urls = [("Paper", parameters.attrs.get("paper")), ("source", parameters.attrs.get("github"))]
+    if links := "; ".join(f"{label}: {url}" for label, url in urls if url):
         output.print_message(messages.capitalize_first(links))
     return parameters
 
@@ -56,7 +56,7 @@ def list_(
     from_: Any,
     name_column: str | None,
 ) -> pd.DataFrame:
-    """Return job rows; those of a batch in its order, joined to their input rows."""
+    """Return one row per job; jobs of a batch are in its order, joined with their input rows."""
     jobs = call.jobs.jobs(
         batch=batch,
         limit=limit,
@@ -68,7 +68,7 @@ def list_(
         tool=tool,
         since=since,
         scores=scores,
-        rows=None if from_ is None else frame_of(from_),
+        rows=None if from_ is None else to_frame(from_),
         name_column=name_column,
     )
     if key := jobs.attrs.get("start_key"):
@@ -82,15 +82,16 @@ def show(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
 
 
 def watch(call: Call, *, name: str, background: bool, email: str | None) -> pd.DataFrame | None:
-    """Watch until the job ends, and return its row; return None in the background."""
+    """Watch a job until it ends, and return its row; None in the background."""
     ended = follow(call, name, background=background, email=email)
     return call.jobs.show(name, email=email) if ended else None
 
 
 def follow(call: Call, name: str, *, background: bool, email: str | None = None) -> bool:
-    """Show the progress of a job, a batch or a pipeline; return whether it has ended.
+    """Show the progress of a job, a batch or a pipeline, and return True if it is complete.
 
-    Raises JobFailedError if it ended in any state but complete.
+    Raises:
+        JobFailedError: the job has failed or was stopped.
     """
     import labext_widgets
 
@@ -103,23 +104,25 @@ def follow(call: Call, name: str, *, background: bool, email: str | None = None)
         jobs.watch(name, email=email),
         again=f"%jobs watch {name}" + (f" --email {email}" if email else ""),
         background=background,
-        stop=None if email else stop,  # the service only stops the caller's own jobs
+        stop=None if email else stop,  # callers can stop only their own jobs
     )
     if last is None or last.outcome is None:
         return False
     if last.outcome is not Outcome.COMPLETE:
-        raise _failed(last)
+        raise _job_failed_error(last)
     return True
 
 
-def _failed(last: Progress) -> JobFailedError:
+def _job_failed_error(last: Progress) -> JobFailedError:
     reason = f": {last.reason.rstrip('.')}" if last.reason else ""
-    step = f"`%jobs show {last.subject}` shows its settings."
+    next_step = f"`%jobs show {last.subject}` shows its settings."
     if last.kind in ("batch", "pipeline"):
-        step = f"`%jobs list --batch {last.subject}` shows its jobs."
+        next_step = f"`%jobs list --batch {last.subject}` shows its jobs."
         if last.states.get("Complete"):
-            step += f" `%jobs results {last.subject}` fetches the completed ones."
-    return JobFailedError(f"The {last.kind} {last.subject} ended as {last.phase}{reason}.", step)
+            next_step += f" `%jobs results {last.subject}` downloads the results of complete jobs."
+    return JobFailedError(
+        f"The {last.kind} {last.subject} ended with the state {last.phase}{reason}.", next_step
+    )
 
 
 STATISTICS = ("weighted_hours", "jobs")
@@ -127,7 +130,7 @@ SCOPES = ("user", "organization")
 
 
 def stop(call: Call, *, name: list[str]) -> None:
-    """Stop jobs, batches or pipelines, after checking that all of them exist."""
+    """Stop jobs, batches or pipelines after checking that all of them exist."""
     for job in name:
         call.jobs.job(job)
     for job in name:
@@ -137,8 +140,8 @@ def stop(call: Call, *, name: list[str]) -> None:
 def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataFrame | None:
     """Delete jobs, batches or pipelines; a preview returns the affected rows."""
     rows = {job: call.jobs.job(job) for job in name}
-    would_go = [_describe_job(job, row) for job, row in rows.items()]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [_describe_job(job, row) for job, row in rows.items()]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         from labext.jobs.records import jobs_frame
         from labext.jobs.views import JOBS
 
@@ -151,13 +154,13 @@ def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataF
 def _describe_job(name: str, row: dict[str, Any]) -> str:
     from labext.jobs import records
 
-    parts = sum(records.parse_tally(row.get("statuses")).values())
-    inside = f" with {messages.pluralize(parts, 'job')}" if records.is_parent(row) else ""
-    return f"{name} ({row.get('Type')}{inside}, {records.phase(row)}) and its results"
+    count = sum(records.parse_tally(row.get("statuses")).values())
+    jobs = f" with {messages.pluralize(count, 'job')}" if records.is_parent(row) else ""
+    return f"{name} ({row.get('Type')}{jobs}, {records.phase(row)}) and its results"
 
 
 def workers(call: Call) -> pd.DataFrame:
-    """Return the workers; print why jobs wait that none of them can run."""
+    """Return the workers, and print the jobs that no worker can run."""
     frame = call.jobs.workers()
     for entry in frame.attrs["waiting"]:
         jobs = messages.pluralize(int(entry["jobs"]), "job")
@@ -167,7 +170,7 @@ def workers(call: Call) -> pd.DataFrame:
 
 WORKERS = Command(
     "workers",
-    "Show the workers that run jobs, and why jobs wait that none of them can run.",
+    "Show the workers, and the jobs that no worker can run.",
     workers,
     options=[OUT],
     examples=["machines = %jobs workers"],
@@ -175,7 +178,7 @@ WORKERS = Command(
 
 
 def usage(call: Call, *, statistic: str | None, scope: str | None) -> pd.DataFrame:
-    """Return the usage: a row for the total, for each tool and for each user."""
+    """Return the usage: one row for the total, one per tool and one per user."""
     return call.jobs.usage(statistic or STATISTICS[0], scope or SCOPES[0])
 
 
@@ -192,7 +195,7 @@ USAGE = Command(
         Parameter(
             "scope",
             value_types.choice(*SCOPES),
-            "whose usage, if you may see it; your own by default",
+            "your own usage (default), or the organization's, which requires permission",
         ),
         OUT,
     ],

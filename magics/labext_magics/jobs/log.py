@@ -21,7 +21,7 @@ _JOB = Parameter("NAME", value_types.JOB, "a job", required=True)
 
 
 def log(call: Call, *, name: str, follow: bool, tail: int | None, email: str | None) -> JobLog:
-    """Return the log of a job, displayed with the reason if the job failed."""
+    """Return the log of a job, and the reason if the job failed."""
     from labext_widgets.progress import job_log
 
     jobs = call.jobs
@@ -44,7 +44,7 @@ def log(call: Call, *, name: str, follow: bool, tail: int | None, email: str | N
 
 
 def outputs(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
-    """Return a row for each file that a job has written so far."""
+    """Return one row per file that a job has written so far."""
     files = call.jobs.outputs(name, email)
     if files.empty:
         output.print_message(f"{name} has not written any files yet.")
@@ -53,7 +53,7 @@ def outputs(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
 
 LOG = Command(
     "log",
-    "Show what a job has printed, also while it runs or after it was stopped.",
+    "Show the output of a job, also while it runs or after it was stopped.",
     log,
     [_JOB],
     [
@@ -68,10 +68,10 @@ LOG = Command(
 )
 OUTPUTS = Command(
     "outputs",
-    "List the files that a job has written, also while it runs or after it was stopped.",
+    "List the files written by a job, also while it runs or after it was stopped.",
     outputs,
     [_JOB],
     [EMAIL, OUT],
-    details="The column `view` names the kind of picture or table that a file is shown as.",
+    details="The column `view` is the kind of view for the file.",
     examples=["files = %jobs outputs helix1"],
 )

@@ -43,8 +43,8 @@ SUBMIT = Command(
     body="the settings as YAML or JSON, or `type`, `name` and `settings`; TOOL can be given as "
     "`type`.",
     details="A submission with the same name, tool, settings and input file contents as an "
-    "existing job returns that job. The same name with other settings or contents is "
-    "refused.",
+    "existing job returns that job. A submission with the same name and other settings or "
+    "contents is an error.",
     examples=[
         "%jobs submit digest --name cut --set sequence=GAATTC --set enzymes=EcoRI",
         "%jobs submit align_pair --set sequence1=GATTACA --set sequence2=GCATGCA --wait",
@@ -74,18 +74,18 @@ BATCH = Command(
         Parameter(
             "skip-invalid",
             None,
-            "submit only the valid jobs, and return the rows of the others",
+            "submit only the valid jobs, and return the invalid rows",
         ),
-        Parameter("over-budget", None, "submit it also if it is expected to exceed --budget"),
+        Parameter("over-budget", None, "submit even if the estimate exceeds --budget"),
         CHECK,
         *AFTERWARDS,
     ],
     body="the jobs as YAML or JSON: a list of `name` and `settings`, a mapping of names to "
     "settings, or the service's own `jobNames` and `settings`.",
-    details="Batches of more than 100 jobs are sent in parts and shown as one. Without --map "
+    details="Batches of more than 100 jobs are sent in parts and displayed as one. Without --map "
     "each column except the name column must be a setting. All invalid rows are "
     "reported together and nothing is sent, except with --skip-invalid. With --check "
-    "nothing is sent at all; the expected time and weighted hours come from earlier runs of the "
+    "nothing is sent; the time and the weighted hours are estimated from earlier runs of the "
     "tool.",
     examples=[
         "%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases",
@@ -179,7 +179,7 @@ MAGIC = Magic(
             files.results,
             [JOB],
             [
-                Parameter("to", value_types.PATH, "the folder; by default one with the job's name"),
+                Parameter("to", value_types.PATH, "the folder; by default the job's name"),
                 Parameter("file", value_types.RESULT_FILE, "download only this file"),
                 Parameter("pdbs-only", None, "download only structure files"),
                 Parameter("frame", None, "return a row per job with its metrics, input and folder"),
@@ -187,9 +187,9 @@ MAGIC = Magic(
                 EMAIL,
                 OUT,
             ],
-            details="Without --frame the result has a row per file. With --frame the rows from "
-            "which a batch was created are shown beside the metrics; --from provides "
-            "them if the batch was submitted elsewhere.",
+            details="Without --frame the result has one row per file. With --frame it has one row "
+            "per job with the metrics and the input row; --from provides the input rows if the "
+            "batch was submitted from another machine.",
             examples=[
                 "%jobs results helix1 --to out/helix1",
                 "table = %jobs results folds --to out/folds --frame",
@@ -246,8 +246,8 @@ MAGIC = Magic(
             [WHERE],
             [SAVE, KEEP, CA_BUNDLE],
             guarded=True,
-            details="The key is read from LABEXT_JOBS_API_KEY or the keyring, or asked for; it "
-            "is never typed on a line.",
+            details="The key is read from LABEXT_JOBS_API_KEY or the keyring, or entered at a "
+            "prompt; it is never typed on a line.",
             examples=["%jobs connect https://jobs.example.org/api/ --save work --keep"],
         ),
         Command(

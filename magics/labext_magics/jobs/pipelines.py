@@ -31,7 +31,7 @@ def pipeline(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Submit the pipeline of a cell's body, or find the identical existing one; return its row."""
+    """Submit the pipeline in a cell body and return its row; an identical one is not repeated."""
     submit.check_follow_options(wait=wait, to=to, background=background)
     if call.body is None:
         raise InputError(
@@ -41,9 +41,9 @@ def pipeline(
     all_inputs = [value for values in inputs for value in values] if inputs else None
     request = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, all_inputs))
     stages = _cast_stages(call, request.stages)
-    done = call.jobs.submit_pipeline(request.name, stages, request.inputs, request.project)
+    submission = call.jobs.submit_pipeline(request.name, stages, request.inputs, request.project)
     _warn_about_stages(stages)
-    return _follow_pipeline(call, done, wait=wait, to=to, background=background)
+    return _follow_pipeline(call, submission, wait=wait, to=to, background=background)
 
 
 def run_pipeline(
@@ -57,34 +57,37 @@ def run_pipeline(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Run a saved pipeline, or find the identical existing run; return its row."""
+    """Run a saved pipeline and return its row; an identical run is not repeated."""
     submit.check_follow_options(wait=wait, to=to, background=background)
     all_inputs = [value for values in inputs for value in values]
-    done = call.jobs.run_pipeline(name, pipeline, all_inputs, project)
-    return _follow_pipeline(call, done, wait=wait, to=to, background=background)
+    submission = call.jobs.run_pipeline(name, pipeline, all_inputs, project)
+    return _follow_pipeline(call, submission, wait=wait, to=to, background=background)
 
 
 def _follow_pipeline(
-    call: Call, done: Submission, *, wait: bool, to: Path | None, background: bool
+    call: Call, submission: Submission, *, wait: bool, to: Path | None, background: bool
 ) -> pd.DataFrame:
-    output.print_message(done.message)
-    submit.watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
-    return call.jobs.submitted_row(done)
+    output.print_message(submission.message)
+    submit.watch_and_fetch(call, submission.name, wait=wait, to=to, background=background)
+    return call.jobs.submitted_row(submission)
 
 
 def _warn_about_stages(stages: Any) -> None:
-    """Warn about each stage without a `pipe` setting; `Pipe` could also be a peptide."""
+    """Warn about each stage without the setting value `pipe`.
+
+    The value is case-sensitive, since `PIPE` may be a peptide.
+    """
     from labext.jobs.pipelines import PIPE, stages_without_input
 
     for number in stages_without_input(stages):
-        before = "the inputs" if number == 1 else f"the output of stage {number - 1}"
-        output.print_message(f"No setting of stage {number} is `{PIPE}`: it does not use {before}.")
+        source = "the inputs" if number == 1 else f"the output of stage {number - 1}"
+        output.print_message(f"No setting of stage {number} is `{PIPE}`: it does not use {source}.")
 
 
 def _cast_stages(call: Call, stages: Any) -> Any:
-    """Return the stages with each `BareText` cast by its tool's schema.
+    """Cast each `BareText` in the stages by the tools' schemas.
 
-    Malformed stages are passed on unchanged, so that the client can report all errors at once.
+    Malformed stages are unchanged, so that the client can report all errors at once.
     """
     from labext.jobs import Tool
 
@@ -98,10 +101,10 @@ def _cast_stage(tools: Mapping[str, Tool], stage: Any) -> Any:
     settings = stage.get("toolSettings") if isinstance(stage, Mapping) else None
     if not isinstance(settings, Mapping):
         return untyped(stage)
-    rest = {key: _word(value) for key, value in stage.items() if key != "toolSettings"}
+    rest = {key: _plain_text(value) for key, value in stage.items() if key != "toolSettings"}
     return {
         **rest,
-        "toolSettings": {name: _cast(tools.get(name), own) for name, own in settings.items()},
+        "toolSettings": {name: _cast(tools.get(name), item) for name, item in settings.items()},
     }
 
 
@@ -111,11 +114,11 @@ def _cast(tool: Tool | None, settings: Any) -> Any:
 
     if tool is None or not isinstance(settings, Mapping):
         return untyped(settings)
-    words = {name: PIPE if _word(value) == PIPE else value for name, value in settings.items()}
-    return cast_settings(tool, words)
+    values = {k: PIPE if _plain_text(value) == PIPE else value for k, value in settings.items()}
+    return cast_settings(tool, values)
 
 
-def _word(value: Any) -> Any:
+def _plain_text(value: Any) -> Any:
     return value.text if isinstance(value, BareText) else untyped(value)
 
 
@@ -134,8 +137,8 @@ PIPELINE = Command(
         PROJECT,
         *AFTERWARDS,
     ],
-    body="`initialInputs`, a list, and `stages`, as YAML or JSON. A stage has a `task`, which "
-    "is its title, and `toolSettings`: one or more tools with their settings.",
+    body="`initialInputs`, a list, and `stages`, as YAML or JSON. A stage has a title, `task`, "
+    "and `toolSettings`: one or more tools with their settings.",
     details="Each input is processed separately. The tools of a stage run in parallel, once "
     "for each output of the previous stage. The setting value `pipe` stands for that "
     "output, or for the input in the first stage.\n\nA submission with the same name, "

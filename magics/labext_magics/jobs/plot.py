@@ -11,7 +11,7 @@ from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.line import quote
-from labext_magics.core.namespace import frame_of
+from labext_magics.core.namespace import to_frame
 from labext_magics.core.options import OUT
 from labext_magics.jobs.options import EMAIL, ROWS
 from labext_magics.jobs.view import view
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("scatter", "histogram", "line", "box")
 _MAX_TABLES = 20
-"""Maximum number of tables of a job that are read to find its figures."""
+"""Maximum number of tables of a job to read for its figures."""
 
 
 def plot(
@@ -40,30 +40,32 @@ def plot(
     name_column: str | None,
     email: str | None,
 ) -> Plot:
-    """Return the plot of a batch or a frame, or the standard figures of a job."""
+    """Return the plot of a batch or a DataFrame, or the standard figures of a job."""
     from labext.jobs import records
     from labext_widgets import plots
 
-    rows = None if from_ is None else frame_of(from_)
+    rows = None if from_ is None else to_frame(from_)
     if name is None:
         if rows is None:
             raise InputError(
-                "`%jobs plot` needs a NAME, or `--from` a frame.",
+                "`%jobs plot` needs a NAME, or a DataFrame with `--from`.",
                 f"Example: `{PLOT.examples[0]}`.",
             )
-        _refuse({"--file": file, "--name-column": name_column}, "without a NAME")
+        _reject_options({"--file": file, "--name-column": name_column}, "without a NAME")
         open_job = _job_opener(call, email) if "JobName" in rows else None
         return _plot_columns(rows, "frame", x, y, color, kind, open_job)
     row = call.jobs.job(name, email)
     if records.is_parent(row):
-        _refuse({"--file": file}, f"for {name}, which is a {records.kind(row)}")
+        _reject_options({"--file": file}, f"for {name}, which is a {records.kind(row)}")
         jobs = call.jobs.jobs(
             batch=name, scores=True, email=email, rows=rows, name_column=name_column
         )
         hint = "" if rows is not None else _input_hint(row)
         table = plots.job_table(jobs)
         return _plot_columns(table, name, x, y, color, kind, _job_opener(call, email), hint)
-    _refuse({"--from": from_, "--name-column": name_column}, f"for {name}, which is a single job")
+    _reject_options(
+        {"--from": from_, "--name-column": name_column}, f"for {name}, which is a single job"
+    )
     by_column = any((x, y, color, kind))
     figure_files = [] if by_column else _tool_figures(call.jobs, str(row.get("Type")))
     tables = _read_tables(call.jobs, name, file, email, figure_files)
@@ -75,11 +77,12 @@ def plot(
     return _plot_columns(table, f"{name}: {path}", x, y, color, kind, None)
 
 
-def _refuse(options: dict[str, Any], why: str) -> None:
-    used = [option for option, value in options.items() if value is not None]
+def _reject_options(options: dict[str, Any], condition: str) -> None:
+    used = [f"`{option}`" for option, value in options.items() if value is not None]
     if used:
-        named = " and ".join(f"`{option}`" for option in used)
-        raise InputError(f"{named} can't be used {why}.", "See `%jobs plot --help`.")
+        raise InputError(
+            f"{' and '.join(used)} can't be used {condition}.", "See `%jobs plot --help`."
+        )
 
 
 def _plot_columns(
@@ -92,93 +95,99 @@ def _plot_columns(
     open_job: OpenJob | None,
     hint: str = "",
 ) -> Plot:
-    """Return the plot of the named columns, or of the first numbers of a table."""
+    """Return the plot of the selected columns, or of the first numeric columns."""
     from labext_widgets import plots
     from labext_widgets.plots.charts import default_columns
 
-    chosen = x is None and y is None
-    if chosen:
+    use_defaults = x is None and y is None
+    if use_defaults:
         x, y = default_columns(frame)
         if x is None:
             raise InputError(
-                f"{title} has no column of numbers to plot.",
+                f"{title} has no numeric column to plot.",
                 "Count the values of another column: `--x COLUMN`.",
             )
         if kind in ("histogram", "box"):
             y = None
-    done = plots.table_plot(
+    result = plots.table_plot(
         frame, title, x=x, y=y, color=color, kind=kind, open_job=open_job, hint=hint
     )
-    if chosen:
+    if use_defaults:
         options = f"--x {quote(str(x))}" + ("" if y is None else f" --y {quote(str(y))}")
-        output.print_message(f"Plotted `{options}`; name other columns with these options.")
-    return done
+        output.print_message(f"Plotted `{options}`; these options select other columns.")
+    return result
 
 
 def _input_hint(row: Any) -> str:
-    """Return where the columns come from that a batch was made from."""
+    """Return a hint on adding the columns of a batch's input."""
     from labext.jobs import records
 
     if records.is_pipeline(row):
         return ""
     return (
-        "`--from FRAME --name-column NAME` adds the columns of the frame that the batch was "
-        "made from, if it was submitted elsewhere."
+        "`--from FRAME --name-column NAME` adds the columns of the batch's input, if the batch "
+        "was submitted from another machine."
     )
 
 
 def _tool_figures(jobs: JobsClient, tool: str) -> list[str]:
-    """Return the tables that the catalogue names as figures of a tool; empty if it names none."""
+    """Return the paths of the tables that the tool catalogue declares as figures."""
     try:
-        named = jobs.describe(tool).record.get("figures")
+        figures = jobs.describe(tool).record.get("figures")
     except InputError:  # the tool is no longer installed
         return []
-    return [str(path) for path in named] if isinstance(named, list) else []
+    return [str(path) for path in figures] if isinstance(figures, list) else []
 
 
 def _read_tables(
     jobs: JobsClient, name: str, file: str | None, email: str | None, figures: list[str]
 ) -> dict[str, pd.DataFrame]:
-    """Return the CSV tables of a job by their paths.
+    """Return the CSV tables of a job by path.
 
-    Only `file` if it is given, else `figures` in their order, as far as the job wrote them.
+    Args:
+        jobs: the client of the job service.
+        name: the job's name.
+        file: the only table to read; None for all tables.
+        email: the owner of the job; None for the caller.
+        figures: the tables to prefer, in order, if the job wrote one of them.
     """
     import pandas as pd
 
     paths = jobs.result_files(name, email)
     tables = [path for path in paths if path.lower().endswith(".csv")]
     if file is not None:
-        known = [path for path in tables if path == file or path.endswith(f"/{file}")]
-        if not known:
-            near = messages.closest_match(file, tables)
+        matches = [path for path in tables if path == file or path.endswith(f"/{file}")]
+        if not matches:
+            suggestion = messages.closest_match(file, tables)
             raise InputError(
                 f"{name} has no table {file}.",
-                f"Did you mean {near}?"
-                if near
+                f"Did you mean {suggestion}?"
+                if suggestion
                 else f"Its tables are {messages.join_words(tables) or 'none'}.",
             )
-        tables = known[:1]
-    elif named := [path for path in figures if path in tables]:
-        tables = named
-    read: dict[str, pd.DataFrame] = {}
+        tables = matches[:1]
+    elif preferred := [path for path in figures if path in tables]:
+        tables = preferred
+    frames: dict[str, pd.DataFrame] = {}
     for path in tables[:_MAX_TABLES]:
         try:
-            read[path] = pd.read_csv(io.BytesIO(jobs.read_result(name, path, email=email)))
+            frames[path] = pd.read_csv(io.BytesIO(jobs.read_result(name, path, email=email)))
         except ValueError as error:
             if file is not None:
                 raise InputError(
-                    f"{path} of {name} is not a table: {error}.", f"`%jobs view {quote(name)}`"
+                    f"{path} of {name} is not a table: {error}.",
+                    f"Display its results with `%jobs view {quote(name)}`.",
                 ) from None
-    if not read:
+    if not frames:
         raise InputError(
-            f"{name} wrote no table that can be plotted.",
-            f"`%jobs results {quote(name)}` fetches its files.",
+            f"{name} has no table to plot.",
+            f"Download its files with `%jobs results {quote(name)}`.",
         )
-    return read
+    return frames
 
 
 def _table_to_plot(tables: dict[str, pd.DataFrame], columns: list[str]) -> tuple[str, pd.DataFrame]:
-    """Return the first table with all of the columns, else the first."""
+    """Return the first table that has all of the columns, or the first table."""
     for path, table in tables.items():
         if {*columns} <= {str(column) for column in table.columns}:
             return path, table
@@ -186,7 +195,7 @@ def _table_to_plot(tables: dict[str, pd.DataFrame], columns: list[str]) -> tuple
 
 
 def _job_opener(call: Call, email: str | None) -> OpenJob:
-    """Return a function that returns the view of a job."""
+    """Return a function that opens the view of a job."""
     return lambda job: view(
         call,
         name=job,
@@ -201,7 +210,7 @@ def _job_opener(call: Call, email: str | None) -> OpenJob:
 
 PLOT = Command(
     "plot",
-    "Plot the settings and scores of a batch, the columns of a frame, or a job's own figures.",
+    "Plot the settings and scores of a batch, the columns of a DataFrame, or a job's figures.",
     plot,
     [Parameter("NAME", value_types.JOB, "a batch, a pipeline or a job")],
     [
@@ -211,24 +220,24 @@ PLOT = Command(
         Parameter(
             "kind",
             value_types.choice(*_KINDS),
-            "the kind of plot; by default the one that fits the columns",
+            "the kind of plot; by default chosen by the types of the columns",
         ),
         Parameter("file", value_types.RESULT_FILE, "plot this table of the job"),
         Parameter(
             "from",
             value_types.VARIABLE,
-            "the frame to plot, or with NAME the rows that the batch was made from",
+            "the DataFrame to plot; with NAME, the input rows of the batch",
         ),
         ROWS[1],
         EMAIL,
         OUT,
     ],
     details="The columns are scores (`score.mfe`, or `mfe`), settings (`setting.temperature`), "
-    "JobStatus, RunTime, WeightedHours and those of the frame that the batch was made from. "
+    "JobStatus, RunTime, WeightedHours and the columns of the batch's input. "
     "One column is drawn as a histogram, a category and a number as box plots, two numbers as "
-    "a scatter plot. Without columns a job shows the figures of its tool. In the result, "
-    "`selection` has the rows that were marked with the mouse, `frame` all rows, `figure` is a "
-    "figure of matplotlib, and `save(PATH)` writes it.",
+    "a scatter plot. Without columns, a job shows the figures of its tool. The attributes of the "
+    "result are `selection`, the rows selected with the mouse; `frame`, all rows; and `figure`, "
+    "a matplotlib figure. `save(PATH)` writes the figure to a file.",
     examples=[
         "%jobs plot folds --x length --y score.mfe --color family",
         "%jobs plot helix1",

@@ -14,7 +14,7 @@ from labext_magics.core import output, value_types
 from labext_magics.core.cell_body import cast_settings, merge_pairs
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
-from labext_magics.core.namespace import rows_of
+from labext_magics.core.namespace import to_rows
 from labext_magics.jobs import cell_body, files, listing
 from labext_magics.jobs.options import AFTERWARDS
 
@@ -28,23 +28,29 @@ if TYPE_CHECKING:
 def check_follow_options(
     *, wait: bool, to: Path | None, background: bool, only_check: bool = False
 ) -> None:
-    """Raise InputError for conflicting options on waiting and results."""
-    faults = {
+    """Check the options for waiting and results.
+
+    Raises:
+        InputError: the options conflict.
+    """
+    conflicts = {
         "`--to` needs `--wait`": to is not None and not wait,
         "`--background` and `--wait` exclude each other": background and wait,
         "`--check` submits nothing, so there is nothing to wait for": only_check
         and (wait or background),
     }
-    for option, is_wrong in faults.items():
-        if is_wrong:
-            step = "Add `--wait`." if to is not None and not only_check else "Keep one of them."
-            raise InputError(f"{option}.", step)
+    for message, applies in conflicts.items():
+        if applies:
+            next_step = (
+                "Add `--wait`." if to is not None and not only_check else "Keep one of them."
+            )
+            raise InputError(f"{message}.", next_step)
 
 
 def watch_and_fetch(
     call: Call, name: str, *, wait: bool, to: Path | None, background: bool
 ) -> bool:
-    """Watch a submission and fetch its results, if requested; return whether it has ended."""
+    """Watch a submission and download its results, if requested; return True if it is complete."""
     if not wait and not background:
         return False
     ended = listing.follow(call, name, background=background)
@@ -56,7 +62,7 @@ def watch_and_fetch(
 def resume(
     call: Call, *, name: str | None, wait: bool, to: Path | None, background: bool
 ) -> pd.DataFrame:
-    """Finish a batch and return a row for each job; without a name, list unfinished batches."""
+    """Send the rest of a batch and return one row per job; by default list unfinished batches."""
     check_follow_options(wait=wait, to=to, background=background)
     jobs = call.jobs
     if name is None:
@@ -67,35 +73,35 @@ def resume(
             )
         return _unfinished(jobs)
     with interruptible(jobs, name):
-        done = jobs.resume(name)
-    output.print_message(done.message)
-    if len(done.gone) == len(done.parts):
-        return done.frame
+        submission = jobs.resume(name)
+    output.print_message(submission.message)
+    if len(submission.gone) == len(submission.parts):
+        return submission.frame
     ended = watch_and_fetch(call, name, wait=wait, to=to, background=background)
-    return jobs.jobs(batch=name, scores=True) if ended else done.frame
+    return jobs.jobs(batch=name, scores=True) if ended else submission.frame
 
 
 @contextmanager
 def interruptible(jobs: JobsClient, name: str) -> Iterator[None]:
-    """Turn an interrupt during submission into an error that says how to resume.
+    """Convert an interrupt during submission to an error with instructions to resume.
 
     Raises:
-        SubmissionInterrupted: the kernel was interrupted after sending had begun.
+        SubmissionInterrupted: the kernel was interrupted when a part of the batch had been sent.
     """
     try:
         yield
     except KeyboardInterrupt:
         if name not in jobs.unfinished_names():
-            raise  # nothing was sent, or all of it
+            raise  # nothing was sent, or the batch is complete
         raise SubmissionInterrupted(
             f"Sending {name} was interrupted; the jobs received so far are kept.",
-            f"`%jobs resume {name}` sends the rest; `%jobs delete {name} --yes` deletes all of it.",
+            f"`%jobs resume {name}` sends the rest; `%jobs delete {name} --yes` deletes the batch.",
         ) from None
 
 
 def _unfinished(jobs: JobsClient) -> pd.DataFrame:
     batches = jobs.unfinished()
-    if not batches.empty:  # an empty frame has its own message
+    if not batches.empty:  # the view displays its own message for an empty DataFrame
         output.print_message("`%jobs resume NAME` sends the missing jobs of a batch.")
     return batches
 
@@ -128,13 +134,14 @@ def submit(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Submit one job, or find the identical existing one; return its row."""
+    """Submit one job and return its row; an identical job is not repeated."""
     check_follow_options(only_check=check, wait=wait, to=to, background=background)
     line = cell_body.Job(tool, name, merge_pairs(settings), project)
     job = line if call.body is None else cell_body.parse_job(call.body, line)
     if job.tool is None:
         raise InputError(
-            "`%%jobs submit` needs a tool.", "Name it after `submit`, or as `type:` in the body."
+            "`%%jobs submit` needs a tool.",
+            "Give it after `submit`, or as `type:` in the body.",
         )
     jobs = call.jobs
     typed = cast_settings(jobs.describe(job.tool), job.settings)
@@ -143,10 +150,10 @@ def submit(
         return _report_valid(
             job.tool, checked_settings, jobs.estimate(job.tool, [checked_settings])
         )
-    done = jobs.submit(job.name, job.tool, typed, job.project)
-    output.print_message(done.message)
-    watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
-    return jobs.submitted_row(done)
+    submission = jobs.submit(job.name, job.tool, typed, job.project)
+    output.print_message(submission.message)
+    watch_and_fetch(call, submission.name, wait=wait, to=to, background=background)
+    return jobs.submitted_row(submission)
 
 
 def batch(
@@ -167,9 +174,9 @@ def batch(
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
-    """Submit a batch, or find the identical existing one; return a row for each job.
+    """Submit a batch and return one row per job; an identical batch is not repeated.
 
-    With `skip_invalid` the invalid jobs are left out, and their rows are returned.
+    With `skip_invalid`, invalid jobs are skipped and their rows are returned.
     """
     check_follow_options(only_check=check, wait=wait, to=to, background=background)
     request = cell_body.Batch(name, tool, None, max_runtime, budget)
@@ -177,14 +184,14 @@ def batch(
         _check_batch_sources(from_, name_column, mapping)
         request = cell_body.parse_batch(call.body, request)
     elif from_ is not None:
-        request = replace(request, jobs=rows_of(from_))
+        request = replace(request, jobs=to_rows(from_))
     if request.name is None or request.tool is None or request.jobs is None:
-        raise _missing_parts(request)
+        raise _missing_parts_error(request)
     jobs = call.jobs
     schema = jobs.describe(request.tool)
     rows = request.jobs
     if isinstance(rows, Mapping):
-        rows = {job: cast_settings(schema, own) for job, own in rows.items()}
+        rows = {job: cast_settings(schema, values) for job, values in rows.items()}
     arguments: dict[str, Any] = {
         "settings": cast_settings(schema, merge_pairs(settings)),
         "name_column": name_column,
@@ -195,49 +202,51 @@ def batch(
     }
     if check:
         checked = jobs.check_batch(request.name, request.tool, rows, **arguments)
-        expected = _estimate_of(checked)
+        estimate = _stored_estimate(checked)
         if skip_invalid and len(checked):
             output.print_message(
                 f"{messages.pluralize(len(checked), 'row')} would be skipped; {_NOT_SENT}."
             )
-            _print_estimate(request.tool, expected)
+            _print_estimate(request.tool, estimate)
             return checked
-        jobs_word = "every job" if skip_invalid else messages.pluralize(len(checked), "job")
-        output.print_message(f"{request.name} is valid with {jobs_word}; {_NOT_SENT}.")
+        count = "all jobs" if skip_invalid else messages.pluralize(len(checked), "job")
+        output.print_message(f"{request.name} is valid with {count}; {_NOT_SENT}.")
         if adapted := checked.attrs.get("adapted"):
             output.print_message(adapted)
-        _print_estimate(request.tool, expected)
+        _print_estimate(request.tool, estimate)
         return checked
     with interruptible(jobs, request.name):
-        done = jobs.submit_batch(
+        submission = jobs.submit_batch(
             request.name, request.tool, rows, over_budget=over_budget, **arguments
         )
-    output.print_message(done.message)
-    ended = watch_and_fetch(call, done.name, wait=wait, to=to, background=background)
-    if skip_invalid and done.refused is not None:
-        return done.refused
-    return jobs.jobs(batch=done.name, scores=True) if ended else done.frame
+    output.print_message(submission.message)
+    ended = watch_and_fetch(call, submission.name, wait=wait, to=to, background=background)
+    if skip_invalid and submission.refused is not None:
+        return submission.refused
+    return jobs.jobs(batch=submission.name, scores=True) if ended else submission.frame
 
 
-def _report_valid(tool: str, settings: dict[str, Any], expected: Estimate | None) -> pd.DataFrame:
-    """Report that settings are valid, and return them as they would be sent."""
+def _report_valid(tool: str, settings: dict[str, Any], estimate: Estimate | None) -> pd.DataFrame:
+    """Print that the settings are valid, and return the settings to be sent."""
     import pandas as pd
 
     output.print_message(f"The settings of {tool} are valid; {_NOT_SENT}.")
-    _print_estimate(tool, expected)
+    _print_estimate(tool, estimate)
     return pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
 
 
-def _estimate_of(checked: pd.DataFrame) -> Estimate | None:
+def _stored_estimate(checked: pd.DataFrame) -> Estimate | None:
     from labext.jobs.estimates import Estimate
 
     fields = checked.attrs.get("estimate")
     return None if fields is None else Estimate(**fields)
 
 
-def _print_estimate(tool: str, expected: Estimate | None) -> None:
+def _print_estimate(tool: str, estimate: Estimate | None) -> None:
     output.print_message(
-        f"The time is unknown: no earlier run of {tool}." if expected is None else str(expected)
+        f"The run time is unknown: {tool} has no earlier runs."
+        if estimate is None
+        else str(estimate)
     )
 
 
@@ -253,7 +262,7 @@ def _check_batch_sources(
             )
 
 
-def _missing_parts(request: cell_body.Batch) -> InputError:
+def _missing_parts_error(request: cell_body.Batch) -> InputError:
     missing = {
         "a NAME": request.name is None,
         "`--type`": request.tool is None,

@@ -46,7 +46,7 @@ def view(
     if sort is not None or descending or page is not None:
         raise InputError(
             f"{name} is a single job; `--sort`, `--descending` and `--page` are for batches.",
-            "Leave them out.",
+            "Omit these options.",
         )
     files = _job_files(call.jobs, row, email)
     if compare is None:
@@ -63,9 +63,9 @@ def _batch_gallery(
     descending: bool,
     page: int | None,
 ) -> Any:
-    """Return the gallery of a batch's complete jobs, and report the others.
+    """Return the gallery of a batch's complete jobs, and print their number.
 
-    The jobs are sorted by the first of their scores unless another one is named.
+    By default, the jobs are sorted by their first score.
     """
     from labext.jobs import records
     from labext.progress import Outcome
@@ -127,16 +127,16 @@ VIEW = Command(
     "view",
     "View a job's results: structures, trees, drawings, pictures, tables or text.",
     view,
-    [JOB, Parameter("FILE", value_types.RESULT_FILE, "one of its files; by default the main one")],
+    [JOB, Parameter("FILE", value_types.RESULT_FILE, "a file of the job; by default the main one")],
     [
         Parameter("compare", value_types.JOB, "superpose the structure of this job"),
         Parameter(
             "sort",
             value_types.text_type("SCORE"),
-            "sort the jobs of a batch by this score; by default the first",
+            "sort the jobs of a batch by this score; by default the first score",
         ),
-        Parameter("descending", None, "sort the highest score first"),
-        Parameter("page", value_types.INTEGER, "the page of a batch's pictures"),
+        Parameter("descending", None, "sort in descending order"),
+        Parameter("page", value_types.INTEGER, "the page of the gallery"),
         EMAIL,
         OUT,
     ],

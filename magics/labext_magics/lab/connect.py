@@ -20,41 +20,40 @@ if TYPE_CHECKING:
     from labext.lab import LabClient
     from labext.lab.account import Identity
 
-_BY = {"key": "API key", "oidc": "ID token"}
-"""Sign-in methods of a user; an app's description already names its own."""
+_METHOD_NAMES = {"key": "API key", "oidc": "ID token"}
+"""Displayed names of a user's sign-in methods; the description of an app includes its method."""
 
 
-def describe_user(who: Identity) -> str:
+def describe_user(identity: Identity) -> str:
     """Return a description of the current user, with the sign-in method."""
-    method = _BY.get(who.method or "")
-    return f"{who}, by {method}" if method else str(who)
+    method = _METHOD_NAMES.get(identity.method or "")
+    return f"{identity}, by {method}" if method else str(identity)
 
 
 def whoami(call: Call) -> pd.DataFrame:
-    """Print how the tenant identifies the caller, and return it as a row."""
+    """Print the caller as reported by the tenant, and return it as a row."""
     from labext.frames.conversion import Column, records_to_frame
 
     target, lab = call.session.connected("lab")
-    who = lab.whoami()
-    user = describe_user(who)
+    identity = lab.whoami()
+    user = describe_user(identity)
     output.print_message(
-        f"{user if who.known else messages.capitalize_first(user)}, at {target.base_url}"
+        f"{user if identity.known else messages.capitalize_first(user)}, at {target.base_url}"
     )
     row = {
-        "name": who.name,
-        "email": who.email,
-        "method": who.method,
+        "name": identity.name,
+        "email": identity.email,
+        "method": identity.method,
         "address": target.base_url,
-        "app": who.client_id,
+        "app": identity.client_id,
     }
     return records_to_frame([row], [Column(name, "text") for name in row])
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return the tenant in use, the signed-in user and the remaining request limit.
+    """Return the tenant in use, the signed-in user and the rate limit, without secrets.
 
-    A tenant that refuses the caller is reported as a row; an unreachable one is an error. Secrets
-    are never included.
+    Rejected credentials are reported as a row; an unreachable tenant is an error.
     """
     from labext.config import connection
     from labext.frames.views import properties_frame
@@ -67,21 +66,21 @@ def status(call: Call) -> pd.DataFrame:
     try:
         lab = call.lab
         rows |= {
-            "answers": "yes, the sign-in is accepted",
+            "sign-in": "accepted",
             "signed in as": describe_user(lab.whoami()),
         }
         rows |= _access_and_limit(lab)
     except SignInError as error:
         rows["signed in as"] = "nobody"
         output.print_message(f"{error.message} {error.next_step}")
-    except AccessError as error:  # the caller may still be known, as an app without a grant
-        rows["answers"] = "yes, but the sign-in is refused"
+    except AccessError as error:  # the user may be known, as for an app without a grant
+        rows["sign-in"] = "access denied"
         output.print_message(f"{error.message} {error.next_step}")
     return properties_frame(rows, "lab")
 
 
 def _access_and_limit(lab: LabClient) -> dict[str, str]:
-    """Return the number of visible sequences and the remaining request limit."""
+    """Return the token's lifetime, the rate limit and the number of visible sequences."""
     account, rows = lab.status(), {}
     if (seconds := lab.token_expires_in) is not None:
         rows["token expires in"] = f"{int(seconds) // 60} min {int(seconds) % 60} s"
@@ -99,7 +98,7 @@ STATUS_COMMANDS = (
 )
 
 
-def _gets_id_tokens(target: Connection) -> bool:
+def _can_fetch_id_tokens(target: Connection) -> bool:
     from labext.lab.auth import can_fetch_id_tokens
 
     return can_fetch_id_tokens(target)
@@ -119,10 +118,10 @@ METHODS = (
         "oidc",
         "ID token",
         {"id_token": "ID token"},
-        lasting=False,
+        is_permanent=False,
         option="--method oidc",
         source="For the sandbox, `labext sandbox lab id-token EMAIL` creates one.",
-        obtained=_gets_id_tokens,
+        can_fetch=_can_fetch_id_tokens,
     ),
 )
 
@@ -136,12 +135,12 @@ def connect(
     ca_bundle: Path | None,
     method: str | None,
 ) -> None:
-    """Use a tenant for this session, once it has accepted the credentials."""
+    """Select a tenant for this session after it has accepted the credentials."""
     SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, method=method)
 
 
 def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> None:  # noqa: ARG001
-    """Sign in to the tenant in use with the known credentials; ask for others if refused."""
+    """Sign in to the tenant in use with the known credentials; prompt for new ones if rejected."""
     if user is not None and method != "oauth":
         raise InputError(
             "`--user` names the user on whose behalf an app acts, so it needs `--method oauth`.",
@@ -151,20 +150,24 @@ def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> No
 
 
 def logout(call: Call, *, yes: bool) -> None:
-    """Forget the credentials, and the tokens obtained with them."""
+    """Remove the credentials and tokens of this session."""
     call.session.forget("lab")
     SIGN_IN.logout(from_keyring=yes)
 
 
 def _current_user(target: Connection) -> str:
-    """Return a description of the caller; raise SignInError if no credentials are known."""
+    """Return a description of the current user.
+
+    Raises:
+        SignInError: no credentials are known, or the platform rejected them.
+    """
     from labext.lab import LabClient
 
     if target.secrets:
         with LabClient.from_connection(target) as client:
             return describe_user(client.whoami())
     with LabClient(target.base_url, None, verify=target.options.get("ca_bundle", True)) as client:
-        client.whoami()  # a tenant that requires credentials raises here
+        client.whoami()  # raises SignInError if the tenant requires credentials
     raise SignInError(f"The platform at {target.base_url} requires sign-in.", "Sign in first.")
 
 
@@ -184,7 +187,7 @@ COMMANDS = (
         guarded=True,
         details="Credentials are read from the environment (LABEXT_LAB_API_KEY, "
         "LABEXT_LAB_CLIENT_ID and LABEXT_LAB_CLIENT_SECRET, LABEXT_LAB_ID_TOKEN) or "
-        "the keyring, or asked for; they are never typed on a line.",
+        "the keyring, or entered at a prompt; they are never typed on a line.",
         examples=["%lab connect https://lab.example.org --save work --keep"],
     ),
     Command(
@@ -199,7 +202,7 @@ COMMANDS = (
             ),
         ],
         guarded=True,
-        details="Stored credentials that are accepted are used; otherwise they are asked for.",
+        details="Valid stored credentials are used; otherwise a prompt asks for new ones.",
         examples=["%lab login --method oauth"],
     ),
     Command(

@@ -26,23 +26,23 @@ def start(
     workers: int | None,
     sequences: int | None,
 ) -> None:
-    """Start the sandbox unless it is running, and select it for this session."""
+    """Start the sandbox if necessary, and select it for this session."""
     from labext.config import SANDBOX, choose_profile, choose_sandbox
 
     sandbox = _sandbox(data_dir, rate=rate, workers=workers, sequences=sequences)
-    ran = sandbox.status().running
+    was_running = sandbox.status().running
     status = sandbox.start()
     if data_dir is not None:
         choose_sandbox(data_dir)
     choose_profile(None, SANDBOX)
-    was = "was running already" if ran else "is running"
-    output.print_message(f"The sandbox {was}; this session uses it.")
+    state = "was already running" if was_running else "is running"
+    output.print_message(f"The sandbox {state}; this session uses it.")
     for notice in status.notices:
         output.print_message(notice)
 
 
 def stop(call: Call, *, data_dir: Path | None) -> None:  # noqa: ARG001
-    """Stop the sandbox; its data stay."""
+    """Stop the sandbox and keep its data."""
     sandbox = _sandbox(data_dir)
     output.print_message(
         "The sandbox is stopped; its data is kept." if sandbox.stop() else "No sandbox was running."
@@ -50,7 +50,7 @@ def stop(call: Call, *, data_dir: Path | None) -> None:  # noqa: ARG001
 
 
 def status(call: Call, *, data_dir: Path | None) -> pd.DataFrame:  # noqa: ARG001
-    """Return whether the sandbox runs, its addresses and its data folder, without secrets."""
+    """Return the state of the sandbox, its addresses and its data folder, without secrets."""
     return _frame(_sandbox(data_dir).status())
 
 
@@ -58,10 +58,10 @@ def reset(call: Call, *, data_dir: Path | None, yes: bool, preview: bool) -> pd.
     """Stop the sandbox and delete its data; a preview returns its status."""
     sandbox = _sandbox(data_dir)
     status = sandbox.status()
-    would_go = [
+    affected = [
         f"all jobs, files, sequences, notebooks and keys of the sandbox in {status.data_dir}"
     ]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return _frame(status)
     output.print_message(
         "The sandbox is stopped and its data deleted; `%lab sandbox start` creates a new one."
@@ -97,7 +97,7 @@ COMMANDS = (
             Parameter(
                 "rate",
                 value_types.choice("named", "off"),
-                "request limits: one of the named sets, or none",
+                "rate limits: a named set, or off",
             ),
             Parameter("workers", value_types.INTEGER, "maximum number of concurrent jobs"),
             Parameter(
@@ -112,7 +112,7 @@ COMMANDS = (
     ),
     Command(
         "sandbox status",
-        "Show whether the services run, and at which addresses.",
+        "Show the state and the addresses of the local services.",
         status,
         options=[_DATA_DIR, OUT],
     ),

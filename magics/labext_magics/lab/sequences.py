@@ -10,7 +10,7 @@ from labext.errors import InputError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
-from labext_magics.core.namespace import frame_of
+from labext_magics.core.namespace import to_frame
 from labext_magics.core.options import OUT
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def sequences(
     columns: list[str] | None,
     spread: bool,
 ) -> pd.DataFrame:
-    """Return a row for each visible sequence that matches all filters."""
+    """Return one row per visible sequence that matches all filters."""
     filters = {
         "name": name,
         "name_includes": name_includes,
@@ -69,7 +69,7 @@ def sequences(
 
 
 def show(call: Call, *, name: str, enzymes: list[str] | None) -> SequenceViewer:
-    """Return the viewer of one sequence, which renders when displayed."""
+    """Return the viewer of one sequence."""
     import labext_widgets
 
     return labext_widgets.sequence_viewer(call.lab.sequence(name), enzymes=enzymes)
@@ -164,7 +164,7 @@ COMMANDS = (
             Parameter(
                 "enzymes",
                 value_types.comma_separated("A,B,…"),
-                "the enzymes whose sites are shown; by default those that cut once",
+                "the enzymes whose cut sites are shown; by default single cutters",
             ),
             OUT,
         ],
@@ -174,8 +174,8 @@ COMMANDS = (
 )
 
 
-_SHOWN = ("annotations", "isCircular")
-"""Columns that a GenBank file contains besides the name and the bases."""
+_GENBANK_COLUMNS = ("annotations", "isCircular")
+"""Columns of a GenBank file besides the name and the bases."""
 
 
 def export(
@@ -188,40 +188,42 @@ def export(
     whole: bool,
     overwrite: bool,
 ) -> None:
-    """Write sequences of the platform, or of a frame, to a file, and report its path."""
+    """Write sequences of the platform or of a DataFrame to a file, and report its path."""
     from labext.lab import files
 
     if bool(name) == (from_ is not None):
         raise InputError(
-            "`%lab export` needs the names of sequences, or `--from` a frame of them.",
+            "`%lab export` needs either names of sequences, or a DataFrame with `--from`.",
             f"Example: `{EXPORT.examples[0]}`.",
         )
     if from_ is None:
         records: Any = [call.lab.sequence(sequence) for sequence in dict.fromkeys(name)]
     else:
-        records = frame_of(from_)
-    before = _stamp(to)
+        records = to_frame(from_)
+    old_stamp = _file_stamp(to)
     written = files.write(records, to, format=format, whole=whole, overwrite=overwrite)
     if from_ is not None and (format or files.SUFFIXES.get(to.suffix.lower())) == "genbank":
-        _report_missing(records)
-    many = messages.pluralize(len(records), "sequence")
-    same = before is not None and _stamp(written) == before
+        _report_missing_columns(records)
+    count = messages.pluralize(len(records), "sequence")
+    unchanged = old_stamp is not None and _file_stamp(written) == old_stamp
     output.print_message(
-        f"{written} already holds the same {many}." if same else f"Wrote {many} to {written}."
+        f"{written} already contains the same {count}."
+        if unchanged
+        else f"Wrote {count} to {written}."
     )
 
 
-def _report_missing(frame: pd.DataFrame) -> None:
-    missing = [column for column in _SHOWN if column not in frame.columns]
+def _report_missing_columns(frame: pd.DataFrame) -> None:
+    missing = [column for column in _GENBANK_COLUMNS if column not in frame.columns]
     if missing:
         output.print_message(
-            f"The frame has no column {messages.join_words(missing)}, so the file does not "
-            "contain it. `%lab sequences` without `--columns` returns all columns."
+            f"The file lacks {messages.join_words(missing)}, since the DataFrame has no such "
+            "column. `%lab sequences` without `--columns` returns all columns."
         )
 
 
-def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return a file's inode and modification time, or None if it does not exist."""
+def _file_stamp(path: Path) -> tuple[int, int] | None:
+    """Return a file's inode and modification time; None if it does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -235,21 +237,19 @@ EXPORT = Command(
     export,
     [Parameter("NAME", value_types.SEQUENCE, "a sequence, by its name or id", many=True)],
     [
-        Parameter(
-            "from", value_types.VARIABLE, "the sequences: a frame returned by `%lab sequences`"
-        ),
+        Parameter("from", value_types.VARIABLE, "the sequences: a DataFrame of `%lab sequences`"),
         Parameter(
             "format",
             value_types.choice("fasta", "genbank"),
-            "the file's format; by default determined by its suffix",
+            "the file format; by default derived from the file suffix",
         ),
         Parameter("to", value_types.PATH, "the output file", required=True),
-        Parameter("whole", None, "store the complete records in a FASTA file"),
+        Parameter("whole", None, "preserve all fields of the records in a FASTA file"),
         Parameter("overwrite", None, "replace a file with other content"),
     ],
-    details="`labext.lab.files.read` reads such a file: GenBank files and FASTA files written "
+    details="`labext.lab.files.read` reads the file: GenBank files and FASTA files written "
     "with --whole contain complete records, other FASTA files only names and bases. A "
-    "file with the same content is kept.",
+    "file with the same sequences is left unchanged.",
     examples=[
         "%lab export pBAD30 --format genbank --to out/pBAD30.gb",
         "%lab export --from seqs --format fasta --to out/all.fasta",

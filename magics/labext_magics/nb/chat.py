@@ -381,8 +381,8 @@ def delete_source_chats(
     """Delete chats about a source with their messages, after checking that all of them exist."""
     about = scope.resolve_id(call, "source", source, to_delete=True)
     records = [call.nb.source_chats.get(about, session) for session in dict.fromkeys(sessions)]
-    would_go = [session_label(record) for record in records]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [session_label(record) for record in records]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for record in records:
         call.nb.source_chats.delete(about, record["id"])

@@ -67,7 +67,7 @@ def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | 
 def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None) -> pd.DataFrame:
     """Start a command, and return its row."""
     arguments = {
-        name: value.meaning if isinstance(value, BareText) else value
+        name: value.default if isinstance(value, BareText) else value
         for name, value in merge_pairs(set).items()
     }
     if not arguments:
@@ -148,7 +148,7 @@ COMMANDS = (
         [
             Parameter(
                 "set",
-                replace(value_types.SETTING, metavar="NAME=VALUE", live=""),
+                replace(value_types.SETTING, metavar="NAME=VALUE", names=""),
                 "an input of the command",
                 many=True,
             ),

@@ -177,7 +177,7 @@ SETTINGS_COMMANDS = (
         options=[
             Parameter(
                 "set",
-                replace(value_types.SETTING, metavar="NAME=VALUE", live="service_settings"),
+                replace(value_types.SETTING, metavar="NAME=VALUE", names="service_settings"),
                 "a setting to change",
                 many=True,
             ),

@@ -381,8 +381,8 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
     for record in records:
         models_of_credential = [model for model in models if model["credential"] == record["id"]]
         check_not_in_slot(models_of_credential, slots)
-    would_go = [_describe_credential(record) for record in records]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [_describe_credential(record) for record in records]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for record in records:
         deleted = nb.credentials.delete(record["id"])

@@ -87,8 +87,8 @@ def delete(
         _record(call, insight, source, to_delete=True) for insight in dict.fromkeys(insights)
     ]
     labels = {record["id"]: _insight_label(call, record, place=True) for record in records}
-    would_go = [f"the insight {label}" for label in labels.values()]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [f"the insight {label}" for label in labels.values()]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for identifier, name in labels.items():
         call.nb.insights.delete(identifier)

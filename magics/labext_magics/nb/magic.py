@@ -77,5 +77,5 @@ MAGIC = Magic(
             embeddings.COMMANDS,
         ),
     ],
-    advise=setup_hints.add_model_hint,
+    adapt_error=setup_hints.add_model_hint,
 )

@@ -347,9 +347,9 @@ def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
     """
     records = [_record(call, model) for model in dict.fromkeys(models)]
     used = slots_by_model(call)
-    would_go = [_model_label(record) for record in records]
+    affected = [_model_label(record) for record in records]
     check_not_in_slot(records, used)
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for record in records:
         call.nb.models.delete(record["id"])

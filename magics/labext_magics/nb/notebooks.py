@@ -26,8 +26,8 @@ def delete_notebook(
     """Delete a notebook with its notes and chats; a preview returns their numbers."""
     record = call.nb.notebooks.get(notebook)
     counted = call.nb.notebooks.preview(record["id"])
-    would_go = _describe_deletion(str(record["name"]), counted, delete_sources)
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = _describe_deletion(str(record["name"]), counted, delete_sources)
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return _count_contents(counted)
     deleted = call.nb.notebooks.delete(record["id"], delete_sources=delete_sources)
     if call.session.notebook is not None and call.session.notebook.id == record["id"]:

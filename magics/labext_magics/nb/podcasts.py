@@ -311,8 +311,8 @@ def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None
     """Delete episodes with their audio, after checking that all of them exist."""
     matches = (call.nb.podcasts.episode(episode) for episode in dict.fromkeys(episodes))
     records = {record["id"]: record for record in matches}
-    would_go = [_describe_episode(record) for record in records.values()]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [_describe_episode(record) for record in records.values()]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for identifier, record in records.items():
         call.nb.podcasts.delete(identifier)

@@ -378,8 +378,8 @@ def delete(
 ) -> None:
     """Delete profiles, after checking that all of them exist; their episodes stay."""
     every = [find_profile(call, profile, kind) for profile in dict.fromkeys(profiles)]
-    would_go = [f"the {profile_kind} profile {record['name']}" for profile_kind, record in every]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [f"the {profile_kind} profile {record['name']}" for profile_kind, record in every]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for profile_kind, record in every:
         profiles_client(call, profile_kind).delete(record["id"])

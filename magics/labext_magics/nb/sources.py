@@ -65,8 +65,8 @@ def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
     """
     records = scope.find_sources(call, sources, to_delete=True)
     described = {record["id"]: _describe_source(call, record) for record in records}
-    would_go = [f"the source {description}" for description in described.values()]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [f"the source {description}" for description in described.values()]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for identifier, source in described.items():
         call.nb.sources.delete(identifier)

@@ -345,8 +345,8 @@ def edit(
 def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) -> None:
     """Delete transformations, after checking that all of them exist."""
     records = [call.nb.transformations.get(name) for name in dict.fromkeys(transformations)]
-    would_go = [f"the transformation {record['name']}" for record in records]
-    if not output.confirm_destruction("delete", would_go, yes=yes, preview=preview):
+    affected = [f"the transformation {record['name']}" for record in records]
+    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for record in records:
         call.nb.transformations.delete(record["id"])

@@ -1,7 +1,7 @@
 """Build the reference: `python -m labext_magics.reference SOURCES OUTPUT`.
 
-pdoc renders docstrings and texts, nbconvert the example notebooks. SOURCES has the texts and the
-templates.
+pdoc renders docstrings and guides; nbconvert renders the example notebooks. SOURCES is the folder
+of the guides and templates.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Page:
     """One page of the reference.
 
     Attributes:
-        module: the module that pdoc documents; for a text, one whose docstring is that text.
-        title: its name in the menu and its heading.
-        html: rendered content to insert after the heading, for a tutorial.
+        module: the module that pdoc documents; for a guide, a module whose docstring is its text.
+        title: the heading, and the name in the menu.
+        html: rendered content of a tutorial, inserted after the heading.
     """
 
     module: ModuleType
@@ -49,15 +49,15 @@ class Page:
 
     @property
     def name(self) -> str:
-        """The module's name, which pdoc makes the path of the page."""
+        """The module's name, from which pdoc derives the path of the page."""
         return self.module.__name__
 
 
 def build(sources: Path, output: Path) -> None:
-    """Write all pages and the search index into a folder."""
+    """Write all pages and the search index to a folder."""
     # Python before 3.12 does not record the bases of a TypedDict.
     warnings.filterwarnings("ignore", "Cannot determine where", UserWarning, "pdoc")
-    # Generic in the stubs of pandas only; pdoc evaluates the annotations.
+    # pdoc evaluates annotations such as `pd.Series[Any]`, which are valid only in the stubs.
     pd.Series.__class_getitem__ = classmethod(lambda cls, _: cls)  # type: ignore[attr-defined]
     sections = _sections(sources / "text")
     pages = {page.name: page for group in sections.values() for page in group}
@@ -74,7 +74,7 @@ def build(sources: Path, output: Path) -> None:
 
 
 def _sections(texts: Path) -> dict[str, list[Page]]:
-    """Return the pages by the headings of the menu."""
+    """Return the pages by heading of the menu."""
     return {
         "": [_text_page(texts / "index.md", "labext")],
         "Magics": [_magic_page(texts, name) for name in MAGICS],
@@ -96,7 +96,7 @@ def _page(name: str, title: str, text: str, html: str = "") -> Page:
 
 def _text_page(path: Path, title: str, more: str = "") -> Page:
     text = path.read_text(encoding="utf-8")
-    # On a code host the texts link to each other as Markdown files.
+    # The guides link to each other as Markdown files, for readers on a code host.
     text = re.sub(r"\]\((\w+)\.md(#[\w-]+)?\)", r"](\1.html\2)", text)
     return _page(path.stem, title, text.partition("\n")[2] + more)
 
@@ -106,16 +106,16 @@ def _magic_page(texts: Path, name: str) -> Page:
 
 
 def _api_page(name: str) -> Page:
-    """Return the page of a package, with its client first and everything imported."""
+    """Return the page of a package, with its client first and lazy names imported."""
     module = import_module(name)
     if name == "labext.nb":
         _add_resources(module)
     public: Sequence[str] | None = getattr(module, "__all__", None)
     if name == "labext":
-        public = ["connect", "Rate"]  # all else is on the pages of the services and the errors
+        public = ["connect", "Rate"]  # other names are on the pages of the services and errors
     if public is not None:
         ordered = sorted(public, key=lambda public_name: not public_name.endswith("Client"))
-        # Lazily imported names are attributes only once they are used.
+        # Lazily imported names become attributes on first use.
         module.__dict__.update(
             {public_name: getattr(module, public_name) for public_name in ordered}
         )
@@ -124,7 +124,7 @@ def _api_page(name: str) -> Page:
 
 
 def _highlight_css() -> str:
-    """Return the colours of code, which follow the browser's light or dark scheme."""
+    """Return the CSS of highlighted code for light and dark colour schemes."""
     light, dark = (
         HtmlFormatter(style=style).get_style_defs([".pdoc-code", ".highlight"])  # type: ignore[no-untyped-call]
         for style in ("default", "github-dark")
@@ -133,7 +133,7 @@ def _highlight_css() -> str:
 
 
 def _add_resources(module: ModuleType) -> None:
-    """Document the classes behind the attributes of `NotebookClient`, such as `sources`."""
+    """Add the classes of the resources of `NotebookClient`, such as `sources`, to the page."""
     client = module.NotebookClient("http://127.0.0.1/api")
     resources = [
         type(value)
@@ -145,7 +145,7 @@ def _add_resources(module: ModuleType) -> None:
 
 
 def _tutorial(name: str) -> Page:
-    """Return the page of an example notebook, with its saved outputs."""
+    """Return the page of an example notebook with its saved outputs."""
     path = examples.examples_folder() / f"{name}.ipynb"
     notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]

@@ -1,4 +1,4 @@
-"""The commands of a magic as Markdown, from the declaration that also parses its lines."""
+"""Generate Markdown documentation of a magic from the declaration of its commands."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _SAMPLES = {
     "TRANSFORMATION": '"Key findings"',
     "WORD": "structure",
 }
-"""Values of arguments in the examples of commands that declare none."""
+"""Sample values of arguments, for commands without declared examples."""
 
 
 def commands(name: str) -> str:
-    """Return a section for each command of a magic."""
+    """Return one section per command of a magic."""
     return "\n\n".join(_sections(magic_named(name)))
 
 
 def example(magic: Magic, command: Command) -> str:
-    """Return the declared examples of a command, else a line with sample values."""
+    """Return the declared examples of a command, or a line with sample values."""
     if command.examples:
         return "\n".join(command.examples)
     required = [option for option in command.options if option.required]
@@ -105,6 +105,6 @@ def _cell(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escape what Markdown would interpret outside of code spans."""
+    """Escape Markdown syntax outside of code spans."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(p if p.startswith("`") else re.sub(r"([<*_\[])", r"\\\1", p) for p in parts)

@@ -85,7 +85,7 @@ def test_json_body_is_accepted(value: dict[str, Any]) -> None:
         ("a: b: c", "line 2, column 5"),
         ("\tb: 1", "not valid YAML"),
         ("a: \x00", "not valid YAML"),
-        ("a: &x [*x]", "a loop"),
+        ("a: &x [*x]", "a cycle"),
         ("a: !!python/object:os.system x", "the tag"),
         ("a: !secret x", "the tag"),
         ("? [1]\n: 2", "a list or a mapping"),

@@ -31,7 +31,7 @@ TOOL = Tool(
 
 
 def on_the_line(name: str, text: str) -> Any:
-    settings = SETTING.read(Raw(f"{name}={text}"), Namespace({}))
+    settings = SETTING.convert(Raw(f"{name}={text}"), Namespace({}))
     return cast_settings(TOOL, settings)[name]
 
 

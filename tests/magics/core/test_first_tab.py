@@ -106,4 +106,4 @@ def test_truncated_archive_listing_gives_names_or_none(
 
 def test_completion_waits_at_most_300_ms() -> None:
     assert core_session.LOOKUP_TIMEOUT < 0.3
-    assert candidates.MAX_CANDIDATES.keys() == {"lab", "jobs", "nb"}
+    assert candidates.PREFETCHED_KINDS.keys() == {"lab", "jobs", "nb"}

@@ -209,7 +209,7 @@ def test_help_names_every_command_and_option() -> None:
     ("line", "expected_message", "step"),
     [
         ("rnu digest", "no subcommand `rnu`", "%demo run"),
-        ("zzz", "no subcommand `zzz`", "%demo` alone"),
+        ("zzz", "no subcommand `zzz`", "%demo` lists"),
         ("box strat", "no subcommand `box strat`", "%demo box start"),
         ("run x --nmae y", "no option `--nmae`", "`--name`"),
         ("run x --max 5", "no option `--max`", "`--max-runtime`"),
@@ -240,7 +240,7 @@ def test_help_names_every_command_and_option() -> None:
         ("run x --set a={fraem}", "no variable `fraem`", "`frame`"),
         ("run x --set a={1/0}", "ZeroDivisionError: division by zero", "separate cell"),
         ("run x --set a={1 +}", "not a Python expression", "between the braces"),
-        ("{zzz}", "no subcommand `{zzz}`", "alone"),
+        ("{zzz}", "no subcommand `{zzz}`", "lists"),
     ],
 )
 def test_invalid_value_is_one_line_with_a_next_step(

@@ -151,7 +151,7 @@ def test_check_submits_nothing(ready: Run, capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(InputError):
         ready("%jobs submit digest --check --set sequence=GAATTC --set enzymes=NoSuchEnzyme")
     output = capsys.readouterr().out
-    assert re.search(r"Expected: .* of computing|The time is unknown: no earlier run", output)
+    assert re.search(r"Expected: .* of computing|The run time is unknown", output)
     assert list(ready("%jobs list")["JobName"]) == before
 
 
@@ -195,7 +195,7 @@ def test_stopped_job_stops_run_all(ready: Run) -> None:
         f"{{{{str(i): {{'sequence': '{long_one}'}} for i in range(20)}}}}"
     )
     ready("%jobs stop stopped")
-    with pytest.raises(JobFailedError, match="The batch stopped ended as Stopped"):
+    with pytest.raises(JobFailedError, match="The batch stopped ended with the state Stopped"):
         ready("%jobs watch stopped")
 
 

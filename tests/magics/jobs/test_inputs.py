@@ -103,7 +103,7 @@ def test_failing_input_keeps_the_results_of_others(
 
     with pytest.raises(JobFailedError, match="Stage 2") as raised:
         ready(f"%%jobs pipeline none --wait\ninitialInputs: [AC, AD]\n{stages}")
-    assert "`%jobs results none` fetches the completed ones." in raised.value.next_step
+    assert "`%jobs results none` downloads the results of complete jobs." in raised.value.next_step
     files = ready("%jobs results none --to out/none")["file"].tolist()
     assert "stage1-peptide_build-1/peptide.pdb" in files
     assert "2 of 4 jobs did not complete: stage2-normal_modes-1, stage2" in capsys.readouterr().out

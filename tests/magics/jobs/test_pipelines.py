@@ -158,11 +158,13 @@ def test_failed_pipeline_stops_run_all(ready: Run) -> None:
         "  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
         "  - {task: Move, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
     )
-    with pytest.raises(JobFailedError, match=r"The pipeline fails ended as Stopped: Stage 2") as no:
+    with pytest.raises(
+        JobFailedError, match=r"The pipeline fails ended with the state Stopped: Stage 2"
+    ) as no:
         ready(cell)
     assert no.value.next_step == (
         "`%jobs list --batch fails` shows its jobs. "
-        "`%jobs results fails` fetches the completed ones."
+        "`%jobs results fails` downloads the results of complete jobs."
     )
     with pytest.raises(ConflictError, match="its inputs are"):
         ready(cell.replace("[AC]", "[ACD]"))

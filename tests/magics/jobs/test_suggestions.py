@@ -52,7 +52,7 @@ def test_common_synonym_suggests_the_command(line: str, meant: str) -> None:
 
 
 def test_list_verb_suggests_the_noun_alone() -> None:
-    assert _hint("%nb sources list") == "`%nb sources` alone lists them."
+    assert _hint("%nb sources list") == "Run `%nb sources` alone."
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_suggestion_is_never_destructive(line: str) -> None:
         f"`%{magic} {command.name}`"
         for magic in SERVICES
         for command in magic_named(magic).commands
-        if command.destroys
+        if command.is_destructive
     ]
     assert not any(command in hint for command in destructive)
 
@@ -83,5 +83,5 @@ def test_help_is_a_command_too(line: str, topic: str) -> None:
 
 
 def test_destructive_commands_are_listed() -> None:
-    known = {command.name for command in magic_named("jobs").commands if command.destroys}
+    known = {command.name for command in magic_named("jobs").commands if command.is_destructive}
     assert known == {"stop", "delete", "rm"}

@@ -204,7 +204,7 @@ def test_app_without_grants_and_archived_app(
     shell.run_cell(f"{connected(box)} --method oauth").raise_error()
     assert "grant the app access" in refused("%lab sequences", AccessError).next_step
     status = shell.run_line_magic("lab", "status")["value"]
-    assert status["answers"] == "yes, but the sign-in is refused"
+    assert status["sign-in"] == "access denied"
     assert status["signed in as"] == f"the app {new_app['client_id']}, without a user"
     admin("apps", "archive", "lines")
     refused("%lab sequences", AccessError)

@@ -115,7 +115,7 @@ def test_export_can_be_repeated(
     run(line)
     assert capsys.readouterr().out == "Wrote 2 sequences to out/two.gb.\n"
     run(line)
-    assert capsys.readouterr().out == "out/two.gb already holds the same 2 sequences.\n"
+    assert capsys.readouterr().out == "out/two.gb already contains the same 2 sequences.\n"
     written = files.read(tmp_path / "out" / "two.gb")
     assert [record["name"] for record in written] == ["pBAD30", "kin1"]
     assert len(written[0]["annotations"]) == 13
