@@ -1,4 +1,4 @@
-"""`%nb add` and `%%nb source`: add files, pages and texts as sources, without duplicates."""
+"""`%nb add` and `%%nb source`: add files, web pages and texts as sources, without duplicates."""
 
 from __future__ import annotations
 
@@ -26,84 +26,90 @@ if TYPE_CHECKING:
 
 
 def add_text(
-    call: Call, into: NotebookInUse, content: str, title: str | None, arguments: dict[str, Any]
+    call: Call, target: NotebookInUse, content: str, title: str | None, arguments: dict[str, Any]
 ) -> Record:
-    """Add a text, unless the notebook already has it under this title."""
+    """Add a text unless the notebook already has a source with this title and text.
+
+    Raises:
+        ConflictError: the notebook has a source with this title and another text.
+    """
     candidates = [
         source
-        for source in call.nb.sources.iter(into.id)
+        for source in call.nb.sources.iter(target.id)
         if _may_match_text(source, content, title)
     ]
     for source in candidates:
         record = call.nb.sources.get(source["id"])
         if (record["full_text"] or "").strip() == content:
             output.print_message(
-                f"{_title(record)} with this text is already in {into.name}; it was kept."
+                f"{_title(record)} with this text is already in {target.name}; it was kept."
             )
             return record
     if title is not None and candidates:
         raise ConflictError(
-            f"{into.name} already has a source {title} with another text.",
+            f"{target.name} already has a source {title} with another text.",
             f"Use another title, or delete it first: `%nb sources delete {quote(title)} --yes`.",
         )
-    record = call.nb.sources.add_text(content, into.id, title, **arguments)
-    output.print_message(f"Added {_title(record)} to {into.name}.")
+    record = call.nb.sources.add_text(content, target.id, title, **arguments)
+    output.print_message(f"Added {_title(record)} to {target.name}.")
     return record
 
 
 def _may_match_text(source: Record, content: str, title: str | None) -> bool:
-    """Tell whether a source may contain a text, judging by its title."""
+    """Return False if the title of a source shows that it does not contain a text."""
     if title is not None:
         return bool(source["title"] == title)
-    begins = str(source["title"] or "").rstrip("… .")
-    return source["kind"] == "text" and content.startswith(begins)
+    prefix = str(source["title"] or "").rstrip("… .")
+    return source["kind"] == "text" and content.startswith(prefix)
 
 
 def add_files(
     call: Call,
-    into: NotebookInUse,
+    target: NotebookInUse,
     items: Sequence[Path | str],
     title: str | None,
     arguments: dict[str, Any],
 ) -> tuple[list[Record], InputError | None]:
-    """Add the items that the notebook does not have yet, and retry those that have failed.
+    """Add new files and web pages to a notebook, and retry failed ones.
 
-    A file is identified by its name and content, a page by its address. Return the records, and an
-    error listing the items that the service refused, if any.
+    A file is identified by its name and content, a web page by its URL.
+
+    Returns:
+        The records of the sources, and an error that lists the rejected items, or None.
     """
     from labext.nb.uploads import rejection_error
 
-    existing = list(call.nb.sources.iter(into.id))
+    existing = list(call.nb.sources.iter(target.id))
     matches: dict[Path | str, Record] = {}
     for item in items:
-        record = _find_source(call, existing, item, into)
+        record = _find_source(call, existing, item, target)
         if record is not None:
             matches[item] = record
     failed = {item: source for item, source in matches.items() if source["status"] == "failed"}
     unchanged = {item: source for item, source in matches.items() if item not in failed}
-    again = {item: call.nb.sources.retry(source["id"]) for item, source in failed.items()}
+    retried = {item: call.nb.sources.retry(source["id"]) for item, source in failed.items()}
     new = [item for item in items if item not in matches]
-    refused: dict[Path | str, InputError] = {}
-    added = _send_items(call, into, new, title, arguments, refused) if new else {}
+    rejected: dict[Path | str, InputError] = {}
+    added = _send_items(call, target, new, title, arguments, rejected) if new else {}
     actions = {
-        f"already in {into.name}; processed again": again,
-        f"already in {into.name}; kept": unchanged,
+        f"already in {target.name}; processed again": retried,
+        f"already in {target.name}; kept": unchanged,
     }
     for action, records in actions.items():
         if records:
             names = (item.name if isinstance(item, Path) else item for item in records)
             output.print_message(f"{messages.join_subject(names)} {action}.")
-    records = {**unchanged, **again, **added}
+    records = {**unchanged, **retried, **added}
     sources = [records[item] for item in items if item in records]
-    return sources, rejection_error(refused, len(sources)) if refused else None
+    return sources, rejection_error(rejected, len(sources)) if rejected else None
 
 
 def add_library(
-    call: Call, into: NotebookInUse, library: Library, arguments: dict[str, Any]
+    call: Call, target: NotebookInUse, library: Library, arguments: dict[str, Any]
 ) -> list[Record]:
-    """Add the entries of a library of references that the notebook does not have yet."""
+    """Add the new entries of a library of references to a notebook."""
     existing: dict[str, list[Record]] = {}
-    for source in call.nb.sources.iter(into.id):
+    for source in call.nb.sources.iter(target.id):
         existing.setdefault(str(source["title"]), []).append(source)
     records, kept = [], 0
     for entry in library.entries:
@@ -113,58 +119,56 @@ def add_library(
         )
         kept += same is not None
         records.append(
-            same or call.nb.sources.add_text(entry.text, into.id, entry.title, **arguments)
+            same or call.nb.sources.add_text(entry.text, target.id, entry.title, **arguments)
         )
     added = messages.pluralize(len(records) - kept, "reference")
-    rest = f"; {kept} were already there and were kept" if kept else ""
-    output.print_message(f"{library.path.name}: added {added} to {into.name}{rest}.")
+    note = f"; kept {kept} existing" if kept else ""
+    output.print_message(f"{library.path.name}: added {added} to {target.name}{note}.")
     if library.missing_files:
         names = messages.join_words(library.missing_files)
-        output.print_message(
-            f"Attached files that are not in the library's folder were not added: {names}."
-        )
+        output.print_message(f"Skipped attached files outside of the library's folder: {names}.")
     return records
 
 
 def _find_source(
-    call: Call, records: Sequence[Record], item: Path | str, into: NotebookInUse
+    call: Call, records: Sequence[Record], item: Path | str, target: NotebookInUse
 ) -> Record | None:
-    """Return the source of a notebook that was made from an address or a file.
+    """Return the source of a notebook that was created from a URL or a file.
 
-    A file matches if its name and content do. If the service has no original to compare with, the
-    name decides, and a message says so.
+    Files are compared by name and content. If the service does not store the original, only the
+    names are compared, and a message is printed.
     """
     from labext.nb.records import has_number_suffix
 
     if isinstance(item, str):
         return next((source for source in records if source["url"] == item), None)
-    named = [source for source in records if source["file_name"] == item.name]
+    same_name = [source for source in records if source["file_name"] == item.name]
     numbered = [
         source for source in records if has_number_suffix(source["file_name"] or "", item.name)
     ]
-    unknown = None
-    for record in (*named, *numbered):
+    uncompared = None
+    for record in (*same_name, *numbered):
         same = _has_content(call, record, item)
         if same:
             return record
-        if same is None and record in named:
-            unknown = record
-    if unknown is not None:
+        if same is None and record in same_name:
+            uncompared = record
+    if uncompared is not None:
         output.print_message(
             f"The service does not store the original of {item.name}, so only its name was "
             "compared. To add a changed file, delete the source first with `%nb sources "
             "delete`, or use another name."
         )
-    elif named:
+    elif same_name:
         output.print_message(
-            f"{into.name} has another {item.name} ({named[0]['id']}) with different content; "
-            f"both are kept. `%nb sources delete {named[0]['id']} --yes` deletes that one."
+            f"{target.name} has another {item.name} ({same_name[0]['id']}) with different content; "
+            f"both are kept. `%nb sources delete {same_name[0]['id']} --yes` deletes the other one."
         )
-    return unknown
+    return uncompared
 
 
 def _has_content(call: Call, record: Record, file: Path) -> bool | None:
-    """Tell whether a source has a file's content; comparing sizes may suffice."""
+    """Return True if a source has a file's content; None if the service can't compare it."""
     size = record.get("size")
     if size is not None and size != file.stat().st_size:
         return False
@@ -173,15 +177,15 @@ def _has_content(call: Call, record: Record, file: Path) -> bool | None:
 
 def _send_items(
     call: Call,
-    into: NotebookInUse,
+    target: NotebookInUse,
     new: Sequence[Path | str],
     title: str | None,
     arguments: dict[str, Any],
-    refused: dict[Path | str, InputError],
+    rejected: dict[Path | str, InputError],
 ) -> dict[Path | str, Record]:
-    """Upload files and addresses one by one, with a progress bar.
+    """Send files and URLs one by one, with a progress bar.
 
-    Items that the service refuses are added to `refused`, with the error.
+    The errors of items that the service rejects are added to `rejected`.
     """
     import labext_widgets
 
@@ -192,29 +196,29 @@ def _send_items(
         if title is None:
             call.nb.sources.add(
                 new,
-                into.id,
+                target.id,
                 on_bytes=lambda _, moved, size: transfer.bytes(moved, size),
                 on_added=added.append,
-                on_rejected=refused.__setitem__,
+                on_rejected=rejected.__setitem__,
                 **arguments,
             )
         elif isinstance(new[0], Path):
             options = {**arguments, "on_bytes": transfer.bytes}
-            added.append(call.nb.sources.add_file(new[0], into.id, title, **options))
+            added.append(call.nb.sources.add_file(new[0], target.id, title, **options))
         else:
-            added.append(call.nb.sources.add_url(new[0], into.id, title, **arguments))
+            added.append(call.nb.sources.add_url(new[0], target.id, title, **arguments))
         if added:
-            transfer.end(f"Added to {into.name}: {messages.join_words(map(_title, added))}.")
-    return dict(zip((item for item in new if item not in refused), added, strict=True))
+            transfer.end(f"Added to {target.name}: {messages.join_words(map(_title, added))}.")
+    return dict(zip((item for item in new if item not in rejected), added, strict=True))
 
 
 def _title(record: Record) -> str:
-    """Return the file name or address of a source as typed, else its title."""
+    """Return the file name or URL of a source, or its title."""
     return str(record["file_name"] or record["url"] or record["title"] or record["id"])
 
 
 _MAX_NAMED = 3
-"""Maximum number of sources listed in a hint; beyond that it names a command for all."""
+"""Maximum number of sources in a hint; otherwise the hint applies to all sources."""
 
 
 def add(
@@ -229,15 +233,15 @@ def add(
     async_: bool,
     wait: bool,
 ) -> pd.DataFrame:
-    """Add files and pages, or the text of the cell's body, to a notebook; return a row for each.
+    """Add files and web pages, or the cell body, to a notebook, and return one row per source.
 
-    Identical sources already in the notebook are kept. Texts are waited for, unless `async_` is
-    set; files and pages only with `wait` or `sync`.
+    Identical sources are kept. The command waits for texts to be processed unless `async_` is set,
+    and for files and web pages with `wait` or `sync`.
 
     Raises:
         InputError: a file is missing, empty or unreadable, and nothing was sent; or the service
-            refused some of the items, and the others were added.
-        JobFailedError: a source that was waited for has failed.
+            rejected some items, and the others were added.
+        JobFailedError: the processing of a source failed.
         WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if sync and async_:
@@ -247,35 +251,37 @@ def add(
     _check_arguments(text, items, title)
     items, libraries = _split_libraries(items)
     if libraries and title is not None:
-        raise InputError("`--title` names one source; a library has several.", "Leave it out.")
-    into = scope.notebook_of(call, notebook)
+        raise InputError(
+            "`--title` is for a single source, but a library has several.", "Omit `--title`."
+        )
+    target = scope.notebook_of(call, notebook)
     arguments = {"topic": topic, "process_async": bool(text) or not sync}
-    refusal: InputError | None = None
-    with _interruptible(into.name):
+    rejection: InputError | None = None
+    with _interruptible(target.name):
         if text:
-            records = [add_text(call, into, text, title, arguments)]
+            records = [add_text(call, target, text, title, arguments)]
         else:
-            records, refusal = add_files(call, into, items, title, arguments)
+            records, rejection = add_files(call, target, items, title, arguments)
             for library in libraries:
-                records += add_library(call, into, library, arguments)
-                refusal = refusal or library.error()
-    if refusal is not None and not records:
-        raise refusal
+                records += add_library(call, target, library, arguments)
+                rejection = rejection or library.error()
+    if rejection is not None and not records:
+        raise rejection
     _report_missing_model(call, records)
-    waits = wait or sync or (bool(text) and not async_)
+    wait = wait or sync or (bool(text) and not async_)
     try:
-        rows = _source_rows(call, records, wait=waits)
+        rows = _source_rows(call, records, wait=wait)
     except LabextError:
-        if refusal is not None:
-            output.print_message(str(refusal))
+        if rejection is not None:
+            output.print_message(str(rejection))
         raise
-    if refusal is not None:
-        raise refusal
+    if rejection is not None:
+        raise rejection
     return rows
 
 
 def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
-    """Report that no embedding model is set for the new sources, with the next step."""
+    """Print the next step if no embedding model is set for the new sources."""
     added = [record for record in records if record["status"] != "failed"]
     if not added or call.nb.models.defaults().get("embedding") is not None:
         return
@@ -291,18 +297,18 @@ def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
 
 @contextmanager
 def _interruptible(notebook: str) -> Iterator[None]:
-    """Turn an interrupt during the upload into a one-line error."""
+    """Convert an interrupt during the upload to an error."""
     try:
         yield
     except KeyboardInterrupt:
         raise WatchInterrupted(
-            f"Adding to {notebook} was interrupted; sources sent before may still be processed.",
-            "`%nb sources` lists the sources; run the line again to add the rest.",
+            f"Adding to {notebook} was interrupted; sources already sent are still processed.",
+            "`%nb sources` lists the sources; run the line again to add the others.",
         ) from None
 
 
 def _source_rows(call: Call, records: Sequence[Record], *, wait: bool) -> pd.DataFrame:
-    """Return a row for each source; with `wait` after all have been processed."""
+    """Return one row per source, with `wait` after all sources have been processed."""
     from labext.nb.views import source_frame
 
     if not wait:
@@ -314,7 +320,7 @@ def _source_rows(call: Call, records: Sequence[Record], *, wait: bool) -> pd.Dat
 
 
 def _resolve_items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]:
-    """Return the named files and addresses, validated and without duplicates."""
+    """Return the validated files and URLs without duplicates."""
     from labext.nb import uploads
 
     items: list[Path | str] = []
@@ -327,7 +333,7 @@ def _resolve_items(what: Iterable[str], urls: Iterable[str]) -> list[Path | str]
 
 
 def _split_libraries(items: Sequence[Path | str]) -> tuple[list[Path | str], list[Library]]:
-    """Return the items with the files attached to libraries of references, and the libraries."""
+    """Split items into libraries of references and other items, including attached files."""
     from labext.nb.library import is_library, read_library
 
     paths = [item for item in items if isinstance(item, Path) and is_library(item)]
@@ -373,23 +379,27 @@ def _expand_path(typed: str) -> list[Path]:
 
 
 def _is_prose(typed: str) -> bool:
-    """Tell whether the argument is a sentence rather than a path."""
-    several = len(typed.split()) > 3
-    return several and (typed.rstrip().endswith((".", "!", "?")) or ". " in typed)
+    """Return True if the argument is a sentence rather than a path."""
+    has_several_words = len(typed.split()) > 3
+    return has_several_words and (typed.rstrip().endswith((".", "!", "?")) or ". " in typed)
 
 
 def _check_arguments(text: str, items: Sequence[Path | str], title: str | None) -> None:
-    """Raise InputError unless there is either one text, or files and pages."""
+    """Check that the line has either a text, or files and web pages.
+
+    Raises:
+        InputError: the line has both or neither, or a title for several sources.
+    """
     if text and items:
         raise InputError(
-            "The line names files or pages, but the cell also has a body.",
+            "The line has files or web pages, but the cell also has a body.",
             "Add the text in a separate cell: `%%nb source --title …`.",
         )
     if not text and not items:
         raise InputError(
             "There is nothing to add.",
-            "Name files or addresses: `%nb add paper.pdf`, or write a text below `%%nb source "
-            "--title …`.",
+            "Give files or addresses, as in `%nb add paper.pdf`, or write a text below `%%nb "
+            "source --title …`.",
         )
     if title is not None and len(items) > 1:
         raise InputError(
@@ -413,11 +423,11 @@ _OPTIONS = [
 ]
 _BODY = "the source's text."
 _DETAILS = (
-    "Documents (PDF, Word, PowerPoint, Excel, OpenDocument, EPUB, RTF, LaTeX), web pages, Jupyter "
-    "notebooks, tables (CSV), XML, Markdown, plain text, pictures, audio and video, as far as the "
-    "service reads them. Of a library of references (.bib, .ris, CSL JSON) each entry becomes a "
-    "source, and the PDF files attached to it that are in the library's folder. All files are "
-    "checked before the first is sent. A source that is already in the notebook, with the same "
+    "Supported formats depend on the service: documents (PDF, Word, PowerPoint, Excel, "
+    "OpenDocument, EPUB, RTF, LaTeX), web pages, Jupyter notebooks, tables (CSV), XML, Markdown, "
+    "plain text, pictures, audio and video. Each entry of a library of references (.bib, .ris, CSL "
+    "JSON) becomes a source, and so do attached PDF files in the library's folder. All files are "
+    "checked before the first one is sent. A source that is already in the notebook, with the same "
     "name and content, address, or title and text, is kept; if it failed, it is processed again."
 )
 

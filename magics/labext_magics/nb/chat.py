@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from labext.nb.records import Record
 
-_TITLE = 60
-"""Maximum length of a chat title made from a message."""
+_MAX_TITLE_LENGTH = 60
+"""Maximum length of a chat title derived from a message."""
 
 
 def chat(
@@ -42,33 +42,33 @@ def chat(
 ) -> Any:
     """Send a message, render the reply and return it.
 
-    The chat of a notebook continues from line to line; the first line in a kernel starts one.
-    Sources that are still being processed are waited for first, unless `no_wait` is set.
+    Later lines continue the chat of the notebook; the first line in a kernel starts a new chat.
+    Unless `no_wait` is set, the command waits for sources that are still being processed.
     """
     import labext_widgets
 
     text = scope.text_of(call, message, "message", "%nb chat")
-    about = scope.notebook_of(call, notebook)
-    by = scope.resolve_model(call, model_override)
-    named = [call.nb.sources.find(source, about.id) for source in sources]
+    target = scope.notebook_of(call, notebook)
+    model_id = scope.resolve_model(call, model_override)
+    source_ids = [call.nb.sources.find(source, target.id) for source in sources]
     restriction = scope.search_scope(
-        named,
-        [call.nb.notes.find(note, about.id) for note in notes],
+        source_ids,
+        [call.nb.notes.find(note, target.id) for note in notes],
         no_sources,
         no_notes,
     )
-    if named or not (notes or no_sources):
-        processing.wait_for_text(call, about, named or None, wait=not no_wait)
-    chosen = _chat_session(call, about, text, session=session, new=new, title=title)
+    if source_ids or not (notes or no_sources):
+        processing.wait_for_text(call, target, source_ids or None, wait=not no_wait)
+    session_id = _chat_session(call, target, text, session=session, new=new, title=title)
     with scope.interrupted_as_error(
-        f"`%nb sessions show {chosen}` shows whether the message was stored; if not, run this "
+        f"`%nb sessions show {session_id}` shows whether the message was stored; if not, run this "
         "again."
     ):
         reply = labext_widgets.stream_reply(
             lambda on_words: call.nb.chat.execute(
-                chosen,
+                session_id,
                 text,
-                model_override=by,
+                model_override=model_id,
                 on_context=_report_context_size,
                 on_words=on_words,
                 **restriction,
@@ -89,14 +89,14 @@ def _report_context_size(tokens: int) -> None:
 
 def _chat_session(
     call: Call,
-    about: NotebookInUse,
+    target: NotebookInUse,
     message: str,
     *,
     session: str | None,
     new: bool,
     title: str | None,
 ) -> str:
-    """Return the identifier of the chat to continue, and make it the notebook's current one."""
+    """Return the ID of the chat to continue, and make it the notebook's current chat."""
     if session is not None and (new or title is not None):
         raise InputError(
             "`--session` continues a chat, but `--new` and `--title` start one.",
@@ -104,25 +104,27 @@ def _chat_session(
         )
     chats = call.session.chats
     if session is not None:
-        chats[about.id] = call.nb.chat.find(session, about.id)
-    elif new or title is not None or about.id not in chats:
-        new_title = title or unique_title(message, call.nb.chat.names(about.id))
-        record = call.nb.chat.create(about.id, new_title)
-        chats[about.id] = str(record["id"])
+        chats[target.id] = call.nb.chat.find(session, target.id)
+    elif new or title is not None or target.id not in chats:
+        new_title = title or unique_title(message, call.nb.chat.names(target.id))
+        record = call.nb.chat.create(target.id, new_title)
+        chats[target.id] = str(record["id"])
         output.print_message(f"Started {session_label(record)}.")
-    return chats[about.id]
+    return chats[target.id]
 
 
 def unique_title(message: str, existing: Sequence[str]) -> str:
-    """Return a title made from a message that is not taken by another chat."""
+    """Return an unused chat title derived from a message."""
     first = " ".join(message.split())
-    base = first if len(first) <= _TITLE else f"{first[: _TITLE - 1].rstrip()}…"
+    base = (
+        first if len(first) <= _MAX_TITLE_LENGTH else f"{first[: _MAX_TITLE_LENGTH - 1].rstrip()}…"
+    )
     titles = (base if n == 1 else f"{base} ({n})" for n in range(1, len(existing) + 2))
     return next(title for title in titles if title not in existing)
 
 
 def session_label(record: Record) -> str:
-    """Return a chat's title in quotes, as the beginning of a sentence."""
+    """Return `the chat "TITLE"`."""
     return f"the chat {messages.quote_value(str(record['title'] or record['id']))}"
 
 
@@ -158,14 +160,14 @@ SHORTCUTS = (
 )
 
 
-def list_sessions(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
-    """Return a row for each chat about the notebook in use, another or all."""
-    within = scope.notebook_or_all(call, notebook, every)
-    return call.nb.chat.sessions(None if within is None else within.id)
+def list_sessions(call: Call, *, notebook: str | None, all_notebooks: bool) -> pd.DataFrame:
+    """Return one row per chat about the notebook in use, another notebook or all notebooks."""
+    target = scope.notebook_or_all(call, notebook, all_notebooks)
+    return call.nb.chat.sessions(None if target is None else target.id)
 
 
 def show_session(call: Call, *, session: str) -> pd.DataFrame:
-    """Return a row for each message of a chat."""
+    """Return one row per message of a chat."""
     from labext_widgets.answers.documents import MESSAGES
 
     return MESSAGES.show(call.nb.chat.messages(scope.resolve_id(call, "session", session)))
@@ -174,11 +176,11 @@ def show_session(call: Call, *, session: str) -> pd.DataFrame:
 def new_session(
     call: Call, *, title: str | None, notebook: str | None, model_override: str | None
 ) -> pd.DataFrame:
-    """Start a chat, which `%%nb chat` then continues."""
-    about = scope.notebook_of(call, notebook)
-    by = scope.resolve_model(call, model_override)
-    record = call.nb.chat.create(about.id, title, by)
-    call.session.chats[about.id] = str(record["id"])
+    """Create a chat and make it the notebook's current chat."""
+    target = scope.notebook_of(call, notebook)
+    model_id = scope.resolve_model(call, model_override)
+    record = call.nb.chat.create(target.id, title, model_id)
+    call.session.chats[target.id] = str(record["id"])
     output.print_message(f"Created {session_label(record)}; `%%nb chat` continues it.")
     return _session_row(record)
 
@@ -186,7 +188,7 @@ def new_session(
 def edit_session(
     call: Call, *, session: str, title: str | None, model_override: str | None
 ) -> pd.DataFrame:
-    """Change a chat's title, or the model that replies in it."""
+    """Change a chat's title or model."""
     scope.require_changes({"title": title, "model": model_override}, "%nb sessions edit")
     identifier = scope.resolve_id(call, "session", session)
     record = call.nb.chat.update(identifier, title, scope.resolve_model(call, model_override))
@@ -195,9 +197,9 @@ def edit_session(
 
 
 def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool) -> None:
-    """Delete chats with their messages, after checking that all of them exist."""
-    named = (scope.resolve_id(call, "session", session, to_delete=True) for session in sessions)
-    records = [call.nb.chat.get(chat_id) for chat_id in dict.fromkeys(named)]
+    """Delete chats with their messages after checking that all of them exist."""
+    chat_ids = (scope.resolve_id(call, "session", session, to_delete=True) for session in sessions)
+    records = [call.nb.chat.get(chat_id) for chat_id in dict.fromkeys(chat_ids)]
     labels = {
         record["id"]: session_label(record)
         + scope.notebook_names_suffix(call, [record["notebook_id"]])
@@ -208,8 +210,8 @@ def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool
     chats = call.session.chats
     for identifier, chat in labels.items():
         call.nb.chat.delete(identifier)
-        for about in [about for about, session_id in chats.items() if session_id == identifier]:
-            del chats[about]
+        for target in [target for target, session_id in chats.items() if session_id == identifier]:
+            del chats[target]
         output.print_message(f"Deleted {chat}.")
 
 
@@ -221,7 +223,7 @@ def session_context(
     no_sources: bool,
     no_notes: bool,
 ) -> pd.DataFrame:
-    """Return the sources and notes sent with a message, and report the number of tokens."""
+    """Return the sources and notes sent with a message, and print the number of tokens."""
     from labext.frames.conversion import Column, records_to_frame
     from labext.frames.views import ROWS
 
@@ -313,50 +315,50 @@ def chat_about_source(
 ) -> Any:
     """Send a message about one source, render the reply and return it.
 
-    The chat of a source continues from line to line; the first line in a kernel starts one.
+    Later lines continue the chat of the source; the first line in a kernel starts a new chat.
     """
     import labext_widgets
 
     text = scope.text_of(call, message, "message", "%nb sources chat SOURCE")
-    about = scope.resolve_id(call, "source", source)
-    by = scope.resolve_model(call, model_override)
-    processing.wait_for_text(call, None, [about], wait=not no_wait)
-    chosen = _source_chat_session(call, about, text, session=session, new=new, title=title)
-    show = f"`%nb source-chats show {chosen} --source {quote(source)}`"
+    source_id = scope.resolve_id(call, "source", source)
+    model_id = scope.resolve_model(call, model_override)
+    processing.wait_for_text(call, None, [source_id], wait=not no_wait)
+    session_id = _source_chat_session(call, source_id, text, session=session, new=new, title=title)
+    show = f"`%nb source-chats show {session_id} --source {quote(source)}`"
     with scope.interrupted_as_error(
         f"{show} shows whether the message was stored; if not, run this again."
     ):
-        reply = call.nb.source_chats.send(about, chosen, text, by)
+        reply = call.nb.source_chats.send(source_id, session_id, text, model_id)
     call.session.cited = reply.citations
     return labext_widgets.answer_view(reply, view.citation_opener(call.nb))
 
 
 def _source_chat_session(
-    call: Call, about: str, message: str, *, session: str | None, new: bool, title: str | None
+    call: Call, source_id: str, message: str, *, session: str | None, new: bool, title: str | None
 ) -> str:
-    """Return the identifier of the chat to continue, and make it the source's current one."""
+    """Return the ID of the chat to continue, and make it the source's current chat."""
     if session is not None and (new or title is not None):
         raise InputError(
             "`--session` continues a chat, but `--new` and `--title` start one.",
             "Keep one of them.",
         )
-    chats, of = call.session.chats, call.nb.source_chats
+    chats, client = call.session.chats, call.nb.source_chats
     if session is not None:
-        chats[about] = of.find(about, session)
-    elif new or title is not None or about not in chats:
-        record = of.create(about, title or unique_title(message, of.names(about)))
-        chats[about] = str(record["id"])
+        chats[source_id] = client.find(source_id, session)
+    elif new or title is not None or source_id not in chats:
+        record = client.create(source_id, title or unique_title(message, client.names(source_id)))
+        chats[source_id] = str(record["id"])
         output.print_message(f"Started {session_label(record)}.")
-    return chats[about]
+    return chats[source_id]
 
 
 def list_source_chats(call: Call, *, source: str) -> pd.DataFrame:
-    """Return a row for each chat about a source."""
+    """Return one row per chat about a source."""
     return call.nb.source_chats.list(scope.resolve_id(call, "source", source))
 
 
 def show_source_chat(call: Call, *, session: str, source: str) -> pd.DataFrame:
-    """Return a row for each message of a chat about a source."""
+    """Return one row per message of a chat about a source."""
     from labext_widgets.answers.documents import MESSAGES
 
     messages = call.nb.source_chats.messages(scope.resolve_id(call, "source", source), session)
@@ -366,11 +368,11 @@ def show_source_chat(call: Call, *, session: str, source: str) -> pd.DataFrame:
 def edit_source_chat(
     call: Call, *, session: str, source: str, title: str | None, model_override: str | None
 ) -> pd.DataFrame:
-    """Change the title of a chat about a source, or the model that replies in it."""
+    """Change the title or model of a chat about a source."""
     scope.require_changes({"title": title, "model": model_override}, "%nb source-chats edit")
-    about = scope.resolve_id(call, "source", source)
-    by = scope.resolve_model(call, model_override)
-    record = call.nb.source_chats.update(about, session, title, by)
+    source_id = scope.resolve_id(call, "source", source)
+    model_id = scope.resolve_model(call, model_override)
+    record = call.nb.source_chats.update(source_id, session, title, model_id)
     output.print_message(f"Changed {session_label(record)}.")
     return _source_chat_row(record)
 
@@ -378,16 +380,16 @@ def edit_source_chat(
 def delete_source_chats(
     call: Call, *, sessions: list[str], source: str, yes: bool, preview: bool
 ) -> None:
-    """Delete chats about a source with their messages, after checking that all of them exist."""
-    about = scope.resolve_id(call, "source", source, to_delete=True)
-    records = [call.nb.source_chats.get(about, session) for session in dict.fromkeys(sessions)]
+    """Delete chats about a source with their messages after checking that all of them exist."""
+    source_id = scope.resolve_id(call, "source", source, to_delete=True)
+    records = [call.nb.source_chats.get(source_id, session) for session in dict.fromkeys(sessions)]
     affected = [session_label(record) for record in records]
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
     for record in records:
-        call.nb.source_chats.delete(about, record["id"])
-        if call.session.chats.get(about) == record["id"]:
-            del call.session.chats[about]
+        call.nb.source_chats.delete(source_id, record["id"])
+        if call.session.chats.get(source_id) == record["id"]:
+            del call.session.chats[source_id]
         output.print_message(f"Deleted {session_label(record)}.")
 
 

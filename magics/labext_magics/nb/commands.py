@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def list_(
     call: Call, *, command: str | None, status: str | None, limit: int | None
 ) -> pd.DataFrame:
-    """Return a row for each command that the service lists."""
+    """Return one row per command."""
     return call.nb.commands.list(command, status, limit)
 
 
@@ -47,21 +47,21 @@ def wait(call: Call, *, job: str) -> pd.DataFrame:
 
 
 def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | None:
-    """Request the cancellation of a command, and report its new state."""
-    now = call.nb.commands.get(job)
+    """Request the cancellation of a command, and return its row."""
+    record = call.nb.commands.get(job)
     if not output.confirm_destruction(
-        "cancel", [f"the command {now['job_id']}"], yes=yes, preview=preview
+        "cancel", [f"the command {record['job_id']}"], yes=yes, preview=preview
     ):
         return None
-    after = call.nb.commands.cancel(job)
-    if after["status"] in ("canceled", "cancelled"):
+    record = call.nb.commands.cancel(job)
+    if record["status"] in ("canceled", "cancelled"):
         output.print_message(f"Canceled the command {job}.")
     else:
         output.print_message(
             f"The service accepted the request, but the command {job} is still "
-            f"{after['status']}; `%nb commands wait {job}` watches it."
+            f"{record['status']}; `%nb commands wait {job}` watches it."
         )
-    return _row(after)
+    return _row(record)
 
 
 def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None) -> pd.DataFrame:
@@ -122,8 +122,8 @@ COMMANDS = (
             options.LIMIT,
             OUT,
         ],
-        details="Open Notebook lists only commands that process sources; other commands are "
-        "found by the id shown when they were started.",
+        details="Open Notebook lists only commands that process sources; other commands can be "
+        "shown by their id, which is printed when they start.",
     ),
     Command("commands show", "Show the progress of a command.", show, [_ONE], [OUT]),
     Command(

@@ -33,28 +33,28 @@ def connect(
     ca_bundle: Path | None,
     backend: str | None,
 ) -> None:
-    """Use a service for this session, once it has accepted the password or requires none."""
+    """Select a service for this session after it has accepted the credentials."""
     options = {} if backend is None else {"backend": backend}
     SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, options=options)
 
 
 def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
-    """Check the password of the service in use; ask for another one if it is refused."""
+    """Check the password of the service in use; prompt for a new one if it is rejected."""
     SIGN_IN.login(keep=keep)
 
 
 def logout(call: Call, *, yes: bool) -> None:
-    """Forget the password and the notebook in use."""
+    """Remove the password, and deselect the notebook in use."""
     call.session.forget("nb")
     SIGN_IN.logout(from_keyring=yes)
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return the service in use, its contents and the notebook in use, without secrets."""
+    """Return the state of the service and the notebook in use, without secrets."""
     from labext.frames.views import properties_frame
 
     target, nb = call.session.connected("nb")
-    chosen = call.session.notebook
+    notebook = call.session.notebook
     server = nb.status()
     rows = {
         "profile": target.profile or "none (environment or address)",
@@ -64,13 +64,13 @@ def status(call: Call) -> pd.DataFrame:
         "database": _database_state(server),
         "password needed": _password_state(server),
         "notebooks": "unknown" if server["notebooks"] is None else f"{server['notebooks']:,}",
-        "notebook in use": "none" if chosen is None else f"{chosen.name} ({chosen.id})",
+        "notebook in use": "none" if notebook is None else f"{notebook.name} ({notebook.id})",
     }
     return properties_frame(rows, "nb")
 
 
 def _database_state(server: Record) -> str:
-    """Return the database's state, with an explanation unless it is online."""
+    """Return the database's state, with the next step unless it is online."""
     if server["database"] in (None, "online"):
         return server["database"] or "unknown"
     return f"{server['database']}: the service cannot read data now; contact its operator"
@@ -124,10 +124,10 @@ COMMANDS = (
             ),
         ],
         guarded=True,
-        details="The password is read from LABEXT_NB_PASSWORD or the keyring, or asked for if "
-        "the service requires one; it is never typed on a line. The address may be "
+        details="The password is read from LABEXT_NB_PASSWORD or the keyring, or entered at a "
+        "prompt if the service requires one; it is never typed on a line. The address may be "
         "that of the API or of the web page (`http://localhost:8502`). Open Notebook "
-        "is detected; `--backend` names the kind of server if a proxy hides it, and "
+        "is detected; `--backend` sets the kind of server if a proxy hides it, and "
         "`--save` stores it in the profile.",
         examples=["%nb connect http://localhost:5055/api --save work --keep"],
     ),
@@ -149,7 +149,7 @@ COMMANDS = (
 
 
 def settings(call: Call, *, set: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return a row for each setting; with `set` after changing them."""
+    """Return one row per setting, after changing the settings in `set`."""
     from labext.nb.views import format_setting, settings_frame
 
     requested = {
@@ -159,14 +159,14 @@ def settings(call: Call, *, set: list[dict[str, Any]]) -> pd.DataFrame:
     before = call.nb.settings.get()
     if not requested:
         return settings_frame(before)
-    now = call.nb.settings.update(requested)
-    changed = [name for name in now if now[name] != before.get(name)]
+    after = call.nb.settings.update(requested)
+    changed = [name for name in after if after[name] != before.get(name)]
     if changed:
-        values = join_words([f"{name} to {format_setting(now[name])}" for name in changed], 7)
+        values = join_words([f"{name} to {format_setting(after[name])}" for name in changed], 7)
         output.print_message(f"Set {values}.")
     else:
         output.print_message("The settings already have these values.")
-    return settings_frame(now)
+    return settings_frame(after)
 
 
 SETTINGS_COMMANDS = (

@@ -1,4 +1,4 @@
-"""Keys of providers: taken from the environment, or typed by the user."""
+"""Keys of model providers, from the environment or typed by the user."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from labext.errors import InputError, SetupError
 from labext.redaction import register_secret
 from labext_magics.core import sign_in
 
-_OWN = frozenset({"ollama"})
-"""Providers run by the user, which require no key."""
+_WITHOUT_KEY = frozenset({"ollama"})
+"""Providers that require no key."""
 
-_ADDRESSED = frozenset({"openai_compatible", "azure"})
-"""Providers identified by the address of a server."""
+_WITH_ADDRESS = frozenset({"openai_compatible", "azure"})
+"""Providers that require the address of a server."""
 
-_OPEN = frozenset({"openai_compatible"})
-"""Providers identified by the address of a server, for which a key is optional."""
+_OPTIONAL_KEY = frozenset({"openai_compatible"})
+"""Providers for which a key is optional."""
 
 
 def check_address(provider: str, base_url: str | None) -> None:
-    """Raise InputError if the provider requires a server address and none is given."""
-    if base_url is None and provider.casefold().replace("-", "_") in _ADDRESSED:
+    """Check that a provider has the required address.
+
+    Raises:
+        InputError: the provider requires a server's address, which is missing.
+    """
+    if base_url is None and provider.casefold().replace("-", "_") in _WITH_ADDRESS:
         raise InputError(
             f"A credential of {provider} needs the server's address.",
             "Add it: `--base-url http://localhost:8000/v1`.",
@@ -33,8 +37,8 @@ class Key:
     """A provider's key and its origin.
 
     Attributes:
-        value: the key, or None for a provider without one.
-        source: the environment variable that holds it; empty if it was typed.
+        value: the key; None for a provider without a key.
+        source: the environment variable with the key; empty if the key was typed.
     """
 
     value: str | None
@@ -42,42 +46,42 @@ class Key:
 
     @property
     def origin(self) -> str:
-        """The key's origin, as the end of a sentence."""
+        """A suffix for messages with the environment variable; empty if the key was typed."""
         return f", using the key in {self.source}" if self.source else ""
 
     def __repr__(self) -> str:
         return f"Key(source={self.source!r})"
 
 
-def key_for(provider: str, *, must: bool = False) -> Key:
-    """Return the key of a provider, from the environment or typed by the user.
+def key_for(provider: str, *, required: bool = False) -> Key:
+    """Return the key of a provider from the environment, or prompt the user for it.
 
     Args:
         provider: the service's name of the provider.
-        must: ask for a key even if the provider usually needs none.
+        required: True to require a key even if the provider needs none.
 
     Raises:
-        SetupError: input is not possible, or the answer was empty.
+        SetupError: input is not possible, or the input was empty.
     """
     folded = provider.casefold().replace("-", "_")
     name = f"{folded}_key"
     if value := from_environment("nb", name):
         register_secret(value)
         return Key(value, environment_variable("nb", name))
-    if folded in _OWN and not must:
+    if folded in _WITHOUT_KEY and not required:
         return Key(None)
-    without = folded in _OPEN and not must
-    hint = " (leave empty if none is needed)" if without else ""
+    optional = folded in _OPTIONAL_KEY and not required
+    hint = " (leave empty if none is needed)" if optional else ""
     try:
         typed = sign_in.prompt_secret(f"Key of {provider}{hint}: ")
     except sign_in.NonInteractiveError as unavailable:
-        suffix = ", or add `--no-key` for a server without a key" if without else ""
+        suffix = ", or add `--no-key` for a server without a key" if optional else ""
         raise SetupError(
             f"A credential of {provider} needs a key, but input is not possible here.",
-            f"Set {environment_variable('nb', name)}, or run this line once where you can enter "
-            f"it{suffix}.",
+            f"Set {environment_variable('nb', name)}, or run this line once in an interactive "
+            f"session{suffix}.",
         ) from unavailable
-    if not typed and not without:
+    if not typed and not optional:
         raise SetupError("No key was entered.", "Run the line again and enter it.")
     register_secret(typed or None)
     return Key(typed or None)

@@ -34,41 +34,46 @@ def credential_label(record: Record) -> str:
 
 
 def credential_row(record: Record) -> pd.DataFrame:
-    """Return a credential's row, which does not include its key."""
+    """Return a credential's row, without its key."""
     from labext.nb.views import credential_frame
 
     return credential_frame([record])
 
 
 MAX_TESTED = 30
-"""Maximum number of models of unknown type tested by one line, with up to four requests each."""
+"""Maximum number of models of unknown type to test per line, with up to four requests each."""
 
-_AS = {"llm": "a language model", "embedding": "an embedding model", "stt": "stt", "tts": "tts"}
-"""The function of each type of model, for messages."""
+_TYPE_NAMES = {
+    "llm": "a language model",
+    "embedding": "an embedding model",
+    "stt": "a speech-to-text model",
+    "tts": "a text-to-speech model",
+}
+"""Displayed names of model types."""
 
 
 def discover_models(call: Call, *, credential: str) -> pd.DataFrame:
-    """Return a row for each model that a credential gives access to."""
+    """Return one row per model available through a credential."""
     with scope.interrupted_as_error("Run this line again."):
         return call.nb.credentials.discover(credential)
 
 
 def register_models(
-    call: Call, *, credential: str, models: list[dict[str, str]], every: bool
+    call: Call, *, credential: str, models: list[dict[str, str]], all_models: bool
 ) -> pd.DataFrame:
-    """Add models that a credential gives access to; return those registered for it.
+    """Add models available through a credential, and return the credential's registered models.
 
-    With `every`, models whose type neither the provider nor the line specifies are tested, and
-    added as the first type that passes.
+    With `all_models`, models of unknown type are tested and added with the first type that passes.
     """
-    if not every and not models:
+    if not all_models and not models:
         raise InputError(
-            "No model was named.", "Name models with `--model NAME=TYPE`, or add all with `--all`."
+            "There is no model to add.",
+            "Select models with `--model NAME=TYPE`, or add all models with `--all`.",
         )
     record = call.nb.credentials.get(credential)
     requested = dict(_model_names(models))
     unknown: list[str] = []
-    if every:
+    if all_models:
         offered = discover_models(call, credential=record["id"])
         for name, kind in offered[["name", "model_type"]].itertuples(index=False):
             if name not in requested and isinstance(kind, str):
@@ -77,74 +82,72 @@ def register_models(
     if requested:
         counts = call.nb.credentials.register_models(record["id"], list(requested.items()))
         output.print_message(_report_registered(counts["created"] or 0, counts["existing"] or 0))
-    untyped = _test_types(call, record, unknown)
+    not_added = _test_types(call, record, unknown)
     registered = call.nb.models.list()
     models_of_credential = registered[registered["credential"] == record["id"]]
-    if untyped:
-        output.print_message(untyped)
+    if not_added:
+        output.print_message(not_added)
     if models_of_credential.empty:
         raise InputError(
-            f"the credential {record['name']} gives access to no model that could be added.",
+            f"The credential {record['name']} has no model that could be added.",
             f"Add one with its type: `%nb credentials register {quote(str(record['name']))} "
             "--model NAME=TYPE`.",
         )
-    if every and not call.nb.models.defaults().get("chat"):
+    if all_models and not call.nb.models.defaults().get("chat"):
         output.print_message("`%nb models auto-assign` sets default models.")
     return models_frame(call, type(registered)(models_of_credential))
 
 
 def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:
-    """Test models of unknown type and add those that work; return a message about the others."""
+    """Test models of unknown type and add working ones; return a message about the others."""
     from labext.nb.models import probe_type
 
-    existing = {model["name"] for model in call.nb.models.iter() if _offers(credential, model)}
-    untried = [name for name in names if name not in existing]
-    tried, left = untried[:MAX_TESTED], untried[MAX_TESTED:]
-    if tried:
+    existing = {
+        model["name"] for model in call.nb.models.iter() if model["credential"] == credential["id"]
+    }
+    new = [name for name in names if name not in existing]
+    tested, skipped = new[:MAX_TESTED], new[MAX_TESTED:]
+    if tested:
         output.print_message(
             f"{credential['provider']} does not report the type of "
-            f"{messages.pluralize(len(tried), 'model')}; testing each."
+            f"{messages.pluralize(len(tested), 'model')}; testing each model."
         )
     failed: dict[str, str] = {}
     with scope.interrupted_as_error(
         "Run the line again; models added so far are kept.", "Testing models"
     ):
-        for name in tried:
-            trial = probe_type(call.nb.models, name, credential["provider"], credential["id"])
-            if trial.type is None:
-                failed[name] = trial.reason
+        for name in tested:
+            probe = probe_type(call.nb.models, name, credential["provider"], credential["id"])
+            if probe.type is None:
+                failed[name] = probe.reason
             else:
-                output.print_message(f"Added {name} as {_AS[trial.type]}.")
+                output.print_message(f"Added {name} as {_TYPE_NAMES[probe.type]}.")
     line = f"`%nb credentials register {quote(str(credential['name']))} --model"
     parts = []
     if failed:
         reasons = (
-            f"{name} ({why.rstrip('.') or 'no reason given'})" for name, why in failed.items()
+            f"{name} ({reason.rstrip('.') or 'unknown reason'})" for name, reason in failed.items()
         )
         parts.append(
             f"Not added because no test succeeded: {', '.join(reasons)}. {line} "
             f"{quote(next(iter(failed)) + '=llm')}` adds a model untested."
         )
-    if left:
+    if skipped:
         parts.append(
-            f"Too many models to test: {', '.join(left)}. {line} {quote(left[0] + '=llm')}` "
+            f"Too many models to test: {', '.join(skipped)}. {line} {quote(skipped[0] + '=llm')}` "
             "adds one."
         )
     return " ".join(parts)
 
 
-def _offers(credential: Record, model: Record) -> bool:
-    return bool(model["credential"] == credential["id"])
-
-
 def _model_names(models: list[dict[str, str]]) -> Sequence[tuple[str, str]]:
     pairs = merge_pairs(models)
     types = value_types.MODEL_TYPE.choices
-    for name, of in pairs.items():
-        if of not in types:
-            near = messages.did_you_mean(of, types)
+    for name, model_type in pairs.items():
+        if model_type not in types:
+            suggestion = messages.did_you_mean(model_type, types)
             raise InputError(
-                f"`{name}={of}` does not name a model type{near}.",
+                f"`{name}={model_type}` has an unknown model type{suggestion}.",
                 f"The types are {', '.join(types[:-1])} and {types[-1]}.",
             )
     return list(pairs.items())
@@ -173,7 +176,7 @@ MODEL_COMMANDS = (
         [
             Parameter("model", value_types.NAME_TYPE, "a model to add", many=True, dest="models"),
             Parameter(
-                "all", None, "add all models; those of unknown type are tested", dest="every"
+                "all", None, "add all models; those of unknown type are tested", dest="all_models"
             ),
             OUT,
         ],
@@ -192,11 +195,11 @@ def new_credential(
     option: list[dict[str, str]],
     no_key: bool,
 ) -> pd.DataFrame:
-    """Store a credential; one with the same provider and name is kept, without asking for a key.
+    """Store a credential; an existing credential of the provider with this name is kept.
 
     Raises:
-        ConflictError: there is one with another address.
-        SetupError: there is no key, and input is not possible.
+        ConflictError: the existing credential has another address.
+        SetupError: the key is missing, and input is not possible.
     """
     for text in (provider, name):
         secrets.refuse_name(text, "nb", "credentials")
@@ -231,11 +234,11 @@ def edit_credential(
     """Change a credential's name, address or options, or replace or remove its key.
 
     Raises:
-        InputError: there is nothing to change, or the key would be sent to another server.
+        InputError: the line has no change, or the stored key would be sent to another server.
     """
-    for flag, both in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
-        if both:
-            raise InputError(f"The line both sets and clears the {flag}.", "Keep one of them.")
+    for field, conflict in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
+        if conflict:
+            raise InputError(f"The line both sets and clears the {field}.", "Keep one of them.")
     values = {
         "name": name,
         "base_url": "" if no_base_url else base_url,
@@ -252,7 +255,7 @@ def edit_credential(
     if changes.pop("no_key", False):
         changes["api_key"] = ""
     if changes.pop("new_key", False):
-        key = key_for(str(call.nb.credentials.get(credential)["provider"]), must=True)
+        key = key_for(str(call.nb.credentials.get(credential)["provider"]), required=True)
         changes["api_key"], suffix = key.value, key.origin
     record = call.nb.credentials.update(credential, **changes)
     output.print_message(f"Changed {credential_label(record)}{suffix}.")
@@ -260,9 +263,10 @@ def edit_credential(
 
 
 def _parse_options(pairs: list[dict[str, str]]) -> dict[str, Any]:
-    """Return the values of `--option NAME=VALUE`.
+    """Parse the values of `--option NAME=VALUE`.
 
-    Raises InputError for a value of the wrong type, or one that looks like a key.
+    Raises:
+        InputError: a value has the wrong type, or looks like a key.
     """
     options: dict[str, Any] = {}
     for name, value in merge_pairs(pairs).items():
@@ -298,18 +302,18 @@ def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:
 
 
 _BASE_URL = Parameter(
-    "base-url", value_types.text_type("URL"), "the server's address, if not the provider's own"
+    "base-url", value_types.text_type("URL"), "the server's address; by default the provider's"
 )
 _OPTION = Parameter(
     "option",
     value_types.NAME_VALUE,
-    "a further field, such as num_ctx, api_version or endpoint_tts",
+    "an additional field, such as num_ctx, api_version or endpoint_tts",
     many=True,
 )
 _NO_KEY = Parameter("no-key", None, "store no key")
 _DETAILS = (
-    "The key is read from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or asked for; it is "
-    "never typed on a line."
+    "The key is read from LABEXT_NB_<PROVIDER>_KEY (LABEXT_NB_OPENAI_KEY), or entered at a prompt; "
+    "it is never typed on a line."
 )
 
 EDIT_COMMANDS = (
@@ -343,7 +347,7 @@ EDIT_COMMANDS = (
         [
             Parameter("name", value_types.text_type("NAME"), "the new name"),
             _BASE_URL,
-            Parameter("no-base-url", None, "use the provider's own address"),
+            Parameter("no-base-url", None, "use the provider's default address"),
             _OPTION,
             Parameter("new-key", None, "replace the key"),
             replace(_NO_KEY, help="remove the key"),
@@ -358,7 +362,7 @@ EDIT_COMMANDS = (
 
 
 def list_(call: Call, *, provider: str | None) -> pd.DataFrame:
-    """Return a row for each credential, without the keys."""
+    """Return one row per credential, without the keys."""
     return call.nb.credentials.list(provider and models.find_provider(call, provider))
 
 
@@ -368,12 +372,16 @@ def show(call: Call, *, credential: str) -> pd.DataFrame:
 
 
 def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
-    """Return a row for each credential of a provider."""
+    """Return one row per credential of a provider."""
     return call.nb.credentials.by_provider(models.find_provider(call, provider))
 
 
 def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> None:
-    """Delete credentials with their models, none of which may be in a default slot."""
+    """Delete credentials with their models.
+
+    Raises:
+        ConflictError: a model is in a default slot.
+    """
     nb = call.nb
     records = [nb.credentials.get(credential) for credential in dict.fromkeys(credentials)]
     slots = slots_by_model(call)
@@ -386,16 +394,16 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
         return
     for record in records:
         deleted = nb.credentials.delete(record["id"])
-        number = deleted["deleted_models"]
-        suffix = f", with {messages.pluralize(int(number), 'model')}" if number else ""
+        count = deleted["deleted_models"]
+        suffix = f", with {messages.pluralize(int(count), 'model')}" if count else ""
         output.print_message(f"Deleted {credential_label(record)}{suffix}.")
 
 
 def test(call: Call, *, credential: str) -> None:
-    """Have the service test a credential with its provider, and report the time taken.
+    """Let the service test a credential, and print the response time.
 
     Raises:
-        ServiceError: the provider cannot be reached, or refuses the key.
+        ServiceError: the provider is unreachable, or rejected the key.
     """
     record = call.nb.credentials.get(credential)
     name = quote(str(record["name"]))
@@ -410,12 +418,10 @@ def test(call: Call, *, credential: str) -> None:
 
 
 def status(call: Call) -> pd.DataFrame:
-    """Return for each provider whether it can be used, and the origin of its key."""
+    """Return one row per provider with its availability and the origin of its key."""
     providers = call.nb.credentials.status()
-    models_of_credential = call.nb.credentials.env_status()
-    in_environment = [
-        bool(models_of_credential.get(str(provider))) for provider in providers["provider"]
-    ]
+    environment = call.nb.credentials.env_status()
+    in_environment = [bool(environment.get(str(provider))) for provider in providers["provider"]]
     providers.insert(len(providers.columns), "in_environment", in_environment)
     if providers.attrs.get("encryption_configured") is False:
         output.print_message("The service has no encryption key, so it cannot store credentials.")
@@ -423,8 +429,8 @@ def status(call: Call) -> pd.DataFrame:
 
 
 def _describe_credential(record: Record) -> str:
-    number = record["model_count"]
-    suffix = f" with {messages.pluralize(int(number), 'model')}" if number else ""
+    count = record["model_count"]
+    suffix = f" with {messages.pluralize(int(count), 'model')}" if count else ""
     return f"the credential {record['name']} of {record['provider']}{suffix}"
 
 

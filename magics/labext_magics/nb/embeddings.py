@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def embed_sources(call: Call, *, sources: list[str]) -> pd.DataFrame:
-    """Compute vectors for sources, wait for them, and return the sources' rows."""
-    from labext.nb.views import source_frame as shown
+    """Compute vectors of sources, wait until they are complete, and return the sources' rows."""
+    from labext.nb.views import source_frame
 
     records = scope.find_sources(call, sources)
     _wait(
@@ -31,11 +31,11 @@ def embed_sources(call: Call, *, sources: list[str]) -> pd.DataFrame:
             for source in records
         ],
     )
-    return shown([call.nb.sources.get(record["id"]) for record in records])
+    return source_frame([call.nb.sources.get(record["id"]) for record in records])
 
 
 def embed_notes(call: Call, *, notes: list[str]) -> None:
-    """Compute vectors for notes, and wait for them."""
+    """Compute vectors of notes, and wait until they are complete."""
     identifiers = [scope.resolve_id(call, "note", note) for note in dict.fromkeys(notes)]
     titles = dict(zip(identifiers, notes, strict=False))
     _wait(call, [(name, call.nb.embeddings.note(note)) for note, name in titles.items()])
@@ -55,16 +55,16 @@ def rebuild(
         mode or "existing", sources=not no_sources, notes=not no_notes, insights=not no_insights
     )
     job, total = started["job_id"], started["total_items"]
-    about = "" if total is None else f" of about {messages.pluralize(total, 'item')}"
+    count = "" if total is None else f" of about {messages.pluralize(total, 'item')}"
     again = f"%nb embeddings status {job}"
-    output.print_message(f"Rebuilding vectors{about}; `{again}` shows the progress.")
+    output.print_message(f"Rebuilding vectors{count}; `{again}` shows the progress.")
     if not background:
         commands.watch_snapshots(call.nb.embeddings.watch(job), again)
     return status(call, job=job)
 
 
 def status(call: Call, *, job: str) -> pd.DataFrame:
-    """Return the progress of recomputing vectors."""
+    """Return the progress of a rebuild of vectors."""
     from labext.nb.views import rebuild_frame
 
     return rebuild_frame([call.nb.embeddings.status(job)])
@@ -74,10 +74,10 @@ def _wait(call: Call, started: Sequence[tuple[str, Record]]) -> None:
     """Show the progress of each command until it ends."""
     for name, record in started:
         job = record["job_id"]
-        if job is None:  # it completed synchronously
+        if job is None:  # the service completed it synchronously
             continue
-        watched = call.nb.commands.watch(job, f"Vectors of {name}")
-        commands.watch_snapshots(watched, f"%nb commands wait {job}")
+        snapshots = call.nb.commands.watch(job, f"Vectors of {name}")
+        commands.watch_snapshots(snapshots, f"%nb commands wait {job}")
     output.print_message(
         f"Computing vectors of {messages.join_words([name for name, _ in started])}."
     )
@@ -117,8 +117,8 @@ COMMANDS = (
             Parameter("background", None, "do not wait"),
             OUT,
         ],
-        details="Covers all items on the service, not only the notebook in use. When it "
-        "completes, all items are queued; the last vectors follow a little later.",
+        details="Applies to all items on the service, not only to the notebook in use. When the "
+        "command completes, all items are queued; the last vectors are computed shortly after.",
         examples=["%nb embeddings rebuild --mode all --no-insights"],
     ),
     Command(

@@ -1,4 +1,4 @@
-"""`%nb evaluate`: how good the answers to one's own questions are."""
+"""`%nb evaluate`: measure the quality of answers to a set of questions."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ def evaluate(
     search_type: SearchType | None,
     limit: int | None,
     notebook: str | None,
-    every: bool,
+    all_notebooks: bool,
     model_override: str | None,
     no_wait: bool,
 ) -> pd.DataFrame:
-    """Ask the questions of a CSV file; show a summary and return a row for each question.
+    """Ask the questions of a CSV file, show a summary and return one row per question.
 
-    An interrupt keeps the questions that were asked.
+    After an interrupt, the result has the questions that were already asked.
     """
     from labext.nb.evaluation import evaluation_frame, summary_frame
     from labext_widgets.answers.evaluation import show_summary
 
-    within = scope.notebook_or_all(call, notebook, every)
+    target = scope.notebook_or_all(call, notebook, all_notebooks)
     model = scope.resolve_model(call, model_override)
     evaluation = call.nb.prepare_evaluation(
         questions,
-        None if within is None else within.id,
+        None if target is None else target.id,
         search_type=search_type,
         limit=limit,
         model=model,
     )
     processing.wait_for_text(
-        call, within, None, wait=not no_wait, vectors=search_type in ("vector", "hybrid")
+        call, target, None, wait=not no_wait, vectors=search_type in ("vector", "hybrid")
     )
     rows = _ask(evaluation, questions)
     frame = evaluation_frame(rows)
@@ -60,7 +60,7 @@ def evaluate(
 
 
 def _ask(evaluation: Evaluation, file: Path) -> list[Record]:
-    """Ask the questions with a progress bar; return the rows up to an interrupt."""
+    """Ask the questions with a progress bar; return the answered ones after an interrupt."""
     import labext_widgets
 
     rows: list[Record] = []
@@ -110,7 +110,7 @@ SHORTCUTS = (
             Parameter(
                 "search-type",
                 value_types.choice("hybrid", "text", "vector"),
-                "also search in this way, and return the rank of the first right passage",
+                "also run this search, and return the rank of the first correct passage",
             ),
             options.LIMIT,
             options.IN_NOTEBOOK,
@@ -119,10 +119,10 @@ SHORTCUTS = (
             processing.NO_WAIT,
             OUT,
         ],
-        details="The file has the columns question, kind, facts, sources and refused. Facts that "
-        "the answer must contain, and sources that it must cite, are separated by semicolons, "
-        "and alternative wordings of a fact by |. A yes under refused says that the sources do "
-        "not answer the question.",
+        details="The file has the columns question, kind, facts, sources and refused. `facts` are "
+        "required in the answer, and `sources` must be cited; both are separated by semicolons, "
+        "and alternative wordings of a fact by |. `refused` is yes if the sources do not answer "
+        "the question.",
         examples=["result = %nb evaluate questions.csv --search-type text"],
     ),
 )

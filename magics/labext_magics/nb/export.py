@@ -25,19 +25,19 @@ def export(
     notebook: str | None,
     overwrite: bool,
 ) -> None:
-    """Write notes, answers, insights and transcripts to a file, and report their numbers."""
+    """Write notes, answers, insights and transcripts to a file, and print their counts."""
     from labext.nb.export import PARTS
 
-    about = scope.notebook_of(call, notebook)
+    target = scope.notebook_of(call, notebook)
     with scope.interrupted_as_error("Run this line again.", "The export"):
         written = call.nb.export(
             file,
-            about.id,
+            target.id,
             format=format,
             bibliography=bibliography,
             overwrite=overwrite,
             include=only or PARTS,
-            answers=call.session.answers.get(about.id, {}).values(),
+            answers=call.session.answers.get(target.id, {}).values(),
         )
     counts = [messages.pluralize(count, kind) for kind, count in written.counts.items()]
     cited = messages.pluralize(len(written.references), "reference")
@@ -56,7 +56,7 @@ SHORTCUTS = (
             Parameter(
                 "format",
                 value_types.choice("md", "html", "ipynb"),
-                "the format, if the file name does not say it",
+                "the format; by default derived from the file suffix",
             ),
             Parameter(
                 "bibliography",
@@ -66,14 +66,14 @@ SHORTCUTS = (
             Parameter(
                 "only",
                 value_types.choice("notes", "answers", "insights", "transcripts"),
-                "write only these",
+                "write only this kind of content",
                 many=True,
             ),
             options.IN_NOTEBOOK,
             Parameter("overwrite", None, "replace files that have other content"),
         ],
-        details="Citations are numbered, and the cited sources listed at the end. Answers are the "
-        "chats of the notebook, and what `%nb ask` answered in this session.",
+        details="Citations are numbered, and the cited sources are listed at the end. Answers "
+        "include the chats of the notebook, and the answers of `%nb ask` in this session.",
         examples=["%nb export answers.md --bibliography library.bib"],
     ),
 )

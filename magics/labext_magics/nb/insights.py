@@ -18,25 +18,27 @@ if TYPE_CHECKING:
     from labext_widgets.answers import GeneratedText
 
 
-def list_(call: Call, *, sources: list[str], notebook: str | None, every: bool) -> pd.DataFrame:
-    """Return a row for each insight of the notebook in use, another, all, or of some sources."""
+def list_(
+    call: Call, *, sources: list[str], notebook: str | None, all_notebooks: bool
+) -> pd.DataFrame:
+    """Return one row per insight of the notebook in use, another or all notebooks, or sources."""
     from labext_widgets.answers.documents import INSIGHTS
 
     if sources:
-        near = None if notebook is None else scope.find_notebook(call, notebook).id
-        named = [
+        notebook_id = None if notebook is None else scope.find_notebook(call, notebook).id
+        source_ids = [
             scope.resolve_id(call, "source", title)
-            if near is None
-            else call.nb.sources.find(title, near)
+            if notebook_id is None
+            else call.nb.sources.find(title, notebook_id)
             for title in sources
         ]
-        return INSIGHTS.show(call.nb.insights.list(sources=named))
-    within = scope.notebook_or_all(call, notebook, every)
-    return INSIGHTS.show(call.nb.insights.list(None if within is None else within.id))
+        return INSIGHTS.show(call.nb.insights.list(sources=source_ids))
+    target = scope.notebook_or_all(call, notebook, all_notebooks)
+    return INSIGHTS.show(call.nb.insights.list(None if target is None else target.id))
 
 
 def show(call: Call, *, insight: str, source: str | None) -> GeneratedText:
-    """Return one insight with its text rendered."""
+    """Return one insight as rendered text."""
     from labext_widgets.answers import GeneratedText
 
     record = _record(call, insight, source)
@@ -49,12 +51,12 @@ def new(call: Call, *, transformation: str, sources: list[str], model: str | Non
     from labext_widgets.answers.documents import INSIGHTS
 
     identifiers = [scope.resolve_id(call, "source", title) for title in dict.fromkeys(sources)]
-    by = scope.resolve_model(call, model)
+    model_id = scope.resolve_model(call, model)
     processing.wait_for_text(call, None, identifiers, option=None)
-    chosen = call.nb.transformations.find(transformation)
+    transformation_id = call.nb.transformations.find(transformation)
     created = []
     for identifier in dict.fromkeys(identifiers):
-        started = call.nb.insights.start(identifier, chosen, by)
+        started = call.nb.insights.start(identifier, transformation_id, model_id)
         again = f"%nb commands wait {started.job}"
         commands.watch_snapshots(call.nb.insights.watch(started), again)
         created.append(call.nb.insights.wait(started))
@@ -62,31 +64,31 @@ def new(call: Call, *, transformation: str, sources: list[str], model: str | Non
 
 
 def save(call: Call, *, insight: str, source: str | None, notebook: str | None) -> pd.DataFrame:
-    """Copy an insight into a notebook as a note; an identical note is kept."""
+    """Copy an insight to a notebook as a note; an identical note is kept."""
     from labext.nb.views import note_frame
 
-    into = scope.notebook_of(call, notebook)
+    target = scope.notebook_of(call, notebook)
     record = _record(call, insight, source)
-    for note in call.nb.notes.iter(into.id):
+    for note in call.nb.notes.iter(target.id):
         if (note["content"] or "").strip() == (record["content"] or "").strip():
             output.print_message(
-                f"{into.name} already has the note {messages.quote_value(_title(note))} with "
+                f"{target.name} already has the note {messages.quote_value(_title(note))} with "
                 "this text."
             )
             return note_frame([note])
-    note = call.nb.insights.save(record["id"], into.id)
-    output.print_message(f"Saved the note {messages.quote_value(_title(note))} to {into.name}.")
+    note = call.nb.insights.save(record["id"], target.id)
+    output.print_message(f"Saved the note {messages.quote_value(_title(note))} to {target.name}.")
     return note_frame([note])
 
 
 def delete(
     call: Call, *, insights: list[str], source: str | None, yes: bool, preview: bool
 ) -> None:
-    """Delete insights, after checking that all of them exist."""
+    """Delete insights after checking that all of them exist."""
     records = [
         _record(call, insight, source, to_delete=True) for insight in dict.fromkeys(insights)
     ]
-    labels = {record["id"]: _insight_label(call, record, place=True) for record in records}
+    labels = {record["id"]: _insight_label(call, record, with_notebooks=True) for record in records}
     affected = [f"the insight {label}" for label in labels.values()]
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
@@ -95,21 +97,24 @@ def delete(
         output.print_message(f"Deleted the insight {name}.")
 
 
-def _record(call: Call, named: str, source: str | None, *, to_delete: bool = False) -> Record:
-    """Return an insight of a source, else of the notebook in use, by its type or its id."""
-    of = None if source is None else scope.resolve_id(call, "source", source, to_delete=to_delete)
-    within = call.session.notebook
-    if to_delete and of is None and within is None:
-        scope.check_identifier("insight", named)
-    identifier = call.nb.insights.find(named, of, None if within is None else within.id)
+def _record(call: Call, insight: str, source: str | None, *, to_delete: bool = False) -> Record:
+    """Return an insight of a source or of the notebook in use, by type or ID."""
+    source_id = (
+        None if source is None else scope.resolve_id(call, "source", source, to_delete=to_delete)
+    )
+    current = call.session.notebook
+    if to_delete and source_id is None and current is None:
+        scope.check_identifier("insight", insight)
+    identifier = call.nb.insights.find(insight, source_id, None if current is None else current.id)
     return call.nb.insights.get(identifier)
 
 
-def _insight_label(call: Call, record: Record, *, place: bool = False) -> str:
-    """Return an insight's type and its source's title; with `place` also the source's notebooks."""
+def _insight_label(call: Call, record: Record, *, with_notebooks: bool = False) -> str:
+    """Return an insight's type and the title of its source, optionally with its notebooks."""
     source = call.nb.sources.get(record["source_id"])
-    notebooks_suffix = scope.notebook_names_suffix(call, source["notebooks"] or ()) if place else ""
-    return f"{record['insight_type']} of {scope.source_title(source)}{notebooks_suffix}"
+    notebooks = source["notebooks"] or () if with_notebooks else ()
+    suffix = scope.notebook_names_suffix(call, notebooks)
+    return f"{record['insight_type']} of {scope.source_title(source)}{suffix}"
 
 
 def _title(note: Record) -> str:
@@ -125,7 +130,7 @@ _OF_SOURCES = Parameter("source", value_types.SOURCE, "of this source")
 COMMANDS = (
     Command(
         "insights",
-        "List the insights that models generated from sources.",
+        "List the insights generated from sources.",
         list_,
         options=[options.SOURCES, options.IN_NOTEBOOK, options.ALL, OUT],
     ),

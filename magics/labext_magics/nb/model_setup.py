@@ -1,4 +1,4 @@
-"""`%nb models setup`: add the models of a credential and set the default ones."""
+"""`%nb models setup`: add the models of a credential and set the default models."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 
 
 def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
-    """Add the models of a credential and set them in the default slots; return all slots.
+    """Add the models of a credential, set the default slots, and return one row per slot.
 
-    A slot is set if it is empty or has a built-in model, and with `replace` in any case. The slot
-    `embedding` keeps a built-in model, since another one would receive all texts again.
+    Slots that are empty or have a built-in model are set, with `replace` all slots. Without
+    `replace`, the slot `embedding` keeps a built-in model, since another model would have to
+    process all texts again.
 
     Raises:
-        InputError: the credential has no model of a usable type.
-        ServiceError: the provider cannot be reached, or refuses the key.
+        InputError: no model is available through the credential.
+        ServiceError: the provider is unreachable, or rejected the key.
     """
     from labext.nb.models import likely_types, preferred_model
     from labext.nb.records import SLOTS
@@ -42,7 +43,7 @@ def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
     }
     if not typed:
         raise InputError(
-            f"{messages.capitalize_first(credential_label(record))} gives access to no model.",
+            f"{messages.capitalize_first(credential_label(record))} has no models.",
             "Add one by name: "
             f"`%nb credentials register {quote(str(record['name']))} --model NAME=TYPE`.",
         )
@@ -84,19 +85,19 @@ def _is_free(slot: str, model: Record | None) -> bool:
 def _report(record: Record, counts: Record) -> str:
     created, existing = int(counts["created"] or 0), int(counts["existing"] or 0)
     new = f"Added {messages.pluralize(created, 'model')}" if created else "No new models"
-    suffix = f"; {existing:,} existed already" if existing else ""
+    suffix = f"; {existing:,} already existed" if existing else ""
     return f"{new} of {credential_label(record)}{suffix}."
 
 
 COMMANDS = (
     Command(
         "models setup",
-        "Add a credential's models and set the default ones.",
+        "Add a credential's models and set the default models.",
         setup_models,
         [ONE_CREDENTIAL],
         [Parameter("replace", None, "also replace the models of other providers"), OUT],
         details="Sets the slots that are empty or have a built-in model. A built-in embedding "
-        "model is kept unless `--replace` is given: another one receives all texts again.",
+        "model is kept without `--replace`, since another model would process all texts again.",
         examples=["%nb models setup claude"],
     ),
 )

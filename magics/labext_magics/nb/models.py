@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 
-def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -> None:
-    """Run a test, and report the time taken.
+def run_test(label: str, test: Callable[[], Record], fallback: Callable[[], str]) -> None:
+    """Run a test, and print the response time.
 
     Args:
-        called: the object tested, such as `the model gpt-4o of openai`.
-        test: has the service run the test.
-        step: returns the next step if the service does not suggest one.
+        label: the tested object, such as `the model gpt-4o of openai`.
+        test: function that lets the service run the test.
+        fallback: function that returns the next step if the service does not suggest one.
 
     Raises:
         ServiceError: the test failed.
@@ -40,17 +40,17 @@ def run_test(called: str, test: Callable[[], Record], step: Callable[[], str]) -
     with scope.interrupted_as_error("Run this line again."):
         result = test()
     seconds = time.monotonic() - started
-    called, message = messages.capitalize_first(called), str(result["message"] or "")
+    label, message = messages.capitalize_first(label), str(result["message"] or "")
     if result["success"]:
-        output.print_message(f"{called} works ({seconds:.2f} s). {message}".rstrip())
+        output.print_message(f"{label} works ({seconds:.2f} s). {message}".rstrip())
         return
-    why, own = split_message(message or "no reason given", "")
-    next_step = own if "`" in own else f"{own} {step()}".strip()
-    raise ServiceError(f"{called} does not work: {why.rstrip('.')}.", next_step)
+    reason, suggestion = split_message(message or "no reason given", "")
+    next_step = suggestion if "`" in suggestion else f"{suggestion} {fallback()}".strip()
+    raise ServiceError(f"{label} does not work: {reason.rstrip('.')}.", next_step)
 
 
 def slots_by_model(call: Call) -> dict[str, list[str]]:
-    """Return the default slots of each model, by its identifier."""
+    """Return the default slots of each model, by model ID."""
     slots: dict[str, list[str]] = {}
     for slot, model in call.nb.models.defaults().items():
         if model is not None:
@@ -59,7 +59,7 @@ def slots_by_model(call: Call) -> dict[str, list[str]]:
 
 
 def models_frame(call: Call, models: pd.DataFrame) -> pd.DataFrame:
-    """Add the slots and the names of the credentials to a frame of models."""
+    """Add the slots and the names of the credentials to a DataFrame of models."""
     slots = slots_by_model(call)
     slot_lists = [", ".join(slots.get(identifier, [])) for identifier in models["id"]]
     models.insert(len(models.columns), "slots", slot_lists)
@@ -70,28 +70,34 @@ def models_frame(call: Call, models: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_not_in_slot(models: Sequence[Record], slots: Mapping[str, list[str]]) -> None:
-    """Raise ConflictError if one of the models is in a default slot."""
-    used = {str(model["name"]): own for model in models if (own := slots.get(str(model["id"]), []))}
+    """Check that no model is in a default slot.
+
+    Raises:
+        ConflictError: a model is in a default slot.
+    """
+    used = {
+        str(model["name"]): names for model in models if (names := slots.get(str(model["id"]), []))
+    }
     if used:
         conflicts = messages.join_words(
-            f"{name} is the default of {_slot_list(own)}" for name, own in used.items()
+            f"{name} is the default of {_slot_list(names)}" for name, names in used.items()
         )
-        all_slots = [slot for own in used.values() for slot in own]
+        all_slots = [slot for names in used.values() for slot in names]
         raise ConflictError(
             f"{conflicts}.",
-            f"Set another model first, `%nb models defaults --set {all_slots[0]}=MODEL`, or none: "
-            f"`%nb models defaults {' '.join(f'--clear {slot}' for slot in all_slots)}`.",
+            f"Set another model first, `%nb models defaults --set {all_slots[0]}=MODEL`, or clear "
+            f"it: `%nb models defaults {' '.join(f'--clear {slot}' for slot in all_slots)}`.",
         )
 
 
 def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.DataFrame:
-    """Return a row for each default slot; with `set` and `clear` after changing them."""
+    """Return one row per default slot, after the changes of `set` and `clear`."""
     from labext.nb.models import validate_slot
 
-    named = merge_pairs(
+    assigned = merge_pairs(
         [{validate_slot(slot): model for slot, model in pairs.items()} for pairs in set]
     )
-    requested: dict[str, str | None] = {**named}
+    requested: dict[str, str | None] = {**assigned}
     for slot in map(validate_slot, clear):
         if requested.get(slot) is not None:
             raise InputError(f"`{slot}` is both set and cleared.", "Keep one of them.")
@@ -104,37 +110,38 @@ def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.D
 
 
 def _resolve_models(call: Call, requested: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the identifiers of the models to assign to slots.
+    """Return the IDs of the models to assign to slots.
 
-    Raises InputError for a model whose type does not match the slot.
+    Raises:
+        InputError: the type of a model does not match the slot.
     """
     from labext.nb.records import SLOTS
 
     types = {record["id"]: record["type"] for record in call.nb.models.iter()}
     identifiers: dict[str, str | None] = {}
-    for slot, named in requested.items():
-        takes = SLOTS[slot]
-        model = identifiers[slot] = None if named is None else call.nb.models.find(named, takes)
-        if model is not None and types.get(model, takes) != takes:
+    for slot, name in requested.items():
+        required = SLOTS[slot]
+        model = identifiers[slot] = None if name is None else call.nb.models.find(name, required)
+        if model is not None and types.get(model, required) != required:
             raise InputError(
-                f"{named} has type {types[model]}, but the slot {slot} needs type {takes}.",
-                f"`%nb models --type {takes}` lists the models of that type.",
+                f"{name} has type {types[model]}, but the slot {slot} needs type {required}.",
+                f"`%nb models --type {required}` lists the models of that type.",
             )
     return identifiers
 
 
 def auto_assign(call: Call) -> pd.DataFrame:
-    """Fill the empty slots by the service's ranking of providers; return a row for each slot.
+    """Fill the empty slots by the service's ranking of providers, and return one row per slot.
 
-    Slots that stay empty are reported with the reason.
+    The next step for slots that remain empty is printed.
     """
     before = call.nb.models.defaults()
     call.nb.models.auto_assign()
-    now = call.nb.models.defaults()
-    frame = report_changes(before, now)
-    empty = [slot for slot, model in now.items() if model is None]
+    after = call.nb.models.defaults()
+    frame = report_changes(before, after)
+    empty = [slot for slot, model in after.items() if model is None]
     if not empty:
-        if now == before:
+        if after == before:
             output.print_message("Every slot already has a model.")
         return frame
     available = setup_hints.candidates(call, empty)
@@ -143,27 +150,28 @@ def auto_assign(call: Call) -> pd.DataFrame:
             f"The service does not fill the {_slot_list(list(available))} automatically; to set "
             f"it, run {setup_hints.set_line(call, available)}."
         )
-    if without := [slot for slot in empty if slot not in available]:
+    if unavailable := [slot for slot in empty if slot not in available]:
+        verb = "remains" if len(unavailable) == 1 else "remain"
         output.print_message(
-            f"The {_slot_list(without)} {'stays' if len(without) == 1 else 'stay'} empty. "
-            f"{setup_hints.next_step(call, without)}"
+            f"The {_slot_list(unavailable)} {verb} empty. "
+            f"{setup_hints.next_step(call, unavailable)}"
         )
     return frame
 
 
 def report_changes(
-    before: Mapping[str, Record | None], now: Mapping[str, Record | None]
+    before: Mapping[str, Record | None], after: Mapping[str, Record | None]
 ) -> pd.DataFrame:
-    """Report the changed slots, and return a row for each slot."""
-    changed = [slot for slot in now if _model_id(now[slot]) != _model_id(before.get(slot))]
+    """Print the changed slots, and return one row per slot."""
+    changed = [slot for slot in after if _model_id(after[slot]) != _model_id(before.get(slot))]
     slots_by_name: dict[str, list[str]] = {}
     for slot in changed:
-        model = now[slot]
+        model = after[slot]
         slots_by_name.setdefault(_model_name(model) or "", []).append(slot)
     for name, slots in slots_by_name.items():
         slots_text = f"the {_slot_list(slots)}"
         output.print_message(f"Set {slots_text} to {name}." if name else f"Cleared {slots_text}.")
-    return _slots_frame(now)
+    return _slots_frame(after)
 
 
 def _slot_list(names: Sequence[str]) -> str:
@@ -223,14 +231,15 @@ SLOT_COMMANDS = (
 def find_provider(call: Call, typed: str) -> str:
     """Return the service's name of a provider.
 
-    Raises InputError, with the closest match, if the service has no such provider.
+    Raises:
+        InputError: the provider is unknown; the error suggests a close match.
     """
     names = [str(provider) for provider in call.nb.models.providers()["provider"]]
     match = next((name for name in names if _folded(name) == _folded(typed)), None)
     if match is not None:
         return match
     raise InputError(
-        f"There is no provider {messages.quote_value(typed)}{messages.did_you_mean(typed, names)}.",
+        f"Unknown provider {messages.quote_value(typed)}{messages.did_you_mean(typed, names)}.",
         "`%nb models providers` lists them.",
     )
 
@@ -240,18 +249,18 @@ def _folded(name: str) -> str:
 
 
 def providers(call: Call) -> pd.DataFrame:
-    """Return a row for each provider: whether it can be used, and for which types of models."""
+    """Return one row per provider with its availability and its types of models."""
     return call.nb.models.providers()
 
 
 def discover(call: Call, *, provider: str) -> pd.DataFrame:
-    """Return a row for each model that a provider offers."""
+    """Return one row per model that a provider offers."""
     with scope.interrupted_as_error("Run this line again."):
         return call.nb.models.discover(find_provider(call, provider))
 
 
 def sync(call: Call, *, provider: str | None) -> pd.DataFrame:
-    """Add the models that one provider or all of them offer; return a row for each provider."""
+    """Add the models of one provider or of all providers, and return one row per provider."""
     provider_name = None if provider is None else find_provider(call, provider)
     with scope.interrupted_as_error("Run this line again; existing models are kept."):
         results = call.nb.models.sync(provider_name)
@@ -279,7 +288,7 @@ def count(call: Call, *, provider: str) -> pd.DataFrame:
 
 
 def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
-    """Return a row for each registered model of a provider."""
+    """Return one row per registered model of a provider."""
     return models_frame(call, call.nb.models.by_provider(find_provider(call, provider)))
 
 
@@ -316,22 +325,22 @@ PROVIDER_COMMANDS = (
 
 
 def list_(call: Call, *, type: str | None) -> pd.DataFrame:
-    """Return a row for each model, with its default slots."""
+    """Return one row per model with its default slots."""
     return models_frame(call, call.nb.models.list(type))
 
 
 def new(call: Call, *, name: str, type: str, provider: str, credential: str | None) -> pd.DataFrame:
-    """Add a model of a provider; an identical one is kept."""
+    """Add a model of a provider; an identical model is kept."""
     provider = find_provider(call, provider)
-    by = None if credential is None else call.nb.credentials.find(credential)
+    credential_id = None if credential is None else call.nb.credentials.find(credential)
     identity = {"name": name, "type": type, "provider": provider}
-    if by is not None:
-        identity["credential"] = by
+    if credential_id is not None:
+        identity["credential"] = credential_id
     for record in call.nb.models.iter(type):
         if all(record[key] == value for key, value in identity.items()):
             output.print_message(f"The model {name} of {provider} already exists and was kept.")
             return _row(call, record)
-    record = call.nb.models.create(name, type, provider, by)
+    record = call.nb.models.create(name, type, provider, credential_id)
     output.print_message(
         f"Added the model {record['name']} of {record['provider']}; `%nb models test "
         f"{quote(str(record['name']))}` tests it."
@@ -340,10 +349,10 @@ def new(call: Call, *, name: str, type: str, provider: str, credential: str | No
 
 
 def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
-    """Delete models, after checking that all of them exist and none is in a default slot.
+    """Delete models after checking that all of them exist.
 
     Raises:
-        ConflictError: one is in a default slot.
+        ConflictError: a model is in a default slot.
     """
     records = [_record(call, model) for model in dict.fromkeys(models)]
     used = slots_by_model(call)
@@ -357,7 +366,7 @@ def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
 
 
 def test(call: Call, *, model: str) -> None:
-    """Have the service test a model, and report the time taken.
+    """Let the service test a model, and print the response time.
 
     Raises:
         ServiceError: the test failed.
@@ -376,16 +385,16 @@ def _row(call: Call, record: Record) -> pd.DataFrame:
     return models_frame(call, model_frame([record]))
 
 
-def _record(call: Call, named: str) -> Record:
-    identifier = call.nb.models.find(named)
+def _record(call: Call, model: str) -> Record:
+    identifier = call.nb.models.find(model)
     return next(
-        (model for model in call.nb.models.iter() if model["id"] == identifier),
+        (record for record in call.nb.models.iter() if record["id"] == identifier),
         _missing_model(identifier),
     )
 
 
 def _missing_model(identifier: str) -> Record:
-    """Return a placeholder record for an unlisted model; using it gives the service's error."""
+    """Return a placeholder record for an unlisted model, so that the service reports the error."""
     return {"id": identifier, "name": identifier, "provider": None, "credential": None}
 
 

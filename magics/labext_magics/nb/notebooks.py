@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def delete_notebook(
     call: Call, *, notebook: str, delete_sources: bool, yes: bool, preview: bool
 ) -> pd.DataFrame | None:
-    """Delete a notebook with its notes and chats; a preview returns their numbers."""
+    """Delete a notebook with its notes and chats; a preview returns their counts."""
     record = call.nb.notebooks.get(notebook)
-    counted = call.nb.notebooks.preview(record["id"])
-    affected = _describe_deletion(str(record["name"]), counted, delete_sources)
+    counts = call.nb.notebooks.preview(record["id"])
+    affected = _describe_deletion(str(record["name"]), counts, delete_sources)
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return _count_contents(counted)
+        return _counts_frame(counts)
     deleted = call.nb.notebooks.delete(record["id"], delete_sources=delete_sources)
     if call.session.notebook is not None and call.session.notebook.id == record["id"]:
         call.session.notebook = None
@@ -37,21 +37,21 @@ def delete_notebook(
     return None
 
 
-def _count_contents(counted: Record) -> pd.DataFrame:
+def _counts_frame(counts: Record) -> pd.DataFrame:
     from labext.nb.records import PREVIEW as COUNTS
     from labext.nb.records import to_frame
     from labext.nb.views import NOTEBOOKS_VIEW
 
-    return NOTEBOOKS_VIEW.show(to_frame(COUNTS, [counted]))
+    return NOTEBOOKS_VIEW.show(to_frame(COUNTS, [counts]))
 
 
-def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list[str]:
-    """Return a description of the objects that a deletion removes and keeps."""
-    exclusive, shared = counted["exclusive_source_count"], counted["shared_source_count"]
+def _describe_deletion(name: str, counts: Record, delete_sources: bool) -> list[str]:
+    """Return descriptions of the objects that a deletion removes and keeps."""
+    exclusive, shared = counts["exclusive_source_count"], counts["shared_source_count"]
     parts = [
         f"the notebook {name}",
-        *_quantity(counted["note_count"], "note"),
-        *_quantity(counted.get("session_count"), "chat"),
+        *_quantity(counts["note_count"], "note"),
+        *_quantity(counts.get("session_count"), "chat"),
     ]
     if delete_sources:
         parts += [f"{count} only in this notebook" for count in _quantity(exclusive, "source")]
@@ -59,21 +59,19 @@ def _describe_deletion(name: str, counted: Record, delete_sources: bool) -> list
             f"but not {count} also in other notebooks" for count in _quantity(shared, "source")
         ]
     else:
-        every = _quantity((exclusive or 0) + (shared or 0), "source")
-        parts += [f"but not {count}, which needs --delete-sources" for count in every]
+        sources = _quantity((exclusive or 0) + (shared or 0), "source")
+        parts += [f"but not {count}, which needs --delete-sources" for count in sources]
     return parts
 
 
 def _describe_deleted(deleted: Record) -> str:
-    counted = [
+    counts = [
         *_quantity(deleted.get("deleted_notes"), "note"),
         *_quantity(deleted.get("deleted_chat_sessions"), "chat"),
         *_quantity(deleted.get("deleted_sources"), "source"),
     ]
-    remaining = [
-        f"; {count} stay" for count in _quantity(deleted.get("unlinked_sources"), "source")
-    ]
-    return (f", with {' and '.join(counted)}" if counted else "") + "".join(remaining)
+    kept = [f"; kept {count}" for count in _quantity(deleted.get("unlinked_sources"), "source")]
+    return (f", with {' and '.join(counts)}" if counts else "") + "".join(kept)
 
 
 def _quantity(number: Any, noun: str) -> list[str]:
@@ -107,48 +105,48 @@ DELETE_COMMANDS = (
 
 
 def link(call: Call, *, sources: list[str], notebook: str | None) -> None:
-    """Link sources of any notebook to one; those already in it stay."""
-    into = scope.notebook_of(call, notebook)
-    identifiers = dict.fromkeys(_find_source_to_link(call, source, into) for source in sources)
+    """Link sources of any notebook to a notebook; existing links are kept."""
+    target = scope.notebook_of(call, notebook)
+    identifiers = dict.fromkeys(_find_source_to_link(call, source, target) for source in sources)
     records = [call.nb.sources.get(identifier) for identifier in identifiers]
     for record in records:
-        call.nb.notebooks.link(into.id, record["id"])
+        call.nb.notebooks.link(target.id, record["id"])
     output.print_message(
-        f"Linked to {into.name}: {messages.join_words(map(scope.source_title, records))}."
+        f"Linked to {target.name}: {messages.join_words(map(scope.source_title, records))}."
     )
 
 
 def unlink(call: Call, *, sources: list[str], notebook: str | None) -> None:
     """Remove sources from a notebook without deleting them."""
-    out_of = scope.notebook_of(call, notebook)
-    named = (call.nb.sources.find(source, out_of.id) for source in sources)
-    records = [call.nb.sources.get(identifier) for identifier in dict.fromkeys(named)]
+    target = scope.notebook_of(call, notebook)
+    identifiers = (call.nb.sources.find(source, target.id) for source in sources)
+    records = [call.nb.sources.get(identifier) for identifier in dict.fromkeys(identifiers)]
     for record in records:
-        call.nb.notebooks.unlink(out_of.id, record["id"])
+        call.nb.notebooks.unlink(target.id, record["id"])
     output.print_message(
-        f"Unlinked from {out_of.name}, without deleting: "
+        f"Unlinked from {target.name}, without deleting: "
         f"{messages.join_words(map(scope.source_title, records))}."
     )
 
 
-def _find_source_to_link(call: Call, named: str, into: NotebookInUse) -> str:
-    """Return the identifier of a source to link: of the notebook in use, else of any notebook."""
-    within = call.session.notebook
-    if within is not None and within != into:
+def _find_source_to_link(call: Call, source: str, target: NotebookInUse) -> str:
+    """Return the ID of a source to link, preferring the notebook in use over other notebooks."""
+    current = call.session.notebook
+    if current is not None and current != target:
         try:
-            return call.nb.sources.find(named, within.id)
+            return call.nb.sources.find(source, current.id)
         except NotFoundError:
-            pass  # look in all notebooks
-    return call.nb.sources.find(named)
+            pass  # search all notebooks
+    return call.nb.sources.find(source)
 
 
 def link_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """Link sources to a notebook given first."""
+    """Link sources to a notebook, the first argument."""
     link(call, sources=sources, notebook=notebook)
 
 
 def unlink_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """Unlink sources from a notebook given first."""
+    """Unlink sources from a notebook, the first argument."""
     unlink(call, sources=sources, notebook=notebook)
 
 
@@ -186,17 +184,17 @@ NOTEBOOK_LINK_COMMANDS = (
 
 
 def list_(call: Call, *, archived: bool | None, order_by: str | None) -> pd.DataFrame:
-    """Return a row for each notebook, the most recently changed first."""
+    """Return one row per notebook, most recently modified first."""
     return call.nb.notebooks.list(archived=archived, order_by=scope.order_parameter(order_by))
 
 
 def show(call: Call, *, notebook: str) -> pd.DataFrame:
-    """Return one notebook, with a row for each value."""
+    """Return the row of one notebook."""
     return _row(call.nb.notebooks.get(notebook))
 
 
 def use(call: Call, *, name: str | None, create: bool, description: str | None) -> None:
-    """Select the notebook for later lines; with `create` create it if it does not exist."""
+    """Select the notebook for later lines, with `create` creating it if necessary."""
     from labext.nb.resource import parse_identifier
 
     if name is None:
@@ -217,15 +215,15 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
         record = call.nb.notebooks.create(name, description)
         output.print_message(f"Created {record['name']}; this session uses it.")
     else:
-        parts = _parts(record)
+        contents = _describe_contents(record)
         output.print_message(
-            f"This session uses {record['name']}" + (f", with {parts}." if parts else ".")
+            f"This session uses {record['name']}" + (f", with {contents}." if contents else ".")
         )
     call.session.notebook = scope.notebook_from_record(record)
 
 
 def new(call: Call, *, name: str, description: str | None) -> pd.DataFrame:
-    """Create a notebook and select it; an identical one is kept."""
+    """Create a notebook and select it; an identical notebook is kept."""
     if name in call.nb.notebooks.names():
         record = call.nb.notebooks.get(name)
         if description is not None and (record["description"] or "") != description:
@@ -250,7 +248,7 @@ def edit(
     description: str | None,
     archived: bool | None,
 ) -> pd.DataFrame:
-    """Change a notebook's name, its description or whether it is archived."""
+    """Change the name, the description or the archived state of a notebook."""
     fields = {"name": name, "description": description, "archived": archived}
     changes = scope.require_changes(fields, "%nb notebooks edit")
     record = call.nb.notebooks.update(notebook, **changes)
@@ -261,13 +259,13 @@ def edit(
 
 
 def archive(call: Call, *, notebook: str) -> None:
-    """Mark a notebook as archived."""
+    """Archive a notebook."""
     record = call.nb.notebooks.update(notebook, archived=True)
     output.print_message(f"Archived {record['name']}.")
 
 
 def unarchive(call: Call, *, notebook: str) -> None:
-    """Mark a notebook as no longer archived."""
+    """Unarchive a notebook."""
     record = call.nb.notebooks.update(notebook, archived=False)
     output.print_message(f"Unarchived {record['name']}.")
 
@@ -279,18 +277,17 @@ def _row(record: Record) -> pd.DataFrame:
 
 
 def _not_found_with_hint(missing: NotFoundError, name: str) -> NotFoundError:
-    """Return the error for a missing notebook, with the line that creates it."""
-    step = f"{missing.next_step} `%nb use {quote(name)} --create` creates it."
-    return NotFoundError(missing.message, step, status=missing.status)
+    """Return the error for a missing notebook with a hint to create it."""
+    return missing.with_hint(f"`%nb use {quote(name)} --create` creates it.")
 
 
-def _parts(record: Record) -> str:
-    counted = [
+def _describe_contents(record: Record) -> str:
+    counts = [
         messages.pluralize(int(record[f"{noun}_count"]), noun)
         for noun in ("source", "note")
         if record.get(f"{noun}_count")
     ]
-    return " and ".join(counted)
+    return " and ".join(counts)
 
 
 _NAME = Parameter("NAME", value_types.text_type("NAME"), "the notebook's name", required=True)
@@ -299,7 +296,7 @@ _NEW_OPTIONS = [options.DESCRIPTION, OUT]
 SHORTCUTS = (
     Command(
         "use",
-        "Choose the notebook that later lines use.",
+        "Select the notebook for later lines.",
         use,
         [Parameter("NAME", value_types.NOTEBOOK, "a notebook, by its name or id")],
         [Parameter("create", None, "create it if it does not exist"), options.DESCRIPTION],

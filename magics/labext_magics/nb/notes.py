@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 
-def list_(call: Call, *, notebook: str | None, every: bool) -> pd.DataFrame:
-    """Return a row for each note of the notebook in use, of another or of all."""
-    within = scope.notebook_or_all(call, notebook, every)
-    return call.nb.notes.list(None if within is None else within.id)
+def list_(call: Call, *, notebook: str | None, all_notebooks: bool) -> pd.DataFrame:
+    """Return one row per note of the notebook in use, another notebook or all notebooks."""
+    target = scope.notebook_or_all(call, notebook, all_notebooks)
+    return call.nb.notes.list(None if target is None else target.id)
 
 
 def show(call: Call, *, note: str) -> pd.DataFrame:
@@ -39,21 +39,21 @@ def new(
     note_type: Literal["human", "ai"] | None,
     notebook: str | None,
 ) -> None:
-    """Write a note into a notebook; an identical one is kept and reported."""
+    """Add a note to a notebook; an identical note is kept."""
     content = scope.text_of(call, text, "note", "%nb note --title …")
-    into = scope.notebook_of(call, notebook)
+    target = scope.notebook_of(call, notebook)
     kind: Literal["human", "ai"] = note_type or "human"
-    if (existing := _find_identical(call, into.id, title, content, kind)) is not None:
-        output.print_message(f"{into.name} already has {_note_label(existing)}; it was kept.")
+    if (existing := _find_identical(call, target.id, title, content, kind)) is not None:
+        output.print_message(f"{target.name} already has {_note_label(existing)}; it was kept.")
         return
-    record = call.nb.notes.create(content, title=title, note_type=kind, notebook=into.id)
-    output.print_message(f"Added {_note_label(record)} to {into.name}.")
+    record = call.nb.notes.create(content, title=title, note_type=kind, notebook=target.id)
+    output.print_message(f"Added {_note_label(record)} to {target.name}.")
 
 
 def edit(
     call: Call, *, note: str, title: str | None, note_type: Literal["human", "ai"] | None
 ) -> pd.DataFrame:
-    """Change a note's title or type, or its text, which is the cell's body."""
+    """Change a note's title or type, or replace its text by the cell body."""
     content = (call.body or "").strip() or None
     record = _note(call, note, to_delete=content is not None)
     fields = {"title": title, "type": note_type}
@@ -65,11 +65,11 @@ def edit(
 
 
 def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
-    """Delete notes, after checking that all of them exist."""
+    """Delete notes after checking that all of them exist."""
     records = {note: _note(call, note, to_delete=True) for note in dict.fromkeys(notes)}
     labels = {
-        record["id"]: f"{_note_label(record)}{_place(call, named, record)}"
-        for named, record in records.items()
+        record["id"]: f"{_note_label(record)}{_notebook_suffix(call, note, record)}"
+        for note, record in records.items()
     }
     if not output.confirm_destruction("delete", list(labels.values()), yes=yes, preview=preview):
         return
@@ -84,27 +84,28 @@ def _row(record: Record) -> pd.DataFrame:
     return note_frame([record])
 
 
-def _note(call: Call, named: str, *, to_delete: bool = False) -> Record:
-    return call.nb.notes.get(scope.resolve_id(call, "note", named, to_delete=to_delete))
+def _note(call: Call, note: str, *, to_delete: bool = False) -> Record:
+    return call.nb.notes.get(scope.resolve_id(call, "note", note, to_delete=to_delete))
 
 
-def _place(call: Call, named: str, record: Record) -> str:
-    """Return ` of A` for a note of the notebook A, if that is known.
+def _notebook_suffix(call: Call, note: str, record: Record) -> str:
+    """Return ` of NOTEBOOK`, or an empty string if the notebook is unknown.
 
-    Open Notebook does not report the notebook, but a title always refers to the notebook in use.
+    Open Notebook does not report the notebook, but titles are resolved in the notebook in use.
     """
-    within, notebook = call.session.notebook, record["notebook_id"]
-    if notebook is None and within is not None and named != record["id"]:
-        return f" of {within.name}"
+    current, notebook = call.session.notebook, record["notebook_id"]
+    if notebook is None and current is not None and note != record["id"]:
+        return f" of {current.name}"
     return scope.notebook_names_suffix(call, [notebook] if notebook else ())
 
 
 def _find_identical(
     call: Call, notebook: str, title: str | None, content: str, kind: str
 ) -> Record | None:
-    """Return an identical note of a notebook, if there is one.
+    """Return an identical note of a notebook, or None.
 
-    Raises ConflictError for a different note with the same title, since titles identify notes.
+    Raises:
+        ConflictError: the notebook has a different note with the same title.
     """
     notes = list(call.nb.notes.iter(notebook))
     for record in notes:

@@ -11,9 +11,9 @@ IN_NOTEBOOK = Parameter(
     "notebook", value_types.NOTEBOOK, "use this notebook instead of the one in use"
 )
 INTO_NOTEBOOK = Parameter(
-    "notebook", value_types.NOTEBOOK, "the target notebook, instead of the one in use"
+    "notebook", value_types.NOTEBOOK, "the target notebook; by default the one in use"
 )
-ALL = Parameter("all", None, "in all notebooks, not only the one in use", dest="every")
+ALL = Parameter("all", None, "in all notebooks, not only the one in use", dest="all_notebooks")
 
 TITLE = Parameter("title", value_types.text_type("TITLE"), "the title")
 TOPIC = Parameter("topic", value_types.text_type("TOPIC"), "the topic")

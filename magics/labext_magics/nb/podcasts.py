@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 
 
 def watch_episode(
-    call: Call, what: str, name: str, *, background: bool = False
+    call: Call, identifier: str, name: str, *, background: bool = False
 ) -> pd.DataFrame | None:
     """Show the progress of an episode until it ends, and return its row; None in the background.
 
     Args:
         call: the context of the command.
-        what: the episode's identifier, since names may be ambiguous; or its job's, if the episode
-            is not known yet.
+        identifier: the ID of the episode, or the ID of its job while the episode is unknown.
         name: the episode's name.
-        background: return at once, and keep updating the progress bar.
+        background: True to return at once and update the progress bar in the background.
 
     Raises:
-        JobFailedError: it failed.
+        JobFailedError: the generation failed.
         WatchInterrupted: the kernel was interrupted; the service continues.
     """
     import labext_widgets
@@ -45,49 +44,50 @@ def watch_episode(
 
     podcasts = call.nb.podcasts
 
-    def watched() -> Iterator[Progress]:
-        for progress in podcasts.watch(what):  # a job has no name
+    def snapshots() -> Iterator[Progress]:
+        for progress in podcasts.watch(identifier):  # a job has no name
             yield replace(progress, subject=name)
 
     def retry() -> Iterator[Progress]:
-        nonlocal what
+        nonlocal identifier
         # The service may not report the episode of a failed job, so look it up by name.
-        what = snapshots_of(podcasts.retry(name if parse_command_id(what) else what))
-        return watched()
+        episode = name if parse_command_id(identifier) else identifier
+        identifier = watch_id(podcasts.retry(episode))
+        return snapshots()
 
     last = labext_widgets.follow_podcast(
-        watched(),
+        snapshots(),
         again=f"%nb episodes wait {quote(name)}",
         retry=retry,
-        result=lambda: (podcasts.episode(what), lambda: podcasts.sound(what)),
+        result=lambda: (podcasts.episode(identifier), lambda: podcasts.sound(identifier)),
         background=background,
     )
     if last is None or last.outcome is None:
         return None
     if last.outcome is Outcome.COMPLETE:
-        return episode_row(podcasts.episode(what))
+        return episode_row(podcasts.episode(identifier))
     if name in podcasts.names():
         raise episode_failed(name, last.reason)
     raise _episode_lost(name, last.reason)
 
 
-def show_player_again(call: Call, record: Record) -> None:
-    """Show the player of an existing episode, as after its generation."""
+def show_existing_episode(call: Call, record: Record) -> None:
+    """Show the player of an existing episode in an interactive front end."""
     import labext_widgets
     from labext_widgets.core.front_end import FrontEnd, front_end
 
     if front_end() is FrontEnd.INTERACTIVE:
-        podcasts, what = call.nb.podcasts, str(record["id"])
-        labext_widgets.show_player(podcasts.episode(what), lambda: podcasts.sound(what))
+        podcasts, identifier = call.nb.podcasts, str(record["id"])
+        labext_widgets.show_player(podcasts.episode(identifier), lambda: podcasts.sound(identifier))
 
 
-def snapshots_of(record: Record) -> str:
-    """Return the identifier to watch after a request: the episode's, else its job's."""
+def watch_id(record: Record) -> str:
+    """Return the ID to watch after a request: the episode's or its job's."""
     return str(record["episode_id"] or record["job_id"])
 
 
 def episode_failed(name: str, reason: str | None) -> JobFailedError:
-    """Return the error for a failed episode, with its reason and the retry command."""
+    """Return the error for a failed episode."""
     return JobFailedError(
         _reason_text(name, reason),
         f"Fix the cause, then `%nb episodes retry {quote(name)}` generates it again.",
@@ -95,20 +95,20 @@ def episode_failed(name: str, reason: str | None) -> JobFailedError:
 
 
 def _episode_lost(name: str, reason: str | None) -> JobFailedError:
-    """Return the error for an episode that failed or was deleted and cannot be retried."""
+    """Return the error for a failed or deleted episode that can't be retried."""
     return JobFailedError(
         _reason_text(name, reason),
-        "The service kept no episode to retry: fix the cause, then run `%nb podcast` again.",
+        "The service has not kept the episode: fix the cause, then run `%nb podcast` again.",
     )
 
 
 def _reason_text(name: str, reason: str | None) -> str:
-    because = f": {reason.rstrip('.')}" if reason else ""
-    return f"The episode {name} failed{because}."
+    suffix = f": {reason.rstrip('.')}" if reason else ""
+    return f"The episode {name} failed{suffix}."
 
 
 def episode_row(record: Record) -> pd.DataFrame:
-    """Return one episode as a frame, without its outline and transcript."""
+    """Return the row of one episode, without its outline and transcript."""
     from labext.nb.views import episode_frame
 
     short = {key: value for key, value in record.items() if key not in ("outline", "transcript")}
@@ -132,32 +132,32 @@ def podcast(
 ) -> pd.DataFrame | None:
     """Generate an episode, show the progress, and return the episode's row.
 
-    An existing episode with the same name and settings is kept, and watched if it is unfinished.
+    An identical episode is kept, and watched if it is unfinished.
 
     Raises:
-        ConflictError: there is a different episode with this name.
-        JobFailedError: the generation failed, now or earlier.
+        ConflictError: a different episode with this name exists.
+        JobFailedError: the generation has failed.
         WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if wait and background:
         raise InputError("`--background` and `--wait` exclude each other.", "Keep one of them.")
-    about = scope.notebook_of(call, notebook)
+    target = scope.notebook_of(call, notebook)
     profile_id = call.nb.episode_profiles.find(profile)
     speaker_ids = _speakers(call, profile_id, speakers)
-    existing = _existing_episode(call, name, about, profile_id, speaker_ids, briefing)
+    existing = _existing_episode(call, name, target, profile_id, speaker_ids, briefing)
     if existing is not None:
         return _reuse_episode(call, existing, background=background)
-    processing.wait_for_text(call, about, wait=not background, option="--background")
+    processing.wait_for_text(call, target, wait=not background, option="--background")
     started = call.nb.podcasts.generate(
-        about.id, profile_id, speaker_ids if speakers else None, name, briefing
+        target.id, profile_id, speaker_ids if speakers else None, name, briefing
     )
-    return watch_episode(call, snapshots_of(started), name, background=background)
+    return watch_episode(call, watch_id(started), name, background=background)
 
 
-def _speakers(call: Call, profile: str, named: list[str] | None) -> list[str]:
-    """Return the identifiers of the speaker profiles in use."""
-    if named is not None:
-        return [call.nb.speaker_profiles.find(speaker) for speaker in named]
+def _speakers(call: Call, profile: str, speakers: list[str] | None) -> list[str]:
+    """Return the IDs of the requested speaker profiles, or those of the episode profile."""
+    if speakers is not None:
+        return [call.nb.speaker_profiles.find(speaker) for speaker in speakers]
     return [
         str(identifier)
         for identifier in call.nb.episode_profiles.get(profile)["speaker_profile_ids"] or ()
@@ -167,42 +167,43 @@ def _speakers(call: Call, profile: str, named: list[str] | None) -> list[str]:
 def _existing_episode(
     call: Call,
     name: str,
-    about: NotebookInUse,
+    target: NotebookInUse,
     profile: str,
     speakers: list[str],
     briefing: str | None,
 ) -> Record | None:
-    """Return the existing episode with this name and these settings, if any.
+    """Return the existing episode with this name and these settings, or None.
 
-    Raises ConflictError for a different episode with the same name, since names identify episodes.
+    Raises:
+        ConflictError: a different episode with this name exists.
     """
-    differing: list[str] = []
+    differences: list[str] = []
     for record in [episode for episode in call.nb.podcasts.iter() if episode["name"] == name]:
-        differs = {
-            "about another notebook": not _is_about(call, record, about),
+        comparison = {
+            "about another notebook": not _is_about(call, record, target),
             "with another profile": _id(record["episode_profile"]) != profile,
             "with other speakers": list(map(_id, record["speaker_profiles"] or ())) != speakers,
             "with another briefing": (briefing or "").strip() not in (record["briefing"] or ""),
         }
-        differing = [how for how, does in differs.items() if does]
-        if not differing:
+        differences = [difference for difference, differs in comparison.items() if differs]
+        if not differences:
             return record
-    if differing:
+    if differences:
         raise ConflictError(
-            f"An episode {name} already exists, {messages.join_words(differing)}.",
+            f"An episode {name} already exists, {messages.join_words(differences)}.",
             f"Use another name, or delete it first: `%nb episodes delete {quote(name)} --yes`.",
         )
     return None
 
 
-def _is_about(call: Call, record: Record, about: NotebookInUse) -> bool:
-    """Tell whether an episode is about a notebook.
+def _is_about(call: Call, record: Record, target: NotebookInUse) -> bool:
+    """Return True if an episode is about a notebook.
 
     If the service does not report the notebook, any notebook older than the episode matches.
     """
     if record["notebook_id"] is not None:
-        return bool(record["notebook_id"] == about.id)
-    created = call.nb.notebooks.get(about.id)["created_at"] or ""
+        return bool(record["notebook_id"] == target.id)
+    created = call.nb.notebooks.get(target.id)["created_at"] or ""
     return bool(created <= (record["created_at"] or ""))
 
 
@@ -211,7 +212,7 @@ def _id(profile: Record | None) -> str:
 
 
 def _reuse_episode(call: Call, record: Record, *, background: bool) -> pd.DataFrame | None:
-    """Return the row of an existing episode; watch it if it is unfinished."""
+    """Return the row of an existing episode, after watching an unfinished one."""
     name = str(record["name"])
     if record["job_status"] == "failed":
         raise episode_failed(name, record["error_message"])
@@ -219,10 +220,10 @@ def _reuse_episode(call: Call, record: Record, *, background: bool) -> pd.DataFr
         output.print_message(f"{name} is already being generated.")
         return watch_episode(call, str(record["id"]), name, background=background)
     output.print_message(
-        f"{name} already exists and was kept; `%nb episodes delete {quote(name)} --yes` lets "
-        "you generate it again."
+        f"{name} already exists and was kept; to generate it again, first run "
+        f"`%nb episodes delete {quote(name)} --yes`."
     )
-    show_player_again(call, record)
+    show_existing_episode(call, record)
     return episode_row(record)
 
 
@@ -236,7 +237,7 @@ PODCAST_SHORTCUTS = (
             Parameter(
                 "profile",
                 value_types.EPISODE_PROFILE,
-                "an episode profile, which defines how the episode is made",
+                "an episode profile, which defines the structure, models and speakers",
                 required=True,
             ),
             options.SPEAKERS,
@@ -252,9 +253,9 @@ PODCAST_SHORTCUTS = (
             BACKGROUND,
             OUT,
         ],
-        details="Writes an outline and a dialogue from the notebook's sources and notes, then "
-        "speaks and encodes them. `%nb profiles` lists the profiles and speakers; by "
-        "default the profile's own speakers are used. An identical episode is kept. "
+        details="Writes an outline and a dialogue from the notebook's sources and notes, and "
+        "generates the audio. `%nb profiles` lists the profiles and speakers; by "
+        "default the speakers of the profile are used. An identical episode is kept. "
         "Interrupting stops only the watch.",
         examples=['%nb podcast --name "Episode 1" --profile interview --speakers host,guest'],
     ),
@@ -262,24 +263,24 @@ PODCAST_SHORTCUTS = (
 
 
 def list_(call: Call, *, notebook: str | None) -> pd.DataFrame:
-    """Return a row for each episode, of all notebooks or of one."""
+    """Return one row per episode, of all notebooks or of one notebook."""
     if notebook is None:
         return call.nb.podcasts.episodes()
     from labext.nb.views import episode_frame
 
-    about = scope.find_notebook(call, notebook).id
-    every = list(call.nb.podcasts.iter())
-    if untold := sum(episode["notebook_id"] is None for episode in every):
-        unlisted = messages.pluralize(untold, "episode")
+    target = scope.find_notebook(call, notebook).id
+    episodes = list(call.nb.podcasts.iter())
+    if count := sum(episode["notebook_id"] is None for episode in episodes):
+        unlisted = messages.pluralize(count, "episode")
         output.print_message(
             f"The service does not report the notebook of {unlisted}; `%nb episodes` lists all "
             "episodes."
         )
-    return episode_frame(episode for episode in every if episode["notebook_id"] == about)
+    return episode_frame(episode for episode in episodes if episode["notebook_id"] == target)
 
 
 def show(call: Call, *, episode: str, transcript: bool) -> pd.DataFrame:
-    """Return the row of an episode, or a row for each line of its transcript."""
+    """Return the row of an episode, or one row per line of its transcript."""
     record = call.nb.podcasts.episode(episode)
     return _turns(record) if transcript else episode_row(record)
 
@@ -288,7 +289,7 @@ def wait(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
     """Watch an episode until it is generated, and return its row.
 
     Raises:
-        JobFailedError: it has failed.
+        JobFailedError: the generation failed.
         WatchInterrupted: the kernel was interrupted; the service continues.
     """
     record = call.nb.podcasts.episode(episode)
@@ -299,16 +300,16 @@ def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
     """Retry a failed episode, show the progress, and return its row.
 
     Raises:
-        ConflictError: it has not failed.
+        ConflictError: the episode has not failed.
     """
     before = call.nb.podcasts.episode(episode)
     _check_failed(before)
     started = call.nb.podcasts.retry(before["id"])
-    return watch_episode(call, snapshots_of(started), _name(before), background=background)
+    return watch_episode(call, watch_id(started), _name(before), background=background)
 
 
 def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None:
-    """Delete episodes with their audio, after checking that all of them exist."""
+    """Delete episodes with their audio after checking that all of them exist."""
     matches = (call.nb.podcasts.episode(episode) for episode in dict.fromkeys(episodes))
     records = {record["id"]: record for record in matches}
     affected = [_describe_episode(record) for record in records.values()]
@@ -320,10 +321,7 @@ def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None
 
 
 def download(call: Call, *, episode: str, to: Path | None) -> None:
-    """Download an episode's audio as an MP3, by default next to the notebook.
-
-    The file appears under its name only when it is complete.
-    """
+    """Download an episode's audio as an MP3 file, by default to the current folder."""
     import labext_widgets
 
     record = call.nb.podcasts.episode(episode)
@@ -336,7 +334,7 @@ def download(call: Call, *, episode: str, to: Path | None) -> None:
 
 
 def play(call: Call, *, episode: str, embed: bool) -> None:
-    """Show a player with the transcript; in a terminal only the transcript."""
+    """Show a player with the transcript, or only the transcript in a terminal."""
     import labext_widgets
     from labext_widgets.core.front_end import FrontEnd, front_end
 
@@ -351,7 +349,7 @@ def play(call: Call, *, episode: str, embed: bool) -> None:
 
 
 def _no_audio_error(record: Record) -> LabextError:
-    """Return the error for an episode that has no audio, because it is unfinished or failed."""
+    """Return the error for an unfinished or failed episode, which has no audio."""
     name = _name(record)
     if record["job_status"] == "failed":
         return episode_failed(name, record["error_message"])
@@ -362,9 +360,13 @@ def _no_audio_error(record: Record) -> LabextError:
 
 
 def _check_failed(record: Record) -> None:
-    """Raise ConflictError, with the next step, unless an episode has failed."""
+    """Check that an episode has failed.
+
+    Raises:
+        ConflictError: the episode is complete or unfinished.
+    """
     name, status = _name(record), record["job_status"]
-    if status in ("failed", None):  # an unknown status is checked by the service
+    if status in ("failed", None):  # the service checks an unknown status
         return
     if status == "completed":
         raise ConflictError(
@@ -393,7 +395,7 @@ def _name(record: Record) -> str:
 
 
 def _describe_episode(record: Record) -> str:
-    """Return an episode's name with the length of its audio or its state."""
+    """Return an episode's name with the duration of its audio or its state."""
     state, seconds = record["job_status"], record["duration"]
     if state == "completed" and seconds:
         return (
@@ -428,7 +430,7 @@ COMMANDS = (
         "Show an episode.",
         show,
         [options.ONE_EPISODE],
-        [Parameter("transcript", None, "return the transcript, a row per turn"), OUT],
+        [Parameter("transcript", None, "return the transcript, one row per turn"), OUT],
     ),
     Command(
         "episodes wait",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labext.nb.records import Record
 
 _STALLED_AFTER = timedelta(hours=1)
-"""Sources that have not changed for this time are no longer waited for."""
+"""Time without a change after which commands no longer wait for a source."""
 
 
 def status(call: Call, *, source: str) -> pd.DataFrame:
@@ -35,14 +35,14 @@ def status(call: Call, *, source: str) -> pd.DataFrame:
 
 
 def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:
-    """Watch sources until they are processed; by default those of the notebook in use."""
+    """Watch sources until they are processed; by default all sources of the notebook in use."""
     if sources:
         return watch_sources(call, [scope.resolve_id(call, "source", source) for source in sources])
-    within = scope.current_notebook(call)
-    unprocessed = call.nb.sources.unprocessed(within.id)
+    notebook = scope.current_notebook(call)
+    unprocessed = call.nb.sources.unprocessed(notebook.id)
     if not unprocessed:
-        output.print_message(f"No source of {within.name} is being processed.")
-        return call.nb.sources.list(within.id)
+        output.print_message(f"No source of {notebook.name} is being processed.")
+        return call.nb.sources.list(notebook.id)
     return watch_sources(call, [source["id"] for source in unprocessed])
 
 
@@ -58,10 +58,10 @@ def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
 
 
 def watch_sources(call: Call, sources: Sequence[str]) -> pd.DataFrame:
-    """Show the progress of sources until all are processed, and return a row for each.
+    """Show the progress of sources until all are processed, and return one row per source.
 
     Raises:
-        JobFailedError: one has failed.
+        JobFailedError: the processing of a source failed.
         WatchInterrupted: the kernel was interrupted; the processing continues.
     """
     import labext_widgets
@@ -73,25 +73,25 @@ def watch_sources(call: Call, sources: Sequence[str]) -> pd.DataFrame:
 
 def wait_for_text(
     call: Call,
-    within: NotebookInUse | None,
+    notebook: NotebookInUse | None,
     sources: Sequence[str] | None = None,
     *,
     wait: bool = True,
     option: str | None = "--no-wait",
     vectors: bool = False,
 ) -> None:
-    """Wait until sources have been processed, or report that they are skipped.
+    """Wait until sources have been processed, and print the skipped sources.
 
-    A source whose record has not changed for an hour is skipped: most likely its worker has been
-    killed.
+    A source whose record has not changed for an hour is skipped, since its worker has probably
+    been stopped.
 
     Args:
         call: the context of the command.
-        within: the notebook whose sources are needed; None for all notebooks.
-        sources: only these sources, by title or identifier.
-        wait: False to report the unprocessed sources without waiting.
-        option: the line's option that skips the waiting.
-        vectors: the line also needs the vectors of the sources.
+        notebook: the notebook of the sources; None for all notebooks.
+        sources: the titles or IDs of the sources; None for all sources.
+        wait: False to skip unprocessed sources without waiting.
+        option: the option of the command that skips the waiting; None if it has none.
+        vectors: True to wait for the vectors of the sources, too.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; no request was sent.
@@ -99,22 +99,22 @@ def wait_for_text(
     import labext_widgets
 
     unprocessed = call.nb.sources.unprocessed(
-        None if within is None else within.id, sources, vectors=vectors
+        None if notebook is None else notebook.id, sources, vectors=vectors
     )
     waiting = [source for source in unprocessed if wait and not _is_stalled(source)]
     skipped = [source for source in unprocessed if source not in waiting]
-    place = "" if within is None else f" of {within.name}"
+    suffix = "" if notebook is None else f" of {notebook.name}"
     if skipped:
         output.print_message(
-            f"{_being_processed(skipped, place)}, so not included: {_names(skipped)}."
+            f"{_being_processed(skipped, suffix)}, so not included: {_names(skipped)}."
         )
     if not waiting:
         return
-    skip = "" if option is None else f"; `{option}` skips this"
-    output.print_message(f"{_being_processed(waiting, place)}: {_names(waiting)}. Waiting{skip}.")
-    watched = call.nb.sources.watch([source["id"] for source in waiting])
+    hint = "" if option is None else f"; `{option}` skips this"
+    output.print_message(f"{_being_processed(waiting, suffix)}: {_names(waiting)}. Waiting{hint}.")
+    snapshots = call.nb.sources.watch([source["id"] for source in waiting])
     try:
-        last = labext_widgets.watch_ingestion(watched, again="%nb sources wait")
+        last = labext_widgets.watch_ingestion(snapshots, again="%nb sources wait")
     except WatchInterrupted:
         raise WatchInterrupted(
             f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted; the "
@@ -127,12 +127,12 @@ def wait_for_text(
         if source["id"] in failed:
             reason = failed[source["id"]] or "no reason given"
             output.print_message(
-                f"{_name(source)} could not be processed, so it is not included: {reason}"
+                f"{_name(source)} is not included because its processing failed: {reason}"
             )
 
 
 def _is_stalled(source: Record) -> bool:
-    """Tell whether a source has not changed for so long that waiting is pointless."""
+    """Return True if a source has not changed for `_STALLED_AFTER`."""
     try:
         changed = datetime.fromisoformat(str(source["updated_at"]))
         return datetime.now(UTC) - changed > _STALLED_AFTER
@@ -140,9 +140,9 @@ def _is_stalled(source: Record) -> bool:
         return False
 
 
-def _being_processed(sources: Sequence[Record], of: str) -> str:
+def _being_processed(sources: Sequence[Record], suffix: str) -> str:
     verb = "is" if len(sources) == 1 else "are"
-    return f"{messages.pluralize(len(sources), 'source')}{of} {verb} still being processed"
+    return f"{messages.pluralize(len(sources), 'source')}{suffix} {verb} still being processed"
 
 
 def _names(sources: Sequence[Record]) -> str:
@@ -150,7 +150,7 @@ def _names(sources: Sequence[Record]) -> str:
 
 
 def _name(source: Record) -> str:
-    """Return a source's file name or address as typed, else its title."""
+    """Return a source's file name or URL, or its title."""
     return str(source["file_name"] or source["url"] or source["title"] or source["id"])
 
 

@@ -23,7 +23,7 @@ _COLUMNS = (
     Column("models", "text"),
     Column("id", "text"),
 )
-_MORE = (
+_DETAIL_COLUMNS = (
     Column("briefing", "text"),
     Column("language", "text"),
     Column("max_tokens", "integer"),
@@ -44,7 +44,7 @@ PROFILES = RowView(
 
 
 def profiles_frame(nb: NotebookClient, kind: str | None) -> pd.DataFrame:
-    """Return a row for each profile; an empty value in `models` means the default slot."""
+    """Return one row per profile; an empty value in `models` means the default slots."""
     speakers = list(nb.speaker_profiles.iter())
     episodes = [] if kind == "speaker" else list(nb.episode_profiles.iter())
     names = _names(nb, [*episodes, *speakers], speakers)
@@ -55,25 +55,26 @@ def profiles_frame(nb: NotebookClient, kind: str | None) -> pd.DataFrame:
 
 
 def profile_frame(nb: NotebookClient, kind: str, record: Record) -> pd.DataFrame:
-    """Return all fields of one profile, in a row."""
+    """Return the row of one profile with all fields."""
     names = _names(nb, [record], nb.speaker_profiles.iter() if kind == "episode" else ())
-    more = {column.name: record.get(column.name) for column in _MORE}
-    more["briefing"] = record.get("default_briefing")
+    details = {column.name: record.get(column.name) for column in _DETAIL_COLUMNS}
+    details["briefing"] = record.get("default_briefing")
     for field in ("backstory", "personality"):
-        more[field] = _per_speaker(record.get("speakers") or (), field)
-    return PROFILES.show(records_to_frame([_row(kind, record, names) | more], [*_COLUMNS, *_MORE]))
+        details[field] = _per_speaker(record.get("speakers") or (), field)
+    row = _row(kind, record, names) | details
+    return PROFILES.show(records_to_frame([row], [*_COLUMNS, *_DETAIL_COLUMNS]))
 
 
 def _names(
     nb: NotebookClient, profiles: Iterable[Record], speakers: Iterable[Record]
 ) -> dict[str, str]:
-    """Return the names of the models and speaker profiles that the profiles refer to."""
+    """Return the names of the models and speaker profiles by ID."""
     models = nb.models.iter() if any(map(_models, profiles)) else ()
     return {str(record["id"]): str(record["name"]) for record in (*speakers, *models)}
 
 
 def _per_speaker(speakers: Sequence[Record], field: str) -> str:
-    """Return a field of a profile's speakers, with their names if there are several."""
+    """Return a field of all speakers of a profile, prefixed by names if there are several."""
     texts = [(speaker.get("name"), speaker[field]) for speaker in speakers if speaker.get(field)]
     if len(speakers) == 1:
         return "".join(text for _, text in texts)
@@ -94,7 +95,7 @@ def _row(kind: str, record: Record, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _models(record: Record) -> list[str]:
-    """Return the models that a profile selects itself."""
+    """Return the IDs of the models set in a profile."""
     values = (record.get(key) for key in ("outline_llm", "transcript_llm", "voice_model"))
     return [str(value) for value in values if value]
 

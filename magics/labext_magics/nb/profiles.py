@@ -25,51 +25,48 @@ PROFILE_KINDS: tuple[KindName, ...] = ("episode", "speaker")
 
 
 def profiles_client(call: Call, kind: KindName) -> Any:
-    """Return the client's methods for profiles of a kind."""
+    """Return the client's resource for profiles of a kind."""
     return call.nb.episode_profiles if kind == "episode" else call.nb.speaker_profiles
 
 
-def find_profile(call: Call, named: str, kind: KindName | None) -> tuple[KindName, Record]:
-    """Return a profile by its name or identifier, with its kind.
+def find_profile(call: Call, profile: str, kind: KindName | None) -> tuple[KindName, Record]:
+    """Return a profile by its name or ID, with its kind.
 
     Raises:
-        NotFoundError: there is none; the error suggests a similar name.
-        ConflictError: there is one of each kind, and no kind is specified.
+        NotFoundError: the profile does not exist; the error suggests a similar name.
+        ConflictError: `kind` is None, and profiles of both kinds have this name.
     """
-    hits: list[tuple[KindName, Record]] = []
-    for profile_kind in PROFILE_KINDS if kind is None else (kind,):
-        fits = [
-            record
-            for record in profiles_client(call, profile_kind).iter()
-            if named in _profile_label(record)
-        ]
-        hits += [(profile_kind, record) for record in fits]
-    if len(hits) > 1:
+    kinds = PROFILE_KINDS if kind is None else (kind,)
+    matches: list[tuple[KindName, Record]] = [
+        (profile_kind, record)
+        for profile_kind in kinds
+        for record in profiles_client(call, profile_kind).iter()
+        if profile in (str(record["id"]), str(record["name"]))
+    ]
+    if len(matches) > 1:
         raise ConflictError(
-            f"There are both an episode profile and a speaker profile {named}.",
+            f"There are both an episode profile and a speaker profile {profile}.",
             f"Add `--kind {' or `--kind '.join(f'{name}`' for name in PROFILE_KINDS)}.",
         )
-    if not hits:
+    if not matches:
         kind_word = "" if kind is None else f"{kind} "
         names = [
-            n
-            for profile_kind in ((kind,) if kind else PROFILE_KINDS)
-            for n in profiles_client(call, profile_kind).names()
+            name for profile_kind in kinds for name in profiles_client(call, profile_kind).names()
         ]
         raise NotFoundError(
             f"There is no {kind_word}profile "
-            f"{messages.quote_value(named)}{messages.did_you_mean(named, names)}.",
+            f"{messages.quote_value(profile)}{messages.did_you_mean(profile, names)}.",
             "`%nb profiles` lists the profiles.",
         )
-    return hits[0]
+    return matches[0]
 
 
-def _profile_label(record: Record) -> tuple[str, str]:
-    return str(record["id"]), str(record["name"])
+def check_name_available(call: Call, kind: KindName, name: str) -> None:
+    """Check that no profile of this kind has the name.
 
-
-def check_name_free(call: Call, kind: KindName, name: str) -> None:
-    """Raise ConflictError if a profile of this kind already has the name."""
+    Raises:
+        ConflictError: a profile of this kind already has the name.
+    """
     if name in profiles_client(call, kind).names():
         raise ConflictError(
             f"{messages.capitalize_first(messages.with_article(kind))} profile {name} already "
@@ -79,7 +76,7 @@ def check_name_free(call: Call, kind: KindName, name: str) -> None:
 
 
 def profile_row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
-    """Return all fields of one profile, in a row."""
+    """Return the row of one profile with all fields."""
     from labext_magics.nb import profile_frames
 
     return profile_frames.profile_frame(call.nb, kind, record)
@@ -88,7 +85,7 @@ def profile_row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
 KIND = Parameter("kind", value_types.choice(*PROFILE_KINDS), "list only profiles of this kind")
 
 
-_OF_EPISODES = {
+_EPISODE_FIELDS = {
     "speakers": "speaker_profile_ids",
     "segments": "num_segments",
     "briefing": "default_briefing",
@@ -97,64 +94,68 @@ _OF_EPISODES = {
     "transcript_model": "transcript_llm",
     "max_tokens": "max_tokens",
 }
-"""The field of an episode profile for each option."""
+"""The fields of an episode profile by option."""
 
-_OF_SPEAKERS = {"voice_model": "voice_model"}
-_OF_ONE_SPEAKER = {
+_SPEAKER_PROFILE_FIELDS = {"voice_model": "voice_model"}
+_SPEAKER_FIELDS = {
     "speaker": "name",
     "voice": "voice_id",
     "backstory": "backstory",
     "personality": "personality",
 }
-"""The field of a speaker profile's only speaker for each option."""
+"""The fields of the single speaker of a speaker profile by option."""
 
 MODELS: Mapping[KindName, Mapping[str, str]] = {
     "episode": {"outline_llm": "llm", "transcript_llm": "llm"},
     "speaker": {"voice_model": "tts"},
 }
-"""The fields that name a model, by kind of profile, with the model's type."""
+"""The fields with models by kind of profile, each with the model's type."""
 
 
 def kind_of(call: Call, kind: KindName | None, values: Mapping[str, Any]) -> KindName:
     """Return the kind of profile that the options apply to.
 
-    Raises InputError if they apply to both kinds, to the other kind, or to none.
+    Raises:
+        InputError: the options apply to both kinds or to another kind, or the kind is unknown.
     """
-    named = [key for key, value in values.items() if value is not None]
-    of_episodes = [key for key in named if key in _OF_EPISODES]
-    of_speakers = [key for key in named if key not in _OF_EPISODES]
+    used = [key for key, value in values.items() if value is not None]
+    episode_options = [key for key in used if key in _EPISODE_FIELDS]
+    speaker_options = [key for key in used if key not in _EPISODE_FIELDS]
     has_body = bool(speakers_in_body(call))
-    wrong, owner = (of_episodes, "an episode") if kind == "speaker" else (of_speakers, "a speaker")
-    if wrong and (kind or of_episodes):
-        other = "a speaker" if kind == "speaker" else "an episode"
-        raise InputError(
-            f"`--{wrong[0].replace('_', '-')}` is for {owner} profile, but this is {other} "
-            "profile.",
-            "Make two profiles; the episode profile names its speakers with `--speakers`.",
+    is_speaker = kind == "speaker"
+    conflicts = episode_options if is_speaker else speaker_options
+    if conflicts and (kind or episode_options):
+        actual, required = (
+            ("a speaker", "an episode") if is_speaker else ("an episode", "a speaker")
         )
-    if has_body and (kind == "episode" or of_episodes):
+        raise InputError(
+            f"`--{conflicts[0].replace('_', '-')}` is for {required} profile, but this is "
+            f"{actual} profile.",
+            "Create two profiles, and set the speakers of the episode profile with `--speakers`.",
+        )
+    if has_body and (kind == "episode" or episode_options):
         raise InputError(
             "The cell body lists speakers, but this is an episode profile.",
-            "Create the speaker profile in a separate cell, and name it with `--speakers`.",
+            "Create the speaker profile in a separate cell, and refer to it with `--speakers`.",
         )
-    if kind is None and not named and not has_body:
+    if kind is None and not used and not has_body:
         raise InputError(
-            "The kind of profile is not clear.",
+            "The kind of profile is unknown.",
             "Add `--kind episode` or `--kind speaker`.",
         )
-    return kind or ("episode" if of_episodes else "speaker")
+    return kind or ("episode" if episode_options else "speaker")
 
 
-def given_fields(
+def profile_fields(
     call: Call,
     kind: KindName,
     description: str | None,
     values: Mapping[str, Any],
     record: Record | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of a profile that the line and the cell's body specify."""
+    """Return the fields of a profile from the line and the cell body."""
     present = {key: value for key, value in values.items() if value is not None}
-    table = _OF_EPISODES if kind == "episode" else _OF_SPEAKERS
+    table = _EPISODE_FIELDS if kind == "episode" else _SPEAKER_PROFILE_FIELDS
     fields = {table[key]: value for key, value in present.items() if key in table}
     if description is not None:
         fields["description"] = description
@@ -162,46 +163,52 @@ def given_fields(
         fields[key] = call.nb.models.find(fields[key], MODELS[kind][key])
     if "speaker_profile_ids" in fields:
         find = call.nb.speaker_profiles.find
-        fields["speaker_profile_ids"] = [find(speaker) for speaker in fields["speaker_profile_ids"]]
-    one = {_OF_ONE_SPEAKER[key]: value for key, value in present.items() if key in _OF_ONE_SPEAKER}
-    several = speakers_in_body(call)
-    if one and several:
+        fields["speaker_profile_ids"] = [find(name) for name in fields["speaker_profile_ids"]]
+    speaker = {
+        _SPEAKER_FIELDS[key]: value for key, value in present.items() if key in _SPEAKER_FIELDS
+    }
+    body = speakers_in_body(call)
+    if speaker and body:
         raise InputError(
-            "Speakers are given both on the line and in the cell body.", "Keep them in one place."
+            "Speakers are given both on the line and in the cell body.", "Keep one of them."
         )
-    if several:
-        fields["speakers"] = _parse_speakers(several)
-    elif one:
-        fields["speakers"] = [{**_single_speaker(record), **one}]
+    if body:
+        fields["speakers"] = _parse_speakers(body)
+    elif speaker:
+        fields["speakers"] = [{**_single_speaker(record), **speaker}]
     return fields
 
 
 def client_arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields renamed to the parameters of the client's methods."""
+    """Rename fields to the parameters of the client's methods."""
     return {"speakers" if k == "speaker_profile_ids" else k: v for k, v in fields.items()}
 
 
 def _single_speaker(record: Record | None) -> Mapping[str, Any]:
-    """Return the speaker that a line changes, if the profile has only one."""
+    """Return the speaker of a profile; empty if it has none.
+
+    Raises:
+        InputError: the profile has several speakers.
+    """
     speakers = () if record is None else record["speakers"] or ()
     if len(speakers) > 1:
         raise InputError(
-            f"{record and record['name']} has {len(speakers)} speakers, but the options change "
+            f"{record and record['name']} has {len(speakers)} speakers, but the options apply to "
             "only one.",
-            "List them all below `%%nb profiles edit …`: `- {name: Ada, voice_id: en-us}`.",
+            "List all speakers below `%%nb profiles edit …`: `- {name: Ada, voice_id: en-us}`.",
         )
     return speakers[0] if speakers else {}
 
 
 def speakers_in_body(call: Call) -> str:
-    """Return the cell's body, which lists speakers."""
+    """Return the cell body, which lists speakers; empty without a body."""
     return (call.body or "").strip()
 
 
 def _parse_speakers(text: str) -> list[dict[str, Any]]:
-    """Parse the speakers listed in a cell's body."""
-    read = cell_body.parse_body(text)
-    speakers = read.get("speakers") if isinstance(read, Mapping) else read
+    """Parse a list of speakers."""
+    body = cell_body.parse_body(text)
+    speakers = body.get("speakers") if isinstance(body, Mapping) else body
     if not isinstance(speakers, list) or not all(
         isinstance(speaker, Mapping) for speaker in speakers
     ):
@@ -217,13 +224,13 @@ def _parse_speakers(text: str) -> list[dict[str, Any]]:
 def new_profile(
     call: Call, *, name: str, kind: KindName | None, description: str | None, **values: Any
 ) -> pd.DataFrame:
-    """Create a profile, of the kind that its options apply to; an identical one is kept.
+    """Create a profile of the kind that its options apply to; an identical profile is kept.
 
     Raises:
-        ConflictError: there is a different profile of this kind and name.
+        ConflictError: a different profile of this kind has the name.
     """
     profile_kind = kind_of(call, kind, values)
-    fields = given_fields(call, profile_kind, description, values)
+    fields = profile_fields(call, profile_kind, description, values)
     if profile_kind == "speaker":
         fields.setdefault("speakers", [{"name": name}])
         fields["speakers"] = [{"name": name, **speaker} for speaker in fields["speakers"]]
@@ -254,7 +261,7 @@ def edit_profile(
     no_language: bool,
     **values: Any,
 ) -> pd.DataFrame:
-    """Change the given fields of a profile."""
+    """Change the fields of a profile."""
     if no_language:
         if values["language"] is not None:
             raise InputError(
@@ -264,20 +271,20 @@ def edit_profile(
     used = any(value is not None for value in values.values()) or bool(speakers_in_body(call))
     target_kind = kind_of(call, kind, values) if used else kind
     profile_kind, record = find_profile(call, profile, target_kind)
-    fields = given_fields(call, profile_kind, description, values, record)
+    fields = profile_fields(call, profile_kind, description, values, record)
     if no_models:
         fields = dict.fromkeys(MODELS[profile_kind], "") | fields
     if name is not None:
         fields["name"] = name
     if not fields:
-        raise InputError("No change was given.", "`%nb profiles edit --help` lists the options.")
+        raise InputError("The line has no change.", "`%nb profiles edit --help` lists the options.")
     changed = profiles_client(call, profile_kind).update(record["id"], **client_arguments(fields))
     output.print_message(f"Changed the {profile_kind} profile {changed['name']}.")
     return profile_row(call, profile_kind, changed)
 
 
 def _matches(current: Any, expected: Any) -> bool:
-    """Tell whether a field has the expected value, comparing only the given keys of mappings."""
+    """Return True if a field has the expected value; additional keys of mappings are ignored."""
     if isinstance(expected, Sequence) and not isinstance(expected, str):
         current = current or ()
         return len(current) == len(expected) and all(map(_matches, current, expected))
@@ -304,7 +311,7 @@ _FIELDS = [
     Parameter(
         "voice",
         value_types.text_type("VOICE"),
-        "the voice; by default one that no other speaker has",
+        "the voice; by default an unused voice",
     ),
     Parameter("backstory", value_types.text_type(), "the speaker's background"),
     Parameter("personality", value_types.text_type(), "the speaker's personality"),
@@ -325,7 +332,7 @@ EDIT_COMMANDS = (
         [Parameter("NAME", value_types.text_type("NAME"), "the profile's name", required=True)],
         [*_FIELDS, OUT],
         body=_BODY,
-        details=f"{_OWNER} Models not named are those of the default slots. An identical "
+        details=f"{_OWNER} By default, the models of the default slots are used. An identical "
         "profile is kept.",
         examples=["%nb profiles new short --speakers host,guest --segments 2"],
     ),
@@ -349,14 +356,14 @@ EDIT_COMMANDS = (
 
 
 def list_(call: Call, *, kind: KindName | None) -> pd.DataFrame:
-    """Return a row for each profile, of one kind or both."""
+    """Return one row per profile, of one kind or both."""
     from labext_magics.nb import profile_frames
 
     return profile_frames.profiles_frame(call.nb, kind)
 
 
 def show(call: Call, *, profile: str, kind: KindName | None) -> pd.DataFrame:
-    """Return one profile, with a row for each value."""
+    """Return the row of one profile."""
     return profile_row(call, *find_profile(call, profile, kind))
 
 
@@ -365,7 +372,7 @@ def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | No
     profile_kind, record = find_profile(call, profile, kind)
     group = profiles_client(call, profile_kind)
     if name is not None:
-        check_name_free(call, profile_kind, name)
+        check_name_available(call, profile_kind, name)
     copy = group.duplicate(record["id"])
     if name is not None:
         copy = group.update(copy["id"], name=name)
@@ -376,12 +383,12 @@ def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | No
 def delete(
     call: Call, *, profiles: list[str], kind: KindName | None, yes: bool, preview: bool
 ) -> None:
-    """Delete profiles, after checking that all of them exist; their episodes stay."""
-    every = [find_profile(call, profile, kind) for profile in dict.fromkeys(profiles)]
-    affected = [f"the {profile_kind} profile {record['name']}" for profile_kind, record in every]
+    """Delete profiles after checking that all of them exist; their episodes are kept."""
+    targets = [find_profile(call, profile, kind) for profile in dict.fromkeys(profiles)]
+    affected = [f"the {profile_kind} profile {record['name']}" for profile_kind, record in targets]
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return
-    for profile_kind, record in every:
+    for profile_kind, record in targets:
         profiles_client(call, profile_kind).delete(record["id"])
         output.print_message(f"Deleted the {profile_kind} profile {record['name']}.")
 
@@ -392,8 +399,8 @@ COMMANDS = (
         "List the episode profiles and speaker profiles.",
         list_,
         options=[KIND, OUT],
-        details="An episode profile defines how an episode is made: segments, models and "
-        "speakers. A speaker profile defines the speakers and their voices.",
+        details="An episode profile defines the segments, models and speakers of episodes. A "
+        "speaker profile defines the speakers and their voices.",
     ),
     Command("profiles show", "Show a profile.", show, [options.ONE_PROFILE], [KIND, OUT]),
     *EDIT_COMMANDS,

@@ -1,4 +1,4 @@
-"""Resolve the notebook, sources and notes that a line refers to."""
+"""Resolve the notebooks, sources, notes and models of a line."""
 
 from __future__ import annotations
 
@@ -19,73 +19,81 @@ Noun = Literal["source", "note", "session"]
 
 
 def current_notebook(call: Call) -> NotebookInUse:
-    """Return the notebook in use; InputError with the next step if there is none."""
-    _ = call.nb  # connects first: another service has other notebooks
-    chosen = call.session.notebook
-    if chosen is None:
+    """Return the notebook in use.
+
+    Raises:
+        InputError: no notebook is in use.
+    """
+    _ = call.nb  # connect first, since another service has other notebooks
+    current = call.session.notebook
+    if current is None:
         raise InputError(
             "No notebook is in use.",
-            "Choose one with `%nb use NAME`, or create it with `%nb use NAME --create`; `%nb "
+            "Select one with `%nb use NAME`, or create it with `%nb use NAME --create`; `%nb "
             "notebooks` lists them.",
         )
-    return chosen
+    return current
 
 
-def notebook_of(call: Call, named: str | None) -> NotebookInUse:
-    """Return the notebook that an option names by title or identifier, else the one in use."""
-    return current_notebook(call) if named is None else find_notebook(call, named)
+def notebook_of(call: Call, name: str | None) -> NotebookInUse:
+    """Return the notebook with this name or ID; by default the notebook in use."""
+    return current_notebook(call) if name is None else find_notebook(call, name)
 
 
-def notebook_or_all(call: Call, named: str | None, every: bool) -> NotebookInUse | None:
-    """Return the notebook that a list or a question is restricted to; None with `--all`."""
-    if every and named is not None:
+def notebook_or_all(call: Call, name: str | None, all_notebooks: bool) -> NotebookInUse | None:
+    """Return the notebook of a list or a search; None for all notebooks."""
+    if all_notebooks and name is not None:
         raise InputError("`--all` and `--notebook` exclude each other.", "Keep one of them.")
-    return None if every else notebook_of(call, named)
+    return None if all_notebooks else notebook_of(call, name)
 
 
-def find_notebook(call: Call, named: str) -> NotebookInUse:
-    """Return a notebook by its title or identifier."""
-    return notebook_from_record(call.nb.notebooks.get(named))
+def find_notebook(call: Call, name: str) -> NotebookInUse:
+    """Return a notebook by its name or ID."""
+    return notebook_from_record(call.nb.notebooks.get(name))
 
 
 def notebook_from_record(record: dict[str, Any]) -> NotebookInUse:
-    """Return the identifier and name from a notebook's record."""
+    """Return the ID and name of a notebook's record."""
     return NotebookInUse(str(record["id"]), str(record["name"]))
 
 
-def resolve_id(call: Call, noun: Noun, named: str, *, to_delete: bool = False) -> str:
-    """Return the identifier of a source, a note or a chat that a line names.
+def resolve_id(call: Call, noun: Noun, title: str, *, to_delete: bool = False) -> str:
+    """Return the ID of a source, a note or a chat by its title or ID.
 
-    Titles are looked up in the notebook in use only. If none is in use they are looked up in all
+    Titles are resolved in the notebook in use. If no notebook is in use, they are resolved in all
     notebooks, except for deletion.
 
     Raises:
-        NotFoundError: it is not in the notebook; the error says which notebooks have this title.
-        ConflictError: several have this title; the error lists them.
-        InputError: a title is given for deletion, and no notebook is in use.
+        NotFoundError: the notebook has no such object; the error lists notebooks with this title.
+        ConflictError: several objects have this title; the error lists them.
+        InputError: no notebook is in use, and a title is given for deletion.
     """
-    nb, within = call.nb, call.session.notebook
-    if to_delete and within is None:
-        check_identifier(noun, named)
+    nb, current = call.nb, call.session.notebook
+    if to_delete and current is None:
+        check_identifier(noun, title)
     find = {"source": nb.sources.find, "note": nb.notes.find, "session": nb.chat.find}[noun]
-    return find(named, None if within is None else within.id)
+    return find(title, None if current is None else current.id)
 
 
-def check_identifier(noun: str, named: str) -> None:
-    """Raise InputError for a title: without a notebook in use only identifiers can be deleted."""
+def check_identifier(noun: str, identifier: str) -> None:
+    """Check that a text is an ID, which is required for deletion if no notebook is in use.
+
+    Raises:
+        InputError: the text is a title.
+    """
     from labext.nb.resource import parse_identifier
 
-    if parse_identifier(noun, named) is None:
+    if parse_identifier(noun, identifier) is None:
         raise InputError(
             "No notebook is in use, so titles are not resolved for deletion "
-            f"({messages.quote_value(named)}).",
-            "Choose its notebook with `%nb use NAME`, or give the identifier, which "
+            f"({messages.quote_value(identifier)}).",
+            "Select its notebook with `%nb use NAME`, or give the id, which "
             f"`%nb {noun}s --all` shows.",
         )
 
 
 def notebook_names_suffix(call: Call, notebooks: Iterable[str]) -> str:
-    """Return ` of A, B` for the identifiers of notebooks, or an empty string if there are none."""
+    """Return ` of A, B` for the IDs of notebooks, or an empty string without notebooks."""
     identifiers = set(notebooks)
     if not identifiers:
         return ""
@@ -97,66 +105,69 @@ def notebook_names_suffix(call: Call, notebooks: Iterable[str]) -> str:
     return f" of {messages.join_words(names)}" if names else ""
 
 
-def resolve_model(call: Call, named: str | None) -> str | None:
-    """Return the identifier of the language model that an option names, or None."""
-    return None if named is None else call.nb.models.find(named, "llm")
+def resolve_model(call: Call, name: str | None) -> str | None:
+    """Return the ID of a language model; None if `name` is None."""
+    return None if name is None else call.nb.models.find(name, "llm")
 
 
-def find_source(call: Call, named: str, *, to_delete: bool = False) -> Record:
-    """Return the record of a source that a line names."""
-    return call.nb.sources.get(resolve_id(call, "source", named, to_delete=to_delete))
+def find_source(call: Call, title: str, *, to_delete: bool = False) -> Record:
+    """Return the record of a source by its title or ID."""
+    return call.nb.sources.get(resolve_id(call, "source", title, to_delete=to_delete))
 
 
-def find_sources(call: Call, named: list[str], *, to_delete: bool = False) -> list[Record]:
-    """Return the records of the sources that a line names, without duplicates."""
-    records = (find_source(call, name, to_delete=to_delete) for name in dict.fromkeys(named))
+def find_sources(call: Call, titles: list[str], *, to_delete: bool = False) -> list[Record]:
+    """Return the records of sources by their titles or IDs, without duplicates."""
+    records = (find_source(call, title, to_delete=to_delete) for title in dict.fromkeys(titles))
     return list({record["id"]: record for record in records}.values())
 
 
 def source_title(record: Record) -> str:
-    """Return a source's title, else its identifier."""
+    """Return the title of a source or a note, or its ID."""
     return str(record["title"] or record["id"])
 
 
-def order_parameter(by: str | None) -> str | None:
-    """Return a sort order in the service's notation: `name:desc` becomes `name desc`."""
-    return None if by is None else by.replace(":", " ")
+def order_parameter(order: str | None) -> str | None:
+    """Return a sort order in the service's syntax: `name:desc` becomes `name desc`."""
+    return None if order is None else order.replace(":", " ")
 
 
 def require_changes(values: Mapping[str, Any], line: str) -> dict[str, Any]:
-    """Return the options that are set; InputError if there are none."""
+    """Return the options that are not None.
+
+    Raises:
+        InputError: all options are None.
+    """
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
         options = " or ".join(f"`--{name.replace('_', '-')}`" for name in values)
-        raise InputError("No change was given.", f"Add {options} to `{line} …`.")
+        raise InputError("The line has no change.", f"Add {options} to `{line} …`.")
     return changes
 
 
 def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
-    """Return the text of the line or of the cell below it.
+    """Return the text from the line or the cell body.
 
-    Raises InputError if there is none, or one in both places.
+    Raises:
+        InputError: the text is missing, or is both on the line and in the cell body.
     """
     body = (call.body or "").strip()
     if bool(body) == bool(typed):
-        text = (
+        message = (
             f"The {noun} is given both on the line and in the cell body."
             if body
             else f"The {noun} has no text."
         )
-        raise InputError(text, f"Write it below `%{line}`, in the same cell.")
+        raise InputError(message, f"Write it below `%{line}`, in the same cell.")
     return body or str(typed)
 
 
 def search_scope(
     sources: list[str], notes: list[str], no_sources: bool, no_notes: bool
 ) -> ScopeOptions:
-    """Return the client arguments that restrict a search, a question or a message."""
+    """Return the client's arguments for the scope of a search, a question or a message."""
     if (sources and no_sources) or (notes and no_notes):
         noun = "source" if sources and no_sources else "note"
-        raise InputError(
-            f"`--{noun}` names one, but `--no-{noun}s` excludes them.", "Keep one of them."
-        )
+        raise InputError(f"`--{noun}` and `--no-{noun}s` exclude each other.", "Keep one of them.")
     return {
         "source_ids": sources or None,
         "note_ids": notes or None,
@@ -167,7 +178,7 @@ def search_scope(
 
 @contextmanager
 def interrupted_as_error(next_step: str, noun: str = "The reply") -> Iterator[None]:
-    """Turn an interrupt of the kernel into a one-line error about `noun`."""
+    """Convert an interrupt of the kernel to a WatchInterrupted error about `noun`."""
     try:
         yield
     except KeyboardInterrupt:

@@ -24,7 +24,7 @@ def search(
     query: str,
     type: Literal["hybrid", "text", "vector"] | None,
     notebook: str | None,
-    every: bool,
+    all_notebooks: bool,
     limit: int | None,
     sources: list[str],
     notes: list[str],
@@ -34,19 +34,19 @@ def search(
     rewrite: bool,
     rerank: bool,
 ) -> pd.DataFrame:
-    """Return a row for each matching passage, the best first."""
-    within = scope.notebook_or_all(call, notebook, every)
+    """Return one row per matching passage, best first."""
+    target = scope.notebook_or_all(call, notebook, all_notebooks)
     search_type = type or "hybrid"
     if _needs_sources(sources, notes, no_sources):
         processing.wait_for_text(
-            call, within, sources or None, wait=False, vectors=search_type != "text"
+            call, target, sources or None, wait=False, vectors=search_type != "text"
         )
     restriction = scope.search_scope(sources, notes, no_sources, no_notes)
     with scope.interrupted_as_error("Run this line again.", "The search"):
         hits = call.nb.search(
             query,
             search_type,
-            notebook=None if within is None else within.id,
+            notebook=None if target is None else target.id,
             limit=limit,
             min_similarity=min_similarity,
             rewrite=rewrite or None,
@@ -65,7 +65,7 @@ def ask(
     *,
     question: str | None,
     notebook: str | None,
-    every: bool,
+    all_notebooks: bool,
     limit: int | None,
     sources: list[str],
     notes: list[str],
@@ -83,14 +83,14 @@ def ask(
 ) -> Any:
     """Stream an answer to the display, and return it with its citations.
 
-    Sources that are still being processed are waited for first, unless `no_wait` is set. With
-    `simple` the answer is requested in one piece.
+    Unless `no_wait` is set, the command waits for sources that are still being processed. With
+    `simple`, the answer is not streamed.
     """
     import labext_widgets
 
     text = scope.text_of(call, question, "question", "%nb ask")
-    within = scope.notebook_or_all(call, notebook, every)
-    chosen = None if within is None else within.id
+    target = scope.notebook_or_all(call, notebook, all_notebooks)
+    notebook_id = None if target is None else target.id
     options: AskOptions = {
         "limit": limit,
         "min_similarity": min_similarity,
@@ -104,31 +104,31 @@ def ask(
     }
     if _needs_sources(sources, notes, no_sources):
         processing.wait_for_text(
-            call, within, sources or None, wait=not no_wait, vectors=within is None
+            call, target, sources or None, wait=not no_wait, vectors=target is None
         )
     if simple:
         with scope.interrupted_as_error("Ask again."):
-            answer = call.nb.ask(text, chosen, **options)
+            answer = call.nb.ask(text, notebook_id, **options)
         view = labext_widgets.answer_view(answer, source_view.citation_opener(call.nb))
     else:
         view = labext_widgets.stream_answer(
-            call.nb.ask_stream(text, chosen, **options),
+            call.nb.ask_stream(text, notebook_id, **options),
             question=text,
             open_citation=source_view.citation_opener(call.nb),
         )
     call.session.cited = view.answer.citations
-    if chosen is not None:
-        answers = call.session.answers.setdefault(chosen, {})
+    if notebook_id is not None:
+        answers = call.session.answers.setdefault(notebook_id, {})
         answers[text] = replace(view.answer, question=text)
     return view
 
 
 def _needs_sources(sources: list[str], notes: list[str], no_sources: bool) -> bool:
-    """Tell whether sources are searched, which is not the case if only notes are named."""
+    """Return True if sources are in the scope."""
     return bool(sources) or not (notes or no_sources)
 
 
-_WHERE = [
+_SCOPE_OPTIONS = [
     options.IN_NOTEBOOK,
     options.ALL,
     options.LIMIT,
@@ -139,7 +139,7 @@ _WHERE = [
     options.NO_NOTES,
 ]
 
-_RERANK = Parameter("rerank", None, "let a language model order the passages found")
+_RERANK = Parameter("rerank", None, "let a language model rank the passages")
 
 SHORTCUTS = (
     Command(
@@ -150,7 +150,7 @@ SHORTCUTS = (
             Parameter(
                 "QUERY",
                 value_types.text_type("QUERY"),
-                "the words or the topic to find",
+                "the words or the topic to search",
                 required=True,
             )
         ],
@@ -160,8 +160,8 @@ SHORTCUTS = (
                 value_types.choice("hybrid", "text", "vector"),
                 "text: full-text search; vector: search by meaning; hybrid, the default: both",
             ),
-            *_WHERE,
-            Parameter("rewrite", None, "let a language model search in other words, too"),
+            *_SCOPE_OPTIONS,
+            Parameter("rewrite", None, "let a language model add other wordings of the query"),
             _RERANK,
             OUT,
         ],
@@ -179,7 +179,7 @@ SHORTCUTS = (
             )
         ],
         [
-            *_WHERE,
+            *_SCOPE_OPTIONS,
             options.MODEL,
             Parameter("strategy-model", value_types.MODEL, "the model that plans the searches"),
             Parameter("answer-model", value_types.MODEL, "the model that answers from each search"),

@@ -1,4 +1,4 @@
-"""Next steps for a default slot that has no model."""
+"""Next steps for an empty default slot."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _ADD_PROVIDER = (
     "`%nb credentials new openai --name openai` adds a provider, and `%nb credentials new "
     "ollama --name ollama --base-url http://localhost:11434` a local one; `%nb models "
-    "providers` lists all."
+    "providers` lists all providers."
 )
 
 
 def add_model_hint(call: Call, error: LabextError) -> LabextError:
-    """Replace the next step of an error about an empty slot by a complete line."""
+    """Replace the next step of an error about an empty slot by a line to run."""
     from labext.nb.records import SLOTS
 
     action = error.action
@@ -32,7 +32,7 @@ def add_model_hint(call: Call, error: LabextError) -> LabextError:
         if call.nb.models.defaults().get(slot) is not None:
             return error
         return error.with_next_step(next_step(call, [slot]))
-    except LabextError:  # the general next step stays
+    except LabextError:  # keep the general next step
         return error
 
 
@@ -40,13 +40,13 @@ def next_step(call: Call, slots: Sequence[str]) -> str:
     """Return the next step for filling slots: set a model, register models or add a provider."""
     from labext.nb.records import SLOTS
 
-    chosen = candidates(call, slots)
-    if chosen:
+    models = candidates(call, slots)
+    if models:
         types = messages.join_words(
             f"`%nb models --type {model_type}`"
-            for model_type in dict.fromkeys(SLOTS[slot] for slot in chosen)
+            for model_type in dict.fromkeys(SLOTS[slot] for slot in models)
         )
-        return f"Set it with {set_line(call, chosen)}; {types} lists the models."
+        return f"Set it with {set_line(call, models)}; {types} lists the models."
     unused = _without_models(call)
     if unused is not None:
         name = quote(str(unused["name"]))
@@ -62,7 +62,7 @@ def set_line(call: Call, models: Mapping[str, Record]) -> str:
 
 
 def candidates(call: Call, slots: Sequence[str]) -> dict[str, Record]:
-    """Return a model of the right type for each slot, preferring defaults of other slots."""
+    """Return one model of the required type per slot, preferring models of other slots."""
     from labext.nb.records import SLOTS
 
     used = [model["id"] for model in call.nb.models.defaults().values() if model is not None]
@@ -72,7 +72,7 @@ def candidates(call: Call, slots: Sequence[str]) -> dict[str, Record]:
 
 
 def name_of(call: Call, model: Record) -> str:
-    """Return a name that identifies a model, with its credential if the name is ambiguous."""
+    """Return the name of a model, with its credential if the name is ambiguous."""
     same = [other for other in call.nb.models.iter(model["type"]) if other["name"] == model["name"]]
     if len(same) < 2 or model["credential"] is None:
         return str(model["name"])

@@ -24,15 +24,15 @@ def list_(
     call: Call,
     *,
     notebook: str | None,
-    every: bool,
+    all_notebooks: bool,
     limit: int | None,
     offset: int | None,
     order_by: str | None,
 ) -> pd.DataFrame:
-    """Return a row for each source of the notebook in use, of another or of all."""
-    within = scope.notebook_or_all(call, notebook, every)
+    """Return one row per source of the notebook in use, another notebook or all notebooks."""
+    target = scope.notebook_or_all(call, notebook, all_notebooks)
     return call.nb.sources.list(
-        None if within is None else within.id,
+        None if target is None else target.id,
         limit=limit,
         offset=offset,
         order_by=scope.order_parameter(order_by),
@@ -59,9 +59,9 @@ def edit(call: Call, *, source: str, title: str | None, topic: str | None) -> pd
 
 
 def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
-    """Delete sources of the notebook in use, after checking that all of them exist.
+    """Delete sources after checking that all of them exist.
 
-    A source that other notebooks share is deleted there as well.
+    A source is deleted from all notebooks that share it.
     """
     records = scope.find_sources(call, sources, to_delete=True)
     described = {record["id"]: _describe_source(call, record) for record in records}
@@ -74,9 +74,9 @@ def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
 
 
 def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
-    """Download the original file of a source, or check that the service has it.
+    """Download the original file of a source, or check that the service has the file.
 
-    Without `to` it is saved next to the notebook, under its own name.
+    By default the file is saved in the current folder under its original name.
     """
     import labext_widgets
 
@@ -86,10 +86,10 @@ def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
         )
     source_id = scope.resolve_id(call, "source", source)
     if check:
-        words = (
+        state = (
             "can be downloaded" if call.nb.sources.exists(source_id) else "is not on the service"
         )
-        output.print_message(f"The original of {source} {words}.")
+        output.print_message(f"The original file of {source} {state}.")
         return
     again = f"%nb sources download {quote(source)}"
     with labext_widgets.Transfer(source, "original", again) as transfer:
@@ -98,7 +98,7 @@ def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
 
 
 def insights(call: Call, *, source: str) -> pd.DataFrame:
-    """Return a row for each insight of a source."""
+    """Return one row per insight of a source."""
     from labext_widgets.answers.documents import INSIGHTS
 
     return INSIGHTS.show(call.nb.sources.insights(scope.resolve_id(call, "source", source)))
@@ -111,10 +111,10 @@ def _rows(records: list[Record]) -> pd.DataFrame:
 
 
 def _describe_source(call: Call, record: Record) -> str:
-    """Return a source's title, its file if named differently, and its notebooks."""
+    """Return a source's title, its file name if it differs, and its notebooks."""
     title, file = scope.source_title(record), record["file_name"]
-    named = title if file in (None, title) else f"{title} ({file})"
-    return f"{named}{scope.notebook_names_suffix(call, record['notebooks'] or ())}"
+    label = title if file in (None, title) else f"{title} ({file})"
+    return f"{label}{scope.notebook_names_suffix(call, record['notebooks'] or ())}"
 
 
 COMMANDS = (

@@ -27,42 +27,44 @@ if TYPE_CHECKING:
 
 
 class AiNotes:
-    """Notes that a model is about to write, by title.
+    """Notes for the output of a model, identified by title.
 
     Raises:
-        ConflictError: a title belongs to a note of a human, or to several notes.
+        ConflictError: a note written by a human or several notes have a title.
     """
 
-    def __init__(self, call: Call, into: NotebookInUse, titles: Sequence[str]) -> None:
+    def __init__(self, call: Call, target: NotebookInUse, titles: Sequence[str]) -> None:
         self._notes = call.nb.notes
-        self._into = into
+        self._target = target
         self._titles = list(titles)
-        notes = list(self._notes.iter(into.id))
-        self._before = [_existing_ai_note(notes, title, into) for title in titles]
+        notes = list(self._notes.iter(target.id))
+        self._existing = [_existing_ai_note(notes, title, target) for title in titles]
 
-    def write(self, place: int, text: str) -> None:
-        """Write the note with the title at index `place`; an identical one is kept."""
-        title, before, into = self._titles[place], self._before[place], self._into.name
+    def write(self, index: int, text: str) -> None:
+        """Create or replace the note with the title at `index`; an identical note is kept."""
+        title, existing, notebook = self._titles[index], self._existing[index], self._target.name
         label = f"the note {messages.quote_value(title)}"
-        if before is None:
-            self._notes.create(text, title=title, note_type="ai", notebook=self._into.id)
-            output.print_message(f"Added {label} to {into}.")
-        elif (before["content"] or "").strip() == text.strip():
-            output.print_message(f"{into} already has {label}; it was kept.")
+        if existing is None:
+            self._notes.create(text, title=title, note_type="ai", notebook=self._target.id)
+            output.print_message(f"Added {label} to {notebook}.")
+        elif (existing["content"] or "").strip() == text.strip():
+            output.print_message(f"{notebook} already has {label}; it was kept.")
         else:
-            self._notes.update(before["id"], content=text)
-            output.print_message(f"Replaced the text of {label} in {into}.")
+            self._notes.update(existing["id"], content=text)
+            output.print_message(f"Replaced the text of {label} in {notebook}.")
 
 
-def _existing_ai_note(notes: Sequence[Record], title: str, into: NotebookInUse) -> Record | None:
-    """Return the only note with a title, if a model has written it."""
+def _existing_ai_note(notes: Sequence[Record], title: str, target: NotebookInUse) -> Record | None:
+    """Return the note with a title, or None.
+
+    Raises:
+        ConflictError: the note was written by a human, or several notes have the title.
+    """
     matches = [note for note in notes if note["title"] == title]
     if len(matches) > 1 or any(note["note_type"] != "ai" for note in matches):
-        subject = (
-            f"{len(matches)} notes are" if len(matches) > 1 else ("A note written by a human is")
-        )
+        subject = f"{len(matches)} notes" if len(matches) > 1 else "a note written by a human"
         raise ConflictError(
-            f"{subject} called {messages.quote_value(title)} in {into.name} already.",
+            f"{target.name} already has {subject} with the title {messages.quote_value(title)}.",
             "Use another title.",
         )
     return matches[0] if matches else None
@@ -82,72 +84,74 @@ def transform(
     save: str | None,
     notebook: str | None,
 ) -> GeneratedText | GeneratedTexts:
-    """Return the output of a transformation for a text, or for each named source and note.
+    """Return the output of a transformation for a text, or for each source and note.
 
-    All of them are checked before the first request to the model.
+    All sources and notes are checked before the first request to the model.
 
     Raises:
-        InputError: there is no text, or more than one kind of it.
+        InputError: there is no text, or both a text and sources or notes.
         NotReadyError: a source has not been processed yet.
-        ConflictError: `save` is the title of a note of a human.
+        ConflictError: `save` is the title of a note written by a human.
     """
     from labext.nb.records import parse_usage
     from labext_widgets.answers import Draft, GeneratedText, GeneratedTexts
 
     texts = _texts(call, text, sources, notes, notebook)
-    chosen = call.nb.transformations.get(transformation)
-    by = scope.resolve_model(call, model)
-    notes_to_be = None
+    record = call.nb.transformations.get(transformation)
+    requested_model = scope.resolve_model(call, model)
+    ai_notes = None
     if save is not None:
-        into = scope.notebook_of(call, notebook)
+        target = scope.notebook_of(call, notebook)
         titles = [save] if len(texts) == 1 else [f"{save}: {subject}" for subject, _ in texts]
-        notes_to_be = AiNotes(call, into, titles)
+        ai_notes = AiNotes(call, target, titles)
     results = GeneratedTexts()
-    models = {record["id"]: record["name"] for record in call.nb.models.iter()}
-    name = str(chosen["title"] or chosen["name"])
+    model_names = {item["id"]: item["name"] for item in call.nb.models.iter()}
+    name = str(record["title"] or record["name"])
     for n, (subject, content) in enumerate(texts):
         title = f"{name}: {subject}" if subject else name
         draft = Draft(title)
         with _show_partial_results(results), scope.interrupted_as_error("Run this cell again."):
             try:
-                done = call.nb.transformations.execute(chosen["id"], content, by, draft.add)
+                response = call.nb.transformations.execute(
+                    record["id"], content, requested_model, draft.add
+                )
             except BaseException:
                 draft.interrupt()
                 raise
-        model_id = done["model_id"]
-        usage = str(parse_usage(done["usage"]) or "")
-        model = models.get(model_id, model_id)
-        results.append(GeneratedText(done["output"], title, model, usage))
+        model_id = response["model_id"]
+        usage = str(parse_usage(response["usage"]) or "")
+        used_model = model_names.get(model_id, model_id)
+        results.append(GeneratedText(response["output"], title, used_model, usage))
         draft.finish(results[-1])
-        if notes_to_be is not None:
-            notes_to_be.write(n, results[-1].text)
+        if ai_notes is not None:
+            ai_notes.write(n, results[-1].text)
     return results[0] if len(results) == 1 else results
 
 
 def _texts(
     call: Call, text: str | None, sources: list[str], notes: list[str], notebook: str | None
 ) -> list[tuple[str, str]]:
-    """Return the texts to transform, each with its name."""
+    """Return the names and texts to transform."""
     if not sources and not notes and not text and not (call.body or "").strip():
         raise InputError(
             "There is nothing to transform.",
-            "Name a source or a note (`--source TITLE`, `--note TITLE`), or write a text below "
+            "Select a source or a note (`--source TITLE`, `--note TITLE`), or write a text below "
             "`%%nb transform TRANSFORMATION`.",
         )
     if not sources and not notes:
         return [("", scope.text_of(call, text, "transformation", "%nb transform"))]
     if text or (call.body or "").strip():
         raise InputError(
-            "A text is given, but sources or notes are named too.",
-            "Keep one of them; quote a transformation's name that contains blanks.",
+            "The line has both a text, and sources or notes.",
+            "Keep one of them; quote a transformation's name that contains spaces.",
         )
-    nb, within = call.nb, call.session.notebook
+    nb, target = call.nb, call.session.notebook
     if notebook is not None:
-        within = scope.find_notebook(call, notebook)
-    near = None if within is None else within.id
+        target = scope.find_notebook(call, notebook)
+    notebook_id = None if target is None else target.id
     records = [
-        *(nb.sources.get(nb.sources.find(title, near)) for title in sources),
-        *(nb.notes.get(nb.notes.find(title, near)) for title in notes),
+        *(nb.sources.get(nb.sources.find(title, notebook_id)) for title in sources),
+        *(nb.notes.get(nb.notes.find(title, notebook_id)) for title in notes),
     ]
     return _unique_names(
         [
@@ -158,7 +162,12 @@ def _texts(
 
 
 def _title_and_text(record: Record) -> tuple[str, str]:
-    """Return the title of a source or a note, and its text."""
+    """Return the title and the text of a source or a note.
+
+    Raises:
+        InputError: the text is empty, or the processing of the source failed.
+        NotReadyError: the source has not been processed yet.
+    """
     label, is_source = scope.source_title(record), "full_text" in record
     text = record["full_text"] if is_source else record["content"]
     if text and text.strip():
@@ -167,7 +176,7 @@ def _title_and_text(record: Record) -> tuple[str, str]:
         raise InputError(f"{label} has no text.", "Omit it.")
     if record["status"] in _FAILED:
         raise InputError(
-            f"{label} has no text because it could not be read.",
+            f"{label} has no text because its processing failed.",
             f"`%nb sources show {quote(label)}` shows the reason.",
         )
     raise NotReadyError(
@@ -177,18 +186,18 @@ def _title_and_text(record: Record) -> tuple[str, str]:
 
 
 def _unique_names(texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the texts with a number appended to repeated names."""
+    """Append a number to repeated names."""
     counts: Counter[str] = Counter()
-    apart = []
+    unique = []
     for name, text in texts:
         counts[name] += 1
-        apart.append((name if counts[name] == 1 else f"{name} ({counts[name]})", text))
-    return apart
+        unique.append((name if counts[name] == 1 else f"{name} ({counts[name]})", text))
+    return unique
 
 
 @contextmanager
 def _show_partial_results(results: GeneratedTexts) -> Iterator[None]:
-    """Show the results so far if a later text fails, since they took time."""
+    """Display the available results if a later text fails."""
     try:
         yield
     except LabextError:
@@ -223,15 +232,15 @@ TRANSFORM_SHORTCUTS = (
         ],
         body="the text.",
         details="Each source or note is transformed separately. The default model is the "
-        "transformation's own, else that of the slot `transformation`. An earlier note "
-        "by a model with the same title is replaced.",
+        "transformation's model, or the model of the slot `transformation`. With `--save`, an "
+        "earlier note by a model with the same title is replaced.",
         examples=['%nb transform "Key findings" --source "Bench notes" --save "Findings"'],
     ),
 )
 
 
 def default_prompt(call: Call, *, text: str | None, clear: bool) -> GeneratedText | None:
-    """Return the text that precedes every prompt, after setting or clearing it if requested."""
+    """Return the text that precedes all prompts, after setting or clearing it if requested."""
     from labext_widgets.answers import GeneratedText
 
     prompt = text
@@ -239,24 +248,24 @@ def default_prompt(call: Call, *, text: str | None, clear: bool) -> GeneratedTex
         prompt = scope.text_of(call, text, "prompt", "%nb transformations prompt")
     if prompt is not None and clear:
         raise InputError("A text and `--clear` exclude each other.", "Keep one of them.")
-    now = call.nb.transformations.default_prompt()
+    current = call.nb.transformations.default_prompt()
     prompt = "" if clear else prompt
-    if prompt is not None and prompt != now.strip():
-        now = call.nb.transformations.set_default_prompt(prompt)
+    if prompt is not None and prompt != current.strip():
+        current = call.nb.transformations.set_default_prompt(prompt)
         output.print_message(
             "Changed the default prompt." if prompt else "Cleared the default prompt."
         )
-    return GeneratedText(now, "Default prompt") if now.strip() else None
+    return GeneratedText(current, "Default prompt") if current.strip() else None
 
 
 PROMPT_COMMANDS = (
     Command(
         "transformations prompt",
-        "Show or set the text that precedes every transformation's prompt.",
+        "Show or set the text that precedes the prompts of all transformations.",
         default_prompt,
         options=[
             Parameter("set", value_types.text_type(), "the new text", dest="text"),
-            Parameter("clear", None, "remove it"),
+            Parameter("clear", None, "remove the text"),
             OUT,
         ],
         body="the new text.",
@@ -265,7 +274,7 @@ PROMPT_COMMANDS = (
 
 
 def list_(call: Call) -> pd.DataFrame:
-    """Return a row for each transformation."""
+    """Return one row per transformation."""
     return _with_model_names(call, call.nb.transformations.list())
 
 
@@ -284,14 +293,14 @@ def new(
     apply_default: bool,
     model: str | None,
 ) -> pd.DataFrame:
-    """Create a transformation; an identical one is kept.
+    """Create a transformation; an identical transformation is kept.
 
     Raises:
-        ConflictError: there is a different one with this name.
+        ConflictError: a different transformation with this name exists.
     """
     text = scope.text_of(call, prompt, "prompt", "%nb transformations new NAME")
-    by = scope.resolve_model(call, model)
-    expected = {"title": title, "description": description, "model": by}
+    model_id = scope.resolve_model(call, model)
+    expected = {"title": title, "description": description, "model": model_id}
     matches = [other for other in call.nb.transformations.iter() if other["name"] == name]
     for record in matches:
         if _is_unchanged(record, text, expected, apply_default):
@@ -303,7 +312,12 @@ def new(
             f"`%nb transformations edit {quote(name)} …` changes it; or use another name.",
         )
     record = call.nb.transformations.create(
-        name, text, title=title, description=description, apply_default=apply_default, model=by
+        name,
+        text,
+        title=title,
+        description=description,
+        apply_default=apply_default,
+        model=model_id,
     )
     suffix = "; it is applied to every new source" if record["apply_default"] else ""
     output.print_message(f"Created the transformation {record['name']}{suffix}.")
@@ -322,7 +336,7 @@ def edit(
     model: str | None,
     no_model: bool,
 ) -> pd.DataFrame:
-    """Change a transformation; the cell's body is its new prompt."""
+    """Change a transformation; the cell body is the new prompt."""
     if model is not None and no_model:
         raise InputError("`--model` and `--no-model` exclude each other.", "Keep one of them.")
     text = prompt
@@ -343,7 +357,7 @@ def edit(
 
 
 def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) -> None:
-    """Delete transformations, after checking that all of them exist."""
+    """Delete transformations after checking that all of them exist."""
     records = [call.nb.transformations.get(name) for name in dict.fromkeys(transformations)]
     affected = [f"the transformation {record['name']}" for record in records]
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
@@ -356,8 +370,8 @@ def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) 
 def _is_unchanged(
     record: Record, prompt: str, expected: dict[str, Any], apply_default: bool
 ) -> bool:
-    """Tell whether a transformation matches the options of a line."""
-    has = {
+    """Return True if a transformation matches the options of a line."""
+    current = {
         "title": record["title"],
         "description": record["description"],
         "model": record["model_id"],
@@ -365,7 +379,7 @@ def _is_unchanged(
     return (
         (record["prompt"] or "").strip() == prompt.strip()
         and bool(record["apply_default"]) == apply_default
-        and all(value is None or has[name] == value for name, value in expected.items())
+        and all(value is None or current[name] == value for name, value in expected.items())
     )
 
 
@@ -376,7 +390,7 @@ def _row(call: Call, record: Record) -> pd.DataFrame:
 
 
 def _with_model_names(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
-    """Replace model identifiers by names in a frame of transformations."""
+    """Replace the column of model IDs by a column of model names."""
     names: dict[str, str] = {}
     if frame["model_id"].notna().any():
         names = {model["id"]: model["name"] for model in call.nb.models.iter()}
@@ -386,7 +400,7 @@ def _with_model_names(call: Call, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 _PROMPT = Parameter("prompt", value_types.text_type(), "the instructions for the model")
-_MODEL = Parameter("model", value_types.MODEL, "the model; by default that of the slot")
+_MODEL = Parameter("model", value_types.MODEL, "the model; by default the slot's model")
 
 COMMANDS = (
     Command("transformations", "List the transformations.", list_, options=[OUT]),
@@ -431,9 +445,7 @@ COMMANDS = (
             _PROMPT,
             options.TITLE,
             options.DESCRIPTION,
-            Parameter(
-                "apply-default", value_types.YES_NO, "whether it is applied to every new source"
-            ),
+            Parameter("apply-default", value_types.YES_NO, "apply it to every new source"),
             _MODEL,
             Parameter("no-model", None, "use the model of the default slot"),
             OUT,

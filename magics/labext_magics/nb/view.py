@@ -1,4 +1,4 @@
-"""`%nb view`: the pages of a source."""
+"""`%nb view`: show the pages of a source."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from labext_widgets.documents import Pages, SourceView
 
 _NO_FILES = frozenset({403, 405, 501})
-"""Statuses with which services respond that do not provide the files of sources."""
+"""Response statuses of services that do not provide the files of sources."""
 
 
 def view(call: Call, *, source: str, page: int | None, passage: str | None) -> SourceView:
     """Return a view of a source, at a page or at the first page with a passage.
 
-    By default the passage is the one that the last search or answer showed of this source.
+    The default passage is the first one of this source in the last search or answer.
     """
     record = scope.find_source(call, source)
     if passage is None:
@@ -39,7 +39,7 @@ def view(call: Call, *, source: str, page: int | None, passage: str | None) -> S
 
 
 def _cited_passage(cited: Sequence[Citation], source: str, page: int | None) -> str:
-    """Return the first cited passage of a source, or of one of its pages; empty if none is."""
+    """Return the first cited passage of a source or a page, or an empty string."""
     for citation in cited:
         if citation.id == source and (page is None or citation.page in (None, page)):
             return citation.quote or citation.passage
@@ -47,7 +47,7 @@ def _cited_passage(cited: Sequence[Citation], source: str, page: int | None) -> 
 
 
 def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
-    """Return a function that opens the source of a citation; it downloads each source once."""
+    """Return a function that opens the source of a citation and caches downloaded sources."""
     opened: dict[str, SourceView] = {}
 
     @use_style(MAGIC_STYLE)
@@ -56,7 +56,7 @@ def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
         if citation.id not in opened:
             opened[citation.id] = _open_source(nb, nb.sources.get(citation.id), None, "")
         view = opened[citation.id]
-        # Without the file there are no pages, and the passage alone leads to its place.
+        # Without the file there is a single page, in which the passage is located by its text.
         return view.at(citation.page if view.pages > 1 else None, passage)
 
     return open_citation
@@ -69,13 +69,13 @@ def _open_source(nb: NotebookClient, record: Record, page: int | None, passage: 
     title = scope.source_title(record)
     pages, note = _pages(nb, record, title)
     if note and pages.count == 1:
-        page = None  # the note says that there are no pages
+        page = None  # the note explains that the text has no pages
     line = view_line(record["id"], str(record["title"] or ""))
     return SourceView(title, pages, page, passage, note, line)
 
 
 def _pages(nb: NotebookClient, record: Record, title: str) -> tuple[Pages, str]:
-    """Return the pages of a source, and a sentence that explains missing pictures."""
+    """Return the pages of a source, and a note that explains a missing PDF."""
     from labext_widgets.documents import TextPages
 
     name = str(record["file_name"] or "")
@@ -132,7 +132,7 @@ SHORTCUTS = (
             Parameter(
                 "passage",
                 value_types.text_type("TEXT"),
-                "mark this passage; by default the one that was last found or cited",
+                "highlight this passage; by default the passage last found or cited",
             ),
             OUT,
         ],

@@ -189,7 +189,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb credentials edit lab --new-key --no-key", InputError, "Keep one of them"),
     ("%nb credentials edit lab --new-key KEY", InputError, "it was not used"),
     ("%nb credentials show lbb", NotFoundError, 'did you mean "lab"'),
-    ("%nb credentials register lab", InputError, "No model was named"),
+    ("%nb credentials register lab", InputError, "There is no model to add"),
     ("%nb credentials register lab --model x=lm", InputError, 'did you mean "llm"'),
     ("%nb credentials lab", InputError, "has no subcommand `lab`"),
 ]

@@ -30,7 +30,7 @@ def test_references_are_added_once_with_their_files(
     assert len(titles) == 3
     assert titles[:2] == ["Induction", "Repression"]
     again = printed("%nb add library.bib --wait")
-    assert "added 0 references to References; 2 were already there and were kept." in again
+    assert "added 0 references to References; kept 2 existing." in again
     assert "protocol.pdf is already in References; kept." in again
     assert len(run("%nb sources")) == 3
 

@@ -41,7 +41,7 @@ def test_setup_fills_the_slots_of_built_in_models(
     assert frame.loc["embedding", "model"] == embedding
     again = printed("%nb models setup claude")
     assert "No new models" in again
-    assert "2 existed already" in again
+    assert "2 already existed" in again
     assert "Set the slot" not in again
     assert {headers["x-api-key"] for _, headers, _ in claude.requests} == {KEY}
     assert KEY not in message + again

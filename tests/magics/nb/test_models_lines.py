@@ -169,4 +169,4 @@ def test_no_key_prompt_where_none_is_needed(monkeypatch: pytest.MonkeyPatch) -> 
     assert prompts == ["Key of openai_compatible (leave empty if none is needed): "]
     for provider in ("openai", "ollama"):
         with pytest.raises(SetupError, match="No key was entered"):
-            credential_keys.key_for(provider, must=True)
+            credential_keys.key_for(provider, required=True)

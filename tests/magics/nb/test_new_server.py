@@ -143,7 +143,7 @@ def test_credential_without_models_is_an_error(
     run("%nb credentials new openai --name far")
     error = refused("%nb credentials register far --all")
     assert isinstance(error, InputError)
-    assert "gives access to no model" in error.message
+    assert "has no model" in error.message
 
 
 def test_auto_assign_names_empty_slots_with_reasons(
@@ -156,7 +156,7 @@ def test_auto_assign_names_empty_slots_with_reasons(
     assert "does not fill the slot transformation automatically" in output
     assert "`%nb models defaults --set transformation=fake-chat`" in output
     assert (
-        "The slots speech_to_text, text_to_speech stay empty. There is no model of type" in output
+        "The slots speech_to_text, text_to_speech remain empty. There is no model of type" in output
     )
     assert "podcast" not in output
     run("%nb models new fake-tts --type tts --provider ollama --credential o")

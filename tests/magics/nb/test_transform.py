@@ -85,7 +85,7 @@ def test_saved_text_is_written_once_and_never_overwrites_a_note(
     assert len(run("%nb notes")) == 2
     error = refused('%nb transform "Key findings" --source "Cold room" --save Leak')
     assert isinstance(error, ConflictError)
-    assert "A note written by a human is called" in error.message
+    assert "a note written by a human with the title" in error.message
     assert run("%nb notes show Leak").iloc[0]["content"] == "The promoter leaks without glucose."
 
 
@@ -143,7 +143,7 @@ def test_default_prompt_is_shown_and_set(run: Run, printed: Printed) -> None:
 LINES: list[tuple[str, type[LabextError], str]] = [
     ('%nb transform "Key findings"', InputError, "There is nothing to transform"),
     ('%nb transform "Key findngs" x', NotFoundError, 'did you mean "Key findings"'),
-    ("%nb transform Key findings --note Leak", InputError, "that contains blanks"),
+    ("%nb transform Key findings --note Leak", InputError, "that contains spaces"),
     ('%nb transform Summary --source "Bench nots"', NotFoundError, 'did you mean "Bench notes"'),
     (
         "%%nb transform Summary one\ntwo",

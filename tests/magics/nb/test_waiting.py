@@ -134,7 +134,7 @@ def test_failed_source_is_named_and_the_others_are_used(
     run("%nb add http://127.0.0.1:9/none")
     server.state.works = True
     output = printed("%nb ask 'Arabinose?'")
-    assert "http://127.0.0.1:9/none could not be processed, so it is not included: Could" in output
+    assert "http://127.0.0.1:9/none is not included because its processing failed: Could" in output
     assert sent(server)
 
 

@@ -171,7 +171,7 @@ def test_source_chat_is_continued(run, error_of, replay, capsys):
     assert len(run("%nb source-chats show 'Which strain?'" + about)) == 6
     assert "Keep one of them" in error_of("%nb sources chat 'Bench notes' x --new --session y")
     assert "has no text" in error_of("%nb sources chat 'Bench notes'")
-    assert "No change was given" in error_of("%nb source-chats edit 'Again?'" + about)
+    assert "The line has no change" in error_of("%nb source-chats edit 'Again?'" + about)
     run("%nb source-chats edit 'Again?' --title Second" + about)
     assert "the chat" in error_of("%nb source-chats delete Second" + about).casefold()
     run("%nb source-chats delete Second 'Which strain?' --yes" + about)
