@@ -83,8 +83,8 @@ class LabClient(ServiceClient):
     def from_connection(cls, connection: Connection) -> Self:
         """Return a client for a connection from a profile, the environment or the sandbox.
 
-        The client signs in with the connection's `method` (`key`, `oauth`, `oidc`). By default it
-        uses the API key, or else client ID and secret, or else the ID token.
+        The client signs in with the connection's `method` (`key`, `oauth`, `oidc`). The default is
+        the first available of API key, client ID with secret, and ID token.
 
         Raises:
             SignInError: the credentials are missing.

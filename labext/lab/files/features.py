@@ -167,7 +167,7 @@ def _feature_fields(feature: SeqFeature, length: int, *, circular: bool) -> Fiel
 
 
 def _with_default_strand(fields: Fields) -> Fields:
-    """Return the fields with the forward strand for a feature without one, as files are read."""
+    """Return the fields with a missing strand set to forward, as files represent it."""
     return fields | {"strand": fields["strand"] or 1}
 
 

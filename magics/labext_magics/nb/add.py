@@ -302,7 +302,7 @@ def _interruptible(notebook: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise WatchInterrupted(
-            f"Adding to {notebook} was interrupted; sources already sent are still processed.",
+            f"Adding to {notebook} was interrupted; sources already sent may still be processed.",
             "`%nb sources` lists the sources; run the line again to add the others.",
         ) from None
 

@@ -1,1 +1,1 @@
-"""Build the reference as HTML pages; run by `labext docs` in a process of its own."""
+"""Build the reference as HTML pages; run by `labext docs` in a separate process."""

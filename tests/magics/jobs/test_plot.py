@@ -56,7 +56,7 @@ def test_job_has_the_figures_of_its_tool(ready: Run) -> None:
     for line, words in {
         "%jobs plot bent --file ramachandrn.csv": "no table ramachandrn.csv",
         "%jobs plot bent --from {scatter}": "takes a DataFrame",
-        "%jobs plot": "needs a NAME, or `--from`",
+        "%jobs plot": "needs a NAME, or a DataFrame with `--from`",
     }.items():
         with pytest.raises(InputError, match=words):
             ready(f"scatter = 1\n{line}")

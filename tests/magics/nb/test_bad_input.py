@@ -82,7 +82,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
     ("%nb search x --type vektor", InputError, "hybrid or text or vector"),
     ("%nb search x --min-similarity 2", InputError, "a number from -1 to 1"),
     ("%nb search x --limit 5000", InputError, "1000"),
-    ("%nb search x --note Plan --no-notes", InputError, "`--no-notes` excludes them"),
+    ("%nb search x --note Plan --no-notes", InputError, "`--no-notes` exclude each other"),
     ("%nb search x --source Nothing", NotFoundError, 'no source "Nothing"'),
     ("%nb ask", InputError, "The question has no text"),
     ("%nb ask why --no-sources --no-notes", InputError, "scope is empty"),

@@ -32,7 +32,7 @@ Parse = Callable[..., grammar.ParsedLine]
             {"what": ["data/paper.pdf", "data/protocol.docx", "data/page.html"], "wait": True},
         ),
         ('source --title "Bench notes"', True, {"title": "Bench notes"}),
-        ("sources", False, {"every": False, "limit": None}),
+        ("sources", False, {"all_notebooks": False, "limit": None}),
         ('note --title "Plan"', True, {"title": "Plan", "text": None}),
         (
             'search "catabolite repression" --type vector --limit 10 --min-similarity -0.5',
@@ -42,7 +42,7 @@ Parse = Callable[..., grammar.ParsedLine]
         (
             'ask "Why is glucose added to the uninduced culture?"',
             False,
-            {"question": "Why is glucose added to the uninduced culture?", "every": False},
+            {"question": "Why is glucose added to the uninduced culture?", "all_notebooks": False},
         ),
         ("chat", True, {"message": None}),
         ("notebooks", False, {"archived": None}),

@@ -49,7 +49,7 @@ KEY = "sk-proj-4f9b2c7d8e1a6035"
         (
             "credentials register lab --model llama3:8b=llm --model whisper-1=stt",
             False,
-            {"models": [{"llama3:8b": "llm"}, {"whisper-1": "stt"}], "every": False},
+            {"models": [{"llama3:8b": "llm"}, {"whisper-1": "stt"}], "all_models": False},
         ),
     ],
 )  # fmt: skip
