@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from labext.actions import Action, Style, python_call, use_style
-from labext.cli import sandbox
+from labext.cli import sandbox, server
 from labext.cli.groups import Group, data_dir
 from labext.errors import LabextError
 from labext.extras import DISTRIBUTION, install_line, installed_version, missing_packages
@@ -111,6 +111,7 @@ def demo(
 
 labext.add_command(sandbox.sandbox)
 labext.modules["worker"] = "labext.cli.worker"
+labext.add_command(server.server)
 
 
 @labext.command()

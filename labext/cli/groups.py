@@ -93,6 +93,9 @@ class VerbGroup(Group):
                 print(json.dumps(record, indent=2) if as_json else text)
 
             command: Function = update_wrapper(run, function)
+            # A copy, since the commands of two groups may share a function.
+            parameters = list(getattr(function, "__click_params__", ()))
+            command.__dict__["__click_params__"] = parameters
             as_json = click.option("--json", "as_json", is_flag=True, help=self.json_help)
             for declare in (as_json, data_dir, *self.options):
                 command = declare(command)
@@ -122,13 +125,12 @@ class ServiceGroup(VerbGroup):
 
     def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
         """Call a command's function with the administration of the service."""
-        from labext import config
         from labext.sandbox.lifecycle import check_system
 
         check_system()
         arguments.pop("profile", None)  # which `labext.cli.groups` reads
         administration = import_module(f"labext.sandbox.{self.service}.administration")
-        with administration.open_administration(data_dir or config.sandbox_dir()) as admin:
+        with administration.open_administration(data_dir or default_data_dir()) as admin:
             if "tenant" in arguments:
                 admin = admin.of(arguments.pop("tenant"))
             result: Result = function(admin, **arguments)
@@ -168,6 +170,16 @@ class ServiceGroup(VerbGroup):
             with admin.database.write() as session:
                 changed = known().set(session, name, None)
             return changed, f"{changed['name']} is {changed['value']:,} again."
+
+
+def default_data_dir() -> Path:
+    """Return the usual data folder of what the current command administers."""
+    context: click.Context | None = click.get_current_context()
+    while context is not None:
+        if context.command.name == "server":
+            return config.server_dir()
+        context = context.parent
+    return config.sandbox_dir()
 
 
 def _check_encoding(values: Iterable[Any]) -> None:
@@ -275,7 +287,7 @@ def issue_credentials(
     visible = dict(secrets) if as_json else {}
     if profile is None:
         return create() | visible, "printed once"
-    base_url, settings = connection(Sandbox(options["data_dir"]))
+    base_url, settings = connection(Sandbox(options["data_dir"] or default_data_dir()))
     with _stored_profile(service, profile, secrets, base_url, settings):
         record = create()
     stored = f"stored in the keyring: `%{service} connect {profile}` uses it"

@@ -22,6 +22,7 @@ from labext.cli.groups import (
 from labext.errors import InputError
 
 if TYPE_CHECKING:
+    from labext.sandbox import Sandbox
     from labext.sandbox.core.administration import Record
     from labext.sandbox.jobs.administration import JobsAdministration as Admin
 
@@ -138,11 +139,16 @@ def add_key(admin: Admin, email: str, name: str | None) -> Result:
         "jobs",
         {"api_key": key},
         lambda: admin.add_key(email, key, name),
-        lambda sandbox: (sandbox.jobs.base_url, {}),
+        _profile,
     )
     if "api_key" in created:
         created["key"] = created.pop("api_key")
     return created, f"{email} has the key {created['name']}, {stored}."
+
+
+def _profile(sandbox: Sandbox) -> tuple[str, dict[str, str]]:
+    entry = sandbox.connection()["jobs"]
+    return entry["base_url"], {k: entry[k] for k in ("ca_bundle",) if k in entry}
 
 
 @keys.verb("list")

@@ -228,8 +228,9 @@ def _issue(
 
     def connection(sandbox: Sandbox) -> tuple[str, dict[str, str]]:
         method = "key" if "api_key" in secrets else "oauth"
-        options = {"ca_bundle": sandbox.lab.ca_bundle, "method": method}
-        return sandbox.lab.tenants[admin.tenant], options
+        entry = sandbox.connection()["lab"]
+        options = {"ca_bundle": entry["ca_bundle"], "method": method}
+        return entry.get("tenants", {}).get(admin.tenant, entry["base_url"]), options
 
     return issue_credentials("lab", secrets, create, connection)
 

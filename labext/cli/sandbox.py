@@ -89,9 +89,9 @@ def stop(sandbox: Sandbox) -> Result:
     """Stop the services; their data are kept."""
     stopped, folder = sandbox.stop(), sandbox.data_dir
     text = (
-        f"The sandbox is stopped; its data are kept in {folder}."
+        f"The {sandbox.kind} is stopped; its data are kept in {folder}."
         if stopped
-        else f"The sandbox in {folder} was not running."
+        else f"The {sandbox.kind} in {folder} was not running."
     )
     return {"stopped": stopped, "data_dir": str(folder)}, text
 
@@ -101,7 +101,7 @@ def status(sandbox: Sandbox) -> Result:
     """Show whether the services run, and where."""
     status = sandbox.status()
     connection = _connection(sandbox) if status.running else {}
-    state = f"The sandbox in {status.data_dir} is {status.state}."
+    state = f"The {sandbox.kind} in {status.data_dir} is {status.state}."
     lines = [state, *_addresses(status.addresses), *worker_lines(status), *status.notices]
     record = {"state": status.state, "data_dir": str(status.data_dir), **connection}
     if status.worker_command is not None:
@@ -167,7 +167,7 @@ def restore(sandbox: Sandbox, file: Path, yes: bool) -> Result:
         lines.append(
             f"The previous data are in {previous}. Delete that folder if you do not need them."
         )
-    lines.append(f"Start the sandbox with `{sandbox.command('start')}`.")
+    lines.append(f"Start the {sandbox.kind} with `{sandbox.command('start')}`.")
     record = {**asdict(done), "previous": previous, "data_dir": str(sandbox.data_dir)}
     return record, "\n".join(lines)
 

@@ -17,7 +17,9 @@ from labext.config.paths import (
     choose_sandbox,
     config_dir,
     is_default_sandbox,
+    is_default_server,
     sandbox_dir,
+    server_dir,
     state_dir,
 )
 from labext.config.profiles import (
@@ -55,6 +57,7 @@ __all__ = [
     "forget_secret",
     "forget_session",
     "is_default_sandbox",
+    "is_default_server",
     "is_sandbox",
     "profile_names",
     "profiles_path",
@@ -63,6 +66,7 @@ __all__ = [
     "sandbox_dir",
     "save_profile",
     "save_secret",
+    "server_dir",
     "service_url",
     "sign_out",
     "state_dir",

@@ -33,10 +33,24 @@ def is_default_sandbox(data_dir: Path) -> bool:
     return "LABEXT_SANDBOX_DIR" not in os.environ and data_dir == _platform_sandbox()
 
 
+def server_dir() -> Path:
+    """Return the usual data folder of a server on this machine; it need not exist yet."""
+    return _environment_path("LABEXT_SERVER_DIR") or _platform_server()
+
+
+def is_default_server(data_dir: Path) -> bool:
+    """Return whether every shell finds this server's data folder without configuration."""
+    return "LABEXT_SERVER_DIR" not in os.environ and data_dir == _platform_server()
+
+
 def choose_sandbox(data_dir: Path | str | None) -> None:
     """Use the sandbox in another data folder for this session; None goes back to the usual one."""
     global _chosen_sandbox
     _chosen_sandbox = None if data_dir is None else Path(data_dir).expanduser().absolute()
+
+
+def _platform_server() -> Path:
+    return _platform_dir("user_data_path") / "server"
 
 
 def _platform_sandbox() -> Path:

@@ -22,7 +22,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from labext.errors import ServiceError, SetupError
+from labext.errors import LabextError, ServiceError, SetupError
 from labext.redaction import mask
 from labext.sandbox.core.backup import clean_up
 from labext.sandbox.core.data_folder import (
@@ -39,6 +39,11 @@ from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.queue_notifications import QueueNotifications
+from labext.sandbox.core.server_settings import (
+    ServerSettings,
+    listening_socket,
+    load_certificate,
+)
 from labext.sandbox.core.service_protocol import (
     LOOPBACK_ADDRESS,
     Certificate,
@@ -53,7 +58,7 @@ from labext.sandbox.core.startup_checks import (
     explain_failure,
     quarantine_orphans,
 )
-from labext.sandbox.core.web import guard_app
+from labext.sandbox.core.web import ALLOWED_HOSTS, guard_app
 from labext.sandbox.service_processes import ServiceProcesses
 
 HEAD_SECONDS = 20.0
@@ -150,6 +155,12 @@ FIRST_PORTS = range(20_000, 30_000)
 """Range of new ports, below those of outgoing connections, so that a port is still free at the next
 start."""
 
+DRAIN_SECONDS = 10
+"""Time that a server which stops leaves to running requests."""
+
+EXIT_CUT_OFF = 5
+"""Exit code of a host that was told twice to stop."""
+
 DATA_FOLDER_CHECK_SECONDS = 1.0
 """How often the host checks that its data folder is still there."""
 
@@ -181,6 +192,7 @@ class Host:
         self._database = Database(folder.database_url)
         self._queue = Queue()
         self._options = options
+        self._server = ServerSettings.load(folder)
         self._quarantine = Quarantine(folder)
         self._adopt_empty = adopt_empty
         claimant = "" if process is None else f"{CLAIMANT_PREFIX}{process}"
@@ -206,9 +218,9 @@ class Host:
             adopt_into=self._quarantine if self._adopt_empty else None,
         )
         sockets = {
-            endpoint: stack.enter_context(_listening_socket(self._folder, endpoint))
+            endpoint: stack.enter_context(self._listening_socket(endpoint))
             for service in self._services
-            for endpoint in service.endpoints
+            for endpoint in self._endpoints(service)
         }
         sites = self._create_sites(sockets)
         self._set_up(sites)
@@ -223,15 +235,22 @@ class Host:
         sockets: Mapping[str, socket.socket] | None = None,
         on_ready: Callable[[], None] | None = None,
     ) -> None:
-        """Serve until SIGTERM or SIGINT.
+        """Serve until SIGTERM or SIGINT; the second one ends the process at once.
 
         Args:
             sockets: those that `prepare` has opened in the parent of several service processes.
             on_ready: called once the services respond; by default they are announced.
         """
         stopped = asyncio.Event()
+
+        def stop() -> None:
+            if stopped.is_set():
+                log.warning("Stopped at once: running requests are cut off.")
+                os._exit(EXIT_CUT_OFF)
+            stopped.set()
+
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+            asyncio.get_running_loop().add_signal_handler(number, stop)
         with contextlib.ExitStack() as stack:
             watching = asyncio.create_task(self._end_without_folder())
             stack.callback(watching.cancel)
@@ -250,10 +269,16 @@ class Host:
             stack.callback(self._supervisor.stop)
             self._supervisor.start()
             servers = [
-                (_Server(_server_config(app, certificates[service.name])), sockets[endpoint])
+                (
+                    _Server(_server_config(app, certificates[service.name], self._server)),
+                    sockets[endpoint],
+                )
                 for service in self._services
                 for endpoint, app in service.apps(sites[service.name]).items()
             ]
+            asyncio.get_running_loop().add_signal_handler(
+                signal.SIGHUP, self._reload_certificate, servers
+            )
             async with _run_servers(servers, stopped):
                 if on_ready is None:
                     stack.callback(self._folder.connection.unlink, missing_ok=True)
@@ -262,7 +287,7 @@ class Host:
                     on_ready()
                 await stopped.wait()
                 if on_ready is None:
-                    log.info("The sandbox stops.")
+                    log.info("The services stop.")
                     self._folder.connection.unlink(missing_ok=True)
 
     def _create_sites(self, sockets: Mapping[str, socket.socket]) -> dict[str, Site]:
@@ -309,7 +334,35 @@ class Host:
                 recorded = states
                 write_json(self._folder.state, read_json(self._folder.state) | {"cluster": states})
 
+    def _endpoints(self, service: Service) -> Sequence[str]:
+        return (
+            service.endpoints if self._server is None else self._server.endpoints(service.endpoints)
+        )
+
+    def _listening_socket(self, endpoint: str) -> socket.socket:
+        if self._server is None:
+            return _listening_socket(self._folder, endpoint)
+        return listening_socket(self._server.listen, self._server.port_of(endpoint))
+
+    def _reload_certificate(self, servers: Sequence[tuple[_Server, socket.socket]]) -> None:
+        """Use a renewed certificate for new connections; keep the old one if it can't be used."""
+        if self._server is None or self._server.tls_cert is None or self._server.tls_key is None:
+            return
+        try:
+            self._server.check()
+            for server, _ in servers:
+                assert server.config.ssl is not None
+                chain, key = Path(self._server.tls_cert), Path(self._server.tls_key)
+                load_certificate(server.config.ssl, chain, key)
+        except LabextError as error:
+            log.error("The certificate is not reloaded. %s", error)
+        else:
+            log.info("The certificate is reloaded.")
+
     def _certificate(self, service: Service) -> Certificate | None:
+        if self._server is not None:
+            chain, key = self._server.tls_cert, self._server.tls_key
+            return Certificate(Path(chain), Path(key)) if chain and key else None
         return service.certificate(self._folder.service(service.name), self._folder.secrets)
 
     def _add_kinds(self, sites: Mapping[str, Site]) -> None:
@@ -336,9 +389,13 @@ class Host:
         if self._worker_command is not None:
             connection["worker_command"] = self._worker_command
             log.info("Workers connect with `%s`.", self._worker_command)
+        if self._server is not None and self._server.ca_bundle is not None:
+            for entry in connection.values():
+                entry["ca_bundle"] = self._server.ca_bundle
         connection |= {"data_dir": str(self._folder.path), "pid": os.getpid()}
         write_json(self._folder.connection, connection)
-        log.info("The sandbox listens at %s.", ", ".join(site.origin for site in sites.values()))
+        origins = ", ".join(site.origin for site in sites.values())
+        log.info("The services answer at %s.", origins)
 
 
 class _Server(uvicorn.Server):
@@ -369,18 +426,21 @@ async def _run_servers(
         await asyncio.gather(*tasks)
 
 
-def _server_config(app: Any, certificate: Certificate | None) -> uvicorn.Config:
+def _server_config(
+    app: Any, certificate: Certificate | None, server: ServerSettings | None
+) -> uvicorn.Config:
     # No access log: presigned addresses are as good as keys.
     return uvicorn.Config(
-        guard_app(app),
+        guard_app(app, hosts=ALLOWED_HOSTS if server is None else server.hosts),
         http=TimeoutProtocol,
         log_config=None,
         access_log=False,
         server_header=False,
         ws="none",
-        # The client address must be that of the connection, not of a header.
-        proxy_headers=False,
-        timeout_graceful_shutdown=2,
+        # The client address must be that of the connection; of a header only behind our proxy.
+        proxy_headers=server is not None and server.behind_proxy,
+        forwarded_allow_ips=["127.0.0.1", "::1"],
+        timeout_graceful_shutdown=2 if server is None else DRAIN_SECONDS,
         # Longer than the longest polling interval of a client.
         timeout_keep_alive=75,
         ssl_certfile=None if certificate is None else certificate.chain,
@@ -460,7 +520,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_LOCKED
         _serve_folder(folder, lock, options)
     except Exception as error:
-        log.exception("The sandbox could not be served.")
+        if isinstance(error, LabextError) and folder.is_server():
+            log.error("The server does not start. %s", error)
+        else:
+            log.exception("The sandbox could not be served.")
         return _report_failure(error, folder)
     finally:
         lock.release()

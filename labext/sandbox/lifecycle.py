@@ -164,6 +164,11 @@ class Sandbox:
     running before.
     """
 
+    kind = "sandbox"
+    """What it is called in messages."""
+
+    _stop_seconds = STOP_SECONDS
+
     def __init__(
         self,
         data_dir: str | Path | None = None,
@@ -243,12 +248,13 @@ class Sandbox:
             StorageError: the disk is full, or the folder can't be written.
         """
         check_system()
+        self._check_kind()
         self._started_here = False
         until = time.monotonic() + START_SECONDS
         while not self._answers():
             if time.monotonic() > until:
                 raise ServiceError(
-                    f"The sandbox in {self.data_dir} runs, but does not answer.",
+                    f"The {self.kind} in {self.data_dir} runs, but does not answer.",
                     f"Look at {self._folder.log}, or stop it with {{action}}.",
                     action=Action.stop_sandbox(),
                 )
@@ -259,6 +265,17 @@ class Sandbox:
         if not self._started_here:
             self._check_options()
         return self.status()
+
+    def _check_kind(self) -> None:
+        """Raise SetupError if the folder belongs to a server, or to a sandbox if this is a server.
+
+        A sandbox has sample accounts, which a server must not have.
+        """
+        if self._folder.is_server():
+            raise SetupError(
+                f"The data in {self.data_dir} belong to a server.",
+                f"Start it with `{self.command('start')}`, or choose another folder.",
+            )
 
     def stop(self) -> bool:
         """Stop the sandbox and wait for its end; return False if it was not running.
@@ -271,7 +288,7 @@ class Sandbox:
         if not self._runs():
             return False
         holder = self._holder()
-        for number, seconds in ((signal.SIGTERM, STOP_SECONDS), (signal.SIGKILL, 5.0)):
+        for number, seconds in ((signal.SIGTERM, self._stop_seconds), (signal.SIGKILL, 5.0)):
             host_process.send_signal(holder, number)
             if _wait_until(
                 lambda: not self._runs() and not host_process.is_host_alive(holder), seconds
@@ -279,7 +296,7 @@ class Sandbox:
                 self._folder.connection.unlink(missing_ok=True)
                 return True
         raise ServiceError(
-            f"The sandbox in {self.data_dir} did not stop.",
+            f"The {self.kind} in {self.data_dir} did not stop.",
             f"End the process {holder.get('pid')} yourself.",
         )
 
@@ -384,7 +401,7 @@ class Sandbox:
         connection = self._connection() if self._runs() else {}
         if not connection:
             raise NotReadyError(
-                f"The sandbox in {self.data_dir} is not running.", action=Action.start_sandbox()
+                f"The {self.kind} in {self.data_dir} is not running.", action=Action.start_sandbox()
             )
         for entry in connection.values():
             if isinstance(entry, dict):
@@ -454,7 +471,8 @@ class Sandbox:
             return False
         if timed_out:
             raise ServiceError(
-                f"The sandbox did not start within {START_SECONDS:g} seconds.", f"Look at {log}."
+                f"The {self.kind} did not start within {START_SECONDS:g} seconds.",
+                f"Look at {log}.",
             )
         raise self._failure(process, offset)
 
@@ -477,7 +495,7 @@ class Sandbox:
         failure = read_json(self._folder.state).get("failure", {})
         if failure.get("pid") == process.pid:
             return ServiceError(
-                f"The sandbox did not start. {failure['message']}", failure["next_step"]
+                f"The {self.kind} did not start. {failure['message']}", failure["next_step"]
             )
         if process.returncode == EXIT_DISK_FULL:
             return StorageError(
@@ -488,12 +506,13 @@ class Sandbox:
         if process.returncode < 0:
             name = signal.Signals(-process.returncode).name
             return ServiceError(
-                f"The sandbox did not start: its process was ended by {name}.", f"Look at {log}."
+                f"The {self.kind} did not start: its process was ended by {name}.",
+                f"Look at {log}.",
             )
         reason = (
             host_process.last_log_line(log, offset) or f"it ended with code {process.returncode}"
         )
-        return ServiceError(f"The sandbox did not start: {reason}", f"Look at {log}.")
+        return ServiceError(f"The {self.kind} did not start: {reason}", f"Look at {log}.")
 
     def _arguments(self) -> list[str]:
         options = {f"--{name}": value for name, value in self._options.items() if value is not None}
@@ -511,7 +530,7 @@ class Sandbox:
         for name, requested in self._options.items():
             if requested is not None and requested != state.get(name):
                 raise ConflictError(
-                    f"The sandbox runs with {name} {state.get(name) or 'by default'}, "
+                    f"The {self.kind} runs with {name} {state.get(name) or 'by default'}, "
                     f"not {requested}.",
                     "Stop it first with {action}, then start it so.",
                     action=Action.stop_sandbox(),

@@ -73,7 +73,10 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
 
 
 def _site(folder: DataFolder, database: Database, service: Service) -> Site:
-    certificate = service.certificate(folder.service(service.name), folder.secrets)
+    is_server = folder.is_server()
+    certificate = (
+        None if is_server else service.certificate(folder.service(service.name), folder.secrets)
+    )
     options, ports = Options(rate="off"), read_json(folder.ports)
     site = create_site(service, folder, database, Queue(), options, ports, certificate)
     for kind in service.kinds(site):

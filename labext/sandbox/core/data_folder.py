@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from labext.config import is_default_sandbox
+from labext.config import is_default_sandbox, is_default_server
 from labext.errors import SetupError, StorageError
 from labext.redaction import register_secret
 from labext.storage import create_atomic, storage_errors, write_atomic
@@ -21,6 +21,8 @@ DATABASE_FILE = "sandbox.sqlite"
 DATABASE_URL_FILE = "database.url"
 """The address of a PostgreSQL database, with its password, instead of the SQLite file."""
 PORTS_FILE = "ports.json"
+SERVER_FILE = "server.json"
+"""Settings of a server; a sandbox has none."""
 EXIT_LOCKED = 3
 """Exit code of a host whose folder is in use by another host."""
 EXIT_DISK_FULL = 4
@@ -37,6 +39,7 @@ class DataFolder:
         self.log = self.path / "host.log"
         self.connection = self.path / "connection.json"
         self.ports = self.path / PORTS_FILE
+        self.server = self.path / SERVER_FILE
         self.database = self.path / DATABASE_FILE
         self.secrets = self.path / "secrets"
         self.tasks = self.path / "tasks"
@@ -75,6 +78,10 @@ class DataFolder:
     def is_ours(self) -> bool:
         """Return whether the folder belongs to a sandbox."""
         return (self.path / MARKER_FILE).is_file()
+
+    def is_server(self) -> bool:
+        """Return whether the folder belongs to a server, not to a person's sandbox."""
+        return self.server.is_file()
 
     def check_is_sandbox(self) -> None:
         """Raise SetupError unless the folder belongs to a sandbox."""
@@ -118,9 +125,11 @@ class DataFolder:
         return folder
 
     def command(self, verb: str, *options: str) -> str:
-        """Return the shell command for this folder's sandbox, such as `labext sandbox stop`."""
-        where = [] if is_default_sandbox(self.path) else ["--data-dir", str(self.path)]
-        return shlex.join(["labext", "sandbox", verb, *options, *where])
+        """Return the shell command for this folder, such as `labext sandbox stop`."""
+        kind = "server" if self.is_server() else "sandbox"
+        is_default = is_default_server if self.is_server() else is_default_sandbox
+        where = [] if is_default(self.path) else ["--data-dir", str(self.path)]
+        return shlex.join(["labext", kind, verb, *options, *where])
 
     def delete(self) -> None:
         """Delete the folder with its contents; the caller must hold the lock.

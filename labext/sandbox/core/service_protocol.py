@@ -14,10 +14,11 @@ from labext.sandbox.core.data_folder import DataFolder, ensure_secret
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.executor import WorkerState
 from labext.sandbox.core.queue import Queue, TaskKind
+from labext.sandbox.core.server_settings import ServerSettings
 from labext.sandbox.core.signing import Signer
 
 LOOPBACK_ADDRESS = "127.0.0.1"
-"""The address that all endpoints listen on: local only."""
+"""The address that all endpoints of a sandbox listen on: local only."""
 
 RateLimits = Literal["named", "off"]
 
@@ -85,6 +86,7 @@ class Site:
         origins: the address of each endpoint, `http://127.0.0.1:PORT`, without a trailing slash.
         options: the options with which the sandbox was started.
         executors: the workers that run tasks.
+        server: the settings of a server, which has no sample accounts; None in a sandbox.
     """
 
     folder: Path
@@ -95,6 +97,7 @@ class Site:
     origins: Mapping[str, str]
     options: Options
     executors: Executors = field(default_factory=NoExecutors)
+    server: ServerSettings | None = None
 
     @property
     def origin(self) -> str:
@@ -118,6 +121,7 @@ def create_site(
     executors: Executors | None = None,
 ) -> Site:
     """Create the site of a service; endpoints without a port have an empty origin."""
+    server = ServerSettings.load(folder)
     host = f"http://{LOOPBACK_ADDRESS}" if certificate is None else "https://localhost"
     return Site(
         folder=folder.service(service.name),
@@ -126,11 +130,16 @@ def create_site(
         queue=queue,
         signer=Signer(ensure_secret(folder.secrets / "signing")),
         origins={
-            endpoint: f"{host}:{ports[endpoint]}" if endpoint in ports else ""
+            endpoint: server.origin(endpoint)
+            if server is not None
+            else f"{host}:{ports[endpoint]}"
+            if endpoint in ports
+            else ""
             for endpoint in service.endpoints
         },
         options=options,
         executors=executors or NoExecutors(),
+        server=server,
     )
 
 
@@ -175,8 +184,12 @@ class Service(Protocol):
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
         """Return the application of each endpoint.
 
-        The host adds the check of the Host header and the body size limit.
+        A server lacks some endpoints: their origin is empty. The host adds the check of the Host
+        header and the body size limit.
         """
 
     def connection(self, site: Site) -> Mapping[str, Any]:
-        """Return its entry in connection.json: `{"base_url": …, "api_key": …}`."""
+        """Return its entry in connection.json: `{"base_url": …, "api_key": …}`.
+
+        A server's has no keys, since it has no sample accounts.
+        """

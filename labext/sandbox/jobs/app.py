@@ -67,8 +67,9 @@ class JobService:
         return job_files.find_orphans(site)
 
     def connection(self, site: Site) -> Mapping[str, str]:
-        """Return the base address and the student's key."""
-        return {"base_url": f"{site.origin}/api/", "api_key": seed.student_key(site)}
+        """Return the base address, and a sandbox's key of the student."""
+        record = {"base_url": f"{site.origin}/api/"}
+        return record if site.server else record | {"api_key": seed.student_key(site)}
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
         """Return None: the service uses plain HTTP on the loopback interface."""

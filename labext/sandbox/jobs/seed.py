@@ -32,13 +32,16 @@ HELIX_TO_MODES = "helix-to-modes"
 
 
 def seed(site: Site) -> None:
-    """Create data that was never seeded; keys are created once and stored in owner-only files."""
+    """Create data that was never seeded; keys are created once and stored in owner-only files.
+
+    A server gets no accounts.
+    """
     with site.database.write() as session:
         if mark_seeded(session, Seeded, f"organization {ORGANIZATION}"):
             _seed_organization(session)
-        if mark_seeded(session, Seeded, f"account {STUDENT}"):
+        if site.server is None and mark_seeded(session, Seeded, f"account {STUDENT}"):
             _seed_account(session, STUDENT, student_key(site))
-        if mark_seeded(session, Seeded, f"account {TEACHER}"):
+        if site.server is None and mark_seeded(session, Seeded, f"account {TEACHER}"):
             _seed_account(session, TEACHER, teacher_key(site), owner=True, gates=[ADVANCED_GATE])
         if mark_seeded(session, Seeded, f"pipeline {HELIX_TO_MODES}"):
             _seed_pipeline(session)

@@ -62,11 +62,21 @@ class LabService:
         return endpoints.ensure_certificate(folder, secrets)
 
     def connection(self, site: Site) -> Mapping[str, Any]:
-        """Return the address of `campus` and the student's three ways to sign in."""
+        """Return the address of `campus` and the student's three ways to sign in.
+
+        A server has no student.
+        """
+        if site.server is not None:
+            return {
+                "base_url": site.origin,
+                "ca_bundle": str(endpoints.client_ca_bundle(site)),
+                "oidc_configuration_url": own_configuration_url(site),
+                "oidc_client_id": expected_audience(site),
+            }
         client_id, client_secret = seed.seeded_client(site)
         return {
             "base_url": site.origin,
-            "ca_bundle": str(endpoints.ca_bundle_path(site.folder)),
+            "ca_bundle": str(endpoints.client_ca_bundle(site)),
             "api_key": seed.student_key(site),
             "client_id": client_id,
             "client_secret": client_secret,
@@ -84,6 +94,7 @@ class LabService:
         tenants = {
             endpoint: _tenant_app(site, name, endpoint)
             for name, endpoint in TENANT_ENDPOINTS.items()
+            if site.origins[endpoint]
         }
         return tenants | {PROVIDER_ENDPOINT: oidc.create_provider_app(site)}
 
@@ -149,7 +160,7 @@ def _tenant_app(site: Site, name: str, endpoint: str) -> ASGIApp:
         tenant_id=tenant_id,
         origin=site.origins[endpoint],
         guard=rate_limiter(site.database, f"lab {name}") if site.rate == "named" else None,
-        id_tokens=IdTokenVerifier(tenant_id, endpoints.ca_bundle_path(site.folder)),
+        id_tokens=IdTokenVerifier(tenant_id, endpoints.client_ca_bundle(site)),
         audit=AuditLog(site.database),
     )
     for router in _ROUTERS:

@@ -7,6 +7,7 @@ import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import certifi
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import (
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from labext.sandbox.core.service_protocol import Certificate
+from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.storage import create_atomic, write_atomic
 
 CAMPUS, CLINIC = "campus", "clinic"
@@ -44,8 +45,15 @@ RENEWAL_MARGIN = timedelta(days=200)
 log = logging.getLogger(__name__)
 
 
+def client_ca_bundle(site: Site) -> Path:
+    """Return the CA bundle of clients: of the sandbox's own authority, or as the server is set."""
+    if site.server is None:
+        return ca_bundle_path(site.folder)
+    return Path(site.server.ca_bundle or certifi.where())
+
+
 def ca_bundle_path(folder: Path) -> Path:
-    """Return the path of the authority's certificate, the CA bundle of clients."""
+    """Return the path of the certificate of a sandbox's own authority."""
     return folder / "ca.pem"
 
 

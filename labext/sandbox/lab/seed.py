@@ -121,6 +121,8 @@ TENANT_PLANS = (
     ),
 )
 
+SERVER_PLAN = TenantPlan(CAMPUS, "Laboratory", {}, {}, (), {}, {})
+"""The initial data of a server: a laboratory without users, which its administrator adds."""
 
 STUDENT = "student"
 """The handle of the user whose credentials are in connection.json."""
@@ -135,7 +137,7 @@ FIRST_CREATED = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 def seed(site: Site) -> None:
     """Create data that was never seeded, and fill up `campus` according to the options."""
     with site.database.write() as session:
-        for plan in TENANT_PLANS:
+        for plan in TENANT_PLANS if site.server is None else (SERVER_PLAN,):
             if mark_seeded(session, Seeded, f"tenant {plan.tenant}"):
                 _seed_tenant(session, site, plan)
         _configure_provider(session, site)
@@ -273,10 +275,11 @@ def _seed_sequences(
     session: Session, plan: TenantPlan, folders: Mapping[str, Folder], people: Mapping[str, User]
 ) -> None:
     """Insert the sample sequences of the plan's folders; the first is the latest."""
-    first = next(iter(people.values()))
     rows = list[Record]()
     for name, folder in folders.items():
-        owner = people[plan.creators[name]] if name in plan.creators else first
+        owner = (
+            people[plan.creators[name]] if name in plan.creators else next(iter(people.values()))
+        )
         context = FilingContext(plan.tenant, folder.id, name, owner)
         load = sample_data.SAMPLE_FOLDERS.get(name)
         for index, filed in enumerate(load(plan.tenant) if load else ()):
@@ -300,5 +303,5 @@ def _configure_provider(session: Session, site: Site) -> None:
     Does nothing if an administrator has set another provider or none.
     """
     campus = session.scalars(select(Tenant).where(Tenant.name == CAMPUS)).one_or_none()
-    if campus is not None and is_own_configuration(campus.configuration_url or ""):
+    if campus is not None and is_own_configuration(site, campus.configuration_url or ""):
         campus.configuration_url = own_configuration_url(site)

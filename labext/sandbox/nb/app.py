@@ -272,8 +272,8 @@ class NotebookService:
         return None
 
     def connection(self, site: Site) -> Mapping[str, str]:
-        """Return the address, and the password if there is one."""
-        password = seed.connection_password(site)
+        """Return the address, and a sandbox's password if there is one."""
+        password = None if site.server else seed.connection_password(site)
         record = {"base_url": f"{site.origin}/api"}
         return record if password is None else record | {"password": password}
 

@@ -81,6 +81,7 @@ def _sections(texts: Path) -> dict[str, list[Page]]:
         "Guides": [
             _text_page(texts / "configuration.md", "Configuration"),
             _text_page(texts / "sandbox.md", "The sandbox"),
+            _text_page(texts / "server.md", "A group's server"),
             _page("command_line", "Command line", command_pages.text()),
         ],
         "Python": [_api_page(name) for name in (*API, WIDGETS)],

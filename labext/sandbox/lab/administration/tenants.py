@@ -271,7 +271,7 @@ class SecurityAdministration(TenantAdministration):
         """
         if url is not None:
             _check_url(url)
-            if audience is None and not service.is_own_configuration(url):
+            if audience is None and not service.is_own_configuration(self.site, url):
                 raise InputError(
                     "The audience of the provider's tokens is missing.",
                     f"Add {parameter('audience', 'NAME')}.",

@@ -122,8 +122,10 @@ def own_configuration_url(site: Site) -> str:
     return issuer_url(site) + WELL_KNOWN
 
 
-def is_own_configuration(url: str) -> bool:
-    """Return whether a configuration is the sandbox's own, possibly on an earlier port."""
+def is_own_configuration(site: Site, url: str) -> bool:
+    """Return whether a configuration is the provider's own; a sandbox's ports may have changed."""
+    if url == own_configuration_url(site):
+        return True
     return re.fullmatch(rf"https://localhost:\d+{re.escape(WELL_KNOWN)}", url) is not None
 
 

@@ -1,0 +1,146 @@
+"""`labext server`: serve a group over a network with TLS."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labext.cli import sandbox as sandbox_commands
+from labext.cli.groups import Function, Result, VerbGroup, option
+from labext.errors import InputError
+
+if TYPE_CHECKING:
+    from labext.sandbox.server import Server
+
+SETTINGS = (
+    *("database_url", "processes", "workers", "executor", "certificates", "allow_plaintext"),
+    "adopt_empty",
+)
+"""Options of `start` that are settings of the services, as those of a sandbox."""
+
+
+class ServerGroup(VerbGroup):
+    """The commands on a server as a whole."""
+
+    def call(self, function: Function, data_dir: Path | None, arguments: dict[str, Any]) -> Result:
+        """Call a command's function with the server in a folder."""
+        from labext.sandbox.server import Server
+
+        arguments["database_url"] = arguments.pop("database", None)
+        settings = {name: arguments.pop(name) for name in SETTINGS if name in arguments}
+        result: Result = function(Server(data_dir, **settings), **arguments)
+        return result
+
+
+server = ServerGroup("server", "Serve a group over a network.")
+server.modules = {name: f"labext.cli.{name}" for name in ("lab", "jobs", "nb")}
+
+_path = click.Path(path_type=Path, dir_okay=False)
+
+
+@server.verb("start")
+@option("--host", "NAME", "The public host name, such as lab.example.org.")
+@option("--listen", "ADDRESS", "The IP address to listen on (default: 0.0.0.0, all).")
+@click.option(
+    "--port",
+    type=int,
+    metavar="N",
+    help="The first of four ports: lab, jobs, nb and the identity provider (default: 8443).",
+)
+@click.option("--tls-cert", type=_path, help="PEM file of the certificate and its chain.")
+@click.option("--tls-key", type=_path, help="PEM file of its key, readable by the server only.")
+@click.option(
+    "--ca-bundle", type=_path, help="PEM file of the certificate's authority, if it is your own."
+)
+@click.option(
+    "--behind-proxy",
+    is_flag=True,
+    help="Serve plain HTTP on a loopback address to a proxy on this machine that ends TLS.",
+)
+@click.option(
+    "--public-url",
+    "public_urls",
+    multiple=True,
+    metavar="ENDPOINT=URL",
+    help="Public address of lab, jobs, nb or lab-oidc, if it is not https://HOST:PORT.",
+)
+@option(
+    "--database",
+    "URL",
+    "Keep the data in PostgreSQL: postgresql+psycopg://…",
+    envvar="LABEXT_DATABASE_URL",
+)
+@click.option("--processes", type=click.IntRange(min=1), help="Service processes (PostgreSQL).")
+@sandbox_commands.executor_options
+@click.option("--workers", type=click.IntRange(min=1), help="Number of concurrent tasks here.")
+@click.option(
+    "--adopt-empty",
+    is_flag=True,
+    help="Start although the database is empty or damaged; its files are moved to quarantine.",
+)
+@click.option("--detach", is_flag=True, help="Return once the services answer.")
+def start(server: Server, detach: bool, **options: Any) -> Result:
+    """Start the services in the foreground, for a service manager.
+
+    Without `--host` it starts as the last time.
+    """
+    server.configure(**_settings(options))
+    if not detach:
+        server.run()
+    status = server.start()
+    for notice in status.notices:
+        print(f"labext: {notice}", file=sys.stderr)
+    return _record(server), _text(server)
+
+
+@server.verb("status")
+def status(server: Server) -> Result:
+    """Show whether the services run, and where."""
+    return _record(server), _text(server)
+
+
+server.verb("stop")(sandbox_commands.stop)
+server.verb("backup")(sandbox_commands.backup)
+server.verb("restore")(sandbox_commands.restore)
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the given options as values of `ServerSettings`."""
+    urls = dict[str, str]()
+    for text in options.pop("public_urls"):
+        endpoint, equals, url = text.partition("=")
+        if not equals:
+            raise InputError(
+                f"{text} names no endpoint.",
+                "Give `--public-url jobs=https://jobs.example.org`, for example.",
+            )
+        urls[endpoint] = url
+    values = options | {"public_urls": urls}
+    return {
+        name: str(value.absolute()) if isinstance(value, Path) else value
+        for name, value in values.items()
+        if value
+    }
+
+
+def _record(server: Server) -> dict[str, Any]:
+    status = server.status()
+    return {
+        "state": status.state,
+        "data_dir": str(status.data_dir),
+        "addresses": status.addresses,
+    }
+
+
+def _text(server: Server) -> str:
+    status = server.status()
+    lines = [
+        f"The server in {status.data_dir} is {status.state}.",
+        *(f"The {service} service answers at {url}." for service, url in status.addresses.items()),
+        *sandbox_commands.worker_lines(status),
+        *status.notices,
+    ]
+    return "\n".join(lines)

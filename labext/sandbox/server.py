@@ -1,0 +1,119 @@
+"""Run the services for a network: a group's server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from labext.actions import parameter
+from labext.config import server_dir
+from labext.errors import ConflictError, InputError, SetupError
+from labext.sandbox import host_process
+from labext.sandbox.core.data_folder import has_content
+from labext.sandbox.core.server_settings import ServerSettings
+from labext.sandbox.lifecycle import Sandbox, SandboxStatus, check_system
+
+
+class Server(Sandbox):
+    """The services for a network, and their data folder.
+
+    Args:
+        data_dir: the data folder; by default that of the platform.
+        options: further options, as those of `Sandbox`.
+    """
+
+    kind = "server"
+
+    _stop_seconds = 25.0
+
+    def __init__(
+        self,
+        data_dir: str | Path | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(server_dir() if data_dir is None else data_dir, **options)
+        self._settings: ServerSettings | None = None
+
+    @property
+    def settings(self) -> ServerSettings | None:
+        """The settings of the last start; None if there was none."""
+        return ServerSettings.load(self._folder)
+
+    def configure(self, **values: Any) -> None:
+        """Set the settings of the next start; see `ServerSettings`.
+
+        Without any, the next start is as the last one. Nothing is stored before it is checked.
+
+        Raises:
+            InputError: the host name is missing.
+        """
+        if not values:
+            return
+        if "host" not in values:
+            raise InputError(
+                "The server's host name is missing.",
+                f"Give it with {parameter('host', 'lab.example.org')}.",
+            )
+        self._settings = ServerSettings(**values)
+
+    def start(self) -> SandboxStatus:
+        """Start the server in the background; return once its services respond.
+
+        Raises:
+            ConflictError: it is running with other settings.
+            InputError, SetupError: it can't be served so; the message says why. Others as
+                `Sandbox.start`.
+        """
+        self._prepare()
+        return super().start()
+
+    def run(self) -> NoReturn:
+        """Become the server: replace this process, which service managers then watch.
+
+        Raises:
+            ConflictError: it is running.
+            InputError, SetupError: as `start`.
+        """
+        self._prepare()
+        if self._runs():
+            raise ConflictError(
+                f"The server in {self.data_dir} is running.",
+                f"Stop it with `{self.command('stop')}`.",
+            )
+        self._use_database()
+        sys.stdout.flush()
+        environment = host_process.host_environment()
+        command = [sys.executable, "-P", "-m", "labext.sandbox.host", str(self.data_dir)]
+        os.execve(sys.executable, [*command, *self._arguments()], environment)  # noqa: S606
+
+    def _prepare(self) -> None:
+        """Check the settings and store them; nothing is stored if they can't be used."""
+        check_system()
+        former = self.settings
+        settings = self._settings or former
+        if settings is None:
+            raise InputError(
+                "The server's host name is missing.",
+                f"Give it with {parameter('host', 'lab.example.org')}.",
+            )
+        settings.check()
+        if former is None and has_content(self._folder.state):
+            raise SetupError(
+                f"The data in {self.data_dir} belong to a sandbox, which has sample accounts.",
+                f"Choose a new folder with {parameter('data_dir', 'DIR')}.",
+            )
+        if self._runs():
+            if settings != former:
+                raise ConflictError(
+                    f"The server in {self.data_dir} is running with other settings.",
+                    f"Stop it first with `{self.command('stop')}`.",
+                )
+            return
+        settings.check_ports()
+        self._folder.prepare()
+        settings.save(self._folder)
+
+    def _check_kind(self) -> None:
+        """Accept the folder, which `_prepare` has checked."""

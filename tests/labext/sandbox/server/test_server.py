@@ -1,0 +1,177 @@
+"""A server over HTTPS on loopback, used by the clients."""
+
+from __future__ import annotations
+
+import json
+import signal
+import ssl
+import threading
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+from server_fixtures import issue
+
+from labext import cli
+from labext.errors import SetupError
+from labext.jobs import JobsClient
+from labext.lab import ApiKey, LabClient
+from labext.nb import NotebookClient
+from labext.sandbox import Sandbox
+from labext.sandbox.server import Server
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def admin(server: Server, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run `labext server …` on the shared server and return its JSON."""
+
+    def run(*words: str) -> Any:
+        capsys.readouterr()
+        code = cli.main(["server", *words, "--data-dir", str(server.data_dir), "--json"])
+        printed = capsys.readouterr()
+        assert code == 0, printed.err
+        return json.loads(printed.out)
+
+    return run
+
+
+def ca(server: Server) -> str:
+    assert server.settings is not None
+    return str(server.settings.ca_bundle)
+
+
+def origin(server: Server, endpoint: str) -> str:
+    assert server.settings is not None
+    return server.settings.origin(endpoint)
+
+
+def jobs_key(admin: Any, email: str) -> str:
+    admin("jobs", "accounts", "add", email)
+    return str(admin("jobs", "keys", "add", email)["key"])
+
+
+def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
+    assert not [a for a in admin("jobs", "accounts", "list") if "sandbox.local" in a["email"]]
+    assert not [u for u in admin("lab", "users", "list") if "sandbox.local" in u["email"]]
+    entries = server.connection()
+    for service in ("lab", "jobs", "nb"):
+        assert not {"api_key", "client_secret", "oidc_secret", "password"} & entries[service].keys()
+        assert entries[service]["base_url"].startswith("https://localhost:")
+
+
+def test_jobs_client_submits_and_downloads_over_tls(server, admin, tmp_path):
+    key = jobs_key(admin, "a@lab.example.org")
+    client = JobsClient(f"{origin(server, 'jobs')}/api/", key, verify=ca(server))
+    settings = {"sequence": "AAAGAATTCAAA", "enzymes": "EcoRI"}
+    client.submit("over-tls", "digest", settings)
+    client.wait("over-tls", timeout=60)
+    result = client.download("over-tls", tmp_path / "out")
+    assert result
+
+
+def test_presigned_addresses_have_the_public_host(server, admin):
+    key = jobs_key(admin, "p@lab.example.org")
+    headers = {"x-api-key": key}
+    answer = requests.post(
+        f"{origin(server, 'jobs')}/api/getPresignedUploadUrl",
+        json={"filename": "a.txt"},
+        headers=headers,
+        verify=ca(server),
+        timeout=30,
+    )
+    assert f"{origin(server, 'jobs')}/" in answer.text, answer.text
+
+
+def test_lab_client_signs_in_over_tls(server, admin):
+    admin("lab", "users", "add", "eve@lab.example.org")
+    key = admin("lab", "keys", "add", "eve@lab.example.org")["api_key"]
+    client = LabClient(origin(server, "lab"), ApiKey(key), verify=ca(server))
+    assert client.whoami().email == "eve@lab.example.org"
+
+
+def test_identity_provider_issues_tokens_for_the_public_host(server, admin):
+    admin("lab", "users", "add", "oidc@lab.example.org")
+    url = f"{origin(server, 'lab-oidc')}/.well-known/openid-configuration"
+    configuration = requests.get(url, verify=ca(server), timeout=30).json()
+    assert configuration["issuer"] == origin(server, "lab-oidc")
+    assert admin("lab", "provider", "list")["configuration_url"] == url
+
+
+def test_notebook_client_works_over_tls(server):
+    password = (server.data_dir / "secrets" / "nb_password").read_text()
+    client = NotebookClient(f"{origin(server, 'nb')}/api", password, verify=ca(server))
+    client.notebooks.create("TLS")
+    assert "TLS" in list(client.notebooks.list()["name"])
+
+
+def test_certificate_of_an_unknown_authority_is_refused_by_clients(server):
+    client = JobsClient(f"{origin(server, 'jobs')}/api/", "key")
+    with pytest.raises(SetupError, match="not trusted"):
+        client.jobs()
+
+
+def test_plain_http_is_not_answered(server):
+    with pytest.raises(requests.ConnectionError):
+        requests.get(origin(server, "nb").replace("https", "http"), timeout=10)
+
+
+@pytest.mark.parametrize("endpoint", ["lab", "jobs", "nb", "lab-oidc"])
+def test_other_host_names_are_refused(server, endpoint):
+    headers = {"Host": "evil.example.org"}
+    answer = requests.get(origin(server, endpoint), headers=headers, verify=ca(server), timeout=30)
+    assert answer.status_code == 400
+
+
+def test_sandbox_does_not_start_in_the_folder_of_a_server(server):
+    with pytest.raises(SetupError, match="belong to a server"):
+        Sandbox(server.data_dir).start()
+
+
+def test_renewed_certificate_is_used_after_a_hangup_signal(new_server, tmp_path):
+    import os
+
+    server = new_server()
+    before = peer_certificate(server)
+    issue(tmp_path / "tls", "localhost")
+    os.kill(server.status().pid, signal.SIGHUP)
+    until = time.monotonic() + 20
+    while peer_certificate(server) == before:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def peer_certificate(server: Server) -> str:
+    address = urlsplit(origin(server, "jobs"))
+    return ssl.get_server_certificate((address.hostname, address.port))
+
+
+def test_running_request_is_answered_during_shutdown(new_server):
+    server = new_server()
+    answers = list[int]()
+
+    def slowly():
+        yield b"{"
+        time.sleep(1.0)
+        yield b"}"
+
+    def ask() -> None:
+        password = (server.data_dir / "secrets" / "nb_password").read_text()
+        answer = requests.post(
+            f"{origin(server, 'nb')}/api/notebooks",
+            data=slowly(),
+            headers={"Authorization": f"Bearer {password}", "Content-Type": "application/json"},
+            verify=ca(server),
+            timeout=30,
+        )
+        answers.append(answer.status_code)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    time.sleep(0.4)
+    server.stop()
+    asking.join()
+    assert answers == [422] or answers == [400], "the service's own answer, not a cut connection"

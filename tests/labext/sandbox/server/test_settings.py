@@ -1,0 +1,145 @@
+"""Settings that a server refuses, each with one line and the next step."""
+
+from __future__ import annotations
+
+import socket
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from server_fixtures import Files, free_ports, issue
+
+from labext.errors import ConflictError, InputError, LabextError, SetupError
+from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.server_settings import ServerSettings
+from labext.sandbox.server import Server
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return issue(tmp_path / "tls", "lab.example.org")
+
+
+def refusal(error: type[LabextError], **values: object) -> LabextError:
+    settings = ServerSettings(**({"host": "lab.example.org", "listen": "127.0.0.1"} | values))
+    with pytest.raises(error) as caught:
+        settings.check()
+    assert "\n" not in caught.value.message
+    assert caught.value.next_step
+    return caught.value
+
+
+def test_valid_settings_are_accepted(files):
+    ServerSettings("lab.example.org", **files.options()).check()
+
+
+def test_plain_http_on_a_network_is_refused():
+    assert "clear text" in refusal(InputError, listen="0.0.0.0").message
+    error = refusal(InputError, listen="192.0.2.1", behind_proxy=True)
+    assert "clear text" in error.message
+
+
+def test_plain_http_without_a_proxy_is_refused_even_on_loopback():
+    refusal(InputError)
+    ServerSettings("lab.example.org", "127.0.0.1", behind_proxy=True).check()
+
+
+def test_proxy_and_certificate_together_are_refused(files):
+    refusal(InputError, behind_proxy=True, **files.options())
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o644, 0o660])
+def test_key_that_others_can_read_or_change_is_refused(files, mode):
+    files.tls_key.chmod(mode)
+    assert "by others" in refusal(SetupError, **files.options()).message
+
+
+def test_certificate_for_another_host_is_refused(tmp_path):
+    files = issue(tmp_path / "other", "other.example.org")
+    error = refusal(SetupError, **files.options())
+    assert "is for other.example.org, not for lab.example.org" in error.message
+
+
+def test_certificate_must_cover_the_hosts_of_all_public_urls(files):
+    urls = {"jobs": "https://jobs.example.org"}
+    assert "jobs.example.org" in refusal(SetupError, public_urls=urls, **files.options()).message
+
+
+def test_wildcard_certificate_covers_one_label(tmp_path):
+    files = issue(tmp_path / "wild", "*.example.org")
+    ServerSettings("lab.example.org", **files.options()).check()
+    refusal(SetupError, host="a.lab.example.org", **files.options())
+
+
+def test_key_of_another_certificate_is_refused(files, tmp_path):
+    other = issue(tmp_path / "other", "lab.example.org")
+    values = files.options() | {"tls_key": str(other.tls_key)}
+    assert "another certificate" in refusal(SetupError, **values).message
+
+
+def test_expired_certificate_and_one_of_the_future_are_refused(tmp_path):
+    day = timedelta(days=1)
+    past = issue(tmp_path / "past", "lab.example.org", valid=(-2 * day, -day))
+    assert "expired on" in refusal(SetupError, **past.options()).message
+    future = issue(tmp_path / "future", "lab.example.org", valid=(day, 2 * day))
+    assert "valid only from" in refusal(SetupError, **future.options()).message
+
+
+def test_missing_and_damaged_files_are_refused(files, tmp_path):
+    refusal(SetupError, **(files.options() | {"tls_cert": str(tmp_path / "none")}))
+    refusal(SetupError, **(files.options() | {"tls_key": str(tmp_path / "none")}))
+    files.tls_cert.write_text("no certificate")
+    refusal(SetupError, **files.options())
+
+
+@pytest.mark.parametrize("host", ["https://lab.example.org", "lab.example.org:8443", "Lab", "a b"])
+def test_host_name_is_checked(files, host):
+    refusal(InputError, **(files.options() | {"host": host}))
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        {"none": "https://lab.example.org"},
+        {"jobs": "http://lab.example.org"},
+        {"jobs": "https://lab.example.org/jobs"},
+        {"jobs": "https://user@lab.example.org"},
+    ],
+)
+def test_public_urls_are_origins_of_endpoints(files, urls):
+    refusal(InputError, public_urls=urls, **files.options())
+
+
+def test_port_in_use_is_refused(tmp_path):
+    files, port = issue(tmp_path / "tls", "localhost"), free_ports()
+    server = Server(tmp_path / "data")
+    server.configure(host="localhost", listen="127.0.0.1", port=port, **files.options())
+    with (
+        socket.create_server(("127.0.0.1", port + 1)),
+        pytest.raises(SetupError, match=f"{port + 1} of 127.0.0.1 can't be opened"),
+    ):
+        server.start()
+    assert not (tmp_path / "data").exists(), "nothing is left of a refused start"
+
+
+def test_first_start_needs_a_host_name(tmp_path):
+    with pytest.raises(InputError, match="host name is missing"):
+        Server(tmp_path / "data").start()
+
+
+def test_folder_of_a_sandbox_is_refused(tmp_path):
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    folder.state.write_text("{}")
+    files = issue(tmp_path / "tls", "localhost")
+    server = Server(folder.path)
+    server.configure(host="localhost", listen="127.0.0.1", **files.options())
+    with pytest.raises(SetupError, match="sample accounts"):
+        server.start()
+
+
+def test_running_server_refuses_other_settings(server):
+    other = Server(server.data_dir)
+    other.configure(**(vars(server.settings) | {"port": 40_000}))
+    with pytest.raises(ConflictError, match="other settings"):
+        other.start()

@@ -1,0 +1,100 @@
+"""A server on loopback with a certificate of a private authority."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from labext.sandbox.core.server_settings import PORTS
+from labext.sandbox.server import Server
+
+
+@dataclass
+class Files:
+    """PEM files of a certificate, its key and its authority."""
+
+    tls_cert: Path
+    tls_key: Path
+    ca_bundle: Path
+
+    def options(self) -> dict[str, str]:
+        """Return them as settings of a server."""
+        return {name: str(path) for name, path in vars(self).items()}
+
+
+def issue(
+    folder: Path,
+    *names: str,
+    authority: trustme.CA | None = None,
+    valid: tuple[timedelta, timedelta] = (timedelta(days=-1), timedelta(days=30)),
+) -> Files:
+    """Write a certificate for host names, valid from and until the given times from now."""
+    folder.mkdir(exist_ok=True)
+    authority = authority or trustme.CA()
+    now = datetime.now(UTC)
+    leaf = authority.issue_cert(*names, not_before=now + valid[0], not_after=now + valid[1])
+    files = Files(folder / "cert.pem", folder / "key.pem", folder / "ca.pem")
+    files.tls_cert.write_bytes(b"".join(pem.bytes() for pem in leaf.cert_chain_pems))
+    files.tls_key.write_bytes(leaf.private_key_pem.bytes())
+    files.tls_key.chmod(0o600)
+    files.ca_bundle.write_bytes(authority.cert_pem.bytes())
+    return files
+
+
+def free_ports() -> int:
+    """Return the first of as many free ports as a server needs."""
+    first = 31_000 + os.getpid() % 150 * 20  # other test processes look for ports at the same time
+    for port in range(first, first + 1000, PORTS):
+        with ExitStack() as stack:
+            try:
+                for number in range(port, port + PORTS):
+                    stack.enter_context(socket.create_server(("127.0.0.1", number)))
+            except OSError:
+                continue
+            return port
+    raise OSError("No ports are free.")
+
+
+NewServer = Callable[..., Server]
+
+
+def make_server(folder: Path, **values: Any) -> Server:
+    """Return a server in a folder that is not started yet."""
+    files = issue(folder / "tls", "localhost")
+    server = Server(folder / "data", workers=2)
+    settings = {"host": "localhost", "listen": "127.0.0.1", "port": free_ports()}
+    server.configure(**(settings | files.options() | values))
+    return server
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A running server, shared by all tests of this process."""
+    server = make_server(tmp_path_factory.mktemp("server"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def new_server(tmp_path: Path) -> Iterator[NewServer]:
+    """Make a running server of this test's own."""
+    made: list[Server] = []
+
+    def make(**values: Any) -> Server:
+        made.append(make_server(tmp_path, **values))
+        made[-1].start()
+        return made[-1]
+
+    yield make
+    for server in made:
+        server.stop()
