@@ -28,6 +28,12 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a process that imports the test modules."""
+    paths = [str(SUPPORT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
 @dataclass
 class Cluster:
     """Processes of a cluster; `close` ends them."""
@@ -86,11 +92,10 @@ class Cluster:
         return worker
 
     def _spawn(self, command: list[str], log: str) -> subprocess.Popen[bytes]:
-        paths = os.pathsep.join([str(SUPPORT), *filter(None, [os.environ.get("PYTHONPATH")])])
         with (self.folder / log).open("ab") as output:
             return subprocess.Popen(
                 command,
-                env=os.environ | {"PYTHONPATH": paths, "TMPDIR": str(self.folder)},
+                env=environment() | {"TMPDIR": str(self.folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

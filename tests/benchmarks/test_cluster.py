@@ -1,0 +1,198 @@
+"""Tasks on three workers with two slots each: throughput, and what kills and partitions cost.
+
+In a normal run there are few tasks and few faults. LABEXT_CLUSTER_TASKS, _KILLS and _PARTITIONS set
+other numbers; 2000, 50 and 5 take about ten minutes.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from cluster import SUPPORT, Cluster, Proxy, environment
+from labext_test_cluster_service import Ended, create_queue
+from sqlalchemy import func, select
+from supervision import Harness, poll
+
+from labext.sandbox.core.executors.dask_executor import DaskExecutor
+from labext.sandbox.core.queue import Task
+
+pytestmark = pytest.mark.benchmark
+
+WORKERS = 3
+
+
+def _number(name: str, default: int) -> int:
+    return int(os.environ.get(f"LABEXT_CLUSTER_{name}", default))
+
+
+def _await_workers(harness: Harness, slots: int) -> None:
+    remote = harness.supervisor.remote
+    assert isinstance(remote, DaskExecutor)
+    poll(lambda: remote.free_slots() == slots)
+
+
+def test_throughput_of_sleeping_tasks(
+    benchmark: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Tasks of one second that sleep: 95 % of ideal on an idle machine."""
+    rounds = 20 if request.config.getoption("--benchmark-only") else 3
+    cluster = Cluster(tmp_path / "cluster")
+    harness = Harness(tmp_path, remote=lambda: DaskExecutor(cluster.address, None, "service"))
+    try:
+        for _ in range(WORKERS):
+            cluster.start_worker()
+        harness.supervisor.start()
+        _await_workers(harness, 2 * WORKERS)
+        keys = [f"t{number}" for number in range(2 * WORKERS * rounds)]
+
+        def run() -> None:
+            with harness.database.write() as session:
+                for key in keys:
+                    harness.queue.put(session, "wait", key, {"seconds": 1.0})
+            assert harness.queue.wait_all(harness.database, keys, 60 + 3 * rounds)
+
+        benchmark.pedantic(run, rounds=1, iterations=1)
+        assert {harness.outcomes[key].outcome for key in keys} == {"done"}
+        share = rounds / benchmark.stats.stats.mean
+        benchmark.extra_info["share of ideal"] = round(share, 3)
+        assert share > 0.5
+    finally:
+        harness.close()
+        cluster.close()
+
+
+class _Site:
+    """A service, a scheduler and workers, each of which can be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.cluster = Cluster(folder / "cluster")
+        self.proxies = [Proxy(self.cluster.port) for _ in range(2)]
+        self.kills: Counter[str] = Counter()
+        self.workers = [self._start_worker() for _ in range(WORKERS)]
+        self.database, self.queue = create_queue(folder)
+        self.service = self._start_service()
+
+    def _start_worker(self) -> subprocess.Popen[bytes]:
+        return self.cluster.start_worker(address=self.proxies[1].address)
+
+    def _start_service(self) -> subprocess.Popen[bytes]:
+        program = str(SUPPORT / "labext_test_cluster_service.py")
+        with (self.folder / "service.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, program, str(self.folder), self.proxies[0].address],
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def kill(self, what: str) -> None:
+        """Kill a process with SIGKILL, and start it again."""
+        self.kills[what] += 1
+        if what == "service":
+            self.service.kill()
+            self.service.wait()
+            self.service = self._start_service()
+        elif what == "scheduler":
+            assert self.cluster.scheduler is not None
+            self.cluster.scheduler.kill()
+            self.cluster.scheduler.wait()
+            self.cluster.start_scheduler()
+        else:
+            number = random.randrange(WORKERS)
+            self.workers[number].kill()
+            self.workers[number].wait()
+            self.workers[number] = self._start_worker()
+
+    def remaining(self) -> int:
+        with self.database.read() as session:
+            return session.scalar(select(func.count()).select_from(Task)) or 0
+
+    def processes(self) -> list[int]:
+        """Return the processes of tasks and fork servers of this test."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if str(self.folder) in process.environ().get("LABEXT_TASKS", ""):
+                    found.append(process.pid)
+            except psutil.Error:
+                continue
+        return found
+
+    def close(self) -> None:
+        self.service.kill()
+        self.service.wait()
+        self.cluster.close()
+        for proxy in self.proxies:
+            proxy.close()
+        self.database.close()
+
+
+def test_nothing_is_lost_or_doubled_by_kills_and_partitions(benchmark: Any, tmp_path: Path) -> None:
+    tasks, kills = _number("TASKS", 40), _number("KILLS", 3)
+    partitions = _number("PARTITIONS", 1)
+    random.seed(_number("SEED", 1))
+    site = _Site(tmp_path)
+    runs = tmp_path / "runs"
+    try:
+        with site.database.write() as session:
+            for number in range(tasks):
+                payload = {"file": str(runs), "seconds": 0.5}
+                site.queue.put(session, "run", f"t{number}", payload)
+        poll(runs.exists)
+
+        def run() -> None:
+            faults = [*(["worker", "scheduler", "service"] * kills)[:kills]]
+            faults += ["partition"] * partitions
+            random.shuffle(faults)
+            for number, fault in enumerate(faults):
+                left = tasks * (len(faults) - number) // (len(faults) + 1)
+                poll(lambda left=left: site.remaining() <= left, 120)
+                if fault == "partition":
+                    proxy = random.choice(site.proxies)
+                    proxy.stop()
+                    time.sleep(random.choice([2, 6, 12]))
+                    proxy.resume()
+                else:
+                    site.kill(fault)
+            poll(lambda: site.remaining() == 0, 300)
+
+        benchmark.pedantic(run, rounds=1, iterations=1)
+        with site.database.read() as session:
+            ended = {row.key: row for row in session.scalars(select(Ended))}
+        lost = [f"t{n}" for n in range(tasks) if f"t{n}" not in ended]
+        doubled = [row.key for row in ended.values() if row.times > 1]
+        failed = {row.key: row.outcome for row in ended.values() if row.outcome != "done"}
+        benchmark.extra_info |= {
+            "tasks": tasks,
+            "kills": dict(site.kills),
+            "partitions": partitions,
+            "begun": len(runs.read_text().split()),
+            "attempts": sum(row.attempt for row in ended.values()),
+        }
+        assert (lost, doubled, failed) == ([], [], {})
+        with site.database.write() as session:
+            for number in range(2 * WORKERS):
+                payload = {"file": str(runs), "seconds": 300}
+                site.queue.put(session, "run", f"last{number}", payload)
+        begun = len(runs.read_text().split())
+        poll(lambda: len(runs.read_text().split()) > begun)
+        stopped = time.monotonic()
+        site.service.terminate()
+        for worker in site.workers:
+            worker.terminate()
+        poll(lambda: not site.processes(), 10)
+        benchmark.extra_info["seconds to end"] = round(time.monotonic() - stopped, 1)
+        print(benchmark.extra_info)
+    finally:
+        site.close()

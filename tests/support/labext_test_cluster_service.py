@@ -1,0 +1,83 @@
+"""A service whose tasks run on a cluster, as a process that can be killed.
+
+It counts in its database how often each task has ended, in the transaction that ends it.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from sqlalchemy import String
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.supervisor import Supervisor
+from labext.sandbox.core.executors.task_process import adopt_orphans
+from labext.sandbox.core.queue import Queue, QueueBase, Task, TaskKind, TaskOutcome
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Ended(Base):
+    """How often a task has ended, and how the last time."""
+
+    __tablename__ = "ended"
+
+    key: Mapped[str] = mapped_column(String(100), primary_key=True)
+    times: Mapped[int] = mapped_column(default=0)
+    outcome: Mapped[str] = mapped_column(default="")
+    attempt: Mapped[int] = mapped_column(default=0)
+
+
+def _count(session: Session, task: Task, outcome: TaskOutcome) -> None:
+    row = session.get(Ended, task.key)
+    if row is None:
+        row = Ended(key=task.key, times=0)
+        session.add(row)
+    row.times += 1
+    row.outcome = f"{outcome.outcome} {outcome.reason}".strip()
+    row.attempt = task.attempt
+
+
+def create_queue(folder: Path) -> tuple[Database, Queue]:
+    """Return the database and the queue of the service in a folder."""
+    database = Database.at(folder / "service.sqlite")
+    database.create(QueueBase.metadata, Base.metadata)
+    kind = TaskKind(
+        "run",
+        "labext_test_entries:count_runs",
+        on_end=_count,
+        work=lambda task: folder / "work" / task.key,
+        inputs=lambda _task: [],
+    )
+    return database, Queue([kind])
+
+
+def main(folder: Path, address: str) -> None:
+    """Serve until SIGTERM."""
+    adopt_orphans()
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stopped.set())
+    database, queue = create_queue(folder)
+    remote = DaskExecutor(address, None, "service")
+    supervisor = Supervisor(
+        database, queue, folder / "tasks", workers=1, adopts=True, remote=remote
+    )
+    supervisor.start()
+    while not stopped.wait(0.2):
+        pass
+    supervisor.stop()
+    database.close()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    main(Path(sys.argv[1]), sys.argv[2])
