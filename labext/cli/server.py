@@ -102,6 +102,22 @@ def status(server: Server) -> Result:
     return _record(server), _text(server)
 
 
+@server.command("certificates")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR")
+@click.option("--host", "hosts", multiple=True, metavar="NAME", help="Host name of the server.")
+def certificates(folder: Path, hosts: tuple[str, ...]) -> None:
+    """Create an authority, and certificates for the server and the workers of a cluster.
+
+    They encrypt the connections between server, scheduler and workers. Whoever has a key of them
+    can run programs on the workers.
+    """
+    from labext.sandbox.core.executors.cluster_address import write_certificates
+
+    for file in write_certificates(folder, [*hosts] or ["localhost"]):
+        print(file)
+    print("Copy ca.pem, worker.pem and worker.key to each worker, readable by their user only.")
+
+
 server.verb("stop")(sandbox_commands.stop)
 server.verb("backup")(sandbox_commands.backup)
 server.verb("restore")(sandbox_commands.restore)

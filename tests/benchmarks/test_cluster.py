@@ -30,8 +30,11 @@ pytestmark = pytest.mark.benchmark
 WORKERS = 3
 
 
-def _number(name: str, default: int) -> int:
-    return int(os.environ.get(f"LABEXT_CLUSTER_{name}", default))
+# Read here, since each test has an environment without these variables.
+TASKS, KILLS, PARTITIONS, SEED = (
+    int(os.environ.get(f"LABEXT_CLUSTER_{name}", default))
+    for name, default in (("TASKS", 40), ("KILLS", 3), ("PARTITIONS", 1), ("SEED", 1))
+)
 
 
 def _await_workers(harness: Harness, slots: int) -> None:
@@ -139,9 +142,8 @@ class _Site:
 
 
 def test_nothing_is_lost_or_doubled_by_kills_and_partitions(benchmark: Any, tmp_path: Path) -> None:
-    tasks, kills = _number("TASKS", 40), _number("KILLS", 3)
-    partitions = _number("PARTITIONS", 1)
-    random.seed(_number("SEED", 1))
+    tasks = TASKS
+    random.seed(SEED)
     site = _Site(tmp_path)
     runs = tmp_path / "runs"
     try:
@@ -152,8 +154,8 @@ def test_nothing_is_lost_or_doubled_by_kills_and_partitions(benchmark: Any, tmp_
         poll(runs.exists)
 
         def run() -> None:
-            faults = [*(["worker", "scheduler", "service"] * kills)[:kills]]
-            faults += ["partition"] * partitions
+            faults = [*(["worker", "scheduler", "service"] * KILLS)[:KILLS]]
+            faults += ["partition"] * PARTITIONS
             random.shuffle(faults)
             for number, fault in enumerate(faults):
                 left = tasks * (len(faults) - number) // (len(faults) + 1)
@@ -176,7 +178,7 @@ def test_nothing_is_lost_or_doubled_by_kills_and_partitions(benchmark: Any, tmp_
         benchmark.extra_info |= {
             "tasks": tasks,
             "kills": dict(site.kills),
-            "partitions": partitions,
+            "partitions": PARTITIONS,
             "begun": len(runs.read_text().split()),
             "attempts": sum(row.attempt for row in ended.values()),
         }
