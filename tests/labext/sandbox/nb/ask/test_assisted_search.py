@@ -86,11 +86,11 @@ def test_disconnect_cancels_the_models_call(api: Any, served: Any, provider: Any
     import requests
 
     hold = provider.held()
-    provider.troubles = [hold]
+    provider.faults = [hold]
     body = {"query": QUERY, "rerank": True, "model_override": served.add()}
     with pytest.raises(requests.ReadTimeout):
         requests.post(
             f"{api.base}/search", json=body, headers=api.session.headers, timeout=(30, 0.5)
         )
     assert hold.entered.wait(30)
-    assert provider.left.wait(30)
+    assert provider.client_left.wait(30)
