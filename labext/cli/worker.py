@@ -16,7 +16,7 @@ _path = click.Path(path_type=Path)
 
 
 @click.command()
-@click.option("--connect", metavar="ADDRESS", required=True, help="Scheduler: tls://HOST:PORT.")
+@click.option("--connect", metavar="ADDRESS", help="Scheduler: tls://HOST:PORT.")
 @click.option("--slots", type=click.IntRange(min=1), metavar="N", help="Jobs at once.")
 @click.option("--memory", metavar="SIZE", help="Memory for jobs, such as 32GiB.")
 @click.option("--name", metavar="NAME", help="Name in lists of workers.")
@@ -32,7 +32,7 @@ _path = click.Path(path_type=Path)
 @click.option("--partition", metavar="NAME", help="Slurm partition.")
 @click.option("--time", "walltime", metavar="HH:MM:SS", help="Time limit of a Slurm job.")
 def worker(
-    connect: str,
+    connect: str | None,
     slots: int | None,
     memory: str | None,
     name: str | None,
@@ -53,6 +53,11 @@ def worker(
     The server is started with `--executor` and the same scheduler. With `--slurm`, workers are
     submitted to the cluster instead, and the command ends.
     """
+    if connect is None:
+        raise InputError(
+            "The address of the scheduler is missing.",
+            "Add `--connect tls://HOST:PORT`, as the server prints it.",
+        )
     if find_spec("distributed") is None:
         raise SetupError(
             "A worker needs the package distributed.", f"Run `{install_line('cluster')}`."

@@ -82,6 +82,7 @@ def _sections(texts: Path) -> dict[str, list[Page]]:
             _text_page(texts / "configuration.md", "Configuration"),
             _text_page(texts / "sandbox.md", "The sandbox"),
             _text_page(texts / "server.md", "A group's server"),
+            _text_page(texts / "cluster.md", "Workers on other machines"),
             _page("command_line", "Command line", command_pages.text()),
         ],
         "Python": [_api_page(name) for name in (*API, WIDGETS)],

@@ -71,6 +71,7 @@ def test_slurm_without_its_command(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ([], "Add `--connect tls://HOST:PORT`"),
         (["--connect", "tcp://10.0.0.1:8786"], "would not be encrypted"),
         (["--connect", "tls://10.0.0.1:8786"], "needs certificates"),
         (["--connect", "lab"], "not the address of a scheduler"),
