@@ -12,22 +12,34 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import secrets
-import shutil
 import signal
 import socket
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from labext.sandbox.core.data_folder import read_json, remove_path
+from labext.sandbox.core.executors.attempt_files import (
+    append_log,
+    copy_file,
+    list_inputs,
+    move_into_place,
+    read_chunk,
+    visible_folder,
+    work_folder,
+)
 from labext.sandbox.core.executors.cluster_address import TlsFiles
+from labext.sandbox.core.executors.cluster_attempts import (
+    LostAttemptError,
+    RemoteAttempt,
+    RemoteWorker,
+    SyncMessage,
+    reserved_memory,
+)
 from labext.sandbox.core.executors.cluster_protocol import (
-    CHUNK_BYTES,
     DOUBT_SECONDS,
     INLINE_BYTES,
     LEASE_MARGIN_SECONDS,
@@ -37,7 +49,6 @@ from labext.sandbox.core.executors.cluster_protocol import (
     WORKER_PREFIX,
     resolve_inside,
     versions,
-    walk_files,
 )
 from labext.sandbox.core.executors.executor import WorkerState
 from labext.sandbox.core.executors.scheduler_process import SchedulerProcess
@@ -50,122 +61,6 @@ REST_SECONDS = 15.0
 """Seconds for which a worker whose disk is full gets no tasks."""
 
 log = logging.getLogger(__name__)
-
-
-class _LostError(Exception):
-    """An attempt can't go on at its worker; the message says why.
-
-    Attributes:
-        is_gone: the worker has confirmed that there is no process of the attempt.
-    """
-
-    def __init__(self, reason: str, *, is_gone: bool = False) -> None:
-        super().__init__(reason)
-        self.is_gone = is_gone
-
-
-@dataclass
-class _Attempt:
-    """An attempt that was admitted.
-
-    Attributes:
-        sequence: the number of the message that starts it.
-        phase: as last reported by the worker; empty before.
-        wanted: False once it is given up; it starts again when the worker has surely ended it.
-        last_wanted: when the worker was last asked to go on with it, on the monotonic clock.
-        is_known: the worker has confirmed it.
-        job: a coroutine that sends its inputs or fetches its outputs.
-    """
-
-    task: ClaimedTask
-    worker: _Worker
-    scratch: Path | None = None
-    sequence: int = 0
-    phase: str = ""
-    wanted: bool = True
-    last_wanted: float = 0.0
-    is_known: bool = False
-    is_killed: bool = False
-    has_begun: bool = False
-    log_size: int = 0
-    reason: str = ""
-    job: asyncio.Task[None] | None = None
-
-    @property
-    def name(self) -> str:
-        return f"{self.task.id}.{self.task.attempt}"
-
-    @property
-    def reserved(self) -> int:
-        return _reserved(self.task)
-
-
-@dataclass
-class _Worker:
-    """A worker, known by its name even if its address changes."""
-
-    name: str
-    label: str
-    address: str
-    attempts: dict[int, _Attempt] = field(default_factory=dict)
-    contact: float = 0.0
-    found: float = field(default_factory=time.monotonic)
-    is_listed: bool = True
-    is_closing: bool = False
-    slots: int = 0
-    memory: int = 0
-    others: int = 0
-    others_memory: int = 0
-    capabilities: frozenset[str] = frozenset()
-    shared: Path | None = None
-    refusal: str = ""
-    note: str = ""
-    rests_until: float = 0.0
-
-    @property
-    def state(self) -> Any:
-        if self.refusal:
-            return "refused"
-        if time.monotonic() < self.rests_until:
-            return "full"
-        is_ready = self.contact and time.monotonic() < self.contact + 2 * POLL_SECONDS
-        return "ready" if is_ready and self.is_listed and not self.is_closing else "unreachable"
-
-    @property
-    def busy(self) -> int:
-        active = [a for a in self.attempts.values() if a.phase != "ended"]
-        return self.others + sum(attempt.task.cores for attempt in active)
-
-    @property
-    def free(self) -> int:
-        return max(0, self.slots - self.busy) if self.state == "ready" else 0
-
-    @property
-    def free_memory(self) -> int:
-        active = [a for a in self.attempts.values() if a.phase != "ended"]
-        return self.memory - self.others_memory - sum(attempt.reserved for attempt in active)
-
-
-@dataclass(frozen=True)
-class _Sent:
-    """A message to a worker.
-
-    Attributes:
-        sequence: its number.
-        at: when it was sent, on the monotonic clock.
-        known: the attempts that the worker had confirmed before; those that its answer does not
-            have are lost.
-    """
-
-    sequence: int
-    at: float
-    known: set[str]
-
-
-def _reserved(task: ClaimedTask) -> int:
-    limit = task.max_memory
-    reserved = task.reserved if task.reserved is not None else limit
-    return min(reserved or 0, limit) if limit is not None else reserved or 0
 
 
 class DaskExecutor:
@@ -192,8 +87,8 @@ class DaskExecutor:
         self._epoch = secrets.token_hex(8)
         self._sequence = 0
         self._lock = threading.RLock()
-        self._workers: dict[str, _Worker] = {}
-        self._attempts: dict[int, _Attempt] = {}
+        self._workers: dict[str, RemoteWorker] = {}
+        self._attempts: dict[int, RemoteAttempt] = {}
         self._events: list[dict[str, Any]] = []
         self._receiver, self._sender = socket.socketpair()
         self._receiver.setblocking(False)
@@ -221,13 +116,13 @@ class DaskExecutor:
                 worker
                 for worker in self._workers.values()
                 if worker.free >= task.cores
-                and worker.free_memory >= _reserved(task)
+                and worker.free_memory >= reserved_memory(task)
                 and (not task.needs or task.needs in worker.capabilities)
             ]
             if not fitting:
                 return False
             worker = max(fitting, key=lambda worker: worker.free)
-            attempt = _Attempt(task, worker)
+            attempt = RemoteAttempt(task, worker)
             worker.attempts[task.id] = self._attempts[task.id] = attempt
             return True
 
@@ -329,7 +224,7 @@ class DaskExecutor:
         with contextlib.suppress(OSError):  # full: it is readable anyway
             self._sender.send(b".")
 
-    def _forget(self, attempt: _Attempt) -> None:
+    def _forget(self, attempt: RemoteAttempt) -> None:
         with self._lock:
             attempt.worker.attempts.pop(attempt.task.id, None)
             if self._attempts.get(attempt.task.id) is attempt:
@@ -404,19 +299,21 @@ class DaskExecutor:
             for name, address in found.items():
                 worker = self._workers.get(name)
                 if worker is None:
-                    worker = _Worker(name, name.split("|")[0], address)
+                    worker = RemoteWorker(name, name.split("|")[0], address)
                     self._workers[name] = worker
                     self._spawn(self._follow(worker))
                 worker.address = address
             for name, worker in self._workers.items():
                 worker.is_listed = name in found
 
-    async def _call(self, worker: _Worker, seconds: float = RPC_SECONDS, **message: Any) -> Any:
+    async def _call(
+        self, worker: RemoteWorker, seconds: float = RPC_SECONDS, **message: Any
+    ) -> Any:
         """Send a message to a worker over the scheduler, and return its answer."""
         call = self._scheduler.proxy(msg=message, worker=worker.address)
         return await asyncio.wait_for(call, seconds)
 
-    async def _follow(self, worker: _Worker) -> None:
+    async def _follow(self, worker: RemoteWorker) -> None:
         """Renew the lease of the tasks at a worker, and note what becomes of them."""
         while True:
             for attempt in [*worker.attempts.values()]:
@@ -439,15 +336,17 @@ class DaskExecutor:
                 if worker.refusal:
                     await asyncio.sleep(POLL_SECONDS)
 
-    def _is_dead(self, worker: _Worker) -> bool:
+    def _is_dead(self, worker: RemoteWorker) -> bool:
         since = max(worker.contact, worker.found)
         old = time.monotonic() > since + LEASE_SECONDS + LEASE_MARGIN_SECONDS
         return not worker.is_listed and not worker.attempts and (old or worker.is_closing)
 
-    def _lease_is_over(self, attempt: _Attempt) -> bool:
+    def _lease_is_over(self, attempt: RemoteAttempt) -> bool:
         return time.monotonic() > attempt.last_wanted + LEASE_SECONDS + LEASE_MARGIN_SECONDS
 
-    async def _sync(self, worker: _Worker, seconds: float) -> tuple[dict[str, Any], _Sent]:
+    async def _sync(
+        self, worker: RemoteWorker, seconds: float
+    ) -> tuple[dict[str, Any], SyncMessage]:
         """Tell a worker which attempts are wanted, and wait for news or so many seconds."""
         self._sequence += 1
         sequence, now = self._sequence, time.monotonic()
@@ -468,9 +367,11 @@ class DaskExecutor:
             versions=versions(),
             timeout=seconds,
         )
-        return reply, _Sent(sequence, now, known)
+        return reply, SyncMessage(sequence, now, known)
 
-    def _note_reply(self, worker: _Worker, reply: Mapping[str, Any], sent: _Sent) -> None:
+    def _note_reply(
+        self, worker: RemoteWorker, reply: Mapping[str, Any], sent: SyncMessage
+    ) -> None:
         """Update a worker and its attempts from its answer to a message."""
         if refusal := reply.get("refused"):
             if not worker.refusal:
@@ -484,7 +385,7 @@ class DaskExecutor:
             worker.slots, worker.memory = reply["slots"], reply["memory"]
             worker.others, worker.others_memory = reply["others"], reply["others_memory"]
             worker.capabilities = frozenset(reply["capabilities"])
-            worker.shared = _visible_folder(reply["shared"])
+            worker.shared = visible_folder(reply["shared"])
         for attempt in [*worker.attempts.values()]:
             state = reply["attempts"].get(attempt.name)
             if state is not None and attempt.wanted:
@@ -502,10 +403,10 @@ class DaskExecutor:
         if worker.free > before:
             self._emit({"workers": True})
 
-    def _note_state(self, attempt: _Attempt, state: Mapping[str, Any]) -> None:
+    def _note_state(self, attempt: RemoteAttempt, state: Mapping[str, Any]) -> None:
         attempt.is_known = True
         if "log" in state and not attempt.job:
-            self._append_log(attempt, state["log"])
+            append_log(attempt, state["log"])
         if state["phase"] in ("running", "ended") and not state["lost"] and not attempt.has_begun:
             attempt.has_begun = True
             self._emit({"started": attempt.task.id})
@@ -519,24 +420,16 @@ class DaskExecutor:
             elif state["phase"] == "ended":
                 attempt.job = self._spawn(self._finish(attempt, dict(state)))
 
-    def _append_log(self, attempt: _Attempt, text: bytes) -> None:
-        work = _work_folder(attempt)
-        with contextlib.suppress(OSError):  # it is complete at the end
-            with (work / "log.txt").open("ab") as file:
-                file.truncate(attempt.log_size)
-                file.write(text)
-            attempt.log_size += len(text)
-
-    def _begin(self, attempt: _Attempt) -> None:
+    def _begin(self, attempt: RemoteAttempt) -> None:
         attempt.job = self._spawn(self._send(attempt))
 
-    def _kill(self, attempt: _Attempt) -> None:
+    def _kill(self, attempt: RemoteAttempt) -> None:
         if attempt.is_killed or self._attempts.get(attempt.task.id) is not attempt:
             return
         attempt.is_killed = True
         self._spawn(self._send_kill(attempt))
 
-    async def _send_kill(self, attempt: _Attempt) -> None:
+    async def _send_kill(self, attempt: RemoteAttempt) -> None:
         """Kill an attempt, or give it up if its worker does not answer."""
         until = time.monotonic() + DOUBT_SECONDS
         while self._attempts.get(attempt.task.id) is attempt and attempt.wanted:
@@ -549,38 +442,40 @@ class DaskExecutor:
                 return
             await asyncio.sleep(0.05)
 
-    async def _call_attempt(self, attempt: _Attempt, op: str, **arguments: Any) -> dict[str, Any]:
+    async def _call_attempt(
+        self, attempt: RemoteAttempt, op: str, **arguments: Any
+    ) -> dict[str, Any]:
         """Send a message about an attempt to its worker.
 
         Raises:
-            _LostError: the worker does not answer, or no longer has the attempt.
+            LostAttemptError: the worker does not answer, or no longer has the attempt.
         """
         try:
             reply: dict[str, Any] = await self._call(
                 attempt.worker, op=op, service=self._service, name=attempt.name, **arguments
             )
         except Exception as error:
-            raise _LostError("The worker can't be reached.") from error
+            raise LostAttemptError("The worker can't be reached.") from error
         if refused := reply.get("refused"):
             if refused == "full":
                 self._rest(attempt.worker, reply["note"])
             if refused == "busy":  # by tasks of others, about which it tells soon
                 attempt.worker.rests_until = time.monotonic() + DISCOVERY_SECONDS
-            raise _LostError("The worker was restarted.", is_gone=True)
+            raise LostAttemptError("The worker was restarted.", is_gone=True)
         return reply
 
-    def _rest(self, worker: _Worker, note: str) -> None:
+    def _rest(self, worker: RemoteWorker, note: str) -> None:
         log.warning("The worker %s gets no tasks for now. %s", worker.label, note)
         with self._lock:
             worker.note, worker.rests_until = note, time.monotonic() + REST_SECONDS
 
-    async def _send(self, attempt: _Attempt) -> None:
+    async def _send(self, attempt: RemoteAttempt) -> None:
         """Send the request and the inputs of an attempt, and start it."""
         scratch, task = attempt.scratch, attempt.task
         assert scratch is not None
         try:
             request = await asyncio.to_thread(read_json, scratch / "request.json")
-            files = await asyncio.to_thread(_list_inputs, task)
+            files = await asyncio.to_thread(list_inputs, task)
             is_small = sum(size for _, _, size in files) <= INLINE_BYTES
             contents = None
             if is_small:
@@ -605,40 +500,40 @@ class DaskExecutor:
             if not is_small:
                 await self._send_inputs(attempt, files, Path(reply["folder"]))
                 await self._call_attempt(attempt, "labext_run")
-        except (_LostError, OSError) as error:
+        except (LostAttemptError, OSError) as error:
             attempt.reason, attempt.wanted = str(error), False
-            if not attempt.sequence or (isinstance(error, _LostError) and error.is_gone):
+            if not attempt.sequence or (isinstance(error, LostAttemptError) and error.is_gone):
                 attempt.job = None
                 self._lose(attempt)
         finally:
             attempt.job = None
 
     async def _send_inputs(
-        self, attempt: _Attempt, files: list[tuple[str, Path, int]], target: Path
+        self, attempt: RemoteAttempt, files: list[tuple[str, Path, int]], target: Path
     ) -> None:
         if attempt.worker.shared is not None:
             for name, path, _ in files:
-                await asyncio.to_thread(_copy, path, resolve_inside(target, name))
+                await asyncio.to_thread(copy_file, path, resolve_inside(target, name))
             return
         for name, path, size in files:
             offset = 0
             while offset < size or not offset:
-                data = await asyncio.to_thread(_read_chunk, path, offset)
+                data = await asyncio.to_thread(read_chunk, path, offset)
                 await self._call_attempt(attempt, "labext_put", path=name, offset=offset, data=data)
                 offset += len(data)
                 if not data:
                     break
 
-    async def _finish(self, attempt: _Attempt, state: Mapping[str, Any]) -> None:
+    async def _finish(self, attempt: RemoteAttempt, state: Mapping[str, Any]) -> None:
         """Fetch the files of an attempt that has ended, and report its end."""
         scratch = attempt.scratch
         assert scratch is not None
         incoming = scratch / "incoming"
         try:
             await self._fetch(attempt, state, incoming)
-            await asyncio.to_thread(_put_in_place, incoming, _work_folder(attempt))
+            await asyncio.to_thread(move_into_place, incoming, work_folder(attempt))
             (scratch / "report.json").write_text(json.dumps(state["report"]))
-        except (_LostError, OSError, ValueError) as error:
+        except (LostAttemptError, OSError, ValueError) as error:
             log.warning("The files of %s could not be fetched: %s", attempt.task.key, error)
             attempt.reason = f"Its files could not be fetched: {error}"
             attempt.wanted = False
@@ -649,7 +544,9 @@ class DaskExecutor:
         self._forget(attempt)
         self._emit({**event, "over_memory": state["over_memory"]})
 
-    async def _fetch(self, attempt: _Attempt, state: Mapping[str, Any], incoming: Path) -> None:
+    async def _fetch(
+        self, attempt: RemoteAttempt, state: Mapping[str, Any], incoming: Path
+    ) -> None:
         contents = state.get("contents")
         remove_path(incoming)
         incoming.mkdir(mode=0o700)
@@ -660,26 +557,26 @@ class DaskExecutor:
                 target.write_bytes(contents[number])
             elif attempt.worker.shared is not None:
                 source = resolve_inside(Path(state["work"]), name)
-                await asyncio.to_thread(_copy, source, target)
+                await asyncio.to_thread(copy_file, source, target)
             else:
                 await self._fetch_file(attempt, name, size, target)
 
-    async def _fetch_file(self, attempt: _Attempt, name: str, size: int, target: Path) -> None:
+    async def _fetch_file(self, attempt: RemoteAttempt, name: str, size: int, target: Path) -> None:
         with target.open("wb") as file:
             while file.tell() < size:
                 offset = file.tell()
                 reply = await self._call_attempt(attempt, "labext_read", path=name, offset=offset)
                 if not reply["data"]:
-                    raise _LostError("A file has become shorter.")
+                    raise LostAttemptError("A file has become shorter.")
                 await asyncio.to_thread(file.write, reply["data"])
 
-    def _give_up(self, worker: _Worker, reason: str) -> None:
+    def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """No longer ask a worker to go on with its attempts."""
         for attempt in worker.attempts.values():
             if attempt.wanted and attempt.sequence:
                 attempt.wanted, attempt.reason = False, reason
 
-    def _lose(self, attempt: _Attempt) -> None:
+    def _lose(self, attempt: RemoteAttempt) -> None:
         """Report an attempt that has surely ended without a result.
 
         Nothing happens while its files are being transferred, which soon fails by itself.
@@ -693,7 +590,7 @@ class DaskExecutor:
             event["over_memory"] = False
         self._emit(event)
 
-    async def _dismiss(self, worker: _Worker) -> None:
+    async def _dismiss(self, worker: RemoteWorker) -> None:
         """Ask a worker to end every task of this service, and wait for it."""
         until = time.monotonic() + LEASE_SECONDS
         for attempt in worker.attempts.values():
@@ -704,51 +601,3 @@ class DaskExecutor:
                 if not reply.get("dropping") and not reply.get("attempts"):
                     return
             await asyncio.sleep(0.05)
-
-
-def _work_folder(attempt: _Attempt) -> Path:
-    assert attempt.scratch is not None
-    return attempt.task.work or attempt.scratch / "work"
-
-
-def _visible_folder(shared: list[str] | None) -> Path | None:
-    """Return a worker's shared folder if this machine sees the same one."""
-    if shared is None:
-        return None
-    folder, token = Path(shared[0]), shared[1]
-    try:
-        return folder if (folder / "token").read_text() == token else None
-    except OSError:
-        return None
-
-
-def _list_inputs(task: ClaimedTask) -> list[tuple[str, Path, int]]:
-    """Return the names, paths and sizes of the files in the input folders of a task."""
-    return [
-        (f"{folder.name}/{name}", folder / name, size)
-        for folder in task.inputs or ()
-        if folder.is_dir()
-        for name, size in walk_files(folder)
-    ]
-
-
-def _read_chunk(path: Path, offset: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read(CHUNK_BYTES)
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
-
-
-def _put_in_place(incoming: Path, work: Path) -> None:
-    for entry in incoming.iterdir():
-        target = work / entry.name
-        if target.is_dir() and not target.is_symlink():
-            remove_path(target)
-        try:
-            os.replace(entry, target)
-        except OSError:  # another file system
-            shutil.move(entry, target)

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import selectors
-import signal
 import socket
 import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from labext import messages
-from labext.sandbox.core.data_folder import FileLock, read_json, remove_path
+from labext.sandbox.core.data_folder import FileLock, remove_path
 from labext.sandbox.core.database import Database, is_disk_full
 from labext.sandbox.core.executors.executor import Executor, RemoteExecutor, WorkerState
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
 from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
 from labext.sandbox.core.executors.task_process import PROCESS_FILE
+from labext.sandbox.core.executors.task_run import (
+    MAX_RETRY_PAUSE,
+    TaskRun,
+    outcome_of,
+    prepare_folders,
+)
 from labext.sandbox.core.queue import (
-    Attempt,
     ClaimedTask,
     Needs,
     Queue,
@@ -39,10 +40,6 @@ POLL_SECONDS = 1.0
 START_DELAY = 0.05
 """Delay before a running task is recorded. The start and end of a shorter task are recorded in a
 single transaction, which takes as long as many jobs."""
-
-MAX_RETRY_PAUSE = 60.0
-"""Maximum seconds between two attempts to start a task or record its end while the disk is full,
-and between two starts of a fork server that keeps dying."""
 
 MAX_LOSSES = 10
 """Number of deaths of the fork server or the worker during a task after which the task fails."""
@@ -60,51 +57,6 @@ _FORK_SERVER_LOCK = "forkserver.lock"
 _SUPERVISOR_LOCK = "supervisor.lock"
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class _Run:
-    """A claimed task whose end is not recorded yet.
-
-    Attributes:
-        is_remote: the task runs on a worker of the remote executor.
-        is_lost: the worker has surely ended it, and it must be queued again.
-        launched: the executor was asked to start the process.
-        has_begun: the process exists or has existed.
-        is_recorded: the queue has recorded the start.
-        began: when its existence was observed, on the monotonic clock.
-        killed: why its process is being killed.
-        over: the limit that it exceeded.
-        refusal: the result of a task that must not start, regardless of its process.
-        next_try, pause: when its start or its record is retried after a full disk.
-    """
-
-    task: ClaimedTask
-    scratch: Path
-    work: Path
-    is_remote: bool = False
-    is_lost: bool = False
-    launched: bool = False
-    has_begun: bool = False
-    is_recorded: bool = False
-    began: float = 0.0
-    deadline: float | None = None
-    killed: str | None = None
-    over: Literal["time", "memory"] | None = None
-    refusal: TaskOutcome | None = None
-    outcome: TaskOutcome | None = None
-    next_try: float = 0.0
-    pause: float = 1.0
-
-    @property
-    def attempt(self) -> Attempt:
-        """Identifies the attempt to the queue."""
-        return Attempt(self.task.id, self.task.attempt)
-
-    def later(self) -> None:
-        """Postpone the next attempt."""
-        self.next_try = time.monotonic() + self.pause
-        self.pause = min(2 * self.pause, MAX_RETRY_PAUSE)
 
 
 class Supervisor:
@@ -146,7 +98,7 @@ class Supervisor:
         self._adopts = adopts
         self.remote = remote
         self._launcher: Launcher | None = None
-        self._runs: dict[int, _Run] = {}
+        self._runs: dict[int, TaskRun] = {}
         self._lost: list[int] = []
         self._unfit: set[Needs] = set()
         self._unfit_since = 0.0
@@ -300,7 +252,7 @@ class Supervisor:
             self._lose(run, event)
             return
         if "ended" in event:
-            run.outcome = run.refusal or _outcome_of(run, event)
+            run.outcome = run.refusal or outcome_of(run, event)
             return
         run.has_begun, run.began = True, time.monotonic()
         if run.task.max_seconds is not None:
@@ -335,7 +287,7 @@ class Supervisor:
         for run in ended:
             self._recorded(run)
 
-    def _alive(self) -> list[_Run]:
+    def _alive(self) -> list[TaskRun]:
         return [run for run in self._runs.values() if run.outcome is None]
 
     def _room(self) -> int:
@@ -360,10 +312,10 @@ class Supervisor:
         self._admitted += task.cores
         return True
 
-    def _executor(self, run: _Run) -> Executor | None:
+    def _executor(self, run: TaskRun) -> Executor | None:
         return self.remote if run.is_remote else self._launcher
 
-    def _started(self) -> list[_Run]:
+    def _started(self) -> list[TaskRun]:
         """Return the runs whose start must be recorded now, without those to be retried later."""
         now = time.monotonic()
         return [
@@ -375,7 +327,7 @@ class Supervisor:
             and now >= run.next_try
         ]
 
-    def _ended(self) -> list[_Run]:
+    def _ended(self) -> list[TaskRun]:
         """Return the runs whose end must be recorded now, without those to be retried later."""
         now = time.monotonic()
         return [r for r in self._runs.values() if r.outcome is not None and now >= r.next_try]
@@ -390,7 +342,7 @@ class Supervisor:
             else:
                 self._recorded_start(run, refusal)
 
-    def _recorded_start(self, run: _Run, refusal: TaskOutcome | None) -> None:
+    def _recorded_start(self, run: TaskRun, refusal: TaskOutcome | None) -> None:
         run.is_recorded = True
         run.refusal = refusal
         if refusal is None:
@@ -413,12 +365,12 @@ class Supervisor:
             else:
                 self._recorded(run)
 
-    def _recorded(self, run: _Run) -> None:
+    def _recorded(self, run: TaskRun) -> None:
         if run.outcome is not None and run.outcome.outcome != "done":
             log.info("%s %s: %s", run.task.key, run.outcome.outcome, run.outcome.reason)
         self._forget(run)
 
-    def _forget(self, run: _Run) -> None:
+    def _forget(self, run: TaskRun) -> None:
         del self._runs[run.task.id]
         del self._losses[run.task.id]
         with contextlib.suppress(OSError):
@@ -477,14 +429,14 @@ class Supervisor:
 
     def _start(self, task: ClaimedTask) -> None:
         scratch = self._work_dir / str(task.id)
-        run = self._runs[task.id] = _Run(task, scratch, task.work or scratch / "work")
+        run = self._runs[task.id] = TaskRun(task, scratch, task.work or scratch / "work")
         run.is_remote = self.remote is not None and task.kind.inputs is not None
         self._launch(run)
 
-    def _launch(self, run: _Run) -> None:
+    def _launch(self, run: TaskRun) -> None:
         """Create the folders of a task and start its process."""
         try:
-            _prepare_folders(run)
+            prepare_folders(run)
         except (OSError, ValueError) as error:
             if is_disk_full(error):
                 log.warning("%s waits for room on the disk.", run.task.key)
@@ -500,11 +452,11 @@ class Supervisor:
             task = run.task
             executor.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
 
-    def _release(self, run: _Run) -> None:
+    def _release(self, run: TaskRun) -> None:
         if self.remote is not None:
             self.remote.release(run.task.id)
 
-    def _lose(self, run: _Run, event: Mapping[str, Any]) -> None:
+    def _lose(self, run: TaskRun, event: Mapping[str, Any]) -> None:
         """Queue a task again whose worker was lost; fail it if that happened too often."""
         task = run.task
         log.info("%s (attempt %d) starts again: %s", task.key, task.attempt, event["reason"])
@@ -614,36 +566,3 @@ class Supervisor:
             self._ledger.requeue([*self._runs, *self._lost])
         except Exception:  # tasks whose end was not recorded start again next time
             log.exception("Not every task could be queued again.")
-
-
-def _prepare_folders(run: _Run) -> None:
-    """Create the scratch and working folders of a task, and its request."""
-    for folder in (run.scratch, run.work):
-        try:
-            folder.mkdir(mode=0o700, parents=True)
-        except FileExistsError:  # left by an earlier run
-            remove_path(folder)
-            folder.mkdir(mode=0o700)
-    request = {"entry": run.task.kind.entry, "work": str(run.work), "payload": run.task.payload}
-    (run.scratch / "request.json").write_text(json.dumps(request))
-
-
-def _outcome_of(run: _Run, event: Mapping[str, Any]) -> TaskOutcome:
-    code, seconds = event["code"], event["seconds"]
-    report = read_json(run.scratch / "report.json")
-    if code == 0 and report.get("outcome") == "done":
-        return TaskOutcome("done", result=report["result"], seconds=seconds)
-    if run.killed is not None and code == -signal.SIGKILL:
-        return TaskOutcome("stopped", run.killed, seconds=seconds, over=run.over)
-    if event["over_memory"] and run.task.max_memory is not None:
-        reason = f"The memory limit of {messages.format_size(run.task.max_memory)} was reached."
-        return TaskOutcome("stopped", reason, seconds=seconds, over="memory")
-    return TaskOutcome("failed", report.get("reason") or _describe_exit(code), seconds=seconds)
-
-
-def _describe_exit(code: int) -> str:
-    if code >= 0:
-        return f"The tool's process ended with exit code {code} and without a result."
-    with contextlib.suppress(ValueError):
-        return f"The tool's process ended with signal {-code} ({signal.Signals(-code).name})."
-    return f"The tool's process ended with signal {-code}."
