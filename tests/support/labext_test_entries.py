@@ -228,9 +228,11 @@ def digest_inputs(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def speak(work: Path, payload: Payload) -> dict[str, Any]:
-    """Print a line, wait, print another."""
+    """Print a line, wait for the file `release`, print another."""
     print("first line", flush=True)
-    time.sleep(payload["seconds"])
+    until = time.monotonic() + 60
+    while not Path(payload["release"]).exists() and time.monotonic() < until:
+        time.sleep(0.05)
     print("last line", flush=True)
     return {"pid": os.getpid()}
 

@@ -89,11 +89,13 @@ def test_limits_of_time_and_memory_hold_on_the_worker(tmp_path: Path, cluster: C
     assert all(is_gone(pid) for pid in pids)
 
 
-def test_log_grows_while_the_task_runs(harness: Harness) -> None:
-    harness.put("speak", "only", seconds=4)
+def test_log_grows_while_the_task_runs(harness: Harness, tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    harness.put("speak", "only", release=str(release))
     log = harness.work("only") / "log.txt"
     poll(lambda: log.exists() and log.read_text() == "first line\n")
     assert state(harness, "only")[0] == "running"
+    release.touch()
     assert harness.result("only").outcome == "done"
     assert log.read_text() == "first line\nlast line\n"
 
