@@ -120,7 +120,7 @@ def test_unchanging_unknown_status_is_an_error(watch, service, clock):
         service.source("a", status="new"),
     )
     clock.at(900, update(service, other, status="completed"))
-    with pytest.raises(ServiceError, match=r'gives "paper\.pdf" the status "levitating"'):
+    with pytest.raises(ServiceError, match=r'"paper\.pdf" has had the unknown status "levitating"'):
         [*watch(paper, other)]
     assert clock.elapsed >= 900 + UNKNOWN_STATUS_PATIENCE  # other sources are waited for
 

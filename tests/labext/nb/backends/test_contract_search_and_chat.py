@@ -124,7 +124,18 @@ def test_scope_fields(scope, fields, is_empty):
     assert (search.scope_fields(scope), scope.is_empty) == (fields, is_empty)
 
 
-QUESTION = Question("Why?", Scope(), 5, 0.3, "model:1", "model:2", "model:3", "model:4")
+QUESTION = Question(
+    "Why?",
+    Scope(),
+    5,
+    0.3,
+    model_override="model:1",
+    strategy_model="model:2",
+    answer_model="model:3",
+    final_answer_model="model:4",
+    rewrite=True,
+    rerank=False,
+)
 ASK_BODY = {
     "question": "Why?",
     **EVERYTHING,
@@ -134,6 +145,8 @@ ASK_BODY = {
     "strategy_model": "model:2",
     "answer_model": "model:3",
     "final_answer_model": "model:4",
+    "rewrite": True,
+    "rerank": False,
 }
 
 
