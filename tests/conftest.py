@@ -37,7 +37,6 @@ pytest_plugins = (
     "notebook_plugin",  # first: it prevents a slow import
     "browser_fixtures",
     "cli_fixtures",
-    "server_fixtures",
     "databases",
     "fake_clock",
     "faulty_server",

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from server_fixtures import issue
+from tls_server import issue
 
 from labext import cli
 from labext.errors import SetupError

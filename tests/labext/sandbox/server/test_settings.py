@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from server_fixtures import Files, free_ports, issue
+from tls_server import Files, free_ports, issue
 
 from labext.errors import ConflictError, InputError, LabextError, SetupError
 from labext.sandbox.core.data_folder import DataFolder

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trustme
 
 from labext.sandbox.core.server_settings import PORTS
@@ -64,9 +62,6 @@ def free_ports() -> int:
     raise OSError("No ports are free.")
 
 
-NewServer = Callable[..., Server]
-
-
 def make_server(folder: Path, **values: Any) -> Server:
     """Return a server in a folder that is not started yet."""
     files = issue(folder / "tls", "localhost")
@@ -74,27 +69,3 @@ def make_server(folder: Path, **values: Any) -> Server:
     settings = {"host": "localhost", "listen": "127.0.0.1", "port": free_ports()}
     server.configure(**(settings | files.options() | values))
     return server
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A running server, shared by all tests of this process."""
-    server = make_server(tmp_path_factory.mktemp("server"))
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def new_server(tmp_path: Path) -> Iterator[NewServer]:
-    """Make a running server of this test's own."""
-    made: list[Server] = []
-
-    def make(**values: Any) -> Server:
-        made.append(make_server(tmp_path, **values))
-        made[-1].start()
-        return made[-1]
-
-    yield make
-    for server in made:
-        server.stop()
