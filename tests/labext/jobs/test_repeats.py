@@ -15,7 +15,7 @@ pytestmark = pytest.mark.faults
 
 ALL = {name: op for name, op in vars(api).items() if isinstance(op, Operation)}
 READS = {
-    "TOOLS", "JOB", "JOBS", "VALIDATE", "RESULT", "FILES", "FOLDERS", "PRESIGN", "USAGE",
+    "TOOLS", "WORKERS", "JOB", "JOBS", "VALIDATE", "RESULT", "FILES", "FOLDERS", "PRESIGN", "USAGE",
     "LOG", "OUTPUTS", "OUTPUT",
 }  # fmt: skip
 IDEMPOTENT = {"STOP", "CANCEL_JOB", "CANCEL_BATCH", "UPLOAD"}

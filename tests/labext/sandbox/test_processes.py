@@ -89,6 +89,7 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
     assert len(_services(box)) == 3
     for number in range(4):
         _submit(box, f"batch{number}", 100)
+        _until(lambda: len(_services(box)) == 3)
         victim = _services(box)[number % 2]
         victim.kill()
         _until(lambda gone=victim: not gone.is_running())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from labext.errors import ServiceError
@@ -43,7 +45,7 @@ def submit_workers(
     numbers: list[str] = []
     try:
         for _ in range(jobs):
-            numbers.append(asyncio.run(_submit(job)))
+            numbers.append(_run_in_thread(_submit(job)))
     except FileNotFoundError as error:
         raise ServiceError(
             "The command `sbatch` is not on the PATH.", "Run this on a login node of the cluster."
@@ -56,6 +58,12 @@ def submit_workers(
             "Check the partition, the time limit and the size of the worker.",
         ) from error
     return numbers
+
+
+def _run_in_thread(coroutine: Coroutine[Any, Any, str]) -> str:
+    """Run a coroutine to its end, also in a notebook, whose thread has a running event loop."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 async def _submit(job: Any) -> str:
