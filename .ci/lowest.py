@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-BOUND = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)>=(?P<version>[0-9][0-9a-z.]*)")
+BOUND = re.compile(r"(?P<name>[A-Za-z0-9_.-]+)(?:\[[a-z,]+\])?>=(?P<version>[0-9][0-9a-z.]*)")
 
 
 def main() -> None:
