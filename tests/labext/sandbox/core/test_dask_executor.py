@@ -94,7 +94,7 @@ def test_log_grows_while_the_task_runs(harness: Harness, tmp_path: Path) -> None
     harness.put("speak", "only", release=str(release))
     log = harness.work("only") / "log.txt"
     poll(lambda: log.exists() and log.read_text() == "first line\n")
-    assert state(harness, "only")[0] == "running"
+    poll(lambda: state(harness, "only")[0] == "running")
     release.touch()
     assert harness.result("only").outcome == "done"
     assert log.read_text() == "first line\nlast line\n"
