@@ -251,7 +251,7 @@ class AttemptRunner:
         service: str,
         epoch: str,
         sequence: int,
-        wanted: Mapping[str, Sequence[Any]],
+        requested: Mapping[str, Sequence[Any]],
         versions: dict[str, str],
         timeout: float = POLL_SECONDS,
     ) -> dict[str, Any]:
@@ -259,9 +259,9 @@ class AttemptRunner:
 
         Args:
             service: the service.
-            epoch: which of its starts.
+            epoch: identifies the start of the service.
             sequence: the number of this message.
-            wanted: the attempts that it wants to go on, with the phase and the size of the log that
+            requested: the attempts to continue, with the phase and the size of the log that
                 it knows. All others are killed, unless they were created after this message.
             versions: its versions of labext and Python.
             timeout: the seconds to wait for news.
@@ -272,27 +272,27 @@ class AttemptRunner:
         self._leases[service] = time.monotonic()
         for attempt in self._attempts_of(service):
             is_older = attempt.epoch != epoch or attempt.sequence < sequence
-            if attempt.name not in wanted and is_older:
+            if attempt.name not in requested and is_older:
                 self._drop(attempt)
         until = time.monotonic() + timeout
         drops = self._is_dropping(service)
-        while drops == self._is_dropping(service) and not self._has_news(service, wanted):
+        while drops == self._is_dropping(service) and not self._has_news(service, requested):
             remaining = until - time.monotonic()
             if remaining <= 0 or self._closing:
                 break
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), min(remaining, LOOK_SECONDS))
-        return self._report(service, epoch, wanted)
+        return self._report(service, epoch, requested)
 
     def _is_dropping(self, service: str) -> bool:
         return any(attempt.dropped for attempt in self._attempts_of(service))
 
-    def _has_news(self, service: str, wanted: Mapping[str, Sequence[Any]]) -> bool:
+    def _has_news(self, service: str, requested: Mapping[str, Sequence[Any]]) -> bool:
         attempts = {a.name: a for a in self._attempts_of(service) if not a.dropped}
-        if any(name not in attempts and phase for name, (phase, _) in wanted.items()):
+        if any(name not in attempts and phase for name, (phase, _) in requested.items()):
             return True
         for name, attempt in attempts.items():
-            phase, offset = wanted.get(name, ("", 0))
+            phase, offset = requested.get(name, ("", 0))
             if attempt.phase != phase:
                 return True
             if attempt.phase == "running" and _log_size(attempt) > offset:
@@ -300,13 +300,13 @@ class AttemptRunner:
         return False
 
     def _report(
-        self, service: str, epoch: str, wanted: Mapping[str, Sequence[Any]]
+        self, service: str, epoch: str, requested: Mapping[str, Sequence[Any]]
     ) -> dict[str, Any]:
         attempts = [a for a in self._attempts_of(service) if not a.dropped]
         own = {id(attempt) for attempt in attempts if attempt.epoch == epoch}
         others = [a for a in self._attempts.values() if a.is_active and id(a) not in own]
         return {
-            "attempts": {a.name: _state(a, wanted.get(a.name, ("", 0))[1]) for a in attempts},
+            "attempts": {a.name: _state(a, requested.get(a.name, ("", 0))[1]) for a in attempts},
             "dropping": self._is_dropping(service),
             "slots": self.slots,
             "memory": self.memory,

@@ -31,8 +31,8 @@ class RemoteAttempt:
     Attributes:
         sequence: the number of the message that starts it.
         phase: the phase last reported by the worker; empty before the first report.
-        wanted: False once it is given up; its task starts again when its lease is over.
-        last_wanted: time of the last renewal of its lease, on the monotonic clock.
+        requested: False once it is abandoned; its task starts again after its lease.
+        last_requested: time of the last renewal of its lease, on the monotonic clock.
         is_known: whether the worker has confirmed the attempt.
         job: the coroutine that sends its inputs or fetches its outputs.
     """
@@ -42,8 +42,8 @@ class RemoteAttempt:
     scratch: Path | None = None
     sequence: int = 0
     phase: str = ""
-    wanted: bool = True
-    last_wanted: float = 0.0
+    requested: bool = True
+    last_requested: float = 0.0
     is_known: bool = False
     is_killed: bool = False
     has_begun: bool = False

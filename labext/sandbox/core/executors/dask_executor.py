@@ -289,14 +289,14 @@ class DaskExecutor:
                 self._list_workers(identity["workers"])
             await asyncio.sleep(DISCOVERY_SECONDS)
 
-    def _list_workers(self, listed: Mapping[str, Mapping[str, Any]]) -> None:
-        found: dict[str, str] = {}
-        for address, info in listed.items():
+    def _list_workers(self, workers: Mapping[str, Mapping[str, Any]]) -> None:
+        addresses: dict[str, str] = {}
+        for address, info in workers.items():
             prefix, _, rest = str(info.get("name") or info.get("id")).partition("|")
             if prefix == WORKER_PREFIX:  # others are no workers of labext
-                found["|".join(rest.split("|")[:2])] = address
+                addresses["|".join(rest.split("|")[:2])] = address
         with self._lock:
-            for name, address in found.items():
+            for name, address in addresses.items():
                 worker = self._workers.get(name)
                 if worker is None:
                     worker = RemoteWorker(name, name.split("|")[0], address)
@@ -304,7 +304,7 @@ class DaskExecutor:
                     self._spawn(self._follow(worker))
                 worker.address = address
             for name, worker in self._workers.items():
-                worker.is_listed = name in found
+                worker.is_listed = name in addresses
 
     async def _call(
         self, worker: RemoteWorker, seconds: float = RPC_SECONDS, **message: Any
@@ -317,7 +317,7 @@ class DaskExecutor:
         """Renew the lease of the tasks at a worker, and note what becomes of them."""
         while True:
             for attempt in [*worker.attempts.values()]:
-                if not attempt.wanted and self._lease_is_over(attempt):
+                if not attempt.requested and self._lease_is_over(attempt):
                     self._lose(attempt)
             if self._is_dead(worker):
                 with self._lock:
@@ -342,20 +342,20 @@ class DaskExecutor:
         return not worker.is_listed and not worker.attempts and (old or worker.is_closing)
 
     def _lease_is_over(self, attempt: RemoteAttempt) -> bool:
-        return time.monotonic() > attempt.last_wanted + LEASE_SECONDS + LEASE_MARGIN_SECONDS
+        return time.monotonic() > attempt.last_requested + LEASE_SECONDS + LEASE_MARGIN_SECONDS
 
     async def _sync(
         self, worker: RemoteWorker, seconds: float
     ) -> tuple[dict[str, Any], SyncMessage]:
-        """Tell a worker which attempts are wanted, and wait for news or so many seconds."""
+        """Send a worker the requested attempts, and wait up to `seconds` for a change."""
         self._sequence += 1
         sequence, now = self._sequence, time.monotonic()
-        wanted = {}
+        requested = {}
         for attempt in worker.attempts.values():
-            if attempt.wanted and attempt.sequence:
-                attempt.last_wanted = now
-                wanted[attempt.name] = [attempt.phase, attempt.log_size]
-        known = {a.name for a in worker.attempts.values() if a.wanted and a.is_known}
+            if attempt.requested and attempt.sequence:
+                attempt.last_requested = now
+                requested[attempt.name] = [attempt.phase, attempt.log_size]
+        known = {a.name for a in worker.attempts.values() if a.requested and a.is_known}
         reply = await self._call(
             worker,
             seconds + DOUBT_SECONDS - POLL_SECONDS / 2,
@@ -363,7 +363,7 @@ class DaskExecutor:
             service=self._service,
             epoch=self._epoch,
             sequence=sequence,
-            wanted=wanted,
+            requested=requested,
             versions=versions(),
             timeout=seconds,
         )
@@ -388,13 +388,13 @@ class DaskExecutor:
             worker.shared = visible_folder(reply["shared"])
         for attempt in [*worker.attempts.values()]:
             state = reply["attempts"].get(attempt.name)
-            if state is not None and attempt.wanted:
+            if state is not None and attempt.requested:
                 self._note_state(attempt, state)
-            elif state is None and attempt.wanted and attempt.name in sent.known:
+            elif state is None and attempt.requested and attempt.name in sent.known:
                 attempt.reason = attempt.reason or "The worker was restarted."
                 self._lose(attempt)
             elif (
-                not attempt.wanted
+                not attempt.requested
                 and state is None
                 and not reply["dropping"]
                 and 0 < attempt.sequence < sent.sequence
@@ -432,13 +432,13 @@ class DaskExecutor:
     async def _send_kill(self, attempt: RemoteAttempt) -> None:
         """Kill an attempt, or give it up if its worker does not answer."""
         until = time.monotonic() + DOUBT_SECONDS
-        while self._attempts.get(attempt.task.id) is attempt and attempt.wanted:
+        while self._attempts.get(attempt.task.id) is attempt and attempt.requested:
             if attempt.is_known:
                 with contextlib.suppress(Exception):
                     await self._call_attempt(attempt, "labext_kill")
                     return
             if time.monotonic() > until:
-                attempt.wanted = False
+                attempt.requested = False
                 return
             await asyncio.sleep(0.05)
 
@@ -481,7 +481,7 @@ class DaskExecutor:
             if is_small:
                 contents = [(n, await asyncio.to_thread(p.read_bytes)) for n, p, _ in files]
             self._sequence += 1
-            attempt.sequence, attempt.last_wanted = self._sequence, time.monotonic()
+            attempt.sequence, attempt.last_requested = self._sequence, time.monotonic()
             reply = await self._call_attempt(
                 attempt,
                 "labext_start",
@@ -501,7 +501,7 @@ class DaskExecutor:
                 await self._send_inputs(attempt, files, Path(reply["folder"]))
                 await self._call_attempt(attempt, "labext_run")
         except (LostAttemptError, OSError) as error:
-            attempt.reason, attempt.wanted = str(error), False
+            attempt.reason, attempt.requested = str(error), False
             if not attempt.sequence or (isinstance(error, LostAttemptError) and error.is_gone):
                 attempt.job = None
                 self._lose(attempt)
@@ -536,7 +536,7 @@ class DaskExecutor:
         except (LostAttemptError, OSError, ValueError) as error:
             log.warning("The files of %s could not be fetched: %s", attempt.task.key, error)
             attempt.reason = f"Its files could not be fetched: {error}"
-            attempt.wanted = False
+            attempt.requested = False
             return
         finally:
             attempt.job = None
@@ -573,8 +573,8 @@ class DaskExecutor:
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """No longer ask a worker to go on with its attempts."""
         for attempt in worker.attempts.values():
-            if attempt.wanted and attempt.sequence:
-                attempt.wanted, attempt.reason = False, reason
+            if attempt.requested and attempt.sequence:
+                attempt.requested, attempt.reason = False, reason
 
     def _lose(self, attempt: RemoteAttempt) -> None:
         """Report an attempt that has surely ended without a result.
@@ -594,7 +594,7 @@ class DaskExecutor:
         """Ask a worker to end every task of this service, and wait for it."""
         until = time.monotonic() + LEASE_SECONDS
         for attempt in worker.attempts.values():
-            attempt.wanted = False
+            attempt.requested = False
         while worker.is_listed and not worker.refusal and time.monotonic() < until:
             with contextlib.suppress(Exception):
                 reply, _ = await self._sync(worker, 0.2)

@@ -30,11 +30,6 @@ def split_tokens(text: str, limit: int = MAX_TOKENS) -> list[int]:
     return [vocabulary[_START], *tokens[: limit - 2], vocabulary[_END]]
 
 
-def count_pieces(word: str) -> int:
-    """Return the number of pieces of a word; rare words have many."""
-    return sum(len(_word_tokens(part)) for part in _words(word))
-
-
 @functools.cache
 def _vocabulary() -> dict[str, int]:
     lines = Path(__file__).with_name("vocab.txt").read_text("utf-8").split("\n")
