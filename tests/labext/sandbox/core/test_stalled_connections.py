@@ -36,7 +36,7 @@ async def app(scope, receive, send):
     size = 8 * 1024 * 1024 if scope["path"] == "/large" else 0
     await send({"type": "http.response.body", "body": str(length).encode() + b"a" * size})
 
-config = host._server_config(app, None)
+config = host._server_config(app, certificate=None, server=None)
 config.lifespan = "off"
 server = host._Server(config)
 
@@ -55,7 +55,6 @@ def port() -> Iterator[int]:
     with subprocess.Popen(
         [sys.executable, "-c", SERVICE],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
     ) as process:
         assert process.stdout is not None
