@@ -64,6 +64,13 @@ class FakePlaceholder:
         self.states.append(state)
         return self.can_live
 
+    def add_below(self) -> FakePlaceholder:
+        from labext_widgets.core import placeholder  # where the fixture replaces the class
+
+        below: Any = placeholder.Placeholder("", "")
+        created: FakePlaceholder = below
+        return created
+
     def update(self, html: str, text: str) -> None:
         self.saved.append((html, text))
 

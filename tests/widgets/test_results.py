@@ -37,7 +37,7 @@ def html_of(view: Any) -> str:
     """Return the static HTML of a view."""
     with pytest.MonkeyPatch.context() as patch:
         displayed: list[str] = []
-        module = sys.modules[type(view).__module__]
+        module = sys.modules[view._ipython_display_.__module__]
         patch.setattr(module, "front_end", lambda: FrontEnd.EXECUTED)
         patch.setattr(module, "display_html", lambda html, text: displayed.append(html))
         view._ipython_display_()

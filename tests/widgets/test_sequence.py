@@ -10,9 +10,9 @@ from widget_fakes import Placeholders
 
 import labext_widgets
 from labext.errors import InputError
+from labext_widgets.core import live_output
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.sequence import MAX_LIVE_BASES, Selection, sequence_viewer
-from labext_widgets.sequence import viewer as module
 from labext_widgets.sequence.molecule import parse_molecule
 
 CIRCLE = {
@@ -32,7 +32,7 @@ LINE = CIRCLE | {"isCircular": False}
 @pytest.fixture
 def placeholders(placeholders: Placeholders, set_front_end: Any) -> Placeholders:
     """The placeholders of an interactive notebook."""
-    set_front_end(FrontEnd.INTERACTIVE, module)
+    set_front_end(FrontEnd.INTERACTIVE, live_output)
     return placeholders
 
 
@@ -196,7 +196,7 @@ def test_very_long_sequence_has_no_live_map(
 def test_terminal_prints_the_annotations(
     set_front_end: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    set_front_end(FrontEnd.TERMINAL, module)
+    set_front_end(FrontEnd.TERMINAL, live_output)
     sequence_viewer(CIRCLE)._ipython_display_()
     assert capsys.readouterr().out.splitlines() == [
         "pTiny: 23 bp, circular, 2 annotations; cut once by EcoRI",
@@ -206,8 +206,8 @@ def test_terminal_prints_the_annotations(
 
 
 def test_executed_notebook_gets_the_picture_alone(set_front_end: Any, record_displays: Any) -> None:
-    set_front_end(FrontEnd.EXECUTED, module)
-    displayed = record_displays(module)
+    set_front_end(FrontEnd.EXECUTED, live_output)
+    displayed = record_displays(live_output)
     sequence_viewer(CIRCLE)._ipython_display_()
     ((html, text),) = displayed
     assert html.count("<img ") == 1

@@ -15,8 +15,9 @@ from labext.errors import InputError
 from labext.nb.records import Answer, Citation
 from labext_widgets import answer_view
 from labext_widgets.answers import view as answers
+from labext_widgets.core import live_output
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.documents import PdfPages, SourceView, TextPages, view
+from labext_widgets.documents import PdfPages, SourceView, TextPages
 from labext_widgets.documents.highlight import find_passage
 from labext_widgets.documents.pdf import MAX_BYTES, Pdf
 
@@ -80,8 +81,8 @@ def test_yellow_mark_covers_only_the_passage(pdf: PdfPages) -> None:
 def test_page_of_a_saved_view_is_static(
     pdf: PdfPages, set_front_end: Any, record_displays: Any
 ) -> None:
-    set_front_end(FrontEnd.EXECUTED, view)
-    displayed = record_displays(view)
+    set_front_end(FrontEnd.EXECUTED, live_output)
+    displayed = record_displays(live_output)
     SourceView(HOSTILE, pdf, 1, HOSTILE, HOSTILE, "%nb view source:1")._ipython_display_()
     ((html, text),) = displayed
     parsed = ParsedHtml(html)
@@ -114,7 +115,7 @@ def test_missing_pages_are_refused(pdf: PdfPages) -> None:
 def test_live_view_turns_pages(
     pdf: PdfPages, placeholders: list[FakePlaceholder], set_front_end: Any
 ) -> None:
-    set_front_end(FrontEnd.INTERACTIVE, view)
+    set_front_end(FrontEnd.INTERACTIVE, live_output)
     rendered = SourceView("paper.pdf", pdf, line="%nb view paper.pdf")
     rendered._ipython_display_()
     (output,) = placeholders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
 from labext.messages import closest_match, quote_value
@@ -13,10 +13,12 @@ from labext_widgets.alignment.colours import OTHER, palette, residue_classes
 from labext_widgets.alignment.drawing import draw
 from labext_widgets.alignment.rows import Alignment, parse_alignment
 from labext_widgets.alignment.tree import Tree, match_rows, parse_newick
-from labext_widgets.core.display import display_html
-from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.markup import plain
 from labext_widgets.core.source import read_source
+
+if TYPE_CHECKING:
+    from labext_widgets.core.placeholder import Placeholder
 
 MAX_LIVE_CELLS = 4_000_000
 """Maximum number of rows times columns in the live view; larger alignments are static."""
@@ -65,15 +67,15 @@ def _read_text(source: str | Path) -> tuple[str, str]:
     return content if isinstance(content, str) else content.decode(errors="replace"), name
 
 
-class _View:
+class _View(LiveOutput):
     """A tree, an alignment, or both, with the selected sequences."""
 
     def __init__(self, tree: Tree | None, alignment: Alignment | None, name: str) -> None:
+        super().__init__()
         self.name = name
         self._tree = tree
         self._alignment = alignment
         self._selection: list[str] = []
-        self._outputs: list[Any] = []  # placeholders of the cells that display it
 
     @property
     def svg(self) -> str:
@@ -109,11 +111,6 @@ class _View:
         self._select(selected, "")
         return self.selection
 
-    def close(self) -> None:
-        """Close the live views; the static views stay."""
-        for output in list(self._outputs):
-            output.close()
-
     def __repr__(self) -> str:
         """Return one line."""
         summary = static_view.render_summary(self.name, self._tree, self._alignment)
@@ -123,22 +120,9 @@ class _View:
         """Return the tree as text and the alignment in blocks."""
         return static_view.render_text(plain(self.name), self._tree, self._alignment)
 
-    def _ipython_display_(self) -> None:
-        front = front_end()
-        if front is FrontEnd.TERMINAL:
-            print(self)
-        elif front is FrontEnd.EXECUTED:
-            display_html(*self._render())
-        else:
-            self._open()
-
-    def _open(self) -> None:
-        from labext_widgets.core.placeholder import Placeholder
-
-        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
-        self._outputs.append(opened)
+    def _mount(self, output: Placeholder) -> None:
         if self._cells() <= MAX_LIVE_CELLS:
-            opened.live("alignment", self._state(), self._receive)
+            output.live("alignment", self._state(), self._receive)
 
     def _names(self) -> list[str]:
         if self._alignment is not None:
@@ -183,8 +167,7 @@ class _View:
     def _select(self, names: Iterable[str], sender: str) -> None:
         chosen = set(names)
         self._selection = [name for name in self._names() if name in chosen]
-        for output in self._outputs:
-            output.update_state({"selection": {"names": self._selection, "sender": sender}})
+        self._send_change({"selection": {"names": self._selection, "sender": sender}})
 
     def _receive(self, content: Any, _buffers: list[Any]) -> None:
         """Apply a selection made in a live view, and forward it to the other views."""

@@ -90,6 +90,12 @@ class Placeholder:
         finally:
             _host.reset(token)
 
+    def add_below(self) -> Placeholder:
+        """Display an empty output below this one, which is closed with it."""
+        below = Placeholder("", "")
+        self._inner.append(below)
+        return below
+
     def live(
         self,
         view: str,

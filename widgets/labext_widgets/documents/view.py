@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import quote_value
-from labext_widgets.core.display import display_html
-from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.markup import UNTYPESET, plain
 from labext_widgets.documents import static_view
 from labext_widgets.documents.pages import Pages
 from labext_widgets.documents.static_view import PageState
 
+if TYPE_CHECKING:
+    from labext_widgets.core.placeholder import Placeholder
 
-class SourceView:
+
+class SourceView(LiveOutput):
     """A source with its pages, displayed when it is the value of a cell.
 
     Args:
@@ -39,10 +41,10 @@ class SourceView:
         note: str = "",
         line: str = "",
     ) -> None:
+        super().__init__()
         self._state = PageState(title, pages, 1, passage.strip(), note, line)
         if page is None:
             page = (pages.find(passage) if passage.strip() else None) or 1
-        self._outputs: list[Any] = []  # placeholders of the cells that display it
         self._state = replace(self._state, page=self._checked(page))
 
     @property
@@ -58,9 +60,8 @@ class SourceView:
     @page.setter
     def page(self, number: int) -> None:
         self._state = replace(self._state, page=self._checked(number))
-        for output in list(self._outputs):
-            output.update_state(self._live_state())
-            output.update(*self._render())
+        self._send_change(self._live_state())
+        self._update_static()
 
     @property
     def pages(self) -> int:
@@ -100,11 +101,6 @@ class SourceView:
         """Return the displayed page as HTML."""
         return static_view.render_html(self._state, live=True)
 
-    def close(self) -> None:
-        """Close the live views; the static views stay."""
-        for output in list(self._outputs):
-            output.close()
-
     def __repr__(self) -> str:
         """Return one line with the title and the page."""
         return f"<SourceView {static_view.place(self._state)}>"
@@ -113,25 +109,13 @@ class SourceView:
         """Return the title and the text of the displayed page."""
         return static_view.render_text(self._state)
 
-    def _ipython_display_(self, **_: Any) -> None:
-        front = front_end()
-        if front is FrontEnd.TERMINAL:
-            print(self)
-        elif front is FrontEnd.EXECUTED or self.pages == 1:
-            html, text = self._render()
-            display_html(f'<div class="labext {UNTYPESET}">{html}</div>', text)
-        else:
-            self._open()
-
-    def _open(self) -> None:
-        from labext_widgets.core.placeholder import Placeholder
-
-        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
-        self._outputs.append(opened)
-        opened.live("document", self._live_state(), self._receive)
+    def _mount(self, output: Placeholder) -> None:
+        if self.pages > 1:
+            output.live("document", self._live_state(), self._receive)
 
     def _render(self) -> tuple[str, str]:
-        return static_view.render_html(self._state), static_view.render_text(self._state)
+        html = static_view.render_html(self._state)
+        return f'<div class="labext {UNTYPESET}">{html}</div>', static_view.render_text(self._state)
 
     def _live_state(self, error: str = "") -> dict[str, Any]:
         return {"page": self.page, "pages": self.pages, "html": self.html(), "error": error}
@@ -156,5 +140,4 @@ class SourceView:
         try:
             self.page = content.get("page")  # type: ignore[assignment]
         except LabextError as error:
-            for output in list(self._outputs):
-                output.update_state({"page": self.page, "error": str(error)})
+            self._send_change({"page": self.page, "error": str(error)})

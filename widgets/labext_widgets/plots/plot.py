@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize
-from labext_widgets.core.display import display_html
-from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.markup import plain
 from labext_widgets.plots import drawing, static_view
 from labext_widgets.plots.chart import Chart, chart_state
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from labext_widgets.core.placeholder import Placeholder
+
 MAX_LIVE_ROWS = 20_000
 """Maximum number of rows in the live view; larger tables have the static picture."""
 
@@ -31,7 +32,7 @@ OpenJob = Callable[[str], object]
 """Returns the view of a job, which is displayed below the plot."""
 
 
-class Plot:
+class Plot(LiveOutput):
     """A plot, which renders when it is the value of a cell.
 
     Attributes:
@@ -41,6 +42,7 @@ class Plot:
     def __init__(
         self, chart: Chart, jobs: Sequence[str] = (), open_job: OpenJob | None = None
     ) -> None:
+        super().__init__()
         drawing.check_matplotlib()
         self.frame: pd.DataFrame = chart.panels[0].table
         self._chart = chart
@@ -48,7 +50,6 @@ class Plot:
         self._open_job = open_job
         self._panel = 0
         self._rows: list[int] = []
-        self._outputs: list[Any] = []  # placeholders of the cells that display it
 
     @property
     def selection(self) -> pd.DataFrame:
@@ -98,11 +99,6 @@ class Plot:
         self._select(panel, rows, "")
         return self.selection
 
-    def close(self) -> None:
-        """Close the live views; the static pictures stay."""
-        for output in list(self._outputs):
-            output.close()
-
     def __repr__(self) -> str:
         """Return one line."""
         return f"<Plot {static_view.render_text(self._chart)}>"
@@ -111,27 +107,14 @@ class Plot:
         """Return the ranges of the axes and the groups, and how to save the picture."""
         return f"{static_view.render_table(self._chart)}\n  Save the picture: .save('plot.png')"
 
-    def _ipython_display_(self) -> None:
-        front = front_end()
-        if front is FrontEnd.TERMINAL:
-            print(self)
-        elif front is FrontEnd.EXECUTED:
-            display_html(*self._render())
-        else:
-            self._open()
-
     def _render(self) -> tuple[str, str]:
         return static_view.render_html(self._chart), static_view.render_text(self._chart)
 
-    def _open(self) -> None:
-        from labext_widgets.core.placeholder import Placeholder
-
-        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
-        self._outputs.append(opened)
+    def _mount(self, output: Placeholder) -> None:
         if max(len(panel.table) for panel in self._chart.panels) > MAX_LIVE_ROWS:
             return
-        below = Placeholder("", "") if self._open_job is not None else None
-        opened.live("plot", self._state(), lambda message, _: self._receive(message, below))
+        below = output.add_below() if self._open_job is not None else None
+        output.live("plot", self._state(), lambda message, _: self._receive(message, below))
 
     def _state(self) -> dict[str, Any]:
         return {
@@ -146,8 +129,7 @@ class Plot:
 
     def _select(self, panel: int, rows: Sequence[int], sender: str) -> None:
         self._panel, self._rows = panel, sorted(set(rows))
-        for output in self._outputs:
-            output.update_state({"selection": self._selection_state(sender)})
+        self._send_change({"selection": self._selection_state(sender)})
 
     def _receive(self, message: Any, below: Any) -> None:
         """Apply a selection made in a live view, or open the job of a row."""

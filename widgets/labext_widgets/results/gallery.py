@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import closest_match, join_words, pluralize
-from labext_widgets.core.display import display_html
-from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
 from labext_widgets.core.picture import PictureView, image_html
+
+if TYPE_CHECKING:
+    from labext_widgets.core.placeholder import Placeholder
 
 PAGE_SIZE = 12
 """Number of jobs on a page."""
@@ -61,7 +63,7 @@ class _Card:
         )
 
 
-class Gallery:
+class Gallery(LiveOutput):
     """The jobs of a batch, `PAGE_SIZE` on a page; files are read when their page is displayed.
 
     Attributes:
@@ -72,6 +74,7 @@ class Gallery:
     """
 
     def __init__(self, name: str, entries: Sequence[Entry], page: int = 1) -> None:
+        super().__init__()
         self.name = name
         self._batch_order = tuple(entries)
         self._entries = list(entries)
@@ -79,7 +82,6 @@ class Gallery:
         self.ascending = True
         self.page = min(max(page, 1), self.pages)
         self._cards: list[_Card] | None = None
-        self._outputs: list[Any] = []  # pairs of placeholders: the gallery, and an opened job
 
     @property
     def pages(self) -> int:
@@ -125,15 +127,9 @@ class Gallery:
         """Show a page, counted from 1."""
         self.page = min(max(page, 1), self.pages)
         self._cards = None
-        for output, _ in self._outputs:
-            output.update(self._html(), self._line())
+        self._update_static()
+        for output in self._outputs:
             output.set_state(self._state())
-
-    def close(self) -> None:
-        """Close the live views; the static pictures stay."""
-        for output, detail in list(self._outputs):
-            output.close()
-            detail.close()
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -146,25 +142,8 @@ class Gallery:
         rows = [f"{card.entry.name}  {card.details(self.sorted_by)}" for card in self._page()]
         return "\n".join(plain(row) for row in [self._line(), *rows])
 
-    def _ipython_display_(self, **_: Any) -> None:
-        front = front_end()
-        if front is FrontEnd.TERMINAL:
-            print(self)
-        elif front is FrontEnd.EXECUTED:
-            display_html(self._html(), self._line())
-        else:
-            self._open()
-
-    def _open(self) -> None:
-        from labext_widgets.core.placeholder import Placeholder
-
-        pair: list[Any] = []
-        output = Placeholder(
-            self._html(), self._line(), on_close=lambda: self._outputs.remove((pair[0], pair[1]))
-        )
-        detail = Placeholder("", "")
-        pair += [output, detail]
-        self._outputs.append((output, detail))
+    def _mount(self, output: Placeholder) -> None:
+        detail = output.add_below()
         output.live(
             "structure_gallery" if any(map(_is_structure, self._page())) else "gallery",
             self._state(),
@@ -183,13 +162,14 @@ class Gallery:
         note = jobs if self.pages == 1 else f"page {self.page} of {self.pages}, {jobs}"
         return plain(f"{self.name}: {note}")
 
-    def _html(self) -> str:
+    def _render(self) -> tuple[str, str]:
         cards, size = [], 0
         for card in self._page():
             size += len(card.picture) * 4 // 3
             cards.append(div(_card_html(card, self.sorted_by, size <= MAX_PAGE_BYTES), _CARD))
         heading = div(escape(self._line()), MUTED)
-        return f'<div class="labext {UNTYPESET}">{heading}{div("".join(cards), _GRID)}</div>'
+        grid = div("".join(cards), _GRID)
+        return f'<div class="labext {UNTYPESET}">{heading}{grid}</div>', self._line()
 
     def _state(self) -> dict[str, Any]:
         return {

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
-from labext_widgets.core.display import display_html
-from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.sequence import static_view
 from labext_widgets.sequence.enzymes import COMMON, Site, cut_sites, find_enzymes, unique_cutters
 from labext_widgets.sequence.molecule import parse_molecule
 from labext_widgets.sequence.search import Hit, search
+
+if TYPE_CHECKING:
+    from labext_widgets.core.placeholder import Placeholder
 
 MAX_LIVE_BASES = 100_000
 """Maximum number of bases in the live view; longer sequences have the static map and `search`."""
@@ -48,7 +50,7 @@ def sequence_viewer(
     return SequenceViewer(record, enzymes)
 
 
-class SequenceViewer:
+class SequenceViewer(LiveOutput):
     """A sequence with its map, its selection, and its restriction sites.
 
     Attributes:
@@ -58,13 +60,13 @@ class SequenceViewer:
     def __init__(
         self, record: Mapping[str, Any], enzymes: str | Iterable[str] | None = None
     ) -> None:
+        super().__init__()
         self.record = record
         self._molecule = parse_molecule(record)
         self._selection: Selection | None = None
         self._enzymes = (
             unique_cutters(self._molecule, COMMON) if enzymes is None else find_enzymes(enzymes)
         )
-        self._outputs: list[Any] = []  # placeholders of the cells that display it
 
     @property
     def selection(self) -> Selection | None:
@@ -80,8 +82,7 @@ class SequenceViewer:
     def enzymes(self, names: str | Iterable[str]) -> None:
         self._enzymes = find_enzymes(names)
         self._send_change({"sites": self._sites(self._enzymes)})
-        for output in self._outputs:
-            output.update(*self._render())
+        self._update_static()
 
     @property
     def sites(self) -> list[Site]:
@@ -120,11 +121,6 @@ class SequenceViewer:
         """
         return search(self._molecule, pattern)
 
-    def close(self) -> None:
-        """Close the live views; the static maps stay."""
-        for output in list(self._outputs):
-            output.close()
-
     def __repr__(self) -> str:
         """Return one line, without the bases."""
         return f"<SequenceViewer {static_view.render_text(self._molecule, ())}>"
@@ -133,22 +129,9 @@ class SequenceViewer:
         """Return the molecule and its annotations, one per line."""
         return static_view.render_table(self._molecule, self._enzymes)
 
-    def _ipython_display_(self) -> None:
-        front = front_end()
-        if front is FrontEnd.TERMINAL:
-            print(self)
-        elif front is FrontEnd.EXECUTED:
-            display_html(*self._render())
-        else:
-            self._open()
-
-    def _open(self) -> None:
-        from labext_widgets.core.placeholder import Placeholder
-
-        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
-        self._outputs.append(opened)
+    def _mount(self, output: Placeholder) -> None:
         if len(self._molecule) <= MAX_LIVE_BASES:
-            opened.live("sequence", self._state(), self._receive)
+            output.live("sequence", self._state(), self._receive)
 
     def _render(self) -> tuple[str, str]:
         note = ""
@@ -204,10 +187,6 @@ class SequenceViewer:
             "strand": selection.strand,
             "sender": sender,
         }
-
-    def _send_change(self, change: Mapping[str, Any]) -> None:
-        for output in self._outputs:
-            output.update_state(change)
 
     def _receive(self, content: Any, _buffers: list[Any]) -> None:
         """Apply a selection made in a live view, and forward it to the other views."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from labext.errors import InputError
 from labext.messages import join_words
-from labext_widgets.core.display import display_html
-from labext_widgets.core.front_end import FrontEnd, front_end
+from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.source import read_source
 from labext_widgets.structure import static_view
 from labext_widgets.structure.colours import (
@@ -30,6 +29,7 @@ from labext_widgets.structure.superposition import Superposition, superpose
 
 if TYPE_CHECKING:
     from labext_widgets.core.picture import PictureView
+    from labext_widgets.core.placeholder import Placeholder
 
 MAX_LIVE_ATOMS = 100_000
 """Maximum number of atoms in all models of a live view; larger structures are only drawn."""
@@ -68,7 +68,7 @@ def structure_viewer(
     return StructureViewer(parse_structure(content, format, name or file_name or "structure"))
 
 
-class StructureViewer:
+class StructureViewer(LiveOutput):
     """A structure with its picture, its sequence and a live three-dimensional view.
 
     Attributes:
@@ -79,6 +79,7 @@ class StructureViewer:
     def __init__(
         self, structure: Structure, compared: Structure | None = None, *, style: Style | None = None
     ) -> None:
+        super().__init__()
         self._structure = structure
         self.compared = compared
         self._superposition: Superposition | None = None
@@ -88,7 +89,6 @@ class StructureViewer:
         self._style: Style = style or static_view.styles(structure)[0]
         self._selection: ResidueRange | None = None
         self._picture: bytes | None = None
-        self._outputs: list[Any] = []  # placeholders of the cells that display it
 
     @property
     def name(self) -> str:
@@ -213,11 +213,6 @@ class StructureViewer:
 
         return PictureView(self._picture or self.svg.encode(), self.name)
 
-    def close(self) -> None:
-        """Close the live views; the static pictures stay."""
-        for output in list(self._outputs):
-            output.close()
-
     def __repr__(self) -> str:
         return f"<StructureViewer {self._summary()}>"
 
@@ -225,22 +220,9 @@ class StructureViewer:
         """Return the summary and the sequence of each chain with its secondary structure."""
         return static_view.render_text(self._structure, self._summary())
 
-    def _ipython_display_(self, **_: Any) -> None:
-        front = front_end()
-        if front is FrontEnd.TERMINAL:
-            print(self)
-        elif front is FrontEnd.EXECUTED:
-            display_html(*self._render())
-        else:
-            self._open()
-
-    def _open(self) -> None:
-        from labext_widgets.core.placeholder import Placeholder
-
-        opened = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(opened))
-        self._outputs.append(opened)
+    def _mount(self, output: Placeholder) -> None:
         if self._is_live():
-            opened.live("structure", self.state(), self._receive)
+            output.live("structure", self.state(), self._receive)
 
     def _is_live(self) -> bool:
         structure = self._structure
@@ -255,10 +237,6 @@ class StructureViewer:
         legend = self._legends()[self._scheme]["legend"]
         html = static_view.render_html(summary, legend, self._picture or self.svg.encode(), note)
         return html, self._summary()
-
-    def _update_static(self) -> None:
-        for output in self._outputs:
-            output.update(*self._render())
 
     def _schemes(self) -> tuple[Scheme, ...]:
         comparison: tuple[Scheme, ...] = ("model",) if self.compared is not None else ()
@@ -328,10 +306,6 @@ class StructureViewer:
             "end": selection.end,
             "sender": sender,
         }
-
-    def _send_change(self, change: Mapping[str, Any]) -> None:
-        for output in self._outputs:
-            output.update_state(change)
 
     def _range(self, start: int, end: int, chain: str | None) -> ResidueRange:
         structure = self._structure
