@@ -111,7 +111,7 @@ def certificates(folder: Path, hosts: tuple[str, ...]) -> None:
     They encrypt the connections between server, scheduler and workers. Whoever has a key of them
     can run programs on the workers.
     """
-    from labext.sandbox.core.executors.cluster_address import write_certificates
+    from labext.sandbox.core.executors.cluster.address import write_certificates
 
     for file in write_certificates(folder, [*hosts] or ["localhost"]):
         print(file)

@@ -62,8 +62,8 @@ def worker(
         raise SetupError(
             "A worker needs the package distributed.", f"Run `{install_line('cluster')}`."
         )
-    from labext.sandbox.core.executors.cluster_address import TlsFiles, scheduler_address
-    from labext.sandbox.core.executors.dask_worker import WorkerOptions
+    from labext.sandbox.core.executors.cluster.address import TlsFiles, scheduler_address
+    from labext.sandbox.core.executors.cluster.dask_worker import WorkerOptions
 
     tls = TlsFiles.of(tls_ca_file, tls_cert, tls_key)
     options = WorkerOptions(
@@ -77,7 +77,7 @@ def worker(
         name=name,
     )
     if slurm:
-        from labext.sandbox.core.executors.slurm_workers import submit_workers
+        from labext.sandbox.core.executors.cluster.slurm_workers import submit_workers
 
         if slots is None or memory is None:
             raise InputError("A Slurm job needs a size.", "Add `--slots N --memory SIZE`.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from labext.sandbox.core.executors.dask_worker import WorkerOptions, run_worker
+from labext.sandbox.core.executors.cluster.dask_worker import WorkerOptions, run_worker
 from labext.sandbox.jobs.app import service
 from labext.sandbox.jobs.tools import catalogue
 

@@ -22,7 +22,7 @@ from labext_test_cluster_service import Ended, create_queue
 from sqlalchemy import func, select
 from supervision import Harness, poll
 
-from labext.sandbox.core.executors.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.queue import Task
 
 pytestmark = pytest.mark.benchmark

@@ -15,7 +15,7 @@ from sqlalchemy import String
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.executors.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.supervisor import Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.queue import Queue, QueueBase, Task, TaskKind, TaskOutcome

@@ -8,8 +8,8 @@ import resource
 import sys
 from pathlib import Path
 
-from labext.sandbox.core.executors import dask_worker
-from labext.sandbox.core.executors.cluster_address import TlsFiles
+from labext.sandbox.core.executors.cluster import dask_worker
+from labext.sandbox.core.executors.cluster.address import TlsFiles
 
 
 def main(address: str, folder: str, settings: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from labext import cli
-from labext.sandbox.core.executors.cluster_address import TlsFiles
+from labext.sandbox.core.executors.cluster.address import TlsFiles
 
 
 @pytest.fixture

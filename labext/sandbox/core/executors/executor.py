@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from labext.sandbox.core.queue import ClaimedTask
+from labext.sandbox.core.task_transitions import ClaimedTask
 
 
 class Executor(Protocol):

@@ -107,14 +107,7 @@ class Launcher:
     def start(
         self, task_id: int, scratch: Path, max_memory: int | None = None, *, warm: bool = False
     ) -> None:
-        """Start the process of a task.
-
-        Args:
-            task_id: the task.
-            scratch: the folder with its request.
-            max_memory: the memory limit of the process and its descendants, in bytes.
-            warm: whether to use a process for several tasks, one after another.
-        """
+        """Start the process of a task; see `Executor.start`."""
         order = {"start": task_id, "scratch": str(scratch), "memory": max_memory, "warm": warm}
         self._stream.send(order)
 

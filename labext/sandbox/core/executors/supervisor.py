@@ -26,13 +26,8 @@ from labext.sandbox.core.executors.task_run import (
     outcome_of,
     prepare_folders,
 )
-from labext.sandbox.core.queue import (
-    ClaimedTask,
-    Needs,
-    Queue,
-    TaskOutcome,
-    TaskTransitions,
-)
+from labext.sandbox.core.queue import Queue, TaskOutcome
+from labext.sandbox.core.task_transitions import ClaimedTask, Needs, TaskTransitions
 
 POLL_SECONDS = 1.0
 """Interval of polling the table for changes by other processes; own changes wake the supervisor."""

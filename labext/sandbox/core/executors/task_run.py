@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from labext import messages
 from labext.sandbox.core.data_folder import read_json, remove_path
-from labext.sandbox.core.queue import Attempt, ClaimedTask, TaskOutcome
+from labext.sandbox.core.queue import Attempt, TaskOutcome
+from labext.sandbox.core.task_transitions import ClaimedTask
 
 MAX_RETRY_PAUSE = 60.0
 """Maximum seconds between two attempts to start a task or record its end while the disk is full,

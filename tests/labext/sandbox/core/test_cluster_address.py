@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from labext.errors import SetupError
-from labext.sandbox.core.executors.cluster_address import (
+from labext.sandbox.core.executors.cluster.address import (
     TlsFiles,
     scheduler_address,
     write_certificates,
 )
-from labext.sandbox.core.executors.cluster_protocol import resolve_inside, version_error, versions
+from labext.sandbox.core.executors.cluster.protocol import resolve_inside, version_error, versions
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ import pytest
 from cluster import Cluster
 from supervision import Harness, descendants, is_gone, poll, state
 
-from labext.sandbox.core.executors import dask_executor
-from labext.sandbox.core.executors.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster import dask_executor
+from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 
 pytestmark = pytest.mark.faults
 

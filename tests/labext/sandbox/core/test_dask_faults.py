@@ -12,9 +12,12 @@ from cluster import Cluster, Proxy, tree
 from supervision import Harness, is_gone, poll, state
 
 from labext.errors import SetupError
-from labext.sandbox.core.executors import cluster_address
-from labext.sandbox.core.executors.cluster_address import TlsFiles, check_connection
-from labext.sandbox.core.executors.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster.address import (
+    TlsFiles,
+    check_connection,
+    write_certificates,
+)
+from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 
 pytestmark = pytest.mark.faults
 
@@ -170,7 +173,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return the folders of two authorities."""
     folder = tmp_path_factory.mktemp("certificates")
     for name in ("ours", "foreign"):
-        cluster_address.write_certificates(folder / name, ["localhost"])
+        write_certificates(folder / name, ["localhost"])
     return folder / "ours", folder / "foreign"
 
 

@@ -251,5 +251,5 @@ def test_writer_does_not_wait_for_the_lock_forever(database, monkeypatch):
         session.execute(text("SELECT 1"))
         with pytest.raises(OperationalError) as caught, other.write() as waiting:
             waiting.execute(text("SELECT 1"))
-    assert postgresql.is_busy(caught.value)
+    assert postgresql.sqlstate(caught.value) == "55P03"  # lock_not_available
     other.close()

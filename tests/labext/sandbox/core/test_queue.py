@@ -14,16 +14,8 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import (
-    MAX_KILLS,
-    Attempt,
-    Queue,
-    QueueBase,
-    Task,
-    TaskKind,
-    TaskOutcome,
-    TaskTransitions,
-)
+from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
+from labext.sandbox.core.task_transitions import MAX_KILLS, TaskTransitions
 
 
 class Recorder:

@@ -11,15 +11,8 @@ import pytest
 from sqlalchemy import select
 
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import (
-    Attempt,
-    Queue,
-    QueueBase,
-    Task,
-    TaskKind,
-    TaskOutcome,
-    TaskTransitions,
-)
+from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
+from labext.sandbox.core.task_transitions import TaskTransitions
 
 KINDS = [TaskKind("kind", "nowhere:nothing"), TaskKind("rare", "nowhere:nothing", limit=1)]
 

@@ -18,10 +18,11 @@ SERVICE = """
 import asyncio, resource, sys
 import uvicorn
 from labext.sandbox import host
+from labext.sandbox.core import http_timeouts
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-host.HEAD_SECONDS = host.BODY_SECONDS = host.WRITE_SECONDS = 1.0
-host.STALL_CHECK_SECONDS = 0.1
+http_timeouts.HEAD_SECONDS = http_timeouts.BODY_SECONDS = http_timeouts.WRITE_SECONDS = 1.0
+http_timeouts.STALL_CHECK_SECONDS = 0.1
 
 async def app(scope, receive, send):
     if scope["type"] != "http":

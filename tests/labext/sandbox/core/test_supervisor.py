@@ -22,12 +22,8 @@ from supervision import (
 
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.launcher import StartMethod
-from labext.sandbox.core.queue import (
-    MAX_KILLS,
-    Task,
-    TaskKind,
-    TaskOutcome,
-)
+from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.task_transitions import MAX_KILLS
 
 pytestmark = pytest.mark.faults
 

@@ -8,7 +8,8 @@ import orjson
 import pytest
 from sqlalchemy import event, select
 
-from labext.sandbox.core.queue import Attempt, Task, TaskOutcome, TaskTransitions
+from labext.sandbox.core.queue import Attempt, Task, TaskOutcome
+from labext.sandbox.core.task_transitions import TaskTransitions
 from labext.sandbox.jobs import service, submission
 from labext.sandbox.jobs.tables import Job
 

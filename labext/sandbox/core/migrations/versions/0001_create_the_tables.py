@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -11,11 +13,20 @@ branch_labels = None
 depends_on = None
 
 
+def _record_columns() -> list[sa.Column[Any]]:
+    """Return the columns that all records of the nb service have."""
+    return [
+        sa.Column("id", sa.String(60), primary_key=True),
+        sa.Column("created", sa.Double(), nullable=False),
+        sa.Column("updated", sa.Double(), nullable=False),
+    ]
+
+
 def upgrade() -> None:
     """Upgrade the tables of the previous revision."""
     op.create_table(
         "tasks",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("kind", sa.String(100), nullable=False),
         sa.Column("key", sa.String(500), nullable=False),
         sa.Column("payload", sa.JSON(), nullable=False),
@@ -30,7 +41,6 @@ def upgrade() -> None:
         sa.Column("needs", sa.String(100), server_default="", nullable=False),
         sa.Column("kills", sa.Integer(), nullable=False),
         sa.Column("cancelled", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("key"),
         sqlite_autoincrement=True,
     )
@@ -38,29 +48,24 @@ def upgrade() -> None:
     op.create_index("tasks_turn", "tasks", ["state", sa.text("priority DESC"), "turn", "id"])
     op.create_table(
         "lab_limits",
-        sa.Column("name", sa.String(100), nullable=False),
+        sa.Column("name", sa.String(100), primary_key=True),
         sa.Column("value", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
     )
-    op.create_table(
-        "lab_seeded",
-        sa.Column("name", sa.String(200), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
-    )
+    for service in ("lab", "jobs", "nb"):
+        op.create_table(f"{service}_seeded", sa.Column("name", sa.String(200), primary_key=True))
     op.create_table(
         "lab_tenants",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("name", sa.String(100), nullable=False),
         sa.Column("enterprise", sa.Boolean(), nullable=False),
         sa.Column("configuration_url", sa.Text(), nullable=True),
         sa.Column("audience", sa.String(200), nullable=True),
         sa.Column("requires_user_secret", sa.Boolean(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )
     op.create_table(
         "lab_apps",
-        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("tenant_id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(200), nullable=False),
         sa.Column("client_id", sa.String(60), nullable=False),
@@ -68,13 +73,12 @@ def upgrade() -> None:
         sa.Column("permissions", sa.JSON(), nullable=False),
         sa.Column("archived", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["tenant_id"], ["lab_tenants.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("client_id"),
         sa.UniqueConstraint("tenant_id", "name"),
     )
     op.create_table(
         "lab_audit",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("tenant_id", sa.Integer(), nullable=False),
         sa.Column("time", sa.String(32), nullable=False),
         sa.Column("method", sa.String(10), nullable=False),
@@ -86,111 +90,101 @@ def upgrade() -> None:
         sa.Column("address", sa.String(50), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(["tenant_id"], ["lab_tenants.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
     op.create_index("lab_audit_tenant", "lab_audit", ["tenant_id", "id"])
     op.create_table(
         "lab_ip_ranges",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("tenant_id", sa.Integer(), nullable=False),
         sa.Column("network", sa.String(50), nullable=False),
         sa.ForeignKeyConstraint(["tenant_id"], ["lab_tenants.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("tenant_id", "network"),
     )
     op.create_table(
         "lab_organizations",
-        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("tenant_id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(200), nullable=False),
         sa.ForeignKeyConstraint(["tenant_id"], ["lab_tenants.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("tenant_id", "name"),
     )
     op.create_table(
         "lab_users",
-        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("tenant_id", sa.Integer(), nullable=False),
         sa.Column("handle", sa.String(100), nullable=False),
         sa.Column("name", sa.String(200), nullable=False),
         sa.Column("email", sa.String(200), nullable=False),
         sa.Column("suspended", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["tenant_id"], ["lab_tenants.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("tenant_id", "email"),
     )
     op.create_table(
         "lab_api_keys",
         sa.Column("user_id", sa.String(40), nullable=False),
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("name", sa.String(100), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
         sa.Column("created", sa.String(32), nullable=False),
         sa.Column("deleted", sa.String(32), nullable=True),
         sa.ForeignKeyConstraint(["user_id"], ["lab_users.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("hash"),
     )
     op.create_index("ix_lab_api_keys_user_id", "lab_api_keys", ["user_id"])
     op.create_table(
         "lab_secrets",
         sa.Column("app_id", sa.String(40), nullable=False),
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("name", sa.String(100), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
         sa.Column("created", sa.String(32), nullable=False),
         sa.Column("deleted", sa.String(32), nullable=True),
         sa.ForeignKeyConstraint(["app_id"], ["lab_apps.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("hash"),
     )
     op.create_index("ix_lab_secrets_app_id", "lab_secrets", ["app_id"])
     op.create_table(
         "lab_teams",
-        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("organization_id", sa.String(40), nullable=False),
         sa.Column("name", sa.String(200), nullable=False),
         sa.ForeignKeyConstraint(["organization_id"], ["lab_organizations.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("organization_id", "name"),
     )
     op.create_table(
         "lab_projects",
-        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("organization_id", sa.String(40), nullable=False),
         sa.Column("team_id", sa.String(40), nullable=True),
         sa.Column("name", sa.String(200), nullable=False),
         sa.ForeignKeyConstraint(["organization_id"], ["lab_organizations.id"], ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["team_id"], ["lab_teams.id"], ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("organization_id", "name"),
     )
     op.create_table(
         "lab_tokens",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("secret_id", sa.Integer(), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
         sa.Column("expires", sa.Double(), nullable=False),
         sa.ForeignKeyConstraint(["secret_id"], ["lab_secrets.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("hash"),
     )
     op.create_index("ix_lab_tokens_expires", "lab_tokens", ["expires"])
     op.create_index("ix_lab_tokens_secret_id", "lab_tokens", ["secret_id"])
     op.create_table(
         "lab_folders",
-        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("project_id", sa.String(40), nullable=False),
         sa.Column("name", sa.String(200), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["lab_projects.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("project_id", "name"),
     )
     op.create_index("ix_lab_folders_project_id", "lab_folders", ["project_id"])
     op.create_table(
         "lab_grants",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("user_id", sa.String(40), nullable=True),
         sa.Column("app_id", sa.String(40), nullable=True),
         sa.Column("organization_id", sa.String(40), nullable=True),
@@ -209,13 +203,12 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["project_id"], ["lab_projects.id"], ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["team_id"], ["lab_teams.id"], ondelete="CASCADE"),
         sa.ForeignKeyConstraint(["user_id"], ["lab_users.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_lab_grants_app_id", "lab_grants", ["app_id"])
     op.create_index("ix_lab_grants_user_id", "lab_grants", ["user_id"])
     op.create_table(
         "lab_sequences",
-        sa.Column("id", sa.String(40), nullable=False),
+        sa.Column("id", sa.String(40), primary_key=True),
         sa.Column("folder_id", sa.String(40), nullable=False),
         sa.Column("creator_id", sa.String(40), nullable=False),
         sa.Column("schema_id", sa.String(40), nullable=True),
@@ -228,7 +221,6 @@ def upgrade() -> None:
         sa.Column("archive_reason", sa.String(200), nullable=True),
         sa.Column("record", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["folder_id"], ["lab_folders.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_lab_sequences_bases_hash", "lab_sequences", ["bases_hash"])
     op.create_index(
@@ -259,72 +251,56 @@ def upgrade() -> None:
     op.create_index("lab_search_values_text", "lab_search_values", ["field", "text"])
     op.create_table(
         "jobs_limits",
-        sa.Column("name", sa.String(100), nullable=False),
+        sa.Column("name", sa.String(100), primary_key=True),
         sa.Column("value", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
     )
     op.create_table(
         "jobs_organizations",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("name", sa.String(200), nullable=False),
         sa.Column("budget", sa.Double(), nullable=True),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )
     op.create_table(
-        "jobs_seeded",
-        sa.Column("name", sa.String(200), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
-    )
-    op.create_table(
         "jobs_accounts",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("organization_id", sa.Integer(), nullable=False),
         sa.Column("email", sa.String(200), nullable=False),
         sa.Column("owner", sa.Boolean(), nullable=False),
         sa.Column("budget", sa.Double(), nullable=True),
         sa.Column("gates", sa.JSON(), nullable=False),
         sa.Column("storage_quota", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["organization_id"],
-            ["jobs_organizations.id"],
-        ),
-        sa.PrimaryKeyConstraint("id"),
+        sa.ForeignKeyConstraint(["organization_id"], ["jobs_organizations.id"]),
         sa.UniqueConstraint("email"),
         sqlite_autoincrement=True,
     )
     op.create_index("ix_jobs_accounts_organization_id", "jobs_accounts", ["organization_id"])
     op.create_table(
         "jobs_saved_pipelines",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("organization_id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(100), nullable=False),
         sa.Column("stages", sa.JSON(), nullable=False),
         sa.Column("created", sa.String(24), nullable=False),
         sa.ForeignKeyConstraint(["organization_id"], ["jobs_organizations.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("organization_id", "name"),
     )
     op.create_table(
         "jobs_files",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("account_id", sa.Integer(), nullable=False),
         sa.Column("folder", sa.String(255), nullable=False),
         sa.Column("name", sa.String(255), nullable=False),
         sa.Column("bytes", sa.BigInteger(), nullable=False),
         sa.Column("sha256", sa.String(64), nullable=True),
         sa.Column("created", sa.String(24), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["account_id"],
-            ["jobs_accounts.id"],
-        ),
-        sa.PrimaryKeyConstraint("id"),
+        sa.ForeignKeyConstraint(["account_id"], ["jobs_accounts.id"]),
         sa.UniqueConstraint("account_id", "folder", "name"),
         sqlite_autoincrement=True,
     )
     op.create_table(
         "jobs_jobs",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("account_id", sa.Integer(), nullable=False),
         sa.Column("parent_id", sa.Integer(), nullable=True),
         sa.Column("name", sa.String(100), nullable=False),
@@ -345,15 +321,8 @@ def upgrade() -> None:
         sa.Column("stage", sa.Integer(), nullable=True),
         sa.Column("bytes", sa.BigInteger(), nullable=False),
         sa.Column("record", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["account_id"],
-            ["jobs_accounts.id"],
-        ),
-        sa.ForeignKeyConstraint(
-            ["parent_id"],
-            ["jobs_jobs.id"],
-        ),
-        sa.PrimaryKeyConstraint("id"),
+        sa.ForeignKeyConstraint(["account_id"], ["jobs_accounts.id"]),
+        sa.ForeignKeyConstraint(["parent_id"], ["jobs_jobs.id"]),
         sa.UniqueConstraint("account_id", "name"),
         sqlite_autoincrement=True,
     )
@@ -363,13 +332,12 @@ def upgrade() -> None:
     op.create_index("jobs_jobs_top", "jobs_jobs", ["account_id", "parent_id", "id"])
     op.create_table(
         "jobs_keys",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("account_id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(100), nullable=False),
         sa.Column("hash", sa.String(64), nullable=False),
         sa.Column("created", sa.String(24), nullable=False),
         sa.ForeignKeyConstraint(["account_id"], ["jobs_accounts.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("account_id", "name"),
         sa.UniqueConstraint("hash"),
     )
@@ -389,50 +357,36 @@ def upgrade() -> None:
         sa.Column("base_url", sa.Text(), nullable=True),
         sa.Column("key", sa.LargeBinary(), nullable=True),
         sa.Column("options", sa.JSON(), nullable=True),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
+        *_record_columns(),
     )
     op.create_table(
         "nb_limits",
-        sa.Column("name", sa.String(60), nullable=False),
+        sa.Column("name", sa.String(60), primary_key=True),
         sa.Column("value", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
     )
     op.create_table(
         "nb_notebooks",
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("description", sa.Text(), nullable=False),
         sa.Column("archived", sa.Boolean(), nullable=False),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
-        sa.PrimaryKeyConstraint("id"),
+        *_record_columns(),
     )
     op.create_table(
         "nb_passages",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("parent_id", sa.String(60), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("page", sa.Integer(), nullable=True),
         sa.Column("heading", sa.Text(), nullable=False),
         sa.Column("confidence", sa.Double(), nullable=True),
-        sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
     op.create_index("nb_passages_parent", "nb_passages", ["parent_id", "position"])
     op.create_table(
-        "nb_seeded",
-        sa.Column("name", sa.String(200), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
-    )
-    op.create_table(
         "nb_settings",
-        sa.Column("name", sa.String(60), nullable=False),
+        sa.Column("name", sa.String(60), primary_key=True),
         sa.Column("value", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
     )
     op.create_table(
         "nb_sources",
@@ -451,11 +405,8 @@ def upgrade() -> None:
         sa.Column("started", sa.Double(), nullable=True),
         sa.Column("ended", sa.Double(), nullable=True),
         sa.Column("changed", sa.Double(), nullable=False),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.Column("transcribed_by", sa.Text(), nullable=True),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("nb_sources_updated", "nb_sources", ["updated"])
     op.create_table(
@@ -479,11 +430,8 @@ def upgrade() -> None:
         sa.Column("started", sa.Double(), nullable=True),
         sa.Column("ended", sa.Double(), nullable=True),
         sa.Column("changed", sa.Double(), nullable=False),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["notebook_id"], ["nb_notebooks.id"], ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("nb_episodes_job", "nb_episodes", ["job_id"])
     op.create_table(
@@ -491,11 +439,8 @@ def upgrade() -> None:
         sa.Column("source_id", sa.String(60), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("content", sa.Text(), nullable=False),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["source_id"], ["nb_sources.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("nb_insights_source", "nb_insights", ["source_id"])
     op.create_table(
@@ -513,11 +458,8 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(20), nullable=False),
         sa.Column("provider", sa.String(60), nullable=False),
         sa.Column("credential_id", sa.String(60), nullable=True),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["credential_id"], ["nb_credentials.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_table(
         "nb_notes",
@@ -525,11 +467,8 @@ def upgrade() -> None:
         sa.Column("title", sa.Text(), nullable=True),
         sa.Column("content", sa.Text(), nullable=False),
         sa.Column("kind", sa.String(10), nullable=False),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["notebook_id"], ["nb_notebooks.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("nb_notes_notebook", "nb_notes", ["notebook_id"])
     op.create_table(
@@ -537,31 +476,26 @@ def upgrade() -> None:
         sa.Column("notebook_id", sa.String(60), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
         sa.Column("model_override", sa.String(100), nullable=True),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["notebook_id"], ["nb_notebooks.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("nb_sessions_notebook", "nb_sessions", ["notebook_id"])
     op.create_table(
         "nb_vectors",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("passage_id", sa.Integer(), nullable=False),
         sa.Column("space", sa.String(120), nullable=False),
         sa.Column("vector", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["passage_id"], ["nb_passages.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("passage_id", "space"),
         sqlite_autoincrement=True,
     )
     op.create_index("nb_vectors_space", "nb_vectors", ["space"])
     op.create_table(
         "nb_defaults",
-        sa.Column("slot", sa.String(30), nullable=False),
+        sa.Column("slot", sa.String(30), primary_key=True),
         sa.Column("model_id", sa.String(60), nullable=False),
         sa.ForeignKeyConstraint(["model_id"], ["nb_models.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("slot"),
     )
     op.create_table(
         "nb_episode_profiles",
@@ -574,17 +508,14 @@ def upgrade() -> None:
         sa.Column("briefing", sa.Text(), nullable=False),
         sa.Column("segments", sa.Integer(), nullable=False),
         sa.Column("max_tokens", sa.Integer(), nullable=True),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["outline_llm"], ["nb_models.id"], ondelete="SET NULL"),
         sa.ForeignKeyConstraint(["transcript_llm"], ["nb_models.id"], ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )
     op.create_table(
         "nb_messages",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", sa.Integer(), primary_key=True),
         sa.Column("session_id", sa.String(60), nullable=False),
         sa.Column("kind", sa.String(10), nullable=False),
         sa.Column("content", sa.Text(), nullable=False),
@@ -593,7 +524,6 @@ def upgrade() -> None:
         sa.Column("usage", sa.JSON(), nullable=True),
         sa.Column("created", sa.Double(), nullable=False),
         sa.ForeignKeyConstraint(["session_id"], ["nb_sessions.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("nb_messages_session", "nb_messages", ["session_id"])
     op.create_table(
@@ -602,11 +532,8 @@ def upgrade() -> None:
         sa.Column("description", sa.Text(), nullable=False),
         sa.Column("voice_model", sa.String(60), nullable=True),
         sa.Column("speakers", sa.JSON(), nullable=False),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["voice_model"], ["nb_models.id"], ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )
     op.create_table(
@@ -617,11 +544,8 @@ def upgrade() -> None:
         sa.Column("prompt", sa.Text(), nullable=False),
         sa.Column("by_default", sa.Boolean(), nullable=False),
         sa.Column("model_id", sa.String(60), nullable=True),
-        sa.Column("id", sa.String(60), nullable=False),
-        sa.Column("created", sa.Double(), nullable=False),
-        sa.Column("updated", sa.Double(), nullable=False),
+        *_record_columns(),
         sa.ForeignKeyConstraint(["model_id"], ["nb_models.id"], ondelete="SET NULL"),
-        sa.PrimaryKeyConstraint("id"),
     )
     if op.get_bind().dialect.name == "sqlite":
         op.execute(

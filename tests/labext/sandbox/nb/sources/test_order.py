@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from labext.sandbox.core.queue import TaskTransitions
+from labext.sandbox.core.task_transitions import TaskTransitions
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.tables import Source
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from labext.sandbox.core.data_folder import FileLock, read_json, remove_path
 from labext.sandbox.core.database import is_disk_full
-from labext.sandbox.core.executors.cluster_protocol import (
+from labext.sandbox.core.executors.cluster.protocol import (
     CHUNK_BYTES,
     INLINE_BYTES,
     LEASE_SECONDS,

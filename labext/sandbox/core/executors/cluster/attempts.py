@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.core.executors.cluster_protocol import POLL_SECONDS
-from labext.sandbox.core.queue import ClaimedTask
+from labext.sandbox.core.executors.cluster.protocol import POLL_SECONDS
+from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.task_transitions import ClaimedTask
 
 
 class LostAttemptError(Exception):
@@ -110,6 +111,22 @@ class RemoteWorker:
         """The memory that no task has reserved, in bytes."""
         active = [a for a in self.attempts.values() if a.phase != "ended"]
         return self.memory - self.others_memory - sum(attempt.reserved for attempt in active)
+
+    def report(self, now: float) -> WorkerState:
+        """Return the state for the service, at a time of the monotonic clock."""
+        return WorkerState(
+            name=self.label,
+            address=self.address,
+            state=self.state,
+            slots=self.slots,
+            busy=self.busy,
+            memory=self.memory,
+            capabilities=tuple(sorted(self.capabilities)),
+            tasks=tuple(attempt.task.key for attempt in self.attempts.values()),
+            last_seen=now - (self.contact or self.found),
+            shared_dir=None if self.shared is None else str(self.shared),
+            note=self.refusal or (self.note if self.state == "full" else ""),
+        )
 
 
 @dataclass(frozen=True)

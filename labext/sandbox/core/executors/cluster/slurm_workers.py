@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from labext.errors import ServiceError
-from labext.sandbox.core.executors.dask_worker import WorkerOptions
+from labext.sandbox.core.executors.cluster.dask_worker import WorkerOptions
 
 
 def submit_workers(

@@ -11,14 +11,14 @@ from pathlib import Path
 from labext.errors import SetupError
 from labext.extras import install_line
 from labext.sandbox.core.data_folder import DataFolder, ensure_secret, read_json, write_json
-from labext.sandbox.core.executors.cluster_address import (
+from labext.sandbox.core.executors.cluster.address import (
     DEFAULT_PORT,
     TlsFiles,
     check_connection,
     scheduler_address,
 )
-from labext.sandbox.core.executors.dask_executor import DaskExecutor
-from labext.sandbox.core.executors.scheduler_process import SchedulerProcess
+from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster.scheduler_process import SchedulerProcess
 
 OWN_SCHEDULER = "dask"
 """The address that stands for a scheduler beside the service."""

@@ -18,9 +18,9 @@ import psutil
 
 from labext.errors import ServiceError, SetupError
 from labext.sandbox.core.data_folder import FileLock
-from labext.sandbox.core.executors.attempt_runner import AttemptRunner, remove_dead_workers
-from labext.sandbox.core.executors.cluster_address import TlsFiles, check_connection
-from labext.sandbox.core.executors.cluster_protocol import WORKER_PREFIX
+from labext.sandbox.core.executors.cluster.address import TlsFiles, check_connection
+from labext.sandbox.core.executors.cluster.attempt_runner import AttemptRunner, remove_dead_workers
+from labext.sandbox.core.executors.cluster.protocol import WORKER_PREFIX
 from labext.sandbox.core.executors.task_process import adopt_orphans
 
 RECONNECT_SECONDS = 1.0

@@ -21,25 +21,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.core.data_folder import read_json, remove_path
-from labext.sandbox.core.executors.attempt_files import (
+from labext.sandbox.core.data_folder import read_json
+from labext.sandbox.core.executors.cluster.address import TlsFiles
+from labext.sandbox.core.executors.cluster.attempt_files import (
     append_log,
-    copy_file,
+    fetch_outputs,
     list_inputs,
     move_into_place,
-    read_chunk,
+    send_inputs,
     visible_folder,
     work_folder,
 )
-from labext.sandbox.core.executors.cluster_address import TlsFiles
-from labext.sandbox.core.executors.cluster_attempts import (
+from labext.sandbox.core.executors.cluster.attempts import (
     LostAttemptError,
     RemoteAttempt,
     RemoteWorker,
     SyncMessage,
     reserved_memory,
 )
-from labext.sandbox.core.executors.cluster_protocol import (
+from labext.sandbox.core.executors.cluster.protocol import (
     DOUBT_SECONDS,
     INLINE_BYTES,
     LEASE_MARGIN_SECONDS,
@@ -47,12 +47,11 @@ from labext.sandbox.core.executors.cluster_protocol import (
     POLL_SECONDS,
     RPC_SECONDS,
     WORKER_PREFIX,
-    resolve_inside,
     versions,
 )
+from labext.sandbox.core.executors.cluster.scheduler_process import SchedulerProcess
 from labext.sandbox.core.executors.executor import WorkerState
-from labext.sandbox.core.executors.scheduler_process import SchedulerProcess
-from labext.sandbox.core.queue import ClaimedTask
+from labext.sandbox.core.task_transitions import ClaimedTask
 
 DISCOVERY_SECONDS = 0.5
 """Interval of looking for new workers."""
@@ -187,22 +186,7 @@ class DaskExecutor:
         """Return the workers."""
         now = time.monotonic()
         with self._lock:
-            return [
-                WorkerState(
-                    name=worker.label,
-                    address=worker.address,
-                    state=worker.state,
-                    slots=worker.slots,
-                    busy=worker.busy,
-                    memory=worker.memory,
-                    capabilities=tuple(sorted(worker.capabilities)),
-                    tasks=tuple(a.task.key for a in worker.attempts.values()),
-                    last_seen=now - (worker.contact or worker.found),
-                    shared_dir=None if worker.shared is None else str(worker.shared),
-                    note=worker.refusal or (worker.note if worker.state == "full" else ""),
-                )
-                for worker in self._workers.values()
-            ]
+            return [worker.report(now) for worker in self._workers.values()]
 
     def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
         """Return why no worker can run such a task; empty if one can once it has a free slot."""
@@ -498,7 +482,7 @@ class DaskExecutor:
             with self._lock:
                 attempt.phase = attempt.phase or ("starting" if is_small else "receiving")
             if not is_small:
-                await self._send_inputs(attempt, files, Path(reply["folder"]))
+                await send_inputs(attempt, files, Path(reply["folder"]), self._call_attempt)
                 await self._call_attempt(attempt, "labext_run")
         except (LostAttemptError, OSError) as error:
             attempt.reason, attempt.requested = str(error), False
@@ -508,29 +492,13 @@ class DaskExecutor:
         finally:
             attempt.job = None
 
-    async def _send_inputs(
-        self, attempt: RemoteAttempt, files: list[tuple[str, Path, int]], target: Path
-    ) -> None:
-        if attempt.worker.shared is not None:
-            for name, path, _ in files:
-                await asyncio.to_thread(copy_file, path, resolve_inside(target, name))
-            return
-        for name, path, size in files:
-            offset = 0
-            while offset < size or not offset:
-                data = await asyncio.to_thread(read_chunk, path, offset)
-                await self._call_attempt(attempt, "labext_put", path=name, offset=offset, data=data)
-                offset += len(data)
-                if not data:
-                    break
-
     async def _finish(self, attempt: RemoteAttempt, state: Mapping[str, Any]) -> None:
         """Fetch the files of an attempt that has ended, and report its end."""
         scratch = attempt.scratch
         assert scratch is not None
         incoming = scratch / "incoming"
         try:
-            await self._fetch(attempt, state, incoming)
+            await fetch_outputs(attempt, state, incoming, self._call_attempt)
             await asyncio.to_thread(move_into_place, incoming, work_folder(attempt))
             (scratch / "report.json").write_text(json.dumps(state["report"]))
         except (LostAttemptError, OSError, ValueError) as error:
@@ -543,32 +511,6 @@ class DaskExecutor:
         event = {"ended": attempt.task.id, "code": state["code"], "seconds": state["seconds"]}
         self._forget(attempt)
         self._emit({**event, "over_memory": state["over_memory"]})
-
-    async def _fetch(
-        self, attempt: RemoteAttempt, state: Mapping[str, Any], incoming: Path
-    ) -> None:
-        contents = state.get("contents")
-        remove_path(incoming)
-        incoming.mkdir(mode=0o700)
-        for number, (name, size) in enumerate(state["files"]):
-            target = resolve_inside(incoming, name)
-            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if contents is not None:
-                target.write_bytes(contents[number])
-            elif attempt.worker.shared is not None:
-                source = resolve_inside(Path(state["work"]), name)
-                await asyncio.to_thread(copy_file, source, target)
-            else:
-                await self._fetch_file(attempt, name, size, target)
-
-    async def _fetch_file(self, attempt: RemoteAttempt, name: str, size: int, target: Path) -> None:
-        with target.open("wb") as file:
-            while file.tell() < size:
-                offset = file.tell()
-                reply = await self._call_attempt(attempt, "labext_read", path=name, offset=offset)
-                if not reply["data"]:
-                    raise LostAttemptError("A file has become shorter.")
-                await asyncio.to_thread(file.write, reply["data"])
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
         """No longer ask a worker to go on with its attempts."""

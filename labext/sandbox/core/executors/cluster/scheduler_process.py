@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from labext.sandbox.core.executors.cluster_address import TlsFiles
+from labext.sandbox.core.executors.cluster.address import TlsFiles
 from labext.sandbox.core.executors.launcher import clean_environment
 
 RESTART_SECONDS = 2.0

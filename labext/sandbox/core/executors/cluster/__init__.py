@@ -1,0 +1,1 @@
+"""Run tasks on the workers of a dask.distributed cluster."""

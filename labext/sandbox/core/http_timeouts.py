@@ -1,0 +1,91 @@
+"""Timeouts of the HTTP connections of the services."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_SECONDS = 20.0
+"""Time for the head of a request, from the connection or from its first byte."""
+
+BODY_SECONDS = 60.0
+"""Time in which the body of a request must progress by `MIN_BODY_BYTES`."""
+
+MIN_BODY_BYTES = 1024
+"""Bytes that count as progress of a body; less would keep a connection open at no cost."""
+
+WRITE_SECONDS = 120.0
+"""Time in which the client must receive a part of a waiting response."""
+
+STALL_CHECK_SECONDS = 2.0
+"""Interval between two checks of a connection."""
+
+
+class TimeoutProtocol(H11Protocol):
+    """uvicorn's HTTP protocol, which by itself times out only idle kept-alive connections."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start to check a new connection."""
+        super().connection_made(transport)
+        self._head_since: float | None = self.loop.time()
+        self._received = 0
+        self._window: tuple[float, int] | None = None
+        self._unsent: tuple[float, int] | None = None
+        self._check = self.loop.call_later(STALL_CHECK_SECONDS, self._close_if_stalled)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the checks."""
+        self._check.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Receive bytes, and note whether they belong to an incomplete head."""
+        if self._head_since is None and self.conn.their_state is h11.IDLE:
+            self._head_since = self.loop.time()
+        self._received += len(data)
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._head_since = None
+
+    def on_response_complete(self) -> None:
+        """Prepare for the next request, whose head may be partly received."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._head_since = self.loop.time()
+
+    def _close_if_stalled(self) -> None:
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            return
+        now = self.loop.time()
+        if self._has_stalled(now):
+            self.transport.abort()
+            return
+        self._check = self.loop.call_later(STALL_CHECK_SECONDS, self._close_if_stalled)
+
+    def _has_stalled(self, now: float) -> bool:
+        head_stalled = self._head_since is not None and now - self._head_since >= HEAD_SECONDS
+        return head_stalled or self._body_stalled(now) or self._write_stalled(now)
+
+    def _body_stalled(self, now: float) -> bool:
+        # Reading is paused while the service itself is slow.
+        if self.conn.their_state is not h11.SEND_BODY or self.flow.read_paused:
+            self._window = None
+            return False
+        if self._window is None:
+            self._window = now, self._received
+        since, received = self._window
+        if now - since < BODY_SECONDS:
+            return False
+        self._window = now, self._received
+        return self._received - received < MIN_BODY_BYTES
+
+    def _write_stalled(self, now: float) -> bool:
+        size: Any = self.transport.get_write_buffer_size()
+        if not size:
+            self._unsent = None
+        elif self._unsent is None or self._unsent[1] != size:
+            self._unsent = now, size
+        return self._unsent is not None and now - self._unsent[0] >= WRITE_SECONDS
