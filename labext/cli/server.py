@@ -98,8 +98,11 @@ def start(server: Server, detach: bool, **options: Any) -> Result:
 
 @server.verb("status")
 def status(server: Server) -> Result:
-    """Show whether the services run, and where."""
-    return _record(server), _text(server)
+    """Show whether the services run and are healthy, and where."""
+    problems = server.health()
+    lines = [f"{name} is not healthy: {reason}" for name, reason in problems.items() if reason]
+    health = {name: reason or "healthy" for name, reason in problems.items()}
+    return _record(server) | {"health": health}, "\n".join([_text(server), *lines])
 
 
 @server.command("certificates")

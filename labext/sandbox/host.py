@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from labext.errors import LabextError, ServiceError, SetupError
 from labext.redaction import mask
@@ -35,6 +36,7 @@ from labext.sandbox.core.database import Database, is_disk_full
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
+from labext.sandbox.core.health import HealthCheck, HealthEndpoint
 from labext.sandbox.core.http_timeouts import TimeoutProtocol
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.queue_notifications import QueueNotifications
@@ -184,9 +186,16 @@ class Host:
                 notifications.start()
             stack.callback(self._supervisor.stop)
             self._supervisor.start()
+            health = HealthCheck(self._database, self._supervisor)
             servers = [
                 (
-                    _Server(_server_config(app, certificates[service.name], self._server)),
+                    _Server(
+                        _server_config(
+                            HealthEndpoint(self._guard(app), health),
+                            certificates[service.name],
+                            self._server,
+                        )
+                    ),
                     sockets[endpoint],
                 )
                 for service in self._services
@@ -205,6 +214,10 @@ class Host:
                 if on_ready is None:
                     log.info("The services stop.")
                     self._folder.connection.unlink(missing_ok=True)
+
+    def _guard(self, app: ASGIApp) -> ASGIApp:
+        hosts = ALLOWED_HOSTS if self._server is None else self._server.hosts
+        return guard_app(app, hosts=hosts)
 
     def _create_sites(self, sockets: Mapping[str, socket.socket]) -> dict[str, Site]:
         ports = {name: listener.getsockname()[1] for name, listener in sockets.items()}
@@ -343,11 +356,11 @@ async def _run_servers(
 
 
 def _server_config(
-    app: Any, certificate: Certificate | None, server: ServerSettings | None
+    app: ASGIApp, certificate: Certificate | None, server: ServerSettings | None
 ) -> uvicorn.Config:
     # No access log: presigned addresses are as good as keys.
     return uvicorn.Config(
-        guard_app(app, hosts=ALLOWED_HOSTS if server is None else server.hosts),
+        app,
         http=TimeoutProtocol,
         log_config=None,
         access_log=False,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import ssl
 import sys
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,8 +17,11 @@ from labext.config import server_dir
 from labext.errors import ConflictError, InputError, SetupError
 from labext.sandbox import host_process
 from labext.sandbox.core.data_folder import has_content
-from labext.sandbox.core.server_settings import ServerSettings
+from labext.sandbox.core.server_settings import PORT_OFFSETS, ServerSettings
 from labext.sandbox.lifecycle import Sandbox, SandboxStatus, check_system
+
+HEALTH_SECONDS = 10.0
+"""Time that an endpoint has to report its health."""
 
 
 class Server(Sandbox):
@@ -69,6 +77,16 @@ class Server(Sandbox):
         self._prepare()
         return super().start()
 
+    def health(self) -> dict[str, str]:
+        """Return why each running endpoint cannot work; empty texts where it can.
+
+        The endpoints are asked on this machine, not at their public addresses.
+        """
+        settings = self.settings
+        if settings is None or not self.status().running:
+            return {}
+        return {name: _problem(settings, settings.port_of(name)) for name in PORT_OFFSETS}
+
     def run(self) -> NoReturn:
         """Become the server: replace this process, which service managers then watch.
 
@@ -117,3 +135,25 @@ class Server(Sandbox):
 
     def _check_kind(self) -> None:
         """Accept the folder, which `_prepare` has checked."""
+
+
+def _problem(settings: ServerSettings, port: int) -> str:
+    """Return what the health endpoint on a port of this machine reports."""
+    address = ip_address(settings.listen)
+    if address.is_unspecified:
+        address = ip_address("127.0.0.1" if address.version == 4 else "::1")
+    connection: HTTPConnection
+    if settings.tls_cert is None:
+        connection = HTTPConnection(str(address), port, timeout=HEALTH_SECONDS)
+    else:
+        # The host name of the certificate is not this address, and nothing secret is exchanged.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = HTTPSConnection(str(address), port, timeout=HEALTH_SECONDS, context=context)
+    try:
+        with closing(connection):
+            connection.request("GET", "/health")
+            answer = json.load(connection.getresponse())
+    except (OSError, HTTPException, ValueError) as error:
+        return f"It does not respond: {error}."
+    return str(answer.get("reason", "")) if isinstance(answer, dict) else "It is another service."

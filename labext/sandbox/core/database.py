@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.sql.functions import GenericFunction
@@ -200,9 +202,16 @@ class Database:
             raise RuntimeError("A writing transaction is open in this thread already.")
         with lock:
             self._writing.inside = True
+            ended = False
             try:
                 with Session(engine, expire_on_commit=False) as session, session.begin():
                     yield session
+                    ended = True
+                _note_commit(engine)
+            except DBAPIError as error:
+                if ended and postgresql.is_unreachable(error):
+                    _note_commit(engine)  # perhaps: the connection was lost meanwhile
+                raise
             finally:
                 self._writing.inside = False
 
@@ -214,6 +223,26 @@ class Database:
 def count_rows(session: Session, table: type[DeclarativeBase], *where: ColumnElement[bool]) -> int:
     """Return the number of rows that match the conditions."""
     return session.scalar(select(func.count()).select_from(table).where(*where)) or 0
+
+
+_commits: ContextVar[list[None] | None] = ContextVar("commits", default=None)
+"""One entry per durable commit of the current request."""
+
+
+def track_commits() -> None:
+    """Note the durable commits of the current context and of the threads that it starts."""
+    _commits.set([])
+
+
+def may_have_committed() -> bool:
+    """Return whether the current request may have committed a durable change."""
+    return bool(_commits.get())
+
+
+def _note_commit(engine: Engine) -> None:
+    commits = _commits.get()
+    if commits is not None and engine.get_execution_options()["labext_durable"]:
+        commits.append(None)
 
 
 _AFTER_COMMIT = "labext_after_commit"
@@ -306,6 +335,22 @@ def is_disk_full(error: BaseException) -> bool:
             or postgresql.sqlstate(error) == postgresql.DISK_FULL
         )
     return isinstance(error, OSError) and storage.is_full(error)
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Return whether the database is busy or cannot be reached, so that a retry may succeed."""
+    return (
+        isinstance(error, PoolTimeoutError)
+        or _sqlite_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        or postgresql.is_busy(error)
+        or postgresql.is_unreachable(error)
+    )
+
+
+def error_line(error: BaseException) -> str:
+    """Return an error of the database in one line, without the statement and its values."""
+    lines = str(error.orig if isinstance(error, DBAPIError) else error).split("\n")
+    return lines[0].strip() or type(error).__name__
 
 
 def is_database_corrupt(error: BaseException) -> bool:

@@ -115,10 +115,12 @@ def sqlstate(error: BaseException) -> str:
 
 def is_unreachable(error: BaseException) -> bool:
     """Return whether the server of a PostgreSQL database did not accept or lost the connection."""
-    if not isinstance(error, OperationalError) or not hasattr(error.orig, "sqlstate"):
+    if not isinstance(error, DBAPIError) or not hasattr(error.orig, "sqlstate"):
         return False
+    if error.connection_invalidated:
+        return True
     state = sqlstate(error)
-    return error.connection_invalidated or not state or state.startswith(_NO_CONNECTION)
+    return isinstance(error, OperationalError) and (not state or state.startswith(_NO_CONNECTION))
 
 
 def libpq_address(text: str) -> str:

@@ -57,6 +57,9 @@ class Executors(Protocol):
     def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
         """Return why no worker can run such a task; empty if one can once it has a free slot."""
 
+    def problem(self) -> str:
+        """Return why queued tasks do not run, as a sentence; empty if they do."""
+
 
 class NoExecutors:
     """A service without workers."""
@@ -68,6 +71,10 @@ class NoExecutors:
         return []
 
     def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:  # noqa: ARG002
+        """Return nothing."""
+        return ""
+
+    def problem(self) -> str:
         """Return nothing."""
         return ""
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -20,7 +21,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labext.actions import Action
-from labext.sandbox.core.database import is_disk_full
+from labext.sandbox.core.database import (
+    error_line,
+    is_disk_full,
+    is_unavailable,
+    may_have_committed,
+    track_commits,
+)
 
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 """Accepted Host headers. Others are refused because of DNS rebinding."""
@@ -38,7 +45,12 @@ def guard_app(
 ) -> ASGIApp:
     """Wrap `app` in the check of the Host header (400) and the body size limit (413)."""
     bounded = app if isinstance(app, BodyLimitedApp) else BodyLimitMiddleware(app, max_bytes)
-    return TrustedHostMiddleware(bounded, allowed_hosts=list(hosts), www_redirect=False)
+
+    async def tracked(scope: Scope, receive: Receive, send: Send) -> None:
+        track_commits()
+        await bounded(scope, receive, send)
+
+    return TrustedHostMiddleware(tracked, allowed_hosts=list(hosts), www_redirect=False)
 
 
 class BodyLimitedApp:
@@ -93,8 +105,9 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
 
     The `action` of an HTTPException that has one is added as data. Errors of the framework are
     included: unknown paths and methods, and bodies that FastAPI cannot parse (400 instead of 422).
-    A full disk returns 500; its transaction was rolled back. Unexpected errors are logged and
-    return 500 without details.
+    A full disk returns 500; its transaction was rolled back. A database that is busy or cannot be
+    reached returns 503, see `unavailable`. Unexpected errors are logged and return 500 without
+    details.
     """
     from fastapi.exceptions import RequestValidationError
 
@@ -113,6 +126,9 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
         return JSONResponse(body(400, _first_error(error.errors())), 400)
 
     def unwritten(request: Request, error: Exception) -> Response:
+        refusal = unavailable(error)
+        if refusal is not None:
+            return refuse(request, refusal)
         if not is_disk_full(error):
             log.error("%s failed.", request.scope["path"], exc_info=error)
             return fail(request, error)
@@ -123,10 +139,32 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
         return JSONResponse(body(500, "The service failed; its log says how."), 500)
 
     app.add_exception_handler(OSError, unwritten)
-    app.add_exception_handler(OperationalError, unwritten)
+    app.add_exception_handler(DBAPIError, unwritten)
+    app.add_exception_handler(PoolTimeoutError, unwritten)
     app.add_exception_handler(HTTPException, refuse)
     app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(Exception, fail)
+
+
+RETRY_SECONDS = 5
+"""Time after which a client may repeat a request that the database could not answer."""
+
+
+def unavailable(error: Exception) -> HTTPException | None:
+    """Return the refusal of a request whose database is busy or cannot be reached; else None.
+
+    503 with Retry-After means that nothing was changed; 504 that a change may have been made.
+    """
+    if not is_unavailable(error):
+        return None
+    log.error("The database is not available: %s", error_line(error))
+    if may_have_committed():
+        return HTTPException(504, "The connection to the service's database was lost.")
+    return HTTPException(
+        503,
+        "The service's database is busy or does not respond; try again in a few seconds.",
+        headers={"Retry-After": str(RETRY_SECONDS)},
+    )
 
 
 def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:

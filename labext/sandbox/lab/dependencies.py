@@ -22,7 +22,7 @@ from starlette.requests import Request
 from labext.redaction import mask
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.core.web import SlidingWindowLimiter
+from labext.sandbox.core.web import SlidingWindowLimiter, unavailable
 from labext.sandbox.lab import access_control, errors, limits
 from labext.sandbox.lab.access_control import Caller, IdTokenVerifier
 from labext.sandbox.lab.limits import LIMITS
@@ -251,9 +251,12 @@ def log_call(
             response = handle(call)
         except HTTPException as error:
             response = refusal(error)
-        except Exception:  # logged, and reported without details
-            log.exception("%s failed.", entry.path)
-            response = refusal(HTTPException(500, "The service failed; its log says how."))
+        except Exception as error:  # logged, and reported without details
+            refused = unavailable(error)
+            if refused is None:
+                log.exception("%s failed.", entry.path)
+                refused = HTTPException(500, "The service failed; its log says how.")
+            response = refusal(refused)
     tenancy.audit.write(entry.values(response.status, response.reason), required=log_required)
     return Response(response.body, response.status, response.headers | call.headers, JSON)
 

@@ -11,13 +11,14 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from fastapi.openapi.docs import get_redoc_html, get_swagger_ui_html
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from pydantic import Field
 from sqlalchemy import MetaData, select
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from labext.sandbox.core import health
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import handle_errors
@@ -144,6 +145,13 @@ class Health(Record):
     status: str = Field(examples=["healthy"])
 
 
+class Unhealthy(Record):
+    """Why the service cannot work."""
+
+    status: str = Field(examples=["unhealthy"])
+    reason: str = Field(examples=["The database does not respond."])
+
+
 class AuthStatus(Record):
     """Whether a password is required."""
 
@@ -166,10 +174,14 @@ def get_root() -> dict[str, str]:
     return {"message": "The notebook service is running."}
 
 
-@router.get("/health", response_model=Health)
-def get_health() -> dict[str, str]:
-    """Report the health of the service."""
-    return {"status": "healthy"}
+@router.get(
+    health.PATH,
+    response_model=Health,
+    responses={503: {"model": Unhealthy, "description": "The database or the queue fails."}},
+)
+async def get_health(site: SiteDep) -> Response:
+    """Report whether the database responds and the queue runs."""
+    return await health.HealthCheck(site.database, site.executors).response()
 
 
 @router.get("/api/auth/status", response_model=AuthStatus)

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.core.web import BodyLimitedApp, BodyLimitMiddleware
+from labext.sandbox.core.web import BodyLimitedApp, BodyLimitMiddleware, unavailable
 from labext.sandbox.nb import errors, settings
 from labext.sandbox.nb.limits import get_limit
 
@@ -92,7 +92,10 @@ class RequestGuard(BodyLimitedApp):
         if not _is_open(scope["path"]):
             try:
                 max_bytes = await run_in_threadpool(self._passed, Request(scope))
-            except HTTPException as error:
+            except Exception as failure:
+                error = failure if isinstance(failure, HTTPException) else unavailable(failure)
+                if error is None:
+                    raise
                 content = errors.error_body(error.status_code, error.detail)
                 refusal = JSONResponse(content, error.status_code, headers=error.headers)
                 await refusal(scope, receive, send)

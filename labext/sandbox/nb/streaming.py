@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from labext.actions import Action
 from labext.redaction import get_logger
+from labext.sandbox.core.web import unavailable
 from labext.sandbox.nb.cancellation import (
     CallCancelledError,
     CancelToken,
@@ -60,11 +61,14 @@ def encode_events(events: Iterator[Event], *, raise_first: bool = False) -> Iter
         action = getattr(error, "action", None)
         fields = {"action": action.to_json()} if isinstance(action, Action) else {}
         yield _encode({"type": "error", "message": str(error.detail), **fields})
-    except Exception:
+    except Exception as error:
         if not begun:
             raise
-        log.exception("A question could not be answered.")
-        yield _encode({"type": "error", "message": "The service failed; its log says how."})
+        refused = unavailable(error)
+        if refused is None:
+            log.exception("A question could not be answered.")
+            refused = HTTPException(500, "The service failed; its log says how.")
+        yield _encode({"type": "error", "message": refused.detail})
 
 
 def result_events(work: Callable[[Monitor], Event]) -> Iterator[bytes]:

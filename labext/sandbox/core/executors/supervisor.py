@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox.core.data_folder import FileLock, remove_path
-from labext.sandbox.core.database import Database, is_disk_full
+from labext.sandbox.core.database import Database, error_line, is_disk_full, is_unavailable
 from labext.sandbox.core.executors.executor import Executor, RemoteExecutor, WorkerState
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
 from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
@@ -44,6 +44,9 @@ UNFIT_SECONDS = 2.0
 
 TAKE_OVER_SECONDS = 2.0
 """Interval of looking for tasks of other service processes that were killed."""
+
+STALL_SECONDS = 20.0
+"""Time without a completed turn after which the queue counts as stopped."""
 
 CLAIMANT_PREFIX = "process-"
 """Of the names of service processes that serve one database, and of the folders of their tasks."""
@@ -104,6 +107,7 @@ class Supervisor:
         self._ticked = 0.0
         self._took_over = 0.0
         self._looked = 0.0
+        self._succeeded = time.monotonic()
         self._stopping = False
         self._wakeup, self._waker = socket.socketpair()
         self._wakeup.setblocking(False)
@@ -167,6 +171,13 @@ class Supervisor:
         """Return why no worker can run such a task; empty if one can once it has a free slot."""
         return "" if self.remote is None else self.remote.why_waiting(needs, cores, memory)
 
+    def problem(self) -> str:
+        """Return why queued tasks do not run, as a sentence; empty if they do."""
+        if not self._thread.is_alive():
+            return "The queue has stopped."
+        seconds = time.monotonic() - self._succeeded
+        return f"The queue has not run for {seconds:.0f} s." if seconds > STALL_SECONDS else ""
+
     @property
     def _lock_file(self) -> Path:
         return self._work_dir / _FORK_SERVER_LOCK
@@ -184,8 +195,12 @@ class Supervisor:
                 self._tick()
                 self._enforce()
                 self._take_over()
-            except Exception:  # a full disk or an error of a service: other tasks continue
-                log.exception("The supervisor retries.")
+                self._succeeded = time.monotonic()
+            except Exception as error:  # a full disk or an error of a service: other tasks continue
+                if is_unavailable(error):
+                    log.error("The queue waits for the database: %s", error_line(error))
+                else:
+                    log.exception("The supervisor retries.")
                 time.sleep(POLL_SECONDS)
         self._wind_up()
 

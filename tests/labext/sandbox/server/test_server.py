@@ -20,6 +20,7 @@ from labext.jobs import JobsClient
 from labext.lab import ApiKey, LabClient
 from labext.nb import NotebookClient
 from labext.sandbox import Sandbox
+from labext.sandbox.core.server_settings import PORT_OFFSETS
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.contract
@@ -175,3 +176,16 @@ def test_running_request_is_answered_during_shutdown(new_server):
     server.stop()
     asking.join()
     assert answers == [422] or answers == [400], "the service's own answer, not a cut connection"
+
+
+@pytest.mark.parametrize("endpoint", ["lab", "jobs", "nb", "lab-oidc"])
+def test_health_of_every_endpoint_needs_no_credentials(server, endpoint):
+    headers = {"Host": "127.0.0.1"}
+    answer = requests.get(
+        f"{origin(server, endpoint)}/health", headers=headers, verify=ca(server), timeout=30
+    )
+    assert (answer.status_code, answer.json()) == (200, {"status": "healthy"})
+
+
+def test_status_shows_the_health_of_every_endpoint(server, admin):
+    assert admin("status")["health"] == dict.fromkeys(PORT_OFFSETS, "healthy")
