@@ -27,6 +27,8 @@ _LOCK_CLASS = 0x6C616265
 _WRITE_LOCK = 1
 
 DISK_FULL = "53100"
+_BUSY = {"40001", "40P01", "55P03"}
+"""Serialization failure, deadlock, and a lock that was not released in time."""
 _NO_CONNECTION = ("08", "57P", "53300", "28", "3D000")
 """Connection lost, server stops or starts, too many connections, refused, no such database."""
 
@@ -111,6 +113,11 @@ def sqlstate(error: BaseException) -> str:
     """Return the SQLSTATE of a PostgreSQL error; an empty text for other errors."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return str(getattr(cause, "sqlstate", None) or "")
+
+
+def is_busy(error: BaseException) -> bool:
+    """Return whether a transaction was rolled back because of others, so that it can be retried."""
+    return sqlstate(error) in _BUSY
 
 
 def is_unreachable(error: BaseException) -> bool:
