@@ -119,18 +119,22 @@ def _two_digits(number: float) -> str:
 
 
 def estimate(
-    runs: Iterable[Run], jobs: Sequence[Mapping[str, Any]], file_settings: Iterable[str] = ()
+    runs: Iterable[Run],
+    jobs: Sequence[Mapping[str, Any]],
+    file_settings: Iterable[str] = (),
+    file_sizes: Mapping[str, int] | None = None,
 ) -> Estimate | None:
     """Estimate jobs from earlier runs of the same tool.
 
     The logarithm of the time is estimated by ridge regression on features of the settings:
-    numbers, lengths of texts and lists, and categories of settings with few values. The penalty
-    and the factor are determined by leave-one-out cross-validation.
+    numbers, lengths of texts and lists, sizes of files, and categories of settings with few values.
+    The penalty and the factor are determined by leave-one-out cross-validation.
 
     Args:
         runs: complete runs.
         jobs: the settings of each job.
-        file_settings: settings that name files; the names are not used as features.
+        file_settings: settings whose values are files: a name, a path or the content itself.
+        file_sizes: sizes in bytes of the files with these names and paths, as far as known.
 
     Returns:
         The estimate; None without runs or jobs.
@@ -143,7 +147,9 @@ def estimate(
     logs = np.log([run.seconds for run in known])
     predicted, errors = np.full(len(jobs), np.median(logs)), logs - np.median(logs)
     if len(known) >= MIN_RUNS:
-        features = _Features([run.settings for run in known], frozenset(file_settings))
+        features = _Features(
+            [run.settings for run in known], frozenset(file_settings), file_sizes or {}
+        )
         if features.count:
             predicted, errors = _regress(
                 features.matrix([run.settings for run in known]), logs, features.matrix(jobs)
@@ -159,15 +165,21 @@ def estimate(
 class _Features:
     """Numeric features of settings, chosen by the settings of earlier runs."""
 
-    def __init__(self, settings: Sequence[Mapping[str, Any]], ignored: frozenset[str]) -> None:
+    def __init__(
+        self,
+        settings: Sequence[Mapping[str, Any]],
+        file_settings: frozenset[str],
+        file_sizes: Mapping[str, int],
+    ) -> None:
+        self._file_settings, self._file_sizes = file_settings, file_sizes
         self._sizes: list[str] = []
         self._choices: list[tuple[str, str]] = []
-        for name in sorted({key for job in settings for key in job} - ignored):
-            values = [job.get(name) for job in settings]
-            if len({_size(value) for value in values}) > 1:
+        for name in sorted({key for job in settings for key in job}):
+            if len({self._size(job, name) for job in settings}) > 1:
                 self._sizes.append(name)
+            values = [job.get(name) for job in settings]
             counts = Counter(str(value) for value in values if isinstance(value, str | bool))
-            if 1 < len(counts) <= _MAX_CATEGORIES:
+            if 1 < len(counts) <= _MAX_CATEGORIES and name not in file_settings:
                 self._choices += [(name, choice) for choice, count in counts.items() if count > 1]
 
     @property
@@ -179,11 +191,17 @@ class _Features:
         import numpy as np
 
         rows = [
-            [_size(job.get(name)) for name in self._sizes]
+            [self._size(job, name) for name in self._sizes]
             + [float(str(job.get(name)) == choice) for name, choice in self._choices]
             for job in settings
         ]
         return np.array(rows, dtype=float).reshape(len(settings), self.count)
+
+    def _size(self, settings: Mapping[str, Any], name: str) -> float:
+        value = settings.get(name)
+        if name in self._file_settings and isinstance(value, str) and "\n" not in value:
+            return _size(self._file_sizes.get(value))
+        return _size(value)
 
 
 def _size(value: Any) -> float:

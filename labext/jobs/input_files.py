@@ -470,6 +470,25 @@ class ContentReader:
             return stored
         return stored.with_checksums_of(recorded)
 
+    def sizes(self, tool: Tool, jobs: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        """Return the sizes in bytes of the uploaded files that settings name, as far as known.
+
+        Recorded uploads from this machine are not looked up on the service; of the others only the
+        first ones are.
+        """
+        values = [value for settings in jobs for value in file_values(tool, settings).values()]
+        sizes: dict[str, int] = {}
+        lookups = 0
+        for value in dict.fromkeys(values):
+            folder, _, name = value.rpartition("/")
+            version = self._uploaded.latest(name, folder)
+            if version is None and lookups < _MAX_LOOKUPS and looks_like_file_name(name):
+                lookups += 1
+                version = self._service.stored_version(name, folder or None)
+            if version is not None and version.size is not None:
+                sizes[value] = version.size
+        return sizes
+
 
 def _output_version(row: JobRecord | None) -> FileVersion | None:
     """Return a version that identifies the run of a job, for its outputs."""

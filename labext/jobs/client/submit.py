@@ -134,7 +134,8 @@ class SubmitMethods(BaseClient):
             max_runtime_seconds: time limit of each job.
             weighted_hours_budget: budget of the whole batch, divided among its parts.
             skip_invalid: submit only the valid jobs; `.refused` has the invalid ones.
-            over_budget: submit even if `estimate` exceeds the budget.
+            over_budget: submit even if `estimate` exceeds the budget of the batch or what is left
+                of the account's budget.
 
         Raises:
             InputError: the submission is invalid, or is expected to exceed its budget; nothing was
@@ -153,7 +154,7 @@ class SubmitMethods(BaseClient):
             self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
         )
         tool, content = self._batch_content(draft)
-        if limits.budget is not None and not over_budget and not self._journal.has(name):
+        if not over_budget and not self._journal.has(name):
             self._check_budget(draft, limits.budget)
         return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
 
@@ -240,7 +241,7 @@ class SubmitMethods(BaseClient):
         """Estimate the computing time and weighted hours of jobs from earlier runs of their tool.
 
         Uses at most 500 complete jobs among the account's latest 5,000. With ten or more runs, the
-        estimate depends on the sizes of the settings.
+        estimate depends on the sizes of the settings and of the uploaded files that they name.
 
         Args:
             type: the tool.
@@ -252,35 +253,49 @@ class SubmitMethods(BaseClient):
         Raises:
             InputError: the service has no such tool.
         """
-        from labext.jobs.estimates import estimate, find_runs, parse_budget_left
+        expected = self._estimate(type, jobs)
+        return None if expected is None else replace(expected, budget_left=self._budget_left())
 
-        parameters = self._catalogue.tool(type).parameters.values()
+    def _estimate(self, type: str, jobs: Sequence[Mapping[str, Any]]) -> Estimate | None:
+        """Return the estimate of jobs, without the budget."""
+        from labext.jobs.estimates import estimate, find_runs
+
+        tool = self._catalogue.tool(type)
         pages = self._service.pages(limit=5000, includeSubjobs=True)
         runs = find_runs((row for page in pages for row in page.rows), type, 500)
-        expected = estimate(runs, jobs, [p.name for p in parameters if p.is_file])
-        if expected is None:
-            return None
-        try:
-            usage = self._service.usage("weighted_hours", "user")
-        except (NotFoundError, AccessError):  # the service lacks the endpoint, or denies access
-            return expected
-        return replace(expected, budget_left=parse_budget_left(usage))
+        names = [p.name for p in tool.parameters.values() if p.is_file]
+        sizes = self._contents.sizes(tool, [*jobs, *(run.settings for run in runs)])
+        return estimate(runs, jobs, names, sizes)
 
-    def _check_budget(self, draft: BatchDraft, budget: float) -> None:
-        """Check that the expected cost of a batch does not exceed its budget.
+    def _budget_left(self) -> float | None:
+        """Return the weighted hours that the account may still use; None if unknown."""
+        from labext.jobs.estimates import parse_budget_left
+
+        try:
+            return parse_budget_left(self._service.usage("weighted_hours", "user"))
+        except (NotFoundError, AccessError):  # the service lacks the endpoint, or denies access
+            return None
+
+    def _check_budget(self, draft: BatchDraft, budget: float | None) -> None:
+        """Check that the expected cost of a batch exceeds neither its nor the account's budget.
 
         Raises:
-            InputError: the expected cost exceeds the budget.
+            InputError: the expected cost exceeds one of the budgets.
         """
-        expected = self.estimate(draft.type, _valid_settings(draft))
-        if expected is None or (expected.weighted_hours or 0) <= budget:
+        left = self._budget_left()
+        limit = min((hours for hours in (budget, left) if hours is not None), default=None)
+        if limit is None:
             return
+        expected = self._estimate(draft.type, _valid_settings(draft))
+        if expected is None or (expected.weighted_hours or 0) <= limit:
+            return
+        is_own = limit == budget
         raise InputError(
             f"{draft.name} is expected to need {expected.weighted_hours:.3g} weighted hours "
             f"(estimated from {messages.pluralize(expected.runs, 'earlier run')}); "
-            f"its budget is {budget:g}.",
-            f"Raise the budget, or add {parameter('over_budget')}; the service stops a batch "
-            "that has used its budget.",
+            + (f"its budget is {limit:g}." if is_own else f"{limit:.3g} of your budget are left."),
+            f"{'Raise the budget' if is_own else 'Submit fewer jobs'}, or add "
+            f"{parameter('over_budget')}; the service stops a batch that has used its budget.",
         )
 
     def _checked(

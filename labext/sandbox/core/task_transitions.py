@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -124,7 +123,7 @@ class TaskTransitions:
 
     def turn(
         self,
-        starts: Collection[Attempt],
+        starts: Mapping[Attempt, float],
         ends: Mapping[Attempt, TaskOutcome],
         running: Counter[str],
         free_workers: int,
@@ -137,7 +136,8 @@ class TaskTransitions:
         one by one, so that a task that can't be recorded does not block others.
 
         Args:
-            starts: attempts whose process exists since the last turn; some may have ended already.
+            starts: attempts whose process exists since the last turn, and since when, in seconds
+                since the epoch; some may have ended already.
             ends: results by attempt; the processes are gone.
             running: the number of running tasks of each kind.
             free_workers: the number of tasks that may be claimed.
@@ -153,8 +153,8 @@ class TaskTransitions:
             return turn
         running = Counter(running)
         with self._database.write(durable=bool(ends)) as session:
-            for attempt in starts:
-                refusal = self._start(session, attempt)
+            for attempt, moment in starts.items():
+                refusal = self._start(session, attempt, moment)
                 if refusal is not None:
                     turn.refused[attempt.task_id] = refusal
             for attempt, outcome in ends.items():
@@ -312,18 +312,18 @@ class TaskTransitions:
             inputs=None if kind.inputs is None else tuple(kind.inputs(task)),
         )
 
-    def start(self, attempt: Attempt) -> TaskOutcome | None:
+    def start(self, attempt: Attempt, moment: float) -> TaskOutcome | None:
         """Mark a task as running; return its outcome if its process must be killed instead."""
         with self._database.write(durable=False) as session:
-            return self._start(session, attempt)
+            return self._start(session, attempt, moment)
 
-    def _start(self, session: Session, attempt: Attempt) -> TaskOutcome | None:
+    def _start(self, session: Session, attempt: Attempt, moment: float) -> TaskOutcome | None:
         task = session.get(Task, attempt.task_id)
         if task is None or task.state != STARTING or task.attempt != attempt.number:
             return None
         if task.cancelled is not None:
             return TaskOutcome("stopped", task.cancelled)
-        task.state, task.started = RUNNING, time.time()
+        task.state, task.started = RUNNING, moment
         try:
             with session.begin_nested():
                 self._queue.kinds[task.kind].on_start(session, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -275,7 +276,13 @@ class Limit(Base):
 
 def current_timestamp() -> str:
     """Return the current time in the format of the service: `2026-03-01T12:00:00.000Z`."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return format_timestamp(time.time())
+
+
+def format_timestamp(seconds: float) -> str:
+    """Return a time, in seconds since the epoch, in the format of the service."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def find_job(session: Session, account_id: int, name: str) -> Job | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from labext.sandbox.jobs.tables import (
     STOPPED,
     Job,
     current_timestamp,
+    format_timestamp,
 )
 from labext.sandbox.jobs.tools import catalogue
 
@@ -98,7 +100,7 @@ def _on_start(session: Session, task: Task) -> None:
     job = _load_job(session, task)
     if job is None or job.status not in ACTIVE_STATES:
         return
-    job.status, job.started = RUNNING, current_timestamp()
+    job.status, job.started = RUNNING, format_timestamp(task.started or time.time())
     if job.parent is not None and job.parent.status == IN_QUEUE:
         job.parent.status, job.parent.started = RUNNING, job.started
 

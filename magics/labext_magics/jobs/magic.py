@@ -76,7 +76,7 @@ BATCH = Command(
             None,
             "submit only the valid jobs, and return the invalid rows",
         ),
-        Parameter("over-budget", None, "submit even if the estimate exceeds --budget"),
+        Parameter("over-budget", None, "submit even if the estimate exceeds a budget"),
         CHECK,
         *AFTERWARDS,
     ],

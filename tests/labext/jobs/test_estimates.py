@@ -6,10 +6,12 @@ import math
 import random
 from typing import Any
 
+import databases
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from labext.errors import InputError
 from labext.jobs import JobsClient
@@ -21,6 +23,7 @@ from labext.jobs.estimates import (
     format_duration,
     parse_budget_left,
 )
+from labext.sandbox.jobs.tables import Account, Usage
 
 SETTINGS = st.dictionaries(
     st.sampled_from("abc"),
@@ -99,6 +102,20 @@ def test_names_of_files_do_not_matter() -> None:
     assert expected.seconds[0] == expected.seconds[1]
 
 
+def test_estimate_depends_on_the_sizes_of_named_files_and_of_content() -> None:
+    sizes = {f"f{n}": 1000 * n for n in range(1, 21)}
+    runs = [Run({"file": name}, size / 1000, None) for name, size in sizes.items()]
+    sizes |= {"small": 2000, "large": 18000}
+    jobs = [{"file": "small"}, {"file": "large"}, {"file": "x\n" * 9000}, {"file": "unknown"}]
+    expected = estimate(runs, jobs, ["file"], sizes)
+    assert expected is not None
+    small, large, content, unknown = expected.seconds
+    assert small == pytest.approx(2, rel=0.3)
+    assert large == pytest.approx(18, rel=0.3)
+    assert content == pytest.approx(large)
+    assert small < unknown < large
+
+
 @given(st.lists(SETTINGS, min_size=10, max_size=20), st.lists(SETTINGS, min_size=1, max_size=3))
 def test_any_settings_give_finite_times(known: list[Any], jobs: list[Any]) -> None:
     runs = [Run(settings, 1.0 + number, None) for number, settings in enumerate(known)]
@@ -151,7 +168,7 @@ def used(ledger: Any) -> Any:
     return ledger
 
 
-def _submit(client: JobsClient, budget: float, **options: Any) -> Any:
+def _submit(client: JobsClient, budget: float | None, **options: Any) -> Any:
     return client.submit_batch(
         "folds", "fold", FRAME, None, "name", weighted_hours_budget=budget, **options
     )
@@ -175,6 +192,19 @@ def test_batch_over_its_budget_is_sent_if_requested(used: Any, client: JobsClien
 
 
 @pytest.mark.faults
+def test_batch_over_the_budget_left_is_refused_before_it_is_sent(
+    used: Any, client: JobsClient
+) -> None:
+    used.usage = {"total": 6.0, "budgetLeft": 3.5}
+    for budget in (None, 9.0):
+        with pytest.raises(InputError, match=r"need 4 weighted hours .*; 3\.5 of your budget are"):
+            _submit(client, budget)
+    assert used.count("submit-batch") == 0
+    _submit(client, None, over_budget=True)
+    assert used.count("submit-batch") == 1
+
+
+@pytest.mark.faults
 def test_check_of_a_batch_gives_the_time_and_the_budget_left(used: Any, client: JobsClient) -> None:
     checked = client.check_batch("folds", "fold", FRAME, None, "name")
     assert checked["ExpectedSeconds"].tolist() == pytest.approx([3600.0, 3600.0])
@@ -192,3 +222,34 @@ def test_service_without_usage_statistics_gives_no_budget(used: Any, client: Job
     expected = client.estimate("fold", [{"sequence": "AC"}])
     assert expected is not None
     assert expected.budget_left is None
+
+
+@pytest.mark.contract
+def test_sandbox_runs_are_the_base_of_estimates_and_of_refusals(new_box: Any) -> None:
+    box = new_box(services=["labext.sandbox.jobs.app:service"])
+    database = databases.open_database(box.data_dir)
+    frame = pd.DataFrame({"sequence": ["ACGU" * n for n in (5, 50, 100, 150, 200) * 3]})
+    with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
+        client.submit_batch("history", "rna_fold", frame)
+        client.wait("history", timeout=120)
+        checked = client.check_batch("more", "rna_fold", frame)
+        assert checked["ExpectedSeconds"].max() > 1.5 * checked["ExpectedSeconds"].min()
+        used = client.estimate("rna_fold", [{"sequence": "ACGU"}])
+        assert used is not None
+        assert used.runs == len(frame)
+        hours = checked.attrs["estimate"]["weighted_hours"]
+        assert hours == pytest.approx(checked["ExpectedSeconds"].sum() / 3600, rel=0.5)
+        with pytest.raises(InputError, match="its budget is"):
+            client.submit_batch("more", "rna_fold", frame, weighted_hours_budget=hours / 2)
+        with database.write() as session:
+            account = session.scalars(select(Account).where(Account.owner.is_(False))).one()
+            account.budget = session.scalars(select(Usage.weighted_hours)).one() + hours / 2
+        checked = client.check_batch("more", "rna_fold", frame)
+        assert checked.attrs["estimate"]["budget_left"] == pytest.approx(hours / 2, rel=0.1)
+        with pytest.raises(InputError, match="of your budget are left"):
+            client.submit_batch("more", "rna_fold", frame)
+        assert client.jobs(batch="history").shape[0] == len(frame)
+        assert "more" not in set(client.jobs()["JobName"]), "nothing was sent"
+        client.submit_batch("more", "rna_fold", frame, over_budget=True)
+        client.wait("more", timeout=120)
+    database.close()

@@ -262,6 +262,8 @@ class Supervisor:
             self._lose(run, event)
             return
         if "ended" in event:
+            if run.has_begun and not run.is_recorded:  # both events may have been read at once
+                run.began = min(run.began, time.monotonic() - event["seconds"])
             run.outcome = run.refusal or outcome_of(run, event)
             return
         run.has_begun, run.began = True, time.monotonic()
@@ -275,7 +277,7 @@ class Supervisor:
         self._admitted = 0
         try:
             turn = self._ledger.turn(
-                [run.attempt for run in started],
+                {run.attempt: run.started for run in started},
                 {run.attempt: run.outcome for run in ended if run.outcome is not None},
                 Counter(run.task.kind.name for run in self._alive()),
                 0 if self._stopping or self._launcher is None else self._room(),
@@ -345,7 +347,7 @@ class Supervisor:
     def _record_starts(self) -> None:
         for run in self._started():
             try:
-                refusal = self._ledger.start(run.attempt)
+                refusal = self._ledger.start(run.attempt, run.started)
             except Exception:  # see `_loop`; it is retried later
                 log.exception("The start of %s could not be recorded.", run.task.key)
                 run.later()

@@ -60,6 +60,11 @@ class TaskRun:
         """Identifies the attempt to the queue."""
         return Attempt(self.task.id, self.task.attempt)
 
+    @property
+    def started(self) -> float:
+        """When its process began, in seconds since the epoch."""
+        return time.time() - (time.monotonic() - self.began)
+
     def later(self) -> None:
         """Postpone the next attempt."""
         self.next_try = time.monotonic() + self.pause

@@ -17,6 +17,9 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
 from labext.sandbox.core.task_transitions import MAX_KILLS, TaskTransitions
 
+MOMENT = 1_800_000_000.25
+"""The start of the processes, in seconds since the epoch."""
+
 
 class Recorder:
     """Record the calls of a task kind's hooks."""
@@ -81,7 +84,7 @@ def _put(
 def _begin(transitions: TaskTransitions, task_id: int) -> None:
     """Claim a task and record that its process exists."""
     assert transitions.claim(task_id) is not None
-    assert transitions.start(Attempt(task_id, 1)) is None
+    assert transitions.start(Attempt(task_id, 1), MOMENT) is None
 
 
 def _state(database: Database, key: str) -> str:
@@ -285,7 +288,7 @@ def test_on_start_may_cancel_the_task(database, recorder):
     [task] = _put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
     assert transitions.claim(task) is not None
-    assert transitions.start(Attempt(task, 1)) == TaskOutcome("stopped", "budget")
+    assert transitions.start(Attempt(task, 1), MOMENT) == TaskOutcome("stopped", "budget")
     transitions.end(Attempt(task, 1), TaskOutcome("done"))
     assert recorder.endings["a"] == TaskOutcome("stopped", "budget")
 
@@ -298,9 +301,9 @@ def test_on_start_that_raises_refuses_only_its_own_task(database, recorder):
     queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=recorder.kind().on_end)])
     bad, good = _put(database, queue, "bad", "good")
     transitions = TaskTransitions(database, queue)
-    assert [claim.id for claim in transitions.turn([], {}, Counter(), 1).claims] == [bad]
+    assert [claim.id for claim in transitions.turn({}, {}, Counter(), 1).claims] == [bad]
     assert transitions.claim(good) is not None
-    turn = transitions.turn([Attempt(bad, 1), Attempt(good, 1)], {}, Counter(), 0)
+    turn = transitions.turn({Attempt(bad, 1): MOMENT, Attempt(good, 1): MOMENT}, {}, Counter(), 0)
     assert list(turn.refused) == [bad]
     ending = turn.refused[bad]
     assert (ending.outcome, ending.reason) == ("failed", "It could not be started: no such row")
@@ -331,7 +334,7 @@ def test_task_whose_folder_cannot_be_named_ends_at_its_claim(database, recorder)
     queue = Queue([TaskKind("kind", "x:y", work=work, on_end=recorder.kind().on_end)])
     [task] = _put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
-    assert transitions.turn([], {}, Counter(), 1).claims == []
+    assert transitions.turn({}, {}, Counter(), 1).claims == []
     assert recorder.endings["a"] == TaskOutcome("failed", "It could not be started: no such row")
     assert transitions.claim(task) is None
 
@@ -364,23 +367,27 @@ def test_task_is_claimed_again_after_a_full_disk(database, queue):
 
 def test_task_runs_once_its_process_exists(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
-    [claim] = transitions.turn([], {}, Counter(), 1).claims
+    [claim] = transitions.turn({}, {}, Counter(), 1).claims
     assert claim.id == task
     assert _state(database, "a") == "starting"
     assert recorder.events == []
     assert transitions.taken() == [task]
     assert transitions.next(Counter()) is None
-    transitions.turn([Attempt(task, 1)], {}, Counter(), 0)
+    transitions.turn({Attempt(task, 1): MOMENT}, {}, Counter(), 0)
     assert _state(database, "a") == "running"
+    with database.read() as session:
+        assert session.get(Task, task).started == MOMENT
     assert recorder.events == [("start", "a")]
-    transitions.turn([Attempt(task, 1)], {}, Counter(), 0)
+    transitions.turn({Attempt(task, 1): MOMENT}, {}, Counter(), 0)
     assert recorder.events == [("start", "a")], "it starts once"
 
 
 def test_end_before_the_recorded_start_records_both(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
     transitions.claim(task)
-    transitions.turn([Attempt(task, 1)], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
+    transitions.turn(
+        {Attempt(task, 1): MOMENT}, {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0
+    )
     assert recorder.events == [("start", "a"), ("end", "a")]
     assert recorder.endings["a"] == TaskOutcome("done")
 
@@ -388,7 +395,7 @@ def test_end_before_the_recorded_start_records_both(database, queue, transitions
 def test_end_is_recorded_without_other_tasks(database, queue, transitions, recorder):
     [task] = _put(database, queue, "a")
     _begin(transitions, task)
-    transitions.turn([], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
+    transitions.turn({}, {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
     assert recorder.endings["a"] == TaskOutcome("done")
     assert transitions.taken() == []
 
@@ -401,7 +408,9 @@ def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, recorder
     [task] = _put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
     transitions.claim(task)
-    transitions.turn([Attempt(task, 1)], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
+    transitions.turn(
+        {Attempt(task, 1): MOMENT}, {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0
+    )
     assert recorder.endings["a"].outcome == "failed"
 
 
@@ -412,7 +421,7 @@ def test_task_cancelled_before_its_start_never_starts(database, queue, transitio
         assert queue.cancel(session, "a", "stopped by hand")
     assert recorder.endings == {}, "its process may exist"
     assert transitions.cancelled() == {task}
-    assert transitions.start(Attempt(task, 1)) == TaskOutcome("stopped", "stopped by hand")
+    assert transitions.start(Attempt(task, 1), MOMENT) == TaskOutcome("stopped", "stopped by hand")
     transitions.end(Attempt(task, 1), TaskOutcome("failed", "signal 9"))
     assert recorder.events == [("end", "a")]
     assert recorder.endings["a"] == TaskOutcome("stopped", "stopped by hand")
@@ -469,15 +478,17 @@ def test_tick_sees_only_running_tasks(database, queue, transitions, recorder):
 
 def test_ends_and_claims_of_one_turn_are_one_transaction(database, queue, transitions, recorder):
     first, second, third = _put(database, queue, "a", "b", "c")
-    assert [claim.key for claim in transitions.turn([], {}, Counter(), 2).claims] == ["a", "b"]
+    assert [claim.key for claim in transitions.turn({}, {}, Counter(), 2).claims] == ["a", "b"]
     ends = {
         Attempt(first, 1): TaskOutcome("done"),
         Attempt(second, 1): TaskOutcome("failed", "why"),
     }
-    turn = transitions.turn([Attempt(first, 1), Attempt(second, 1)], ends, Counter(), 2)
+    turn = transitions.turn(
+        {Attempt(first, 1): MOMENT, Attempt(second, 1): MOMENT}, ends, Counter(), 2
+    )
     assert [claim.id for claim in turn.claims] == [third]
     assert transitions.taken() == [third]
-    assert transitions.turn([], {}, Counter({"kind": 1}), 1).claims == []
+    assert transitions.turn({}, {}, Counter({"kind": 1}), 1).claims == []
 
 
 def test_result_of_an_earlier_attempt_is_refused(database, queue, transitions, recorder):
@@ -488,7 +499,9 @@ def test_result_of_an_earlier_attempt_is_refused(database, queue, transitions, r
     assert _state(database, "a") == "queued"
     claim = transitions.claim(task)
     assert (claim.id, claim.attempt) == (task, 2)
-    transitions.turn([Attempt(task, 1)], {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
+    transitions.turn(
+        {Attempt(task, 1): MOMENT}, {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0
+    )
     assert _state(database, "a") == "starting"
     assert recorder.endings == {}
     transitions.end(Attempt(task, 2), TaskOutcome("failed", "signal 9"))
@@ -506,7 +519,7 @@ def test_tasks_that_are_not_admitted_do_not_block_others(database, queue, transi
         considered.append(claim.key)
         return claim.needs == "dna"
 
-    turn = transitions.turn([], {}, Counter(), 5, admit, unfit)
+    turn = transitions.turn({}, {}, Counter(), 5, admit, unfit)
     assert [claim.key for claim in turn.claims] == ["dna2", "dna4"]
     assert considered == ["rna0", "dna2", "dna4"]
     assert unfit == {("kind", "rna")}
@@ -518,7 +531,7 @@ def test_tasks_that_are_not_admitted_do_not_block_others(database, queue, transi
 def test_turn_respects_the_limit_of_a_kind(database, queue, transitions):
     _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
     _put(database, queue, "common")
-    claims = transitions.turn([], {}, Counter(), 3).claims
+    claims = transitions.turn({}, {}, Counter(), 3).claims
     assert [claim.key for claim in claims] == ["rare1", "common"]
 
 
@@ -533,7 +546,7 @@ def test_turn_with_a_failing_end_changes_nothing(database, queue, transitions):
     _begin(transitions, bad)
     with pytest.raises(LookupError):
         transitions.turn(
-            [],
+            {},
             {Attempt(good, 1): TaskOutcome("done"), Attempt(bad, 1): TaskOutcome("done")},
             Counter(),
             1,

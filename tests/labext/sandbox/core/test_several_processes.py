@@ -31,7 +31,7 @@ def processes(each_database: Database) -> Iterator[list[TaskTransitions]]:
 
 
 def _claims(transitions: TaskTransitions, free: int = 1) -> list[str]:
-    return [claim.key for claim in transitions.turn([], {}, Counter(), free).claims]
+    return [claim.key for claim in transitions.turn({}, {}, Counter(), free).claims]
 
 
 def test_no_task_is_claimed_by_two_processes(each_database, processes):

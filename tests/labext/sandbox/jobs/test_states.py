@@ -36,13 +36,24 @@ def test_job_requeued_after_a_kill_is_in_queue(site, ledger):
     [task] = [ledger.next({})]
     assert ledger.claim(task) is not None
     assert states(site) == [("In Queue", False), ("In Queue", False)], "it has no process yet"
-    assert ledger.start(Attempt(task, 1)) is None
+    assert ledger.start(Attempt(task, 1), 1_800_000_000.0) is None
     assert states(site) == [("Running", True), ("Running", True)]
     ledger.requeue(ledger.taken(), killed=[task])
     assert states(site) == [("Running", True), ("In Queue", False)]
     assert ledger.claim(task) is not None
-    assert ledger.start(Attempt(task, 2)) is None
+    assert ledger.start(Attempt(task, 2), 1_800_000_000.0) is None
     assert states(site) == [("Running", True), ("Running", True)]
+
+
+def test_started_is_the_time_when_the_process_began(site, ledger):
+    task = ledger.next(Counter())
+    ledger.claim(task)
+    # The start and the end of a short job are recorded in one transaction.
+    ends = {Attempt(task, 1): TaskOutcome("done", seconds=0.04)}
+    ledger.turn({Attempt(task, 1): 1_800_000_000.25}, ends, Counter(), 0)
+    with site.database.read() as session:
+        started = session.scalars(select(Job.started).where(Job.name == "b-a")).one()
+    assert started == "2027-01-15T08:00:00.250Z"
 
 
 def test_reason_of_a_memory_limit_names_the_command_to_raise_it(site, ledger):

@@ -31,7 +31,7 @@ def claims(site):
                 session.add(source)
                 tasks.PROCESS.queue_source(session, site, source, titled=True, awaited=awaited)
         ledger = TaskTransitions(site.database, site.queue)
-        return ledger.turn([], {}, Counter(), len(sources)).claims
+        return ledger.turn({}, {}, Counter(), len(sources)).claims
 
     return run
 
