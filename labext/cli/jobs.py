@@ -174,7 +174,9 @@ def _set_budget(
     target = exactly_one(organization=organization, account=account)
     changed = admin.set_budget(hours, *target)
     may = "has no budget" if hours is None else f"may use {hours:g} weighted hours"
-    return changed, (f"The {changed['of']} {changed['name']} {may}; {changed['used']:g} are used.")
+    return changed, (
+        f"The {changed['kind']} {changed['name']} {may}; {changed['used']:g} are used."
+    )
 
 
 _budget_organization = option("--organization", "NAME", "All its accounts together.")
@@ -193,7 +195,7 @@ def set_budget(admin: Admin, hours: float, organization: str | None, account: st
 @budgets.verb("list")
 def list_budgets(admin: Admin) -> Result:
     """List the budgets and their use."""
-    return listing(admin.budgets(), "of", "name", "budget", "used")
+    return listing(admin.budgets(), "kind", "name", "budget", "used")
 
 
 @budgets.verb("remove")

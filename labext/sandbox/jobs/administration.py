@@ -47,12 +47,12 @@ from labext.sandbox.jobs.tables import (
 from labext.sandbox.jobs.tools.catalogue import all_tools
 
 STOP_SECONDS = 10.0
-"""How long to wait for the processes of removed jobs; the host looks for them once a second."""
+"""Seconds to wait for the processes of removed jobs to end; the host checks once per second."""
 
 PIPELINE_NAME_LENGTH = 100
 
 AccountSelection = tuple[Sequence[Account], Organization | None]
-"""The accounts to remove, and their organization if it is removed too."""
+"""The accounts to remove, and the organization if it is removed as well."""
 
 _CONTENTS = {
     "keys": "key",
@@ -63,7 +63,7 @@ _CONTENTS = {
 
 
 class JobsAdministration(Administration):
-    """The job service of a sandbox, with the calls of its operator."""
+    """Administrative operations on the job service of a sandbox."""
 
     def organizations(self) -> list[Record]:
         """List the organizations with their number of accounts, budget and used hours."""
@@ -121,7 +121,7 @@ class JobsAdministration(Administration):
             ]
 
     def add_account(self, email: str, organization: str, *, owner: bool = False) -> Record:
-        """Create an account without a key; an owner sees its organization's jobs and usage."""
+        """Create an account without a key; an owner can see its organization's jobs and usage."""
         validate_email(email)
         with self.database.write() as session:
             if session.scalars(select(Account.id).where(Account.email == email)).first():
@@ -137,7 +137,7 @@ class JobsAdministration(Administration):
         return {"email": email, "organization": organization, "owner": owner}
 
     def set_owner(self, email: str, owner: bool) -> Record:
-        """Make an account an owner of its organization, or no longer."""
+        """Grant or revoke the owner role of an account in its organization."""
         with self.database.write() as session:
             find_account(session, email).owner = owner
         return {"email": email, "owner": owner}
@@ -151,10 +151,10 @@ class JobsAdministration(Administration):
         return {"removed": email} | self._remove(lambda s: ([find_account(s, email)], None), yes)
 
     def _remove(self, find: Callable[[Session], AccountSelection], yes: bool) -> dict[str, int]:
-        """Remove rows, then processes, then files.
+        """Delete the database rows, wait for the processes to end, then delete the files.
 
-        A running host sees that tasks are cancelled; one that a killed host has left behind ends
-        when the next host starts.
+        A running host kills the processes of cancelled tasks. Processes left behind by a killed
+        host are ended when the next host starts.
         """
         with self.database.write() as session:
             accounts, organization = find(session)
@@ -180,17 +180,17 @@ class JobsAdministration(Administration):
         return {"accounts": len(ids)} | counts
 
     def _cancel_tasks(self, session: Session, jobs: set[int]) -> list[str]:
-        """Cancel the tasks of removed jobs; return the keys of those that were started."""
+        """Cancel the tasks of removed jobs; return the keys of the running tasks."""
         session.flush()
         queue = self.site.queue
         tasks = session.scalars(select(Task).where(Task.kind.in_(queue.kinds))).all()
         cancelled = [task for task in tasks if task.payload.get("job") in jobs]
-        for task in cancelled:  # one by one: a statement takes only so many keys
-            queue.cancel(session, task.key, "Its account was removed.")
+        for task in cancelled:  # one by one, since the parameters of a statement are limited
+            queue.cancel(session, task.key, "The account of the job was removed.")
         return [task.key for task in cancelled if task.state != QUEUED]
 
     def keys(self, email: str | None = None) -> list[Record]:
-        """List the names of the keys of an account, or of all; never a key itself."""
+        """List the names of the keys of one or all accounts; the keys themselves are not stored."""
         with self.database.read() as session:
             selected = select(Key, Account.email).join(Account, Account.id == Key.account_id)
             if email is not None:
@@ -202,7 +202,7 @@ class JobsAdministration(Administration):
             ]
 
     def add_key(self, email: str, key: str, name: str | None = None) -> Record:
-        """Give an account one more key; its default name is the next free `key<n>`."""
+        """Add a key to an account; the default name is the next free `key<n>`."""
         with self.database.write() as session:
             account = find_account(session, email)
             name = next_free_name(name, "key", _key_names(session, account))
@@ -217,7 +217,7 @@ class JobsAdministration(Administration):
         return {"account": email, "name": name}
 
     def remove_key(self, email: str, name: str, *, yes: bool) -> Record:
-        """Remove a key: requests with it get 401."""
+        """Remove a key; requests with it are then refused with 401."""
         with self.database.write() as session:
             account = find_account(session, email)
             key = session.scalars(
@@ -225,17 +225,17 @@ class JobsAdministration(Administration):
             ).one_or_none()
             if key is None:
                 raise not_found_error(f"key of {email} called", name, _key_names(session, account))
-            student = " It may be the key that the sandbox hands out." if email == STUDENT else ""
+            student = " It may be the key in connection.json." if email == STUDENT else ""
             require_confirmation(
                 yes,
-                f"This would remove the key {messages.quote_value(name)} of {email}: whoever "
-                f"uses it is refused from then on, and it can't be restored.{student}",
+                f"This would remove the key {messages.quote_value(name)} of {email}. Requests "
+                f"with it would be refused, and it can't be restored.{student}",
             )
             session.delete(key)
         return {"removed": name, "account": email}
 
     def budgets(self) -> list[Record]:
-        """List the budgets of organizations and accounts in weighted hours, with their use."""
+        """List the budget and the use of each organization and account, in weighted hours."""
         with self.database.read() as session:
             accounts = session.scalars(select(Account).order_by(Account.email))
             return [
@@ -244,15 +244,17 @@ class JobsAdministration(Administration):
             ]
 
     def set_budget(self, hours: float | None, kind: str, name: str) -> Record:
-        """Set the weighted hours that may be used; None removes the budget.
+        """Set the budget of an organization or account; None removes it.
 
         Args:
-            hours: a number from 0.
+            hours: the budget in weighted hours, at least 0.
             kind: `organization` or `account`.
-            name: the organization's name, or the account's address.
+            name: the organization's name, or the account's email address.
         """
         if hours is not None and not (math.isfinite(hours) and hours >= 0):
-            raise InputError(f"A budget of {hours:g} hours can't be.", "Give a number from 0.")
+            raise InputError(
+                f"{hours:g} is not a valid budget.", "Give a finite number of hours, at least 0."
+            )
         find = find_organization if kind == "organization" else find_account
         with self.database.write() as session:
             holder: Organization | Account = find(session, name)
@@ -260,15 +262,15 @@ class JobsAdministration(Administration):
             return _budget_record(session, holder)
 
     def quotas(self) -> list[Record]:
-        """List the storage of all accounts in bytes: quota and use."""
+        """List the storage quota and the used storage of each account, in bytes."""
         with self.database.read() as session:
             accounts = session.scalars(select(Account).order_by(Account.email)).all()
             return [_quota_record(session, account) for account in accounts]
 
     def set_quota(self, email: str, size: int | None) -> Record:
-        """Set the bytes that an account may store; None for the quota of a new account.
+        """Set the storage quota of an account in bytes; None sets the default of new accounts.
 
-        A quota below the current use deletes nothing, but refuses further files.
+        If the quota is below the current use, no file is deleted and further files are refused.
         """
         with self.database.write() as session:
             account = find_account(session, email)
@@ -277,7 +279,7 @@ class JobsAdministration(Administration):
             return _quota_record(session, account)
 
     def gates(self) -> list[Record]:
-        """List the permissions of gated parameters: which parameters, and who has them."""
+        """List the gates with their parameters and the accounts that have the permission."""
         parameters_by_gate = list_gates()
         holders: dict[str, list[str]] = {gate: [] for gate in parameters_by_gate}
         with self.database.read() as session:
@@ -290,7 +292,7 @@ class JobsAdministration(Administration):
         ]
 
     def set_gate(self, email: str, gate: str, permitted: bool) -> Record:
-        """Permit an account to set the parameters of a gate, or withdraw the permission."""
+        """Grant or revoke an account's permission to set the parameters of a gate."""
         existing = list_gates()
         with self.database.write() as session:
             account = find_account(session, email)
@@ -303,7 +305,7 @@ class JobsAdministration(Administration):
         return {"account": email, "gates": account.gates}
 
     def pipelines(self, organization: str | None = None) -> list[Record]:
-        """List the saved pipelines of an organization, or of all."""
+        """List the saved pipelines of one or all organizations."""
         with self.database.read() as session:
             selected = select(SavedPipeline, Organization.name).join(
                 Organization, Organization.id == SavedPipeline.organization_id
@@ -323,12 +325,12 @@ class JobsAdministration(Administration):
             ]
 
     def add_pipeline(self, name: str, organization: str, content: Any) -> Record:
-        """Save a pipeline, checked as `/submit-pipeline` checks it.
+        """Save a pipeline after the same validation as in `/submit-pipeline`.
 
         Args:
             name: the name for `/run-pipeline`.
             organization: the organization whose accounts may run it.
-            content: its stages, or the body of a submission; other fields are not saved.
+            content: the stages, or the body of a submission, of which only `stages` is saved.
         """
         validate_name("a pipeline", name, PIPELINE_NAME_LENGTH)
         stages = content.get("stages") if isinstance(content, dict) else content
@@ -346,17 +348,17 @@ class JobsAdministration(Administration):
         return {"organization": organization, "name": name, "stages": stages}
 
     def remove_pipeline(self, name: str, organization: str, *, yes: bool) -> Record:
-        """Remove a saved pipeline; its jobs stay."""
+        """Remove a saved pipeline; jobs submitted from it are kept."""
         with self.database.write() as session:
-            saved = _select_pipelines(session, find_organization(session, organization))
-            if name not in saved:
-                raise not_found_error(f"pipeline of {organization} called", name, saved)
+            pipelines = _select_pipelines(session, find_organization(session, organization))
+            if name not in pipelines:
+                raise not_found_error(f"pipeline of {organization} called", name, pipelines)
             require_confirmation(
                 yes,
                 f"This would remove the pipeline {name} of {organization} with its "
-                f"{messages.pluralize(len(saved[name].stages), 'stage')}.",
+                f"{messages.pluralize(len(pipelines[name].stages), 'stage')}.",
             )
-            session.delete(saved[name])
+            session.delete(pipelines[name])
         return {"removed": name, "organization": organization}
 
 
@@ -367,7 +369,7 @@ open_administration = partial(
 
 
 def find_organization(session: Session, name: str) -> Organization:
-    """Return the organization of a name."""
+    """Return the organization with this name, or raise NotFoundError."""
     organization = session.scalars(
         select(Organization).where(Organization.name == name)
     ).one_or_none()
@@ -377,7 +379,7 @@ def find_organization(session: Session, name: str) -> Organization:
 
 
 def find_account(session: Session, email: str) -> Account:
-    """Return the account of an address."""
+    """Return the account with this email address, or raise NotFoundError."""
     account = session.scalars(select(Account).where(Account.email == email)).one_or_none()
     if account is None:
         raise not_found_error("account", email, session.scalars(select(Account.email)))
@@ -425,9 +427,9 @@ def _removal_effect(
     ]
     text = f"This would remove {subject}"
     if contents:
-        text += f", and with it {', '.join(contents)}"
+        text += f", including {', '.join(contents)}"
     if counts["jobs"]:
-        text += ", the jobs' results too"
+        text += " and the results of the jobs"
     unfinished = count_rows(
         session,
         Job,
@@ -436,9 +438,9 @@ def _removal_effect(
         Job.type.not_in((BATCH, PIPELINE)),
     )
     if unfinished:
-        text += f"; {messages.pluralize(unfinished, 'job')} not ended yet"
+        text += f"; {messages.pluralize(unfinished, 'unfinished job')} would be stopped"
     if any(account.email == STUDENT for account in accounts):
-        return f"{text}; the key that the sandbox hands out would be no longer valid."
+        return f"{text}; the key in connection.json would become invalid."
     return f"{text}."
 
 
@@ -463,7 +465,7 @@ def _budget_record(session: Session, holder: Organization | Account) -> Record:
     organization = isinstance(holder, Organization)
     accounts = _belongs_to(holder) if isinstance(holder, Organization) else Account.id == holder.id
     return {
-        "of": "organization" if organization else "account",
+        "kind": "organization" if organization else "account",
         "name": holder.name if isinstance(holder, Organization) else holder.email,
         "budget": holder.budget,
         "used": usage.total_hours(session, accounts),

@@ -40,7 +40,7 @@ def openapi_description() -> bytes:
 
 
 class JobService:
-    """The job service, as the host knows it (`labext.sandbox.core.service_protocol.Service`)."""
+    """The job service for the host (`labext.sandbox.core.service_protocol.Service`)."""
 
     name = "jobs"
     endpoints = ("jobs",)
@@ -49,12 +49,12 @@ class JobService:
 
     @property
     def preload(self) -> Sequence[str]:
-        """The entry points of the tasks, and the tools with their imports."""
+        """Modules with the entry points of tasks, and the tools with their imports."""
         entries = ("labext.sandbox.jobs.execution", "labext.sandbox.jobs.files.result_archives")
         return [*entries, *catalogue.preload_modules()]
 
     def kinds(self, site: Site) -> Sequence[TaskKind]:
-        """Return the kinds of tasks: run a job, and build the archive of a batch or pipeline."""
+        """Return the task kinds: run a job, and build the archive of a batch or pipeline."""
         return tasks.task_kinds(site)
 
     def seed(self, site: Site) -> None:
@@ -63,11 +63,11 @@ class JobService:
         seed.seed(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:
-        """Return the uploaded files and job folders without a row."""
+        """Return the uploaded files and job folders without a database row."""
         return job_files.find_orphans(site)
 
     def connection(self, site: Site) -> Mapping[str, str]:
-        """Return the base address, and a sandbox's key of the student."""
+        """Return the base URL, and for a local sandbox the student's key."""
         record = {"base_url": f"{site.origin}/api/"}
         return record if site.server else record | {"api_key": seed.student_key(site)}
 
@@ -79,11 +79,11 @@ class JobService:
         """Return the application."""
         app = FastAPI(title="labext jobs", openapi_url=None, redirect_slashes=False)
         app.state.site = site
-        app.state.flood = rate_limiter(site.database, "jobs")
+        app.state.limiter = rate_limiter(site.database, "jobs")
         for router in (api, file_routes.router):
             app.include_router(router, prefix="/api")
         app.include_router(file_routes.keyless_router)
-        handle_errors(app, lambda _status, sentence: {"error": sentence})
+        handle_errors(app, lambda _status, message: {"error": message})
         return {"jobs": app}
 
 
@@ -94,13 +94,13 @@ api = APIRouter()
 
 @api.get("/openapi.json")
 def get_openapi() -> Response:
-    """Return the OpenAPI description; no key is needed."""
+    """Return the OpenAPI description; requires no key."""
     return json_response(openapi_description())
 
 
 @api.get("/tools")
 def get_tools(caller: Caller) -> Response:
-    """List the tools with the parameters that the caller may set."""
+    """List the tools with the parameters available to the caller."""
     return json_response(
         [tool.record(caller.gates) for tool in catalogue.available_tools().values()]
     )
@@ -114,7 +114,7 @@ def post_submit_job(site: SiteOf, caller: Caller, content: Content) -> Response:
 
 @api.post("/submit-batch")
 def post_submit_batch(site: SiteOf, caller: Caller, content: Content) -> Response:
-    """Submit many jobs of one tool."""
+    """Submit a batch of jobs of one tool."""
     return PlainTextResponse(submission.submit_batch(site, caller, content))
 
 
@@ -138,7 +138,7 @@ def post_validate_job(site: SiteOf, caller: Caller, content: Content) -> Respons
 
 @api.get("/jobs")
 def get_jobs(site: SiteOf, caller: Caller, request: Request) -> Response:
-    """List jobs, or return one of them."""
+    """List jobs, or return one job by name."""
     return json_response(list_jobs(site, caller, request.query_params))
 
 

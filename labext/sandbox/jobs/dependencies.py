@@ -21,7 +21,7 @@ from labext.sandbox.jobs.tables import Account, Key
 
 
 def authenticate(session: Session, key: str | None) -> Account:
-    """Return the account of a key; 401 if there is none (JOBS-1)."""
+    """Return the account of a key; 401 if the key is missing or unknown (JOBS-1)."""
     if not key:
         raise unauthorized("The header x-api-key is missing.")
     account = session.scalars(
@@ -36,22 +36,22 @@ def reload_account(session: Session, caller: Account) -> Account:
     """Reload the caller's account in this transaction; 401 if it was removed meanwhile."""
     account = session.get(Account, caller.id)
     if account is None:
-        raise unauthorized("The account of this x-api-key was removed.")
+        raise unauthorized("The account of the x-api-key was removed.")
     return account
 
 
 def find_teammate(
     session: Session, caller: Account, email: str | None, field: str = "jobEmail"
 ) -> Account:
-    """Return the account of the e-mail address in `field`; without one, the caller's own.
+    """Return the account with this email address; by default the caller's account.
 
-    An owner may see the accounts of its organization. Others get 403, so the existence of accounts
-    is not revealed.
+    An owner may access the accounts of its organization. Other callers get 403 for any address, so
+    that the existence of accounts is not revealed. `field` names the parameter in errors.
     """
     if email is None or email == caller.email:
         return caller
     if not caller.owner:
-        raise forbidden(f"{field}: only an owner of the organization sees a teammate's jobs.")
+        raise forbidden(f"{field}: only an owner of the organization may see a teammate's jobs.")
     teammate = session.scalars(
         select(Account).where(
             Account.email == email, Account.organization_id == caller.organization_id
@@ -59,15 +59,15 @@ def find_teammate(
     ).one_or_none()
     if teammate is None:
         raise not_found(
-            f"{field}: nobody in your organization has the address {quote_value(email)}."
+            f"{field}: no account of your organization has the address {quote_value(email)}."
         )
     return teammate
 
 
 def check_organization_access(caller: Account) -> None:
-    """Refuse accounts that may not see their organization's jobs (403)."""
+    """Raise 403 unless the caller is an owner of its organization."""
     if not caller.owner:
-        raise forbidden("organization: only an owner of the organization sees all its jobs.")
+        raise forbidden("organization: only an owner of the organization may see all its jobs.")
 
 
 MAX_BODY_BYTES = 64 << 20
@@ -85,13 +85,13 @@ SiteOf = Annotated[Site, Depends(_site)]
 
 
 def _caller(site: SiteOf, request: Request) -> Account:
-    """Return the caller's account: 401 without a valid key, 429 above the request limit."""
+    """Authenticate the caller; 401 without a valid key, 429 above the request limit."""
     with site.database.read() as session:
         account = authenticate(session, request.headers.get("x-api-key"))
-        flood: SlidingWindowLimiter = request.app.state.flood
+        limiter: SlidingWindowLimiter = request.app.state.limiter
         if site.rate == "named":
-            flood.requests = limits.limit_value(session, "flood_requests")
-    flood.check(str(account.id))
+            limiter.requests = limits.limit_value(session, "flood_requests")
+    limiter.check(str(account.id))
     return account
 
 
@@ -99,7 +99,7 @@ Caller = Annotated[Account, Depends(_caller)]
 
 
 async def _content(request: Request, _caller: Caller) -> bytes:
-    """Return the body of a JSON request; 400 if it is too large."""
+    """Return the body of a request; 400 if it is too large."""
     parts, size = [], 0
     try:
         async for chunk in request.stream():
@@ -108,7 +108,7 @@ async def _content(request: Request, _caller: Caller) -> bytes:
                 raise bad_request(f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
             parts.append(chunk)
     except ClientDisconnect:
-        raise bad_request("The body broke off.") from None  # no client receives this
+        raise bad_request("The body is incomplete.") from None  # no client receives this
     return b"".join(parts)
 
 
@@ -116,10 +116,10 @@ Content = Annotated[bytes, Depends(_content)]
 
 
 def json_response(value: Any) -> Response:
-    """Return a value as a JSON response; bytes are already JSON."""
+    """Return a JSON response; bytes are sent unchanged, other values are serialized."""
     return Response(value if isinstance(value, bytes) else orjson.dumps(value), media_type=JSON)
 
 
 def message_response(text: str) -> Response:
-    """Return a JSON response with a confirmation."""
+    """Return a JSON response with a confirmation message."""
     return json_response({"message": text})

@@ -24,17 +24,17 @@ from labext.sandbox.jobs.tools.catalogue import all_tools
 from labext.sandbox.jobs.tools.tool import Tool
 
 _DISTRIBUTIONS = {"Bio": "biopython", "RNA": "ViennaRNA", "primer3": "primer3-py"}
-"""The names under which modules are distributed, where they are not their own."""
+"""The distribution names of modules, where they differ from the module names."""
 
 
 def version_line(tool: Tool) -> str:
-    """Return the versions of the tool's packages, labext and Python as one readable line."""
+    """Return one line with the versions of the tool's packages, labext and Python."""
     packages = [_PACKAGE_VERSIONS[module] for module in tool.requires if _PACKAGE_VERSIONS[module]]
     return f"{tool.name} with {', '.join([*packages, *_RUNTIME_VERSIONS])}"
 
 
 def _package_version(module: str) -> str:
-    """Return the distribution of a module with its version; empty if it is not installed."""
+    """Return the name and version of a module's distribution; empty if it is not installed."""
     try:
         package = distribution(_DISTRIBUTIONS.get(module, module))
     except PackageNotFoundError:
@@ -52,21 +52,21 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
 
 
 def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the tool and pack its output; return the Score.
+    """Run the tool of a job, write the result archive, and return the Score.
 
-    The archive holds the tool's files, `settings.json` (as submitted), `score.json` and `log.txt`
-    (the versions of the packages, then the output of the process).
+    The archive contains the tool's files, `settings.json` (as submitted), `score.json` and
+    `log.txt` (the versions of the packages, then the output of the process).
 
     Args:
-        work: the working folder; `../inputs/<setting>/` holds the files that settings refer to.
-        payload: the keys `tool` and `settings`.
+        work: the working folder; `../inputs/<setting>/` has the input file of a setting.
+        payload: the task's payload with the keys `tool` and `settings`.
 
     Raises:
-        TaskError: the tool has become unavailable since the job was submitted.
+        TaskError: the tool is no longer installed.
     """
     tool = catalogue.find_tool(payload["tool"])
     if tool is None:
-        raise TaskError(f"The tool {payload['tool']} is not installed any more.")
+        raise TaskError(f"The tool {payload['tool']} is no longer installed.")
     print(version_line(tool), flush=True)
     settings = payload["settings"]
     out = work / OUTPUT_FOLDER
@@ -82,7 +82,7 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _input_files(work: Path, tool: Tool, settings: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the file of each file setting that was sent; sent contents are written to a file."""
+    """Return the file of each submitted file setting; content in a setting is written to a file."""
     files = {}
     for parameter in tool.parameters:
         if not parameter.file or parameter.name not in settings:

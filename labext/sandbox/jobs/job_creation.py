@@ -38,14 +38,14 @@ _ATOM = re.compile(r"^(ATOM  |HETATM)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class InputFile:
-    """The input file of a setting, and its name."""
+    """An input file: its path on disk and its original name."""
 
     source: Path
     name: str
 
 
 class FileResolver:
-    """Resolve the file settings of the jobs in one submission."""
+    """Resolve the file settings of the jobs of one submission; caches its queries."""
 
     def __init__(self, session: Session, site: Site, account: Account) -> None:
         self._session = session
@@ -55,7 +55,7 @@ class FileResolver:
         self._files: dict[str, list[UploadedFile]] = {}
 
     def not_uploaded(self, tool: Tool, settings: Settings) -> list[str]:
-        """Return the paths that are neither an output of a job nor an uploaded file."""
+        """Return the paths that match neither a job nor an uploaded file."""
         return [
             value
             for _parameter, value in _file_settings(tool, settings)
@@ -65,7 +65,7 @@ class FileResolver:
         ]
 
     def inputs(self, tool: Tool, settings: Settings) -> dict[str, InputFile]:
-        """Return the input files by setting; a setting with the content itself has none."""
+        """Return the input files by setting; settings that hold the content itself are omitted."""
         inputs = {}
         for parameter, value in _file_settings(tool, settings):
             source = self._input(parameter, value)
@@ -88,7 +88,7 @@ class FileResolver:
         return None
 
     def _input_at(self, parameter: Parameter, head: str, tail: str) -> InputFile:
-        """Return the output or the uploaded file at a path."""
+        """Return the job output or the uploaded file at the path `head/tail`."""
         job, file = self._job(head), self._file_in(head, tail)
         if job is None:
             if file is None:  # `not_uploaded` has reported it
@@ -128,11 +128,11 @@ class FileResolver:
         return next((file for file in self._all_named(name) if file.folder == folder), None)
 
     def _file_named(self, parameter: Parameter, name: str) -> UploadedFile | None:
-        """Return the uploaded file with this name; 400 if several folders have one."""
+        """Return the uploaded file with this name, preferably outside folders; 400 if ambiguous."""
         files = self._all_named(name)
-        outside = next((file for file in files if not file.folder), None)
-        if outside is not None or len(files) < 2:
-            return outside or next(iter(files), None)
+        top_level = next((file for file in files if not file.folder), None)
+        if top_level is not None or len(files) < 2:
+            return top_level or next(iter(files), None)
         paths = ", ".join(f"{file.folder}/{file.name}" for file in files)
         raise bad_request(
             f"Setting {parameter.name}: {quote_value(name)} is the name of {len(files)} "
@@ -140,8 +140,8 @@ class FileResolver:
         )
 
     def _all_named(self, name: str) -> list[UploadedFile]:
-        """Return the account's files with a name, in all folders."""
-        if file_name_error("", name) is not None:  # content: many lines, or longer than any name
+        """Return the account's files with this name in all folders."""
+        if file_name_error("", name) is not None:  # the value is the content of a file
             return []
         if name not in self._files:
             is_owned = UploadedFile.account_id == self._account.id
@@ -152,7 +152,7 @@ class FileResolver:
 
 
 def not_uploaded_message(values: list[str]) -> str:
-    """Return the error message for files that have not been uploaded."""
+    """Return the error message for missing uploaded files."""
     names = ", ".join(dict.fromkeys(values))
     return f"The following files have not been uploaded: {names}."
 
@@ -173,17 +173,17 @@ def _split_path(value: str) -> tuple[str, str] | None:
 
 
 RUN_KIND = "jobs.run"
-"""Kind of the tasks that run a tool; see `tasks`."""
+"""Task kind for running a tool; see `tasks`."""
 
 
 def run_key(job_id: int) -> str:
-    """Return the queue key of the task that runs a job."""
+    """Return the key of the task that runs a job."""
     return f"{RUN_KIND}:{job_id}"
 
 
 @dataclass(frozen=True)
 class JobOrder:
-    """A job to store: its full name, its settings as sent, and its input files by setting."""
+    """A job to be stored: full name, settings as submitted, and input files by setting."""
 
     name: str
     settings: dict[str, Any]
@@ -200,13 +200,13 @@ def check_names_free(session: Session, account: Account, names: Sequence[str]) -
 
 
 def resolve_orders(
-    references: FileResolver, tool: Tool, jobs: Sequence[tuple[str, Any]]
+    files: FileResolver, tool: Tool, jobs: Sequence[tuple[str, Any]]
 ) -> list[JobOrder]:
-    """Resolve the files of all jobs, given by name and settings; 400 if one is missing."""
-    not_uploaded = [v for _name, settings in jobs for v in references.not_uploaded(tool, settings)]
+    """Resolve the input files of jobs, given as name and settings; 400 if a file is missing."""
+    not_uploaded = [path for _name, settings in jobs for path in files.not_uploaded(tool, settings)]
     if not_uploaded:
         raise bad_request(not_uploaded_message(not_uploaded))
-    return [JobOrder(name, settings, references.inputs(tool, settings)) for name, settings in jobs]
+    return [JobOrder(name, settings, files.inputs(tool, settings)) for name, settings in jobs]
 
 
 def store_jobs(
@@ -221,18 +221,18 @@ def store_jobs(
     stage: int | None = None,
     max_seconds: float | None = None,
 ) -> None:
-    """Store the jobs' rows, tasks and input files, and count them as submitted.
+    """Store the rows, tasks and input files of jobs, and count the jobs as submitted.
 
     Args:
-        session: the transaction; a parent's row is already flushed.
+        session: the transaction; the row of the parent is already flushed.
         site: the site with the files and the queue.
         account: the owner of the jobs.
         tool: the tool of all jobs.
-        orders: the jobs in the order in which they are listed and started.
+        orders: the jobs, in the order in which they are listed and started.
         project: the `projectTag`.
         parent: the batch or pipeline of the jobs.
         stage: the pipeline stage of the jobs.
-        max_seconds: the time limit of each job if it is below the general limit.
+        max_seconds: time limit of each job; the lowest of all limits applies.
     """
     created = current_timestamp()
     jobs = [
@@ -273,8 +273,8 @@ def store_stopped_jobs(
     *,
     parent: Job,
 ) -> None:
-    """Store the rejected jobs of a pipeline's stage: name, settings and reason of each."""
-    moment = current_timestamp()
+    """Store the rejected jobs of a pipeline stage, given as name, settings and reason."""
+    now = current_timestamp()
     session.add_all(
         Job(
             account_id=account.id,
@@ -283,8 +283,8 @@ def store_stopped_jobs(
             type=tool.name,
             tool=tool.name,
             status=STOPPED,
-            created=moment,
-            completed=moment,
+            created=now,
+            completed=now,
             settings=dump_json(settings),
             reason=reason,
             project_tag=parent.project_tag,
@@ -314,8 +314,8 @@ def _queue_run(
 
 
 def _store_inputs(site: Site, job: Job, inputs: dict[str, InputFile]) -> None:
-    """Keep a copy of each input, since the upload or the earlier job may be deleted."""
-    # A submission that failed to commit had the same id and may have left files.
+    """Copy the input files into the job's folder, since the originals may be deleted."""
+    # A submission that failed to commit may have left files under the same id.
     job_files.remove_jobs(site, [job.id])
     for setting, file in inputs.items():
         job_files.link_or_copy(

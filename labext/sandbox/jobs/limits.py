@@ -9,23 +9,23 @@ LIMITS = Limits(
     Limit,
     {
         "url_seconds": LimitDefinition(
-            "seconds that a presigned address is valid", 15 * 60, 1, YEAR_SECONDS
+            "validity of a presigned address in seconds", 15 * 60, 1, YEAR_SECONDS
         ),
         "flood_requests": LimitDefinition(
-            "requests of one account in 10 seconds, if the sandbox limits rates",
+            "requests per account in 10 seconds, if the sandbox limits rates",
             1000,
             1,
             10**9,
         ),
-        "job_seconds": LimitDefinition("seconds that any job may run", 15 * 60, 1, YEAR_SECONDS),
+        "job_seconds": LimitDefinition("time limit of a job in seconds", 15 * 60, 1, YEAR_SECONDS),
         "job_memory": LimitDefinition(
-            "bytes of memory that a job's process may take", 2 << 30, 128 << 20, 1 << 50, size=True
+            "memory limit of a job's process in bytes", 2 << 30, 128 << 20, 1 << 50, size=True
         ),
         "upload_bytes": LimitDefinition(
-            "bytes of one uploaded file", 1 << 30, 1, 1 << 50, size=True
+            "size limit of an uploaded file in bytes", 1 << 30, 1, 1 << 50, size=True
         ),
         "storage_quota": LimitDefinition(
-            "bytes of a new account's uploaded files and batches' archives",
+            "storage quota of a new account in bytes: uploaded files and archives",
             10 << 30,
             0,
             1 << 62,

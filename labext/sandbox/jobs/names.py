@@ -14,14 +14,14 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _PROJECT = re.compile(r"proj_[a-zA-Z0-9_-]{1,100}")
 
 
-def quote_value(value: object, longest: int = 60) -> str:
-    """Return the value quoted for a message: masked and truncated."""
+def quote_value(value: object, max_length: int = 60) -> str:
+    """Return the repr of a value for a message, masked and truncated."""
     text = mask(repr(value))
-    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+    return text if len(text) <= max_length else f"{text[: max_length - 3]}..."
 
 
 def is_name(value: str) -> bool:
-    """Return whether `value` can be the name of a job or a batch."""
+    """Return whether `value` is a valid name of a job or a batch."""
     return len(value) <= MAX_NAME_LENGTH and _NAME.fullmatch(value) is not None
 
 
@@ -35,14 +35,14 @@ def name_error(field: str, value: str) -> str | None:
             f"{quote_value(value)}."
         )
     if _NAME.fullmatch(value) is None:
-        return f"{field} may hold letters, digits, '_' and '-' only: {quote_value(value)}."
+        return f"{field} may contain letters, digits, '_' and '-' only: {quote_value(value)}."
     return None
 
 
 def project_error(value: str) -> str | None:
     """Return the error of an invalid project identifier, or None (JOBS-25)."""
     if _PROJECT.fullmatch(value) is None:
-        return f"projectTag has the form proj_<id>: {quote_value(value)}."
+        return f"projectTag must have the form proj_<id>: {quote_value(value)}."
     return None
 
 
@@ -53,9 +53,9 @@ def file_name_error(field: str, value: str) -> str | None:
     if len(value.encode()) > MAX_FILE_NAME_BYTES:
         return f"{field} is longer than {MAX_FILE_NAME_BYTES} bytes: {quote_value(value)}."
     if value in (".", "..") or "/" in value or "\\" in value:
-        return f"{field} is one plain name, without '/' or '\\': {quote_value(value)}."
-    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in value):
-        return f"{field} holds a control character: {quote_value(value)}."
+        return f"{field} must be a plain name without '/' or '\\': {quote_value(value)}."
+    if any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
+        return f"{field} contains a control character: {quote_value(value)}."
     if value != value.strip():
-        return f"{field} begins or ends with a blank: {quote_value(value)}."
+        return f"{field} starts or ends with whitespace: {quote_value(value)}."
     return None

@@ -1,4 +1,4 @@
-"""Stop, finish and aggregate batches and pipelines, the parents of jobs."""
+"""Stop, finish and aggregate parents, the rows of batches and pipelines."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ AGGREGATE_KIND = "jobs.aggregate"
 
 
 def aggregate_key(parent_id: int) -> str:
-    """Return the queue key of the task that builds a parent's archive."""
+    """Return the key of the task that builds a parent's archive."""
     return f"{AGGREGATE_KIND}:{parent_id}"
 
 
 def stop_parent(parent: Job, reason: str) -> None:
-    """Mark a parent as stopped, without an archive; `stop_parts` stops its jobs."""
+    """Mark a parent as stopped without an archive; its jobs are stopped by `stop_parts`."""
     parent.status, parent.bytes = STOPPED, 0
     if parent.is_batch:
         parent.batch_status = STOPPED
@@ -46,28 +46,28 @@ def stop_parent(parent: Job, reason: str) -> None:
 
 def stop_parts(session: Session, site: Site, parent: Job, reason: str) -> list[str]:
     """Stop the unfinished jobs of a parent; return the keys of their tasks."""
-    living = select(Job).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
-    parts = session.scalars(living).all()
+    unfinished = select(Job).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
+    parts = session.scalars(unfinished).all()
     for part in parts:
         mark_stopped(part, reason)
     return cancel_tasks(session, site, [part.id for part in parts], reason)
 
 
 def mark_stopped(job: Job, reason: str) -> None:
-    """Mark a job as stopped; its task must be cancelled in the same transaction."""
+    """Mark a job as stopped; the caller cancels its task in the same transaction."""
     job.status, job.reason, job.completed = STOPPED, reason, current_timestamp()
 
 
-def cancel_tasks(session: Session, site: Site, numbers: Iterable[int], reason: str) -> list[str]:
-    """Cancel the tasks of these jobs and parents; return the keys of the unfinished ones."""
-    keys = [key(number) for number in numbers for key in (run_key, aggregate_key)]
+def cancel_tasks(session: Session, site: Site, ids: Iterable[int], reason: str) -> list[str]:
+    """Cancel the tasks of these jobs and parents; return the keys of the unfinished tasks."""
+    keys = [key(job_id) for job_id in ids for key in (run_key, aggregate_key)]
     return site.queue.cancel_all(session, keys, reason)
 
 
 def finish_parent(session: Session, site: Site, parent: Job) -> None:
-    """End a parent whose jobs have all ended; build its archive if any job is complete.
+    """End a parent whose jobs have all ended; queue its archive if any job is complete.
 
-    An earlier archive is no longer served, and is removed when the new one is started.
+    An earlier archive is no longer served, and is removed when the new archive is started.
     """
     session.flush()
     if not count_by_state(session, Job.parent_id == parent.id)[COMPLETE]:
@@ -88,22 +88,22 @@ def finish_parent(session: Session, site: Site, parent: Job) -> None:
 
 
 def is_aggregating(session: Session, site: Site, parent: Job) -> bool:
-    """Return whether the parent's archive is being built or queued to be built."""
+    """Return whether the parent's archive is queued or being built."""
     return site.queue.find(session, aggregate_key(parent.id)) is not None
 
 
 def on_aggregation_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> None:
-    """Record the end of the aggregation: the archive was written or it failed."""
-    number = task.payload["job"]
-    parent = session.get(Job, number)
+    """Update the parent after its archive was written or could not be written."""
+    parent_id = task.payload["job"]
+    parent = session.get(Job, parent_id)
     if parent is None:  # deleted meanwhile
-        job_files.remove_after_commit(session, job_files.job_folder(site, number))
+        job_files.remove_after_commit(session, job_files.job_folder(site, parent_id))
         return
     if parent.state not in (*ACTIVE_STATES, AGGREGATING):  # stopped meanwhile: discard the archive
-        job_files.remove_after_commit(session, job_files.work_folder(site, number))
+        job_files.remove_after_commit(session, job_files.work_folder(site, parent_id))
         return
-    part_ids = session.scalars(select(Job.id).where(Job.parent_id == number).order_by(Job.id)).all()
-    if [part["job"] for part in task.payload["parts"]] != part_ids:
+    part_ids = select(Job.id).where(Job.parent_id == parent_id).order_by(Job.id)
+    if [part["job"] for part in task.payload["parts"]] != session.scalars(part_ids).all():
         finish_parent(session, site, parent)  # a job was deleted meanwhile
         return
     if outcome.outcome == "done":
@@ -117,18 +117,18 @@ def on_aggregation_end(site: Site, session: Session, task: Task, outcome: TaskOu
         parent.status, parent.completed, parent.bytes = STOPPED, current_timestamp(), 0
         parent.batch_status, parent.aggregation_error = AGGREGATION_FAILED, outcome.reason
     else:
-        stop_parent(parent, f"Its archive could not be built: {outcome.reason}")
+        stop_parent(parent, f"The archive could not be built: {outcome.reason}")
 
 
 def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:
-    """Return the aggregation payload: the jobs in order and the archive's size limit."""
+    """Return the payload of the aggregation: the jobs in order and the archive's size limit."""
     parts = session.execute(
         select(Job.id, Job.name, Job.status, Job.score)
         .where(Job.parent_id == parent.id)
         .order_by(Job.id)
     )
     account = session.get_one(Account, parent.account_id)
-    # The new archive replaces an earlier one, so the storage of that one is available.
+    # The new archive replaces the earlier one, whose storage is therefore available.
     used = used_storage(session, account.id) - parent.bytes
     return {
         "job": parent.id,
@@ -146,7 +146,7 @@ def _aggregation_payload(session: Session, parent: Job) -> dict[str, Any]:
 
 
 def _no_results_reason(session: Session, parent: Job) -> str:
-    """Return the reason why there are no results to archive."""
+    """Return the reason why no job of the parent is complete."""
     first = session.execute(
         select(Job.reason).where(Job.parent_id == parent.id).order_by(Job.id).limit(1)
     ).one_or_none()
@@ -154,27 +154,27 @@ def _no_results_reason(session: Session, parent: Job) -> str:
         return "All its jobs were deleted."
     if parent.reason is not None:
         return parent.reason
-    return f"None of its jobs is complete; the first says: {first.reason}"
+    return f"None of its jobs is complete; reason of the first: {first.reason}"
 
 
 def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
-    """Check the budget after a job has ended, and end or aggregate the batch.
+    """Update a batch after one of its jobs has ended: check the budget, and end the batch.
 
     The batch becomes Aggregating in the transaction that ends its last job, so it is never Running
     with all jobs ended.
     """
-    summed = parent.weighted_hours is not None
-    if parent.batch_status == STOPPED and summed and not job.weighted_hours:
-        return  # it never ran, like possibly hundreds of others
+    is_summed = parent.weighted_hours is not None
+    if parent.batch_status == STOPPED and is_summed and not job.weighted_hours:
+        return  # the job never ran; a stopped batch can have many of these
     session.flush()
-    if parent.batch_status == STOPPED:  # the usage of a job is known once it has ended
+    if parent.batch_status == STOPPED:  # the hours of a job are known once it has ended
         parent.weighted_hours = max(parent.weighted_hours or 0.0, used_hours(session, parent))
     if parent.batch_status != RUNNING:
         return
-    living = (
+    unfinished = (
         select(Job.id).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES)).limit(1)
     )
-    if session.scalar(living) is not None:
+    if session.scalar(unfinished) is not None:
         if parent.budget is not None and used_hours(session, parent) >= parent.budget:
             stop_over_budget(session, site, parent)
         return
@@ -183,19 +183,19 @@ def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
 
 
 def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None:
-    """Stop the batches that exceed their budget, including running jobs. Called once a second."""
-    numbers = [task.payload["job"] for task in running]
-    over = select(Job).where(
-        Job.id.in_(select(Job.parent_id).where(Job.id.in_(numbers))),
+    """Stop the batches whose ended and running jobs exceed the budget; called once per second."""
+    job_ids = [task.payload["job"] for task in running]
+    with_budget = select(Job).where(
+        Job.id.in_(select(Job.parent_id).where(Job.id.in_(job_ids))),
         Job.budget.is_not(None),
         Job.reason.is_(None),
     )
-    for parent in session.scalars(over).all():
-        own_ids = set(session.scalars(select(Job.id).where(Job.parent_id == parent.id)))
+    for parent in session.scalars(with_budget).all():
+        part_ids = set(session.scalars(select(Job.id).where(Job.parent_id == parent.id)))
         seconds = sum(
             time.time() - task.started
             for task in running
-            if task.payload["job"] in own_ids and task.started is not None
+            if task.payload["job"] in part_ids and task.started is not None
         )
         hours = used_hours(session, parent) + seconds / 3600
         if parent.budget is not None and hours >= parent.budget:
@@ -203,16 +203,16 @@ def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None
 
 
 def stop_over_budget(session: Session, site: Site, parent: Job) -> None:
-    """Stop the unfinished jobs of a batch; the complete ones are aggregated."""
+    """Stop the unfinished jobs of a batch; the complete jobs are aggregated."""
     if parent.reason is not None:  # already being stopped
         return
     parent.reason = f"The batch's budget of {parent.budget:g} weighted hours is used up."
-    living = select(Job.id).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
-    cancel_tasks(session, site, session.scalars(living).all(), parent.reason)
+    unfinished = select(Job.id).where(Job.parent_id == parent.id, Job.status.in_(ACTIVE_STATES))
+    cancel_tasks(session, site, session.scalars(unfinished).all(), parent.reason)
 
 
 def used_hours(session: Session, parent: Job) -> float:
-    """Return the weighted hours of the ended jobs of a batch."""
+    """Return the total weighted hours of the ended jobs of a batch."""
     hours = session.scalar(
         select(func.coalesce(func.sum(Job.weighted_hours), 0.0)).where(Job.parent_id == parent.id)
     )

@@ -11,24 +11,24 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.jobs.names import name_error, project_error, quote_value
 
 
-def bad_request(sentence: str) -> HTTPException:
+def bad_request(message: str) -> HTTPException:
     """400: invalid parameters or settings."""
-    return HTTPException(400, sentence)
+    return HTTPException(400, message)
 
 
-def unauthorized(sentence: str) -> HTTPException:
+def unauthorized(message: str) -> HTTPException:
     """401: the `x-api-key` is missing or invalid."""
-    return HTTPException(401, sentence)
+    return HTTPException(401, message)
 
 
-def forbidden(sentence: str) -> HTTPException:
+def forbidden(message: str) -> HTTPException:
     """403: the account lacks the permission."""
-    return HTTPException(403, sentence)
+    return HTTPException(403, message)
 
 
-def not_found(sentence: str) -> HTTPException:
+def not_found(message: str) -> HTTPException:
     """404: the object does not exist."""
-    return HTTPException(404, sentence)
+    return HTTPException(404, message)
 
 
 Body = Mapping[str, Any]
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def parse_body(content: bytes) -> dict[str, Any]:
-    """Parse a JSON object; 400 for anything else, or one nested too deeply to store."""
+    """Parse a JSON object; 400 if the body is not one or is nested too deeply."""
     try:
         body = orjson.loads(content)
         orjson.dumps(body)  # orjson parses deeper nesting than it serializes
@@ -50,12 +50,12 @@ def parse_body(content: bytes) -> dict[str, Any]:
 
 
 def require_text(body: Body, field: str) -> str:
-    """Return a required string."""
+    """Return a required string field."""
     return _require(body, field, str, "a string")
 
 
 def optional_text_field(body: Body, field: str) -> str | None:
-    """Return a string; None if the field is absent or null."""
+    """Return an optional string field; None if it is absent or null."""
     value = body.get(field)
     if value is not None and not isinstance(value, str):
         raise bad_request(f"{field} is not a string: {quote_value(value)}.")
@@ -63,28 +63,28 @@ def optional_text_field(body: Body, field: str) -> str | None:
 
 
 def require_name(body: Body, field: str) -> str:
-    """Return the name of a job or batch."""
+    """Return a required field with the name of a job or batch."""
     value = require_text(body, field)
-    if fault := name_error(field, value):
-        raise bad_request(fault)
+    if error := name_error(field, value):
+        raise bad_request(error)
     return value
 
 
 def optional_project(body: Body) -> str | None:
-    """Return the `projectTag`, if present."""
+    """Return the `projectTag`, or None."""
     value = optional_text_field(body, "projectTag")
-    if value is not None and (fault := project_error(value)):
-        raise bad_request(fault)
+    if value is not None and (error := project_error(value)):
+        raise bad_request(error)
     return value
 
 
 def require_object(body: Body, field: str) -> dict[str, Any]:
-    """Return a required JSON object."""
+    """Return a required field with a JSON object."""
     return _require(body, field, dict, "an object")
 
 
 def require_array(body: Body, field: str) -> list[Any]:
-    """Return a required JSON array."""
+    """Return a required field with a JSON array."""
     return _require(body, field, list, "an array")
 
 
@@ -98,7 +98,7 @@ def _require(body: Body, field: str, kind: type[T], noun: str) -> T:
 
 
 def flag_field(body: Body, field: str) -> bool:
-    """Return a boolean of the body; False if it is absent or null."""
+    """Return a boolean field of the body; False if it is absent or null."""
     value = body.get(field)
     if value is None:
         return False
@@ -107,8 +107,8 @@ def flag_field(body: Body, field: str) -> bool:
     return value
 
 
-def positive_field(body: Body, field: str, most: float, *, whole: bool) -> float | None:
-    """Return a number above 0 and at most `most`, or None if it is absent or null."""
+def positive_field(body: Body, field: str, maximum: float, *, whole: bool) -> float | None:
+    """Return a number field above 0 and up to `maximum`; None if it is absent or null."""
     value = body.get(field)
     if value is None:
         return None
@@ -116,13 +116,13 @@ def positive_field(body: Body, field: str, most: float, *, whole: bool) -> float
         raise bad_request(
             f"{field} is not {'an integer' if whole else 'a number'}: {quote_value(value)}."
         )
-    if not 0 < value <= most:
-        raise bad_request(f"{field} is not above 0 and at most {most:,}: {quote_value(value)}.")
+    if not 0 < value <= maximum:
+        raise bad_request(f"{field} is not above 0 and at most {maximum:,}: {quote_value(value)}.")
     return float(value)
 
 
 def query_flag(query: Mapping[str, str], field: str) -> bool:
-    """Return a boolean of the query, case-insensitive; False if it is absent."""
+    """Return a boolean query parameter, ignoring case; False if it is absent."""
     value = query.get(field)
     if value is None:
         return False
@@ -132,7 +132,7 @@ def query_flag(query: Mapping[str, str], field: str) -> bool:
 
 
 def query_count(query: Mapping[str, str], field: str, default: int) -> int:
-    """Return a whole number from 1 of the query, at most `default`."""
+    """Return a positive integer query parameter; `default` is also its maximum."""
     value = query.get(field)
     if value is None:
         return default

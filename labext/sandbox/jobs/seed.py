@@ -25,16 +25,17 @@ ORGANIZATION = "sandbox"
 STUDENT = "student@sandbox.local"
 TEACHER = "teacher@sandbox.local"
 ADVANCED_GATE = "advanced"
-"""The gate of the catalogue's gated parameters; the teacher may set them."""
+"""The gate of all gated parameters of the catalogue; the teacher has its permission."""
 
 HELIX_TO_MODES = "helix-to-modes"
-"""A saved pipeline: the normal modes of the helix of a sequence."""
+"""Name of the saved pipeline that builds a helix from a sequence and computes its normal modes."""
 
 
 def seed(site: Site) -> None:
-    """Create data that was never seeded; keys are created once and stored in owner-only files.
+    """Create the initial data that was not created before.
 
-    A server gets no accounts.
+    Keys are created once and stored in files that only the owner can read. A server gets no
+    accounts.
     """
     with site.database.write() as session:
         if mark_seeded(session, Seeded, f"organization {ORGANIZATION}"):
@@ -48,7 +49,7 @@ def seed(site: Site) -> None:
 
 
 def student_key(site: Site) -> str:
-    """Return the student's key, which is in connection.json."""
+    """Return the student's key, which connection.json contains."""
     return ensure_secret(site.secrets / "jobs_student_key")
 
 
@@ -58,7 +59,7 @@ def teacher_key(site: Site) -> str:
 
 
 def _seed_organization(session: Session) -> Organization:
-    """Return the organization, created on the first start."""
+    """Return the initial organization, creating it if it does not exist."""
     organization = session.scalars(
         select(Organization).where(Organization.name == ORGANIZATION)
     ).one_or_none()

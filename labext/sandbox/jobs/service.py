@@ -30,20 +30,20 @@ from labext.sandbox.jobs.tables import (
 )
 
 MAX_PAGE_SIZE = 1000
-"""The page size without `limit`; a bigger `limit` counts as this one."""
+"""The default page size, and the maximum of `limit`."""
 
 Query = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class JobSelection:
-    """Selection of the jobs of a list.
+    """The filters and the order of a job list.
 
     Attributes:
         where: the conditions.
-        oldest_first: whether the oldest job is first, as for the jobs of a batch.
-        scope: the list to which a `startKey` is bound.
-        with_email: whether rows include the e-mail address of the owner.
+        oldest_first: True to list the oldest job first, as for the jobs of a batch.
+        scope: identifier of the list; a `startKey` is valid for this list only.
+        with_email: True if rows include the owner's email address.
     """
 
     where: tuple[ColumnElement[bool], ...]
@@ -53,7 +53,7 @@ class JobSelection:
 
 
 def list_jobs(site: Site, caller: Account, query: Query) -> bytes:
-    """Return the response of GET /jobs as JSON: a row, or a page of rows."""
+    """Return the response of GET /jobs as JSON: one row, or a page of rows."""
     with site.database.read() as session:
         organization = schemas.query_flag(query, "organization")
         if organization:
@@ -80,7 +80,7 @@ def _job_by_name(
 
 
 def _find_visible_job(session: Session, account: Account, name: str, organization: bool) -> Job:
-    """Return the account's job; with `organization`, else the latest one of a teammate."""
+    """Return the account's job, or with `organization` a teammate's latest job with the name."""
     job = find_job(session, account.id, name)
     if job is None and organization and is_name(name):
         job = session.scalars(
@@ -104,11 +104,12 @@ def _build_selection(
         if not parent.is_parent:
             raise bad_request(f"batch: job {batch} is neither a batch nor a pipeline.")
         return JobSelection((Job.parent_id == parent.id,), True, ["batch", parent.id])
-    top = () if subjobs else (Job.parent_id.is_(None),)
+    top_level = () if subjobs else (Job.parent_id.is_(None),)
     if organization:
-        where = (Job.account_id.in_(_teammate_condition(account)), *top)
+        where = (Job.account_id.in_(_teammate_condition(account)), *top_level)
         return JobSelection(where, False, ["all", account.organization_id, subjobs], True)
-    return JobSelection((Job.account_id == account.id, *top), False, ["own", account.id, subjobs])
+    where = (Job.account_id == account.id, *top_level)
+    return JobSelection(where, False, ["own", account.id, subjobs])
 
 
 def _teammate_condition(account: Account) -> Any:
@@ -121,7 +122,7 @@ def _cursor_position(site: Site, selection: JobSelection, start_key: str | None)
     try:
         number, scope = site.signer.unseal(start_key, "jobs.startKey")
     except InvalidSignatureError:
-        raise bad_request("startKey was not given out by this service.") from None
+        raise bad_request("startKey was not issued by this service.") from None
     if scope != selection.scope:
         raise bad_request("startKey belongs to another list.")
     return int(number)
@@ -137,7 +138,7 @@ def _job_page(
     statement = select(Job.id, Job.record).where(*where).order_by(order).limit(limit + 1)
     if selection.with_email:
         statement = statement.add_columns(Account.email).join(Account, Account.id == Job.account_id)
-    # Select plain columns, which is much faster than objects for a thousand rows.
+    # Plain columns are much faster than ORM objects for a thousand rows.
     page: Sequence[Any] = session.connection().execute(statement).all()
     rows, has_more = page[:limit], len(page) > limit
     start_key = ""
@@ -153,22 +154,22 @@ def _job_page(
 
 STOPPED_BY_USER = "Stopped by hand."
 KILL_SECONDS = 5.0
-"""Seconds to wait for the end of the processes before the response."""
+"""Seconds to wait for killed processes to end before the response is sent."""
 
 
 def stop_job(site: Site, account: Account, body: bytes) -> str:
-    """Stop a job, or a parent with its unfinished jobs; return a message."""
+    """Stop a job, or a parent with its unfinished jobs; return the confirmation."""
     return _stop_named(site, account, schemas.require_text(schemas.parse_body(body), "jobName"))
 
 
 def cancel_job(site: Site, account: Account, body: bytes) -> str:
-    """Stop a job that is not a batch; a batch is 404 (JOBS-104)."""
+    """Stop a job that is not a batch; 404 for a batch (JOBS-104)."""
     name = schemas.require_text(schemas.parse_body(body), "jobName")
     return _stop_named(site, account, name, batch=False)
 
 
 def cancel_batch(site: Site, account: Account, body: bytes) -> str:
-    """Stop the batch named by `batchName` or `jobName`; anything else is 404."""
+    """Stop the batch named by `batchName` or `jobName`; 404 if it is not a batch."""
     content = schemas.parse_body(body)
     batch = (
         schemas.optional_text_field(content, "batchName") is not None or "jobName" not in content
@@ -182,7 +183,7 @@ def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None =
     with site.database.write() as session:
         job = _require_job(session, account, name)
         if batch is not None and batch != job.is_batch:
-            raise not_found(f"{quote_value(name)} is {'no batch' if batch else 'a batch'}.")
+            raise not_found(f"{quote_value(name)} is {'not a batch' if batch else 'a batch'}.")
         state = job.state
         if state not in (*ACTIVE_STATES, AGGREGATING):
             return f"{job.name} is already {state}."
@@ -198,7 +199,7 @@ def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None =
 
 
 def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> str:
-    """Delete a job, or a parent with all its jobs; running ones are stopped first."""
+    """Delete a job, or a parent with all its jobs; running jobs are stopped first."""
     if body or name is None:
         name = schemas.require_text(schemas.parse_body(body or b"{}"), "jobName")
     with site.database.write() as session:
@@ -213,7 +214,7 @@ def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> s
         if parent is not None:
             tasks.settle_parent(session, site, parent, job, deleted=True)
             if parent_jobs.is_aggregating(session, site, parent):
-                message += f" The archive of {parent.name} is built again without it."
+                message += f" The archive of {parent.name} is rebuilt without it."
     site.queue.wait_all(site.database, stopped, KILL_SECONDS)
     job_files.remove_jobs(site, numbers)
     return message

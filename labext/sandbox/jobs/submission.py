@@ -28,7 +28,7 @@ from labext.sandbox.jobs.tools.tool import Tool, normalize_settings, settings_er
 
 MAX_JOBS = 100
 MAX_VALIDATED_ROWS = 1000
-"""Maximum number of rows of a request to `/validate-job`."""
+"""Maximum number of rows in a request to `/validate-job`."""
 
 MAX_RUN_SECONDS = 30 * 24 * 3600
 MAX_WEIGHTED_HOURS = 1_000_000
@@ -40,8 +40,9 @@ class BatchRequest:
 
     Attributes:
         name: the name of the parent.
-        type: the tool of all jobs; `type_field` is the field that named it.
-        jobs: each job's short name and settings, in order.
+        type: the tool of all jobs.
+        type_field: the field of the body with the tool: `type` or `tool`.
+        jobs: the short name and the settings of each job, in order.
         max_seconds: the time limit of each job.
         budget: the weighted hours for all jobs together.
         project: the `projectTag`.
@@ -57,7 +58,7 @@ class BatchRequest:
 
 
 def read_batch(body: Body) -> BatchRequest:
-    """Parse the body of a batch, without checking tool and settings; 400 for the first error."""
+    """Parse the body of a batch; 400 for the first error. Tool and settings are not checked."""
     name = schemas.require_name(body, "batchName")
     type_field = "tool" if "type" not in body and ("tool" in body or "jobs" in body) else "type"
     type_name = schemas.require_text(body, type_field)
@@ -74,14 +75,14 @@ def read_batch(body: Body) -> BatchRequest:
     )
 
 
-def read_rows(body: Body, most: int) -> list[tuple[Any, Any]]:
-    """Return name and settings of each row of a body with arrays, unchecked.
+def read_rows(body: Body, max_rows: int) -> list[tuple[Any, Any]]:
+    """Return the unchecked name and settings of each row of `jobNames` and `settings`.
 
-    The name is None where the body has no `jobNames`; 400 for more than `most` rows.
+    Names are None if the body has no `jobNames`; 400 for more than `max_rows` rows.
     """
     settings = schemas.require_array(body, "settings")
-    if not 1 <= len(settings) <= most:
-        raise bad_request(f"settings has {len(settings)} items; 1 to {most} are allowed.")
+    if not 1 <= len(settings) <= max_rows:
+        raise bad_request(f"settings has {len(settings)} items; 1 to {max_rows} are allowed.")
     if body.get("jobNames") is None:
         return [(None, item) for item in settings]
     names = schemas.require_array(body, "jobNames")
@@ -102,7 +103,7 @@ def _rows_from_arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
 
 def _rows_from_objects(body: Body) -> list[tuple[str, dict[str, Any]]]:
     if "jobNames" in body:
-        raise bad_request("jobNames and jobs are two forms of the same: send one of them.")
+        raise bad_request("jobNames and jobs exclude each other; send one of them.")
     jobs = schemas.require_array(body, "jobs")
     _check_count("jobs", len(jobs))
     pairs = []
@@ -120,31 +121,32 @@ def _check_count(field: str, count: int) -> None:
 
 
 def require_job_name(value: object, field: str) -> str:
-    """Return a valid job name; 400 for anything else."""
+    """Return the value if it is a valid job name, else raise 400."""
     if not isinstance(value, str):
         raise bad_request(f"{field} is not a string: {quote_value(value)}.")
-    if fault := name_error(field, value):
-        raise bad_request(fault)
+    if error := name_error(field, value):
+        raise bad_request(error)
     return value
 
 
 def require_settings(value: object, field: str) -> dict[str, Any]:
-    """Return a JSON object; 400 for anything else."""
+    """Return the value if it is a JSON object, else raise 400."""
     if not isinstance(value, dict):
         raise bad_request(f"{field} is not an object: {quote_value(value)}.")
     return value
 
 
 def _check_names(batch: str, names: list[str]) -> None:
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise bad_request(f"Job names occur more than once in the batch: {', '.join(twice[:5])}.")
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        listed = ", ".join(duplicates[:5])
+        raise bad_request(f"Job names occur more than once in the batch: {listed}.")
     for name in names:
-        full = f"{batch}-{name}"
-        if len(full) > MAX_NAME_LENGTH:
+        full_name = f"{batch}-{name}"
+        if len(full_name) > MAX_NAME_LENGTH:
             raise bad_request(
-                f"Job {name} would be named {quote_value(full)}, which has {len(full)} characters; "
-                f"at most {MAX_NAME_LENGTH} are allowed."
+                f"Job {name} would be named {quote_value(full_name)}, which has {len(full_name)} "
+                f"characters; at most {MAX_NAME_LENGTH} are allowed."
             )
 
 
@@ -167,22 +169,22 @@ def submit_job(site: Site, account: Account, body: bytes) -> str:
 def validate_submission(site: Site, account: Account, body: bytes) -> dict[str, Any]:
     """Check a submission without submitting it: one job, or the rows of a batch.
 
-    The response has `valid`, and `error` if that is false, also for faults of the whole request
-    such as an unknown tool or a used-up budget.
+    The response has `valid`, and `error` if that is false. Errors of the whole request, such as
+    an unknown tool or an exhausted budget, are reported in the same way.
     """
     content = schemas.parse_body(body)
     try:
         if isinstance(content.get("settings"), list):
             return _validate_rows(site, account, content)
         return _validate_job(site, account, content)
-    except HTTPException as fault:
-        return {"valid": False, "error": fault.detail}
+    except HTTPException as error:
+        return {"valid": False, "error": error.detail}
 
 
 def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]:
-    """Return the normalized settings of a job, or raise its first fault.
+    """Return the normalized settings of a job, or raise its first error.
 
-    Without a `jobName`, which a client may still have to make up, the name is not checked.
+    `jobName` is optional, since a client may generate the name later.
     """
     names = [schemas.require_name(content, "jobName")] if "jobName" in content else []
     tool = _read_tool(content, "type")
@@ -199,8 +201,8 @@ def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]
 def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any]:
     """Return `{valid, count, valid_count, results: [{index, valid, error?}]}`.
 
-    Rows are checked one by one, so that all faulty rows are reported at once. `jobNames` are
-    optional; a batch stores its jobs as `<batch>-<job>`, so whether a name is free is not checked.
+    Each row is checked separately, so that all invalid rows are reported at once. `jobNames` is
+    optional. Existing names are not checked, since a batch stores its jobs as `<batch>-<job>`.
     """
     tool = _read_tool(content, "type")
     rows = read_rows(content, MAX_VALIDATED_ROWS)
@@ -219,8 +221,8 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
                     if job in names:
                         raise bad_request(f"jobNames[{index}] occurs more than once: {job}.")
                     names.add(job)
-            except HTTPException as fault:
-                results.append({"index": index, "valid": False, "error": fault.detail})
+            except HTTPException as error:
+                results.append({"index": index, "valid": False, "error": error.detail})
             else:
                 results.append({"index": index, "valid": True})
     valid = sum(result["valid"] for result in results)
@@ -233,17 +235,17 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
 
 
 def submit_batch(site: Site, account: Account, body: bytes) -> str:
-    """Submit a batch, all of its jobs or none; return the confirmation."""
+    """Submit all jobs of a batch, or none after an error; return the confirmation."""
     content = schemas.parse_body(body)
     batch = read_batch(content)
     tool = _require_tool(batch.type_field, batch.type)
     for name, settings in batch.jobs:
         _raise_if_error(settings_error(tool, settings, account.gates), name)
-    full = [(f"{batch.name}-{name}", settings) for name, settings in batch.jobs]
+    jobs = [(f"{batch.name}-{name}", settings) for name, settings in batch.jobs]
     with site.database.write() as session:
         usage.check_budgets_left(session, account)
-        check_names_free(session, account, [batch.name, *(name for name, _settings in full)])
-        orders = _resolve_files(session, site, account, tool, full)
+        check_names_free(session, account, [batch.name, *(name for name, _settings in jobs)])
+        orders = _resolve_files(session, site, account, tool, jobs)
         parent = _batch_parent(account, tool, batch)
         session.add(parent)
         session.flush()
@@ -271,9 +273,9 @@ def _require_tool(field: str, name: str) -> Tool:
     return tool
 
 
-def _raise_if_error(fault: str | None, job: str | None = None) -> None:
-    if fault is not None:
-        raise bad_request(fault if job is None else f"Job {job}: {fault}")
+def _raise_if_error(error: str | None, job: str | None = None) -> None:
+    if error is not None:
+        raise bad_request(error if job is None else f"Job {job}: {error}")
 
 
 def _resolve_files(

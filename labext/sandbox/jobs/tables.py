@@ -25,27 +25,27 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, rela
 from labext.sandbox.jobs.names import is_name
 
 IN_QUEUE, RUNNING, COMPLETE, STOPPED = "In Queue", "Running", "Complete", "Stopped"
-"""The values of `JobStatus` (JOBS-59). `Stopped` covers failure, time limit, a stop by the
-user and the budget; `Reason` says which."""
+"""The values of `JobStatus` (JOBS-59). `Stopped` covers failures, time limits, exhausted budgets
+and jobs stopped by the user; `Reason` has the cause."""
 
 AGGREGATING, AGGREGATION_FAILED = "Aggregating", "AggregationFailed"
-"""`batchStatus` is Running, Aggregating, Complete, AggregationFailed or Stopped."""
+"""The values of `batchStatus` besides Running, Complete and Stopped."""
 
 ACTIVE_STATES = (IN_QUEUE, RUNNING)
 
 BATCH, PIPELINE = "batch", "pipeline"
-"""The `Type` of a batch's parent, and of a pipeline's."""
+"""The `Type` of the parent of a batch, and of a pipeline."""
 
 
 class Base(DeclarativeBase):
-    """The job service's tables."""
+    """Declarative base of the job service's tables."""
 
 
 class Organization(Base):
-    """Accounts that belong together; its owners see the jobs of all of them.
+    """A group of accounts; its owners can see the jobs of all accounts.
 
     Attributes:
-        budget: the weighted hours that its accounts may use together; None for no limit.
+        budget: the limit of weighted hours of all accounts together; None for no limit.
     """
 
     __tablename__ = "jobs_organizations"
@@ -59,14 +59,14 @@ class Account(Base):
     """An account with API keys.
 
     Attributes:
-        owner: whether it may see its organization's jobs.
-        budget: its limit of weighted hours; None for no limit besides the organization's.
-        gates: its permissions for gated parameters.
-        storage_quota: the limit in bytes of its uploaded files and batch archives together.
+        owner: True if the account may see its organization's jobs.
+        budget: the limit of weighted hours; None if only the organization's budget applies.
+        gates: the permissions for gated parameters.
+        storage_quota: the size limit in bytes of uploaded files and archives together.
     """
 
     __tablename__ = "jobs_accounts"
-    # Ids are never reused, so a signature for an account is never valid for another.
+    # Ids are never reused, so a URL signed for one account is never valid for another.
     __table_args__ = ({"sqlite_autoincrement": True},)
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -81,7 +81,7 @@ class Account(Base):
 
 
 class Key(Base):
-    """An API key of an account, of which only the SHA-256 is stored."""
+    """An API key of an account; only its SHA-256 is stored."""
 
     __tablename__ = "jobs_keys"
     __table_args__ = (UniqueConstraint("account_id", "name"),)
@@ -94,11 +94,11 @@ class Key(Base):
 
 
 class Usage(Base):
-    """Use of a tool by an account, including deleted jobs.
+    """Usage of a tool by an account, including deleted jobs.
 
     Attributes:
         jobs: the number of submitted jobs.
-        weighted_hours: the use of the jobs that have ended.
+        weighted_hours: the total of the ended jobs.
     """
 
     __tablename__ = "jobs_usage"
@@ -112,10 +112,10 @@ class Usage(Base):
 
 
 class SavedPipeline(Base):
-    """A pipeline that an organization has saved, to be run by its name.
+    """A saved pipeline, which the accounts of an organization run by name.
 
     Attributes:
-        stages: as in `/submit-pipeline`.
+        stages: the stages in the form of `/submit-pipeline`.
     """
 
     __tablename__ = "jobs_saved_pipelines"
@@ -131,20 +131,19 @@ class SavedPipeline(Base):
 
 
 class Job(Base):
-    """A job, or the parent of a batch's or a pipeline's jobs.
+    """A job, or the parent of the jobs of a batch or a pipeline.
 
     Attributes:
-        parent_id: the batch or pipeline it belongs to.
-        name: unique within the account; a batch's job is `<batch>-<job>`, a pipeline's
-            `<pipeline>-stage<k>-<tool>`.
-        type: its tool, or `batch`, or `pipeline`.
-        tool: its tool; on a batch's parent, the tool of all its jobs; `pipeline` on a pipeline's.
-        stage: the stage of a pipeline's job, from 1; of the pipeline itself, the last stage that
-            was started.
-        batch_status, aggregation_error: on batches' parents only.
-        reason: why it was stopped.
-        budget: the weighted hours that a batch's jobs may use together.
-        bytes: of a parent's archive.
+        parent_id: the batch or pipeline of the job.
+        name: unique within the account; `<batch>-<job>` for a job of a batch,
+            `<pipeline>-stage<k>-<tool>` for a job of a pipeline.
+        type: the tool, `batch` or `pipeline`.
+        tool: the tool; for a batch, the tool of all its jobs; for a pipeline, `pipeline`.
+        stage: the stage of a pipeline's job, from 1; for a pipeline, the last started stage.
+        batch_status, aggregation_error: set for batches only.
+        reason: the reason why the job was stopped.
+        budget: the limit of weighted hours of all jobs of a batch together.
+        bytes: the size of a parent's archive.
         record: the job row as JSON, updated with every flush (JOBS-72).
     """
 
@@ -186,12 +185,12 @@ class Job(Base):
 
     @property
     def is_batch(self) -> bool:
-        """Whether it is a batch's parent."""
+        """True for the parent of a batch."""
         return self.batch_status is not None
 
     @property
     def is_parent(self) -> bool:
-        """Whether it is the parent of a batch's or a pipeline's jobs, and runs no tool itself."""
+        """True for the parent of a batch or a pipeline, which runs no tool itself."""
         return self.type in (BATCH, PIPELINE)
 
     @property
@@ -200,8 +199,8 @@ class Job(Base):
         return self.batch_status or self.status
 
     @property
-    def stage_shown(self) -> str | None:
-        """The last started stage of a pipeline: `2 of 3: Scoring PDB`."""
+    def stage_text(self) -> str | None:
+        """The last started stage of a pipeline as text, such as `2 of 3: Scoring PDB`."""
         if self.type != PIPELINE or self.stage is None:
             return None
         stages = orjson.loads(self.settings)["stages"]
@@ -213,7 +212,7 @@ RECORD_FIELDS = {
     "Type": "type",
     "JobStatus": "status",
     "batchStatus": "batch_status",
-    "Stage": "stage_shown",
+    "Stage": "stage_text",
     "Created": "created",
     "Started": "started",
     "Completed": "completed",
@@ -224,7 +223,7 @@ RECORD_FIELDS = {
     "Reason": "reason",
     "ProjectTag": "project_tag",
 }
-"""The fields of a job row and their attributes (JOBS-72)."""
+"""The fields of a job row with the attributes of `Job` (JOBS-72)."""
 
 
 def job_record(job: Job) -> dict[str, Any]:
@@ -258,7 +257,7 @@ class UploadedFile(Base):
 
 
 class Seeded(Base):
-    """Name of initial data that were created, so that they are not created again once removed."""
+    """Name of initial data that was created once; removed data is not created again."""
 
     __tablename__ = "jobs_seeded"
 
@@ -286,8 +285,8 @@ def format_timestamp(seconds: float) -> str:
 
 
 def find_job(session: Session, account_id: int, name: str) -> Job | None:
-    """Return the job of an account by name."""
-    if not is_name(name):  # PostgreSQL refuses some strings
+    """Return the account's job with this name, or None."""
+    if not is_name(name):  # PostgreSQL refuses strings with NUL characters
         return None
     return session.scalars(
         select(Job).where(Job.account_id == account_id, Job.name == name)
@@ -295,7 +294,7 @@ def find_job(session: Session, account_id: int, name: str) -> Job | None:
 
 
 def count_by_state(session: Session, *selection: ColumnElement[bool]) -> dict[str, int]:
-    """Count the selected jobs by state."""
+    """Return the number of selected jobs in each state."""
     rows = session.execute(
         select(Job.status, func.count()).where(*selection).group_by(Job.status)
     ).all()

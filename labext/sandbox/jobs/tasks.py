@@ -1,4 +1,4 @@
-"""Task kinds of the job service, with the row updates on start and end."""
+"""Task kinds of the job service, and the updates of job rows when tasks start and end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from labext.sandbox.jobs.tools import catalogue
 
 
 def task_kinds(site: Site) -> list[TaskKind]:
-    """Return the kinds of tasks of the service."""
+    """Return the task kinds of the service."""
 
     def work(task: Task) -> Path:
         return job_files.work_folder(site, task.payload["job"])
@@ -81,7 +81,7 @@ def settle_parent(
     waiting.
     """
     if deleted and parent_jobs.is_aggregating(session, site, parent):
-        return  # the end of the aggregation notices that a job is missing
+        return  # `on_aggregation_end` detects the missing job
     if deleted and parent.state == COMPLETE:
         parent_jobs.finish_parent(session, site, parent)
         return
@@ -92,7 +92,7 @@ def settle_parent(
 
 
 def _load_job(session: Session, task: Task) -> Job | None:
-    """Load the task's job and its parent, if any, in one statement."""
+    """Load the task's job with its parent in one statement; None if it was deleted."""
     return session.get(Job, task.payload["job"], options=[joinedload(Job.parent)])
 
 
@@ -123,7 +123,7 @@ def _on_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> N
     job_files.remove_after_commit(session, job_files.inputs_folder(site, job.id))
     job.weighted_hours = hours
     job.completed = current_timestamp()
-    if job.status in ACTIVE_STATES:  # not stopped by hand meanwhile
+    if job.status in ACTIVE_STATES:  # not stopped by the user meanwhile
         if outcome.outcome == "done":
             job.status, job.score = COMPLETE, orjson.dumps(outcome.result).decode()
         else:

@@ -19,30 +19,30 @@ from labext.sandbox.jobs.tables import Account, Organization, Usage
 STATISTIC_NAMES = ("weighted_hours", "jobs")
 SCOPE_NAMES = ("user", "organization")
 _TABLE = Usage.metadata.tables[Usage.__tablename__]
-_DIGITS = 9  # of an hour, as a job's WeightedHours
+_HOUR_DIGITS = 9  # as in the field WeightedHours of a job
 
 
 def count_submitted(session: Session, account_id: int, tool: str, jobs: int) -> None:
-    """Count jobs of a tool that were submitted."""
+    """Add submitted jobs of a tool to the account's usage."""
     _add_usage(session, account_id, tool, jobs=jobs)
 
 
 def charge_hours(session: Session, account_id: int, tool: str, hours: float) -> None:
-    """Add the weighted hours of an ended job, unless its account was removed."""
+    """Add the weighted hours of an ended job; no effect if the account was removed."""
     _add_usage(session, account_id, tool, hours=hours)
 
 
 def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the response of GET /usage-statistics.
 
-    With the scope `organization`, for owners only (else 403), `byUser` has all accounts of it.
-    Unused tools are not in `byTool`. `budgetLeft` is what the caller may still use, if it or its
-    organization has a budget.
+    The scope `organization` requires an owner (else 403); `byUser` then has all of its accounts.
+    `byTool` omits unused tools. `budgetLeft` is present if the caller or its organization has a
+    budget, and is the number of weighted hours left to the caller.
     """
     statistic = _query_choice(query, "statistic", STATISTIC_NAMES)
     scope = _query_choice(query, "scope", SCOPE_NAMES)
     if scope == "organization" and not caller.owner:
-        raise forbidden("scope: only an owner of the organization sees what all have used.")
+        raise forbidden("scope: only an owner of the organization may see its usage.")
     condition = (
         Account.organization_id == caller.organization_id
         if scope == "organization"
@@ -63,19 +63,19 @@ def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> d
             if used:
                 by_tool[tool] += used
         budgets = _budgets(session, reload_account(session, caller))
-    left = min((budget - used for _, used, budget in budgets), default=None)
+    budget_left = min((budget - used for _, used, budget in budgets), default=None)
     return {
         "statistic": statistic,
         "scope": scope,
         "total": _round_hours(sum(by_user.values())),
         "byTool": {tool: _round_hours(used) for tool, used in sorted(by_tool.items())},
         "byUser": {email: _round_hours(used) for email, used in by_user.items()},
-        **({} if left is None else {"budgetLeft": max(_round_hours(left), 0.0)}),
+        **({} if budget_left is None else {"budgetLeft": max(_round_hours(budget_left), 0.0)}),
     }
 
 
 def total_hours(session: Session, condition: ColumnElement[bool]) -> float:
-    """Return the total weighted hours of the accounts that match a condition."""
+    """Return the total weighted hours of the accounts matching a condition."""
     total = session.scalar(
         select(func.coalesce(func.sum(Usage.weighted_hours), 0.0))
         .join(Account, Account.id == Usage.account_id)
@@ -102,39 +102,39 @@ def _add_usage(
 
 _INCREASE_USAGE = (
     update(_TABLE)
-    .where(_TABLE.c.account_id == bindparam("of"), _TABLE.c.tool == bindparam("by"))
+    .where(_TABLE.c.account_id == bindparam("of_account"), _TABLE.c.tool == bindparam("of_tool"))
     .values(
-        jobs=_TABLE.c.jobs + bindparam("more"),
-        weighted_hours=_TABLE.c.weighted_hours + bindparam("longer"),
+        jobs=_TABLE.c.jobs + bindparam("added_jobs"),
+        weighted_hours=_TABLE.c.weighted_hours + bindparam("added_hours"),
     )
 )
-"""Built once, since it is executed at the end of every job."""
+"""Built once, since it is executed whenever a job is submitted or ends."""
 
 
 def _increase_usage(session: Session, account_id: int, tool: str, jobs: int, hours: float) -> bool:
-    """Add to the row; return False if there is none."""
-    values = {"of": account_id, "by": tool, "more": jobs, "longer": hours}
+    """Add to the existing row; return False if the row is missing."""
+    values = {"of_account": account_id, "of_tool": tool, "added_jobs": jobs, "added_hours": hours}
     result = session.connection().execute(_INCREASE_USAGE, values)
     return result.rowcount > 0
 
 
 def _query_choice(query: Mapping[str, str], field: str, values: tuple[str, ...]) -> str:
-    """Return a query parameter that is one of `values`; the first one if it is absent."""
+    """Return a query parameter, which must be one of `values`; the default is the first."""
     value = query.get(field, values[0])
     if value not in values:
-        raise bad_request(f"{field} is none of {', '.join(values)}: {quote_value(value)}.")
+        raise bad_request(f"{field} is not one of {', '.join(values)}: {quote_value(value)}.")
     return value
 
 
 def _round_hours(value: float) -> float:
-    return value if isinstance(value, int) else round(value, _DIGITS)
+    return value if isinstance(value, int) else round(value, _HOUR_DIGITS)
 
 
 def check_budgets_left(session: Session, account: Account) -> None:
-    """Refuse a submission once the account or its organization has used its budget (403).
+    """Raise 403 if the account or its organization has used up its budget.
 
-    Only ended jobs count; running ones may finish. Both budgets are reloaded, so a change takes
-    effect with the next submission.
+    Only ended jobs count, and running jobs may finish. Both budgets are reloaded, so that a change
+    takes effect with the next submission.
     """
     for owner, used, budget in _budgets(session, reload_account(session, account)):
         if used >= budget:
@@ -144,7 +144,7 @@ def check_budgets_left(session: Session, account: Account) -> None:
 
 
 def _budgets(session: Session, account: Account) -> list[tuple[str, float, float]]:
-    """Return the budgets of an account and its organization: owner, used and budgeted hours."""
+    """Return owner, used hours and budgeted hours of each budget that applies to an account."""
     budgets = []
     if account.budget is not None:
         used = total_hours(session, Account.id == account.id)

@@ -1,4 +1,4 @@
-"""List the workers that run jobs, and why queued jobs wait (JOBS-200 to JOBS-202)."""
+"""List the workers, and the reasons why queued jobs are waiting (JOBS-200 to JOBS-202)."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from labext.sandbox.jobs.tools import catalogue
 
 
 def list_workers(site: Site, caller: Account) -> dict[str, Any]:
-    """Return the executor, its workers with the caller's jobs on them, and what waits for what.
+    """Return the executor, its workers, and the number of waiting jobs per tool with the reason.
 
-    Jobs of other accounts are counted in `busy` and not named.
+    `jobs` of a worker names the caller's jobs; `busy` also counts those of other accounts.
     """
     with site.database.read() as session:
         jobs = select(Job.id, Job.name).where(
             Job.account_id == caller.id, Job.status.in_(ACTIVE_STATES)
         )
-        names = {run_key(number): name for number, name in session.execute(jobs)}
+        names = {run_key(job_id): name for job_id, name in session.execute(jobs)}
         waiting = (
             select(Task.needs, func.count())
             .where(Task.kind == RUN_KIND, Task.state == QUEUED, Task.owner == f"jobs:{caller.id}")
@@ -52,12 +52,12 @@ def list_workers(site: Site, caller: Account) -> dict[str, Any]:
         "waiting": [
             {"tool": tool, "jobs": count, "reason": reason}
             for tool, count in sorted(counts.items())
-            if (reason := _why_waiting(site, tool, limit))
+            if (reason := _waiting_reason(site, tool, limit))
         ],
     }
 
 
-def _why_waiting(site: Site, name: str, limit: int) -> str:
+def _waiting_reason(site: Site, name: str, limit: int) -> str:
     tool = catalogue.find_definition(name)
     cores = 1 if tool is None else tool.cores
     memory = limit if tool is None or tool.memory is None else min(limit, tool.memory)

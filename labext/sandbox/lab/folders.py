@@ -117,7 +117,7 @@ def _start_offset(params: Mapping[str, str], signer: Signer) -> int:
     try:
         return int(signer.unseal(token, CURSOR_PURPOSE)) if token else 0
     except InvalidSignatureError:
-        raise bad_request("nextToken was not given out by this service.") from None
+        raise bad_request("nextToken was not issued by this service.") from None
 
 
 def _folder_record(folder: Folder) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_missing_sandbox_is_reported_with_the_next_step(run, tmp_path):
         (["keys", "add", TEACHER, "--profile", "sandbox"], "reserved for the sandbox"),
         (["keys", "list", "nobody@b.c"], "There is no account"),
         (["keys", "remove", TEACHER, "frst"], "Did you mean first?"),
-        (["budgets", "set", "nan", "--account", TEACHER], "number from 0"),
+        (["budgets", "set", "nan", "--account", TEACHER], "hours, at least 0"),
         (["budgets", "set", "1", "--account", "x@y.z"], "There is no account"),
         (["quotas", "set", TEACHER, "much"], "is not a size"),
         (["quotas", "set", TEACHER, "9e99GB"], "is not a size"),

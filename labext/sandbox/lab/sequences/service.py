@@ -289,7 +289,7 @@ def _cursor_position(
     try:
         key, identifier, *scope = signer.unseal(query.next_token, CURSOR_PURPOSE)
     except InvalidSignatureError:
-        raise bad_request("nextToken was not given out by this service.") from None
+        raise bad_request("nextToken was not issued by this service.") from None
     if scope != [tenant_id, query.scope]:
         raise bad_request("nextToken belongs to another list.")
     column: Any = getattr(Sequence, query.sort.column)

@@ -193,7 +193,7 @@ def test_cancel_batch_accepts_the_field_of_cancel_job(api, kit):
 def test_cancel_refuses_the_other_kind(api, kit):
     job, batch = api.submit("digest", kit.cut()), api.batch([kit.cut()])
     assert "is a batch" in api.refused("cancelJob", {"jobName": batch}, 404)
-    assert "is no batch" in api.refused("cancelBatch", {"batchName": job}, 404)
+    assert "is not a batch" in api.refused("cancelBatch", {"batchName": job}, 404)
     assert api.ended(job)["JobStatus"] == api.ended(batch)["batchStatus"] == "Complete"
 
 

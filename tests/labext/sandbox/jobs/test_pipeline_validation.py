@@ -62,7 +62,7 @@ def test_end_of_a_stage_starts_the_next_with_its_files(site, student):
     assert waiting(site) == ["p-stage1-peptide_build-2"]
     finish(site, "p-stage1-peptide_build-2")
     assert waiting(site) == ["p-stage2-normal_modes-1", "p-stage2-normal_modes-2"]
-    assert row(site, "p").stage_shown == "2 of 2: Score"
+    assert row(site, "p").stage_text == "2 of 2: Score"
     job = row(site, "p-stage2-normal_modes-2")
     input_file = job_files.inputs_folder(site, job.id) / "pdbFile" / "peptide.pdb"
     assert input_file.read_text() == PDB

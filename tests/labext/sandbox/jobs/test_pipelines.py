@@ -276,7 +276,7 @@ def test_archive_over_the_quota_stops_the_pipeline(api, back, kit):
         name = submit(api, kit, [stage(UNCUT)], ["ACGT"])
         row = api.ended(name)
     assert row["JobStatus"] == "Stopped"
-    assert row["Reason"].startswith("Its archive could not be built: The archive is too large")
+    assert row["Reason"].startswith("The archive could not be built: The archive is too large")
     assert row["statuses"]["Complete"] == 1
 
 
