@@ -1,4 +1,4 @@
-"""Plain requests against a running laboratory platform: independent of labext's own client."""
+"""HTTP requests to a running laboratory platform, independent of labext's client."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def new_site(folder: Path, secrets: Path | None = None, **options: Any) -> Site:
 
 
 class FromAddress(HTTPAdapter):
-    """Sends from another address of this machine."""
+    """Transport adapter that sends from another address of this machine."""
 
     def __init__(self, address: str) -> None:
         self._source = (address, 0)
@@ -73,9 +73,9 @@ class Api:
         return self.session.get(url, params=query, timeout=60)
 
     def get(self, path: str, authorization: str | None = None, **query: Any) -> requests.Response:
-        return self.ask("GET", path, authorization, params=query)
+        return self.request("GET", path, authorization, params=query)
 
-    def ask(
+    def request(
         self, method: str, path: str, authorization: str | None = None, **more: Any
     ) -> requests.Response:
         headers = more.pop("headers", {})
@@ -90,7 +90,7 @@ class Api:
             "client_id": client_id,
             "client_secret": secret,
         }
-        return self.ask("POST", "token", data=form)
+        return self.request("POST", "token", data=form)
 
     def pages(self, authorization: str | None = None, **query: Any) -> Iterator[list[Any]]:
         """Yield the pages of the list of sequences."""
@@ -110,7 +110,7 @@ class Api:
 
 
 class Runner:
-    """The administrator of a sandbox, with the rights at `campus`."""
+    """The administrator of a sandbox, who manages the tenant `campus`."""
 
     def __init__(self, box: Sandbox, admin: LabAdministration) -> None:
         self.box, self._admin = box, admin
@@ -122,7 +122,7 @@ class Runner:
             yield cls(box, admin)
 
     def user(self, *folders: str) -> tuple[str, str]:
-        """A new user with a key: the e-mail address and the key."""
+        """Add a user with a key; return the e-mail address and the key."""
         email, key = f"{uuid.uuid4().hex[:10]}@x.example", new_key("sk_")
         created = self._admin.add_user(email)
         self._admin.add_credential("key", email, key, "first")
@@ -130,7 +130,7 @@ class Runner:
         return email, key
 
     def _grant(self, folders: Sequence[str], **holder: str) -> None:
-        """Let a user or an app see folders of `campus`, by their names."""
+        """Grant a user or an app access to folders of `campus` by name."""
         with self._admin.database.write() as session:
             for name in folders:
                 named = (
@@ -148,7 +148,7 @@ class Runner:
         return key
 
     def app(self, *folders: str) -> tuple[str, str, str]:
-        """A new app: its name, client id and secret."""
+        """Add an app; return its name, client id and secret."""
         name, secret = f"app-{uuid.uuid4().hex[:10]}", new_key("cs_")
         created = self._admin.add_app(name, f"id-{name}", secret)
         self._grant(folders, app_id=created["id"])
@@ -173,12 +173,12 @@ class Runner:
         return str(self._admin.id_token(email, **more)["id_token"])
 
     def logged(self, **which: Any) -> list[dict[str, Any]]:
-        """The log, the newest call first."""
+        """Return entries of the audit log, the newest first."""
         return self._admin.of(which.pop("tenant", "campus")).audit_log(**which)
 
     @contextmanager
     def open_to(self, networks: Sequence[str]) -> Iterator[None]:
-        """`campus` is open to these addresses alone."""
+        """Restrict `campus` to these networks while the block runs."""
         for network in networks:
             self._admin.add_range(network)
         try:
@@ -189,7 +189,7 @@ class Runner:
 
     @contextmanager
     def limits(self, **values: int) -> Iterator[None]:
-        """Other limits for a while."""
+        """Change limits while the block runs."""
         self._set(values)
         try:
             yield
@@ -206,11 +206,11 @@ def basic(name: str, password: str = "") -> str:
     return requests.auth._basic_auth_str(name, password)
 
 
-def message(answer: requests.Response, status: int) -> str:
+def message(response: requests.Response, status: int) -> str:
     """Return the message of an error response (LAB-26)."""
-    assert answer.status_code == status, answer.text
-    assert answer.headers["Content-Type"] == "application/json"
-    error = answer.json()["error"]
+    assert response.status_code == status, response.text
+    assert response.headers["Content-Type"] == "application/json"
+    error = response.json()["error"]
     assert set(error) == {"type", "message", "userMessage"}
     assert error["type"] == "invalid_request_error"
     assert error["message"].strip()

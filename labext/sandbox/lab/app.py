@@ -46,7 +46,7 @@ class LabService:
     data_folders: Sequence[str] = ()
 
     def kinds(self, site: Site) -> Sequence[TaskKind]:  # noqa: ARG002
-        """Return none: the platform has no background tasks."""
+        """Return no kinds: the platform has no background tasks."""
         return []
 
     def seed(self, site: Site) -> None:
@@ -54,7 +54,7 @@ class LabService:
         seed.seed(site)
 
     def orphans(self, site: Site) -> Sequence[Path]:  # noqa: ARG002
-        """Return none: all data are in the database."""
+        """Return no files: all data are in the database."""
         return []
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate:
@@ -62,9 +62,9 @@ class LabService:
         return endpoints.ensure_certificate(folder, secrets)
 
     def connection(self, site: Site) -> Mapping[str, Any]:
-        """Return the address of `campus` and the student's three ways to sign in.
+        """Return the address of `campus` and the student's credentials for each sign-in method.
 
-        A server has no student.
+        A server has no sample users, and so returns no credentials.
         """
         if site.server is not None:
             return {
@@ -125,11 +125,11 @@ class _FallbackRoute(BaseRoute):
     """
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match every HTTP request, also paths with a line break, which no pattern matches."""
+        """Match every HTTP request, including paths with a line break, which no pattern matches."""
         return Match.FULL if scope["type"] == "http" else Match.NONE, {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse it."""
+        """Refuse the request with 404 or 405, or 401 without valid credentials."""
         response = await run_in_threadpool(self._refuse, Request(scope))
         await response(scope, receive, send)
 
@@ -147,7 +147,7 @@ class _FallbackRoute(BaseRoute):
                 raise errors.method_not_allowed(", ".join(methods))
             raise errors.unknown_address()
 
-        # The token endpoint asks for no credentials in the header.
+        # The token endpoint requires no credentials in the header.
         return log_call(request, refuse) if "POST" in methods else serve_call(request, refuse)
 
 
@@ -159,7 +159,7 @@ def _tenant_app(site: Site, name: str, endpoint: str) -> ASGIApp:
         site=site,
         tenant_id=tenant_id,
         origin=site.origins[endpoint],
-        guard=rate_limiter(site.database, f"lab {name}") if site.rate == "named" else None,
+        rate_limiter=rate_limiter(site.database, f"lab {name}") if site.rate == "named" else None,
         id_tokens=IdTokenVerifier(tenant_id, endpoints.client_ca_bundle(site)),
         audit=AuditLog(site.database),
     )

@@ -28,7 +28,7 @@ from labext.sandbox.lab.access_control import Caller, IdTokenVerifier
 from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.tables import AuditEntry, current_timestamp
 
-# Built once, from the table: it would take half of the time of a call.
+# Built once: building it would take half of the time of a call.
 _TABLE = AuditEntry.__table__
 _INSERT = insert(_TABLE).returning(_TABLE.c.id)  # type: ignore[arg-type]
 
@@ -83,7 +83,7 @@ class PendingEntry:
 
 
 class AuditLog:
-    """Write entries, and keep those in memory that cannot be written yet. Thread-safe."""
+    """Writer of log entries; keeps them in memory while it cannot write them. Thread-safe."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -95,7 +95,7 @@ class AuditLog:
 
         Args:
             values: the row.
-            required: raise if it cannot be written, instead of keeping it for later.
+            required: raise if it cannot be written, instead of keeping it in memory.
 
         Raises:
             DBAPIError: the entry is required and the database cannot be written.
@@ -134,7 +134,7 @@ class TenantContext:
 
     Attributes:
         origin: the tenant's address.
-        guard: the rate limiter of its users and apps; None without a limit.
+        rate_limiter: the rate limiter of its users and apps; None without a limit.
         id_tokens: verifies the ID tokens of its identity provider.
         audit: the log of its calls.
     """
@@ -142,7 +142,7 @@ class TenantContext:
     site: Site
     tenant_id: int
     origin: str
-    guard: SlidingWindowLimiter | None
+    rate_limiter: SlidingWindowLimiter | None
     id_tokens: IdTokenVerifier
     audit: AuditLog
 
@@ -195,12 +195,12 @@ ErrorRenderer = Callable[[HTTPException], CallResponse]
 
 
 def serve_call(
-    request: Request, work: CallHandler, *, refusal: ErrorRenderer = CallResponse.refusal
+    request: Request, handler: CallHandler, *, refusal: ErrorRenderer = CallResponse.refusal
 ) -> Response:
     """Authenticate, handle and log a request that only reads."""
     return log_call(
         request,
-        lambda call: work(call, _authorize_caller(call)),
+        lambda call: handler(call, _authorize_caller(call)),
         refusal=refusal,
         log_required=False,
     )
@@ -217,11 +217,11 @@ def _authorize_caller(call: Call) -> Caller:
         raise errors.unauthorized(caller.ended)
     acts_for = headers.getlist("on-behalf-of")
     call.entry.caller = caller = access_control.resolve_acting_user(session, caller, acts_for)
-    if tenancy.guard is not None:
-        allowance = limits.count_call(session, tenancy.guard, caller)
+    if tenancy.rate_limiter is not None:
+        allowance = limits.count_call(session, tenancy.rate_limiter, caller)
         call.headers |= limits.rate_limit_headers(allowance)
         if not allowance.allowed:
-            raise errors.too_many_requests(allowance.limit, tenancy.guard.seconds)
+            raise errors.too_many_requests(allowance.limit, tenancy.rate_limiter.seconds)
     access_control.check_state(caller)
     access_control.check_address(session, tenancy.tenant_id, call.entry.address)
     access_control.check_on_behalf_of(caller, acts_for)
@@ -267,7 +267,7 @@ class CallRouter(APIRouter):
     def call(
         self, path: str, *, refusal: ErrorRenderer = CallResponse.refusal
     ) -> Callable[[CallHandler], CallHandler]:
-        """Register a handler, which finds the parameters of the path in the request."""
+        """Register a handler; it reads the path parameters from the request."""
 
         def register(handler: CallHandler) -> CallHandler:
             def endpoint(request: Request) -> Response:

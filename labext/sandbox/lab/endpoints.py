@@ -40,13 +40,14 @@ VALIDITY = timedelta(days=400)
 refuse certificates with more than 825 days; the authority does not expire."""
 
 RENEWAL_MARGIN = timedelta(days=200)
-"""A certificate with less time left is renewed at the next start; more than a term."""
+"""A certificate that expires within this time is renewed at the next start. Longer than a term, so
+that it does not change during a course."""
 
 log = logging.getLogger(__name__)
 
 
 def client_ca_bundle(site: Site) -> Path:
-    """Return the CA bundle of clients: of the sandbox's own authority, or as the server is set."""
+    """Return the CA bundle for clients, of the sandbox's own authority or a server's settings."""
     if site.server is None:
         return ca_bundle_path(site.folder)
     return Path(site.server.ca_bundle or certifi.where())
@@ -58,7 +59,7 @@ def ca_bundle_path(folder: Path) -> Path:
 
 
 def ensure_certificate(folder: Path, secrets: Path) -> Certificate:
-    """Return the certificate for this machine's names; a new one if there is no valid one.
+    """Return the certificate for this machine's names; issue one if none is valid.
 
     A damaged authority is replaced by a new one, which clients read from `ca.pem`.
     """
@@ -88,11 +89,11 @@ def _load_authority(path: Path) -> trustme.CA:
             authority = trustme.CA(organization_name="labext sandbox")
             create_atomic(path, authority.cert_pem.bytes() + authority.private_key_pem.bytes())
         elif _load_pair(content, content) is None:
-            log.warning("The authority in %s is damaged: a new one takes its place.", path)
+            log.warning("The authority in %s is damaged and is replaced.", path)
             path.unlink(missing_ok=True)
         else:
             return trustme.CA.from_pem(content, content)
-    raise OSError(f"The authority in {path} can't be stored.")
+    raise OSError(f"The authority cannot be stored in {path}.")
 
 
 def _is_certificate_valid(path: Path, authority: trustme.CA) -> bool:
@@ -124,7 +125,7 @@ def _load_pair(content: bytes, issuer: bytes) -> x509.Certificate | None:
         assert isinstance(key, EllipticCurvePrivateKey)
         assert isinstance(public, EllipticCurvePublicKey)
         public.verify(key.sign(content, ECDSA(SHA256())), content, ECDSA(SHA256()))
-    except Exception:  # noqa: BLE001 - however it is damaged, a new one takes its place
+    except Exception:  # noqa: BLE001 - any damage: the file is replaced
         return None
     return certificate
 

@@ -9,29 +9,29 @@ from starlette.exceptions import HTTPException
 CHALLENGE = {"WWW-Authenticate": 'Basic realm="lab", Bearer realm="lab"'}
 
 
-def bad_request(sentence: str) -> HTTPException:
+def bad_request(message: str) -> HTTPException:
     """400: the query is invalid."""
-    return HTTPException(400, sentence)
+    return HTTPException(400, message)
 
 
-def unauthorized(sentence: str) -> HTTPException:
+def unauthorized(message: str) -> HTTPException:
     """401: the credentials are missing, malformed, invalid, expired or deleted."""
-    return HTTPException(401, sentence, headers=CHALLENGE)
+    return HTTPException(401, message, headers=CHALLENGE)
 
 
-def forbidden(sentence: str) -> HTTPException:
+def forbidden(message: str) -> HTTPException:
     """403: the user or app lacks the permission."""
-    return HTTPException(403, sentence)
+    return HTTPException(403, message)
 
 
-def not_found(sentence: str) -> HTTPException:
+def not_found(message: str) -> HTTPException:
     """404: the object does not exist."""
-    return HTTPException(404, sentence)
+    return HTTPException(404, message)
 
 
 def unknown_address() -> HTTPException:
     """404: no route has this path."""
-    return not_found("There is nothing at this address.")
+    return not_found("This address does not exist.")
 
 
 def method_not_allowed(allowed: str) -> HTTPException:
@@ -40,7 +40,7 @@ def method_not_allowed(allowed: str) -> HTTPException:
 
 
 def too_many_requests(requests: int, seconds: float) -> HTTPException:
-    """429: too many calls; the headers have the time to wait."""
+    """429: too many calls; the rate limit headers state the time to wait."""
     return HTTPException(429, f"More than {requests} requests in {seconds:g} seconds.")
 
 
@@ -51,20 +51,20 @@ class TokenEndpointError(HTTPException):
         error: the RFC 6749 error code: `invalid_request`, `invalid_client`, …
     """
 
-    def __init__(self, status: int, error: str, sentence: str) -> None:
+    def __init__(self, status: int, error: str, message: str) -> None:
         challenge = {"WWW-Authenticate": 'Basic realm="lab"'} if status == 401 else None
-        super().__init__(status, sentence, headers=challenge)
+        super().__init__(status, message, headers=challenge)
         self.error = error
 
 
-def error_body(_status: int, sentence: str) -> dict[str, Any]:
+def error_body(_status: int, message: str) -> dict[str, Any]:
     """Return the body of an error response."""
-    error = {"type": "invalid_request_error", "message": sentence, "userMessage": sentence}
+    error = {"type": "invalid_request_error", "message": message, "userMessage": message}
     return {"error": error}
 
 
 def error_body_of(error: HTTPException) -> dict[str, Any]:
-    """Return the body of an error; the token endpoint has a format of its own."""
+    """Return the body of an error; the token endpoint has a different format."""
     if isinstance(error, TokenEndpointError):
         return {"error": error.error, "error_description": error.detail}
     return error_body(error.status_code, error.detail)

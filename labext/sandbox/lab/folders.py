@@ -26,7 +26,7 @@ PARAMETERS = (
     *("projectId", "sort"),
 )
 SORT_ORDERS = {"name": False, "name:asc": False, "name:desc": True}
-"""Whether an order is descending."""
+"""Values of `sort`; True if the order is descending."""
 
 NO_PARENT = "NO_PARENT"
 """The value of `parentFolderId` that selects folders of the first level, here all of them."""
@@ -57,7 +57,7 @@ def get_folders(call: Call, caller: Caller) -> CallResponse:
     descending = SORT_ORDERS.get(params.get("sort", "name"))
     if descending is None:
         raise bad_request(
-            f"sort is name, with :asc or :desc or without: {quote_value(params['sort'])}."
+            f"sort must be name, name:asc or name:desc, not {quote_value(params['sort'])}."
         )
     matches.sort(key=lambda folder: (folder.name.casefold(), folder.id), reverse=descending)
     end = start + size
@@ -71,7 +71,7 @@ def get_folder(call: Call, caller: Caller) -> CallResponse:
     """Return a folder.
 
     Raises:
-        HTTPException: 403, there is none, or the caller may not see it.
+        HTTPException: 403, the folder does not exist or is not visible to the caller.
     """
     places = readable_places(call.session, caller)
     schemas.check_known_parameters(call.request.query_params, ())
@@ -85,7 +85,7 @@ def get_folder(call: Call, caller: Caller) -> CallResponse:
 
 
 def _folder_filter(params: Mapping[str, str], folders: Collection[str]) -> Callable[[Folder], bool]:
-    """Return the filter of the parameters."""
+    """Return a predicate for the filter parameters."""
     name = schemas.name_parameter(params, "name")
     name_part = schemas.name_parameter(params, "nameIncludes")
     ids = schemas.id_list_parameter(params, "ids")
@@ -94,9 +94,7 @@ def _folder_filter(params: Mapping[str, str], folders: Collection[str]) -> Calla
     reason = schemas.archive_reason_parameter(params)
     hidden = [identifier for identifier in ids or () if identifier not in folders]
     if hidden:
-        raise bad_request(
-            f"ids: there is no such folder, or you have no access: {join_words(hidden, 20)}."
-        )
+        raise bad_request(f"ids: unknown folder, or no access to it: {join_words(hidden, 20)}.")
 
     def matches(folder: Folder) -> bool:
         folded = folder.name.casefold()

@@ -53,7 +53,7 @@ def render_page(title: str, content: str, *, width: str = "30rem") -> str:
 def sequence_page(record: Record) -> bytes:
     """Return the page of a sequence."""
     schema = record["schema"]
-    facts = {
+    properties = {
         "ID": record["id"],
         "Length": f"{record['length']:,} bp, {'circular' if record['isCircular'] else 'linear'}",
         "Aliases": ", ".join(record["aliases"]),
@@ -64,8 +64,8 @@ def sequence_page(record: Record) -> bytes:
         "Modified": record["modifiedAt"],
         "Archived": None if record["archiveRecord"] is None else record["archiveRecord"]["reason"],
     }
-    facts |= {name: cell["displayValue"] for name, cell in record["fields"].items()}
-    facts |= {name: cell["value"] for name, cell in record["customFields"].items()}
+    properties |= {name: cell["displayValue"] for name, cell in record["fields"].items()}
+    properties |= {name: cell["value"] for name, cell in record["customFields"].items()}
     columns = ("name", "type", "start", "end", "strand")
     annotations = [[feature[column] for column in columns] for feature in record["annotations"]]
     bases = record["bases"]
@@ -74,7 +74,7 @@ def sequence_page(record: Record) -> bytes:
     )
     content = [
         _SANDBOX_NOTE,
-        _html_table((), ((name, value) for name, value in facts.items() if value)),
+        _html_table((), ((name, value) for name, value in properties.items() if value)),
         "<h2>Annotations</h2>",
         _html_table(map(str.title, columns), annotations),
         "<h2>Bases</h2>",
@@ -84,12 +84,12 @@ def sequence_page(record: Record) -> bytes:
     return render_page(record["name"], "\n".join(content), width="60rem").encode()
 
 
-def error_page(sentence: str, status: int) -> bytes:
+def error_page(message: str, status: int) -> bytes:
     """Return the page of an error."""
-    content = f'<p role="alert">{escape(sentence)}</p>{_SANDBOX_NOTE}'
+    content = f'<p role="alert">{escape(message)}</p>{_SANDBOX_NOTE}'
     if status == 401:
         content += (
-            "<p>Its pages take the credentials of its API: an API key as the user name, and an "
+            "<p>Sign in with the credentials of the API: an API key as the user name and an "
             "empty password.</p>"
         )
     return render_page("Local laboratory platform", content).encode()
@@ -109,52 +109,52 @@ _SIGN_IN_FORM = """<p>This is the identity provider of a local laboratory platfo
 testing. {about}</p>
 <form method="post" action="/authorize">
 <input type="hidden" name="request" value="{request}">
-<p><label for="email">Who signs in?</label></p>
-<p><select id="email" name="email" required autofocus>{people}</select></p>
+<p><label for="email">User</label></p>
+<p><select id="email" name="email" required autofocus>{users}</select></p>
 {field}<p><button>Sign in</button></p>
 </form>
-<p>You go on to <code>{client}</code>.</p>
+<p>You will return to <code>{client}</code>.</p>
 """
 
 
-_OPEN_SIGN_IN_NOTE = "It asks for no secret: choose who you are."
-_SIGN_IN_NOTE = """It asks for the secret of a user, which
+_OPEN_SIGN_IN_NOTE = "No secret is required: choose a user."
+_SIGN_IN_NOTE = """Sign in with the secret of a user, which
 <code>labext sandbox lab users secret EMAIL</code> prints for the administrator of the sandbox."""
-_SIGN_IN_FIELD = """<p><label for="secret">The secret of this user</label></p>
+_SIGN_IN_FIELD = """<p><label for="secret">Secret of this user</label></p>
 <p><input id="secret" name="secret" type="password" required autocomplete="current-password"></p>
 """
 
 
 def sign_in_page(
-    people: Sequence[User], request: str, client: str, chosen: str | None, *, asks_secret: bool
+    users: Sequence[User], request: str, client: str, selected: str | None, *, requires_secret: bool
 ) -> HTMLResponse:
     """Return the page on which a user signs in.
 
     Args:
-        people: the users who may sign in.
+        users: the users who may sign in.
         request: the sealed authorization request.
         client: the URL to which the user returns.
-        chosen: the e-mail address of the preselected user.
-        asks_secret: whether the page asks for the secret of the user.
+        selected: the e-mail address of the preselected user.
+        requires_secret: whether the user must enter a secret.
     """
     options = "".join(
-        f'<option value="{escape(user.email)}"{" selected" if user.email == chosen else ""}>'
+        f'<option value="{escape(user.email)}"{" selected" if user.email == selected else ""}>'
         f"{escape(user.name)} ({escape(user.email)})</option>"
-        for user in people
+        for user in users
     )
-    if chosen not in {user.email for user in people}:
+    if selected not in {user.email for user in users}:
         options = f'<option value="" selected disabled>Choose …</option>{options}'
     content = _SIGN_IN_FORM.format(
-        about=_SIGN_IN_NOTE if asks_secret else _OPEN_SIGN_IN_NOTE,
-        people=options,
-        field=_SIGN_IN_FIELD if asks_secret else "",
+        about=_SIGN_IN_NOTE if requires_secret else _OPEN_SIGN_IN_NOTE,
+        users=options,
+        field=_SIGN_IN_FIELD if requires_secret else "",
         request=escape(request),
         client=escape(client),
     )
     return HTMLResponse(render_page(SIGN_IN_TITLE, content), headers=PAGE_HEADERS)
 
 
-def sign_in_error_page(sentence: str, status: int = 400) -> HTMLResponse:
+def sign_in_error_page(message: str, status: int = 400) -> HTMLResponse:
     """Return a page with the reason why a request was refused."""
-    content = f'<p role="alert">{escape(sentence)}</p>'
+    content = f'<p role="alert">{escape(message)}</p>'
     return HTMLResponse(render_page(SIGN_IN_TITLE, content), status, PAGE_HEADERS)

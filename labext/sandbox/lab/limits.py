@@ -17,7 +17,7 @@ LIMITS = Limits(
     {
         # LAB-90
         "rate_requests": LimitDefinition(
-            "requests of a user or an app in the time of rate_seconds, if the sandbox limits rates",
+            "requests per user or app within rate_seconds, if the sandbox limits rates",
             100,
             1,
             10**9,
@@ -28,9 +28,9 @@ LIMITS = Limits(
         "token_seconds": LimitDefinition(
             "seconds that an app's access token is valid", 900, 1, YEAR_SECONDS
         ),
-        # some 200 MB: the log must not fill the disk, since calls that can't be logged fail
+        # About 200 MB: a full disk would prevent logging, and the token endpoint needs the log.
         "audit_entries": LimitDefinition(
-            "calls in the log, of all tenants; the oldest are deleted", 1_000_000, 1, 10**9
+            "entries in the log of all tenants; the oldest are deleted", 1_000_000, 1, 10**9
         ),
     },
 )
@@ -39,22 +39,22 @@ LIMITS = Limits(
 _CHANGED_LIMITS = select(Limit.name, Limit.value)
 
 
-def count_call(session: Session, guard: SlidingWindowLimiter, caller: Caller) -> RateLimitStatus:
+def count_call(session: Session, limiter: SlidingWindowLimiter, caller: Caller) -> RateLimitStatus:
     """Count a call against the current limits."""
     rows = session.connection().execute(_CHANGED_LIMITS).all()
     changed: dict[str, int] = {name: value for name, value in rows}  # noqa: C416
-    guard.requests = changed.get("rate_requests", LIMITS["rate_requests"].default)
-    guard.seconds = changed.get("rate_seconds", LIMITS["rate_seconds"].default)
-    return guard.take(caller.rate_limit_key)
+    limiter.requests = changed.get("rate_requests", LIMITS["rate_requests"].default)
+    limiter.seconds = changed.get("rate_seconds", LIMITS["rate_seconds"].default)
+    return limiter.take(caller.rate_limit_key)
 
 
-def rate_limit_headers(allowance: RateLimitStatus) -> dict[str, str]:
+def rate_limit_headers(status: RateLimitStatus) -> dict[str, str]:
     """Return the rate limit headers of a response (LAB-93, LAB-94).
 
-    `x-rate-limit-reset` is the number of whole seconds left, not a time.
+    `x-rate-limit-reset` is the number of whole seconds left, not a point in time.
     """
     return {
-        "x-rate-limit-limit": str(allowance.limit),
-        "x-rate-limit-remaining": str(allowance.remaining),
-        "x-rate-limit-reset": str(math.ceil(allowance.reset)),
+        "x-rate-limit-limit": str(status.limit),
+        "x-rate-limit-remaining": str(status.remaining),
+        "x-rate-limit-reset": str(math.ceil(status.reset)),
     }

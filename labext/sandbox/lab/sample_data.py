@@ -1,4 +1,4 @@
-"""Bundled sample sequences, and generated fragments and point mutants of them."""
+"""Bundled sample sequences, and fragments and point mutants generated from them."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def extract_subsequence(
         length: at most that of the sequence; in a linear one the region ends within it.
     """
     bases, features = entry.bases, entry.features
-    around = bases + bases[: start + length - len(bases)] if entry.circular else bases
-    within = (
+    extended = bases + bases[: start + length - len(bases)] if entry.circular else bases
+    parts = (
         [*_features_within(records, start, length, len(bases))]
         for records in (features.annotations, features.translations, features.primers)
     )
-    return around[start : start + length], SequenceFeatures(*within)
+    return extended[start : start + length], SequenceFeatures(*parts)
 
 
 def part_record(source_id: str, length: int) -> Record:
-    """Return the part record of a sequence whose bases all come from another one."""
+    """Return the part record of a sequence that is a region of another sequence."""
     return {"start": 0, "end": length, "strand": 1, "sequenceId": source_id}
 
 
@@ -72,19 +72,19 @@ def _features_within(
             yield _shift_feature(feature, first, span, start, total)
 
 
-def _shift_feature(feature: Record, first: int, span: int, by: int, total: int) -> Record:
-    moved = feature | {"start": first, "end": first + span}
+def _shift_feature(feature: Record, first: int, span: int, offset: int, total: int) -> Record:
+    shifted = feature | {"start": first, "end": first + span}
     if "bindPosition" in feature:
-        moved["bindPosition"] = (feature["bindPosition"] - by) % total
+        shifted["bindPosition"] = (feature["bindPosition"] - offset) % total
     if "regions" in feature:
-        moved["regions"] = [
+        shifted["regions"] = [
             {
-                "start": (start := (region["start"] - by) % total),
+                "start": (start := (region["start"] - offset) % total),
                 "end": start + region["end"] - region["start"],
             }
             for region in feature["regions"]
         ]
-    return moved
+    return shifted
 
 
 DATA_FOLDER = Path(__file__).parent / "data"
@@ -101,7 +101,7 @@ ECO_RI = "GAATTC"
 
 @dataclass(frozen=True)
 class SampleSequence:
-    """A bundled sequence; `archived` is the reason of its archiving."""
+    """A bundled sequence, and the reason for archiving if it is archived."""
 
     entry: SequenceEntry
     archived: str | None = None
@@ -118,7 +118,7 @@ def sample_sequence_id(tenant: str, folder: str, index: int) -> str:
 
 
 def load_vectors(tenant: str) -> list[SampleSequence]:
-    """Load three plasmids, and an archived one."""
+    """Load three plasmids, and an archived draft of one."""
     pbad30 = _load_plasmid(
         tenant, "pBAD30.gb", 1, "pBAD30", {"Selection markers": ["ampicillin"], "Origin": "p15A"}
     )
@@ -141,10 +141,10 @@ def load_vectors(tenant: str) -> list[SampleSequence]:
 
 
 def load_digests(tenant: str) -> list[SampleSequence]:
-    """Load two plasmids, linearized at their only EcoRI site."""
+    """Load two plasmids that are linearized at their only EcoRI site."""
     digests = []
-    for index, filed in enumerate(load_vectors(tenant)[:2]):
-        entry = filed.entry
+    for index, sample in enumerate(load_vectors(tenant)[:2]):
+        entry = sample.entry
         cut = entry.bases.upper().index(ECO_RI) + 1  # G^AATTC
         bases, features = extract_subsequence(entry, cut, len(entry.bases))
         source = sample_sequence_id(tenant, VECTORS, index)
@@ -178,7 +178,7 @@ def load_cold_genes(tenant: str) -> list[SampleSequence]:
 
 
 def load_cacti(tenant: str) -> list[SampleSequence]:
-    """Load the intron of a chloroplast gene of seven cacti."""
+    """Load the introns of a chloroplast gene from seven cacti."""
     return _load_regions(tenant, "opuntia.fasta", "rpl16", 2, "rpl16 intron")
 
 
@@ -241,7 +241,7 @@ def _load_plasmid(
 def _load_regions(
     tenant: str, file: str, suffix: str, words: int, marker: str
 ) -> list[SampleSequence]:
-    """Load records, named by the species in the first words of their description."""
+    """Load sequences, named by the species in the first words of their description."""
     regions = []
     for entry in importing.read_sequences(DATA_FOLDER / file):
         description = entry.custom["Description"]
@@ -265,10 +265,10 @@ def _load_regions(
 GENERATED_FOLDER = "Fragments and mutants"
 
 FRAGMENT_LENGTH = 500
-"""Number of bases of a fragment."""
+"""Length of a fragment in bases."""
 
 EARLIEST_CREATED = datetime(2026, 1, 1, tzinfo=UTC)
-"""Creation time of the first one; earlier than all others, so that those lead every list."""
+"""Creation time of the first fragment; earlier than all samples, so that these lead every list."""
 
 _MAX_MUTATIONS = 3
 _INSERT_BATCH_SIZE = 5000
@@ -285,14 +285,14 @@ class SourceSequence:
 
 @dataclass(frozen=True)
 class SequenceGenerator:
-    """Generates the sequences that fill up a folder.
+    """Generates the sequences that fill a folder.
 
     Attributes:
-        weights: cumulative lengths of the sources, so that longer ones give more fragments.
-        numbers: numbers of the sequences that do not exist yet.
+        weights: cumulative lengths of the sources, so that longer sources give more fragments.
+        numbers: the numbers without a sequence.
     """
 
-    home: FilingContext
+    context: FilingContext
     sources: Sequence[SourceSequence]
     weights: Sequence[int]
     numbers: Iterator[int]
@@ -313,18 +313,18 @@ class SequenceGenerator:
             (number for number in count() if _generated_id(number) not in existing_ids),
         )
 
-    def rows(self, most: int) -> list[Record]:
-        """Return the next rows, at most `most`."""
-        return [self._row(number) for number in islice(self.numbers, most)]
+    def rows(self, limit: int) -> list[Record]:
+        """Return the next rows, at most `limit`."""
+        return [self._row(number) for number in islice(self.numbers, limit)]
 
     def _row(self, number: int) -> Record:
-        # Not for secrets: the same number always gives the same sequence.
-        chance = random.Random(number)  # noqa: S311
-        (source,) = chance.choices(self.sources, cum_weights=self.weights)
-        fragment = _random_fragment(chance, source, number)
+        # Seeded, so that a number always gives the same sequence.
+        rng = random.Random(number)  # noqa: S311
+        (source,) = rng.choices(self.sources, cum_weights=self.weights)
+        fragment = _random_fragment(rng, source, number)
         return sequence_row(
             fragment,
-            self.home,
+            self.context,
             _generated_id(number),
             format_timestamp(EARLIEST_CREATED + timedelta(seconds=number)),
         )
@@ -332,16 +332,16 @@ class SequenceGenerator:
 
 def fill_campus(database: Database, target: int | None) -> None:
     """Add sequences until `campus` has at least `target`."""
-    filling: SequenceGenerator | None = None
+    generator: SequenceGenerator | None = None
     while target is not None:
         with database.write() as session:
             missing = target - _count_sequences(session)
             if missing <= 0:
                 return
-            filling = filling or SequenceGenerator.of(session)
-            if filling is None:
+            generator = generator or SequenceGenerator.of(session)
+            if generator is None:
                 return
-            insert_rows(session, filling.rows(min(missing, _INSERT_BATCH_SIZE)))
+            insert_rows(session, generator.rows(min(missing, _INSERT_BATCH_SIZE)))
 
 
 def _count_sequences(session: Session) -> int:
@@ -356,23 +356,23 @@ def _generated_id(number: int) -> str:
 
 
 def _source_sequences() -> list[SourceSequence]:
-    """Return the unarchived sequences that are long enough and not parts of others."""
+    """Return the samples that are long enough, not archived and not parts of others."""
     return [
-        SourceSequence(sample_sequence_id(CAMPUS, folder, index), filed.entry)
+        SourceSequence(sample_sequence_id(CAMPUS, folder, index), sample.entry)
         for folder in (VECTORS, COLD_GENES, CACTI, ORCHIDS)
-        for index, filed in enumerate(SAMPLE_FOLDERS[folder](CAMPUS))
-        if filed.archived is None and len(filed.entry.bases) >= FRAGMENT_LENGTH
+        for index, sample in enumerate(SAMPLE_FOLDERS[folder](CAMPUS))
+        if sample.archived is None and len(sample.entry.bases) >= FRAGMENT_LENGTH
     ]
 
 
-def _random_fragment(chance: random.Random, source: SourceSequence, number: int) -> SequenceEntry:
+def _random_fragment(rng: random.Random, source: SourceSequence, number: int) -> SequenceEntry:
     """Return a fragment of the source; every other one has substitutions."""
     entry = source.entry
-    start = chance.randrange(
+    start = rng.randrange(
         len(entry.bases) if entry.circular else len(entry.bases) - FRAGMENT_LENGTH + 1
     )
     bases, features = extract_subsequence(entry, start, FRAGMENT_LENGTH)
-    changes = [*_random_substitutions(chance, bases)] if number % 2 else []
+    changes = [*_random_substitutions(rng, bases)] if number % 2 else []
     for position, _, after in changes:
         bases = f"{bases[:position]}{after}{bases[position + 1 :]}"
     notes = [
@@ -389,21 +389,21 @@ def _random_fragment(chance: random.Random, source: SourceSequence, number: int)
 
 
 def _unaffected_features(features: SequenceFeatures, changed: Sequence[int]) -> SequenceFeatures:
-    """Return the features without the translations and primers at changed bases."""
+    """Return the features without the translations and primers that contain changed bases."""
 
-    def untouched(feature: Record) -> bool:
+    def is_unaffected(feature: Record) -> bool:
         return not any(feature["start"] <= position < feature["end"] for position in changed)
 
     return SequenceFeatures(
         features.annotations,
-        [*filter(untouched, features.translations)],
-        [*filter(untouched, features.primers)],
+        [*filter(is_unaffected, features.translations)],
+        [*filter(is_unaffected, features.primers)],
     )
 
 
-def _random_substitutions(chance: random.Random, bases: str) -> Iterator[tuple[int, str, str]]:
-    """Yield substitutions: the position from 0, the base before and after."""
-    for position in sorted(chance.sample(range(len(bases)), chance.randint(1, _MAX_MUTATIONS))):
+def _random_substitutions(rng: random.Random, bases: str) -> Iterator[tuple[int, str, str]]:
+    """Yield substitutions: the 0-based position, the old base and the new base."""
+    for position in sorted(rng.sample(range(len(bases)), rng.randint(1, _MAX_MUTATIONS))):
         before = bases[position]
         letters = "acgt" if before.islower() else "ACGT"
-        yield position, before, chance.choice([letter for letter in letters if letter != before])
+        yield position, before, rng.choice([letter for letter in letters if letter != before])

@@ -50,12 +50,12 @@ class SeedUser:
     """A user to create; the e-mail address is `HANDLE@sandbox.local`.
 
     Attributes:
-        belongs: the names of the visible teams, projects, folders or organizations.
+        places: the names of the visible organizations, teams, projects and folders.
     """
 
     handle: str
     name: str
-    belongs: Sequence[str] = ()
+    places: Sequence[str] = ()
     suspended: bool = False
 
     @property
@@ -69,7 +69,7 @@ class TenantPlan:
     """The initial data of a tenant.
 
     Attributes:
-        teams: the team of each project; None if it has none.
+        teams: the team of each project; None for a project without a team.
         projects: the folders of each project.
         creators: the creator of a folder's sequences; by default the first user.
         apps: the names of the places visible to each app.
@@ -122,20 +122,20 @@ TENANT_PLANS = (
 )
 
 SERVER_PLAN = TenantPlan(CAMPUS, "Laboratory", {}, {}, (), {}, {})
-"""The initial data of a server: a laboratory without users, which its administrator adds."""
+"""Initial data of a server: an organization without users, which its administrator adds."""
 
 STUDENT = "student"
 """The handle of the user whose credentials are in connection.json."""
 
-LATEST_CREATED = datetime(2026, 3, 2, 16, 30, tzinfo=UTC)
-"""Modification time of the first sequence; fixed, so that notebooks look the same everywhere."""
+LATEST_MODIFIED = datetime(2026, 3, 2, 16, 30, tzinfo=UTC)
+"""Modification time of the first sequence; fixed, so that notebooks give the same output."""
 
 FIRST_CREATED = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 """Creation time of the first sequence."""
 
 
 def seed(site: Site) -> None:
-    """Create data that was never seeded, and fill up `campus` according to the options."""
+    """Create the data of tenants that were never seeded; fill `campus` according to the options."""
     with site.database.write() as session:
         for plan in TENANT_PLANS if site.server is None else (SERVER_PLAN,):
             if mark_seeded(session, Seeded, f"tenant {plan.tenant}"):
@@ -184,7 +184,7 @@ def _seed_tenant(session: Session, site: Site, plan: TenantPlan) -> None:
     places, folders = _seed_places(session, tenant, plan)
     people = {person.handle: _seed_user(session, site, tenant, person) for person in plan.people}
     for person in plan.people:
-        for name in person.belongs:
+        for name in person.places:
             session.add(Grant(user_id=people[person.handle].id, **places[name]))
     for app, names in plan.apps.items():
         app_row = _seed_app(session, site, tenant, app)
@@ -274,7 +274,7 @@ def _seed_app(session: Session, site: Site, tenant: Tenant, name: str) -> App:
 def _seed_sequences(
     session: Session, plan: TenantPlan, folders: Mapping[str, Folder], people: Mapping[str, User]
 ) -> None:
-    """Insert the sample sequences of the plan's folders; the first is the latest."""
+    """Insert the sample sequences of the plan's folders; the first one is the last modified."""
     rows = list[Record]()
     for name, folder in folders.items():
         owner = (
@@ -282,16 +282,16 @@ def _seed_sequences(
         )
         context = FilingContext(plan.tenant, folder.id, name, owner)
         load = sample_data.SAMPLE_FOLDERS.get(name)
-        for index, filed in enumerate(load(plan.tenant) if load else ()):
-            at = len(rows)
+        for index, sample in enumerate(load(plan.tenant) if load else ()):
+            position = len(rows)
             rows.append(
                 sequence_row(
-                    filed.entry,
+                    sample.entry,
                     context,
                     sample_data.sample_sequence_id(plan.tenant, name, index),
-                    format_timestamp(FIRST_CREATED + timedelta(minutes=5 * at)),
-                    format_timestamp(LATEST_CREATED - timedelta(minutes=7 * at)),
-                    filed.archived,
+                    format_timestamp(FIRST_CREATED + timedelta(minutes=5 * position)),
+                    format_timestamp(LATEST_MODIFIED - timedelta(minutes=7 * position)),
+                    sample.archived,
                 )
             )
     insert_rows(session, rows)
@@ -300,7 +300,7 @@ def _seed_sequences(
 def _configure_provider(session: Session, site: Site) -> None:
     """Update the provider's address for `campus`, which may have changed since the last start.
 
-    Does nothing if an administrator has set another provider or none.
+    Does nothing if an administrator has configured another provider or removed it.
     """
     campus = session.scalars(select(Tenant).where(Tenant.name == CAMPUS)).one_or_none()
     if campus is not None and is_own_configuration(site, campus.configuration_url or ""):

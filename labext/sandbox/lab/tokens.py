@@ -30,7 +30,7 @@ TOKEN_RETENTION_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class ClientCredentials:
-    """The id and the secret of an app, as a request states them."""
+    """The client id and client secret of a request."""
 
     client_id: str
     secret: str = field(repr=False)
@@ -118,13 +118,13 @@ def _find_secret(call: Call, credentials: ClientCredentials) -> Secret:
 
 
 def _create_token(session: Session, secret: Secret, seconds: int) -> str:
-    """Return a random token, of which only the hash is stored; delete long expired tokens."""
+    """Create a random token and store its hash; delete long expired tokens."""
     if session.get(Secret, secret.id) is None:
         raise _invalid_client("The app was removed.")
     token = secrets.token_urlsafe(32)
-    moment = time.time()
-    session.execute(delete(Token).where(Token.expires < moment - TOKEN_RETENTION_SECONDS))
-    session.add(Token(secret_id=secret.id, hash=hash_key(token), expires=moment + seconds))
+    now = time.time()
+    session.execute(delete(Token).where(Token.expires < now - TOKEN_RETENTION_SECONDS))
+    session.add(Token(secret_id=secret.id, hash=hash_key(token), expires=now + seconds))
     return token
 
 

@@ -28,13 +28,13 @@ NO_STORE_HEADERS = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
 async def read_content(request: Request) -> bytes:
-    """Return the body of a request, cut off one byte above the limit."""
+    """Return the body of a request, truncated one byte above the limit."""
     body = b""
     try:
         async for chunk in request.stream():
             body += chunk[: MAX_FORM_BYTES + 1 - len(body)]
     except ClientDisconnect:
-        return b""  # there is nobody to respond to
+        return b""  # nobody receives the response
     return body
 
 
@@ -56,7 +56,7 @@ def parse_form(content_type: str, content: bytes) -> Mapping[str, str]:
 
 
 def parse_query_string(text: str) -> Mapping[str, str]:
-    """Return the fields of a query string, as `parse_form`.
+    """Return the fields of a query string; see `parse_form`.
 
     Raises:
         ValueError: the query is malformed; the message gives the reason.
@@ -96,7 +96,7 @@ class OAuthError(Exception):
 
 @dataclass(frozen=True)
 class AuthorizationRequest:
-    """A request for a code, without the parameters that have only one accepted value."""
+    """An authorization request, without the parameters that have only one accepted value."""
 
     client_id: str
     redirect_uri: str
@@ -106,7 +106,7 @@ class AuthorizationRequest:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> AuthorizationRequest:
-        """Read the parameters of a query, which is still to be checked."""
+        """Create a request from the parameters of a query, without validating them."""
         return cls(
             query.get("client_id", ""),
             query.get("redirect_uri", ""),
@@ -116,7 +116,7 @@ class AuthorizationRequest:
         )
 
     def callback_url(self, **parameters: str) -> str:
-        """Return the client's address with the parameters of a response and the client's state."""
+        """Return the redirect address with the parameters of a response and the client's state."""
         if self.state is not None:
             parameters["state"] = self.state
         parts = urlsplit(self.redirect_uri)
@@ -125,10 +125,11 @@ class AuthorizationRequest:
 
 
 def check_client(site: Site, request: AuthorizationRequest) -> None:
-    """Check that the client exists and owns the address to which the user would return.
+    """Check that the client exists and owns its redirect address.
 
     Raises:
-        ValueError: it does not; the user must be told, and not be redirected.
+        ValueError: the client is unknown or the address is not its own. Show the message to the
+            user instead of redirecting.
     """
     if request.client_id != expected_audience(site):
         raise ValueError("Unknown client_id: it must be the audience that the tenant expects.")
@@ -142,7 +143,7 @@ def check_parameters(query: Mapping[str, str]) -> None:
     """Check the parameters of an authorization request.
 
     Raises:
-        OAuthError: one is missing or not supported.
+        OAuthError: a parameter is missing or not supported.
     """
     if query.get("response_type") != "code":
         raise OAuthError("unsupported_response_type", "response_type must be code.")
@@ -160,7 +161,7 @@ def check_parameters(query: Mapping[str, str]) -> None:
 
 
 class Codes:
-    """The outstanding codes, each valid once and for a short time. Safe to use from threads."""
+    """Issued authorization codes, each valid once and for a short time. Thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -178,10 +179,10 @@ class Codes:
         return code
 
     def redeem(self, form: Mapping[str, str]) -> tuple[AuthorizationRequest, str]:
-        """Return the request and the user of a code, which is used up even if it is refused.
+        """Return the request and the user of a code; any attempt invalidates the code.
 
         Raises:
-            OAuthError: the code is not valid, or belongs to another client or verifier.
+            OAuthError: the code is invalid, or the client or the verifier does not match.
         """
         with self._lock:
             expires, request, email = self._codes.pop(form.get("code", ""), (0.0, None, ""))
@@ -202,7 +203,7 @@ def s256(verifier: str) -> str:
 
 
 def _is_local(uri: str) -> bool:
-    """Check that an address is on this machine, on any port."""
+    """Return whether an address is on this machine, on any port."""
     try:
         parts = urlsplit(uri)
         local = parts.hostname in ("127.0.0.1", "::1", "localhost") and parts.port != 0

@@ -25,7 +25,7 @@ from labext.sandbox.lab.oidc.oauth import (
 )
 from labext.sandbox.lab.oidc.service import (
     ALGORITHM,
-    AUTH_SCHEME,
+    GRANT_TYPE,
     TOKEN_SECONDS,
     SignInError,
     expected_audience,
@@ -48,7 +48,7 @@ def create_provider_app(site: Site) -> FastAPI:
     """Return the provider's application."""
     application = FastAPI(openapi_url=None)
     application.state.site, application.state.codes = site, Codes()
-    load_signing_keys(site.secrets)  # generated now: the first request must not wait for it
+    load_signing_keys(site.secrets)  # generated now, so that the first request does not wait
     application.get(WELL_KNOWN)(configuration)
     application.get("/jwks")(jwks)
     application.get("/authorize")(authorize)
@@ -75,7 +75,7 @@ CodesOf = Annotated[Codes, Depends(_codes)]
 BodyOf = Annotated[bytes, Depends(oauth.read_content)]
 
 
-# The platform's worker threads wait for these two endpoints: they must not need a thread.
+# Worker threads of the platform wait for these two endpoints, so they run on the event loop.
 async def configuration(site: SiteOf) -> dict[str, Any]:
     """Return the provider's metadata (Discovery 1.0, section 3)."""
     base = issuer_url(site)
@@ -88,7 +88,7 @@ async def configuration(site: SiteOf) -> dict[str, Any]:
         "scopes_supported": ["openid", "email", "profile"],
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
-        "grant_types_supported": ["authorization_code", AUTH_SCHEME],
+        "grant_types_supported": ["authorization_code", GRANT_TYPE],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": [ALGORITHM],
         "token_endpoint_auth_methods_supported": ["none"],
@@ -126,27 +126,25 @@ def authorize(request: Request, site: SiteOf) -> Response:
         sealed,
         authorization.redirect_uri,
         query.get("login_hint"),
-        asks_secret=requires_secret(site),
+        requires_secret=requires_secret(site),
     )
 
 
 def submit_sign_in(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf) -> Response:
-    """Check the secret on the sign-in page, and send the user back to the client with a code."""
+    """Check the secret from the sign-in page, and redirect the user to the client with a code."""
     try:
         form = oauth.parse_form(request.headers.get("content-type", ""), body)
         expires, sealed = site.signer.unseal(form.get("request", ""), "lab-authorize")
     except ValueError:
-        return html_pages.sign_in_error_page(
-            "The request can't be read. Begin again in your program."
-        )
+        return html_pages.sign_in_error_page("The request is invalid. Start again in your program.")
     if expires < time.time():
         return html_pages.sign_in_error_page(
-            "The request has expired. Begin again in your program."
+            "The request has expired. Start again in your program."
         )
     try:
         user = sign_in(site, form.get("email", ""), form.get("secret", ""))
-    except SignInError as refused:
-        return html_pages.sign_in_error_page(f"{refused} Go back and try again.", 403)
+    except SignInError as error:
+        return html_pages.sign_in_error_page(f"{error} Go back and try again.", 403)
     authorization = AuthorizationRequest(**sealed)
     return _redirect(site, authorization, {"code": codes.create(authorization, user.email)})
 
@@ -162,10 +160,10 @@ def token(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf) -> Respo
         case "authorization_code":
             redeemed, email = codes.redeem(form)
             audience, nonce = redeemed.client_id, redeemed.nonce
-        case scheme if scheme == AUTH_SCHEME:
+        case grant if grant == GRANT_TYPE:
             email = _password_grant(site, form, audience)
         case _:
-            message = f"grant_type must be authorization_code or {AUTH_SCHEME}."
+            message = f"grant_type must be authorization_code or {GRANT_TYPE}."
             raise OAuthError("unsupported_grant_type", message)
     content = {
         "access_token": site.signer.seal([time.time() + TOKEN_SECONDS, email], "lab-userinfo"),
@@ -178,15 +176,15 @@ def token(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf) -> Respo
 
 
 def _password_grant(site: Site, form: Mapping[str, str], client_id: str) -> str:
-    """Return the address of the user whose secret a program sends (RFC 6749, section 4.3.2)."""
+    """Return the e-mail address of the user who signs in by password (RFC 6749, section 4.3.2)."""
     if form.get("client_id") != client_id:
         raise OAuthError("invalid_client", "Unknown client_id.")
     if "openid" not in form.get("scope", "").split(" "):
         raise OAuthError("invalid_scope", "The scope must include openid.")
     try:
         return sign_in(site, form.get("username", ""), form.get("password", "")).email
-    except SignInError as refused:
-        raise OAuthError("invalid_grant", str(refused)) from None
+    except SignInError as error:
+        raise OAuthError("invalid_grant", str(error)) from None
 
 
 def userinfo(request: Request, site: SiteOf) -> Response:

@@ -45,7 +45,7 @@ class SigningKey:
 
 
 def load_signing_keys(secrets: Path) -> list[SigningKey]:
-    """Return the keys, the current one first; the first key is generated when it is needed."""
+    """Return the keys, the current one first; generate a key if there is none."""
     return _read_keys(secrets) or _add_key(secrets, only_first=True)
 
 
@@ -63,7 +63,7 @@ def _read_keys(secrets: Path) -> list[SigningKey]:
 
 @lru_cache(maxsize=4)
 def _parse_keys(content: bytes) -> tuple[SigningKey, ...]:
-    """Parse the content of the file; cached, as parsing a key takes as long as signing with it."""
+    """Parse the content of the file; cached, since parsing a key takes as long as signing."""
     keys = [RSAAlgorithm.from_jwk(key) for key in json.loads(content)["keys"]]
     return tuple(
         SigningKey(_key_thumbprint(key), key) for key in keys if isinstance(key, rsa.RSAPrivateKey)
@@ -100,13 +100,13 @@ def _key_thumbprint(private: rsa.RSAPrivateKey) -> str:
 
 
 def _public_jwk(private: rsa.RSAPrivateKey) -> dict[str, Any]:
-    """Return the required members of the public key, which are those of its thumbprint."""
+    """Return the required members of the public key, which its thumbprint covers."""
     jwk = RSAAlgorithm.to_jwk(private.public_key(), as_dict=True)
     return {name: jwk[name] for name in ("kty", "n", "e")}
 
 
 DEFAULT_AUDIENCE = "labext-campus"
-"""Audience of the tokens, unless `campus` is configured otherwise."""
+"""Default audience of the tokens, if `campus` has no other one configured."""
 
 TOKEN_SECONDS = 3600
 """Lifetime of a token."""
@@ -123,14 +123,14 @@ def own_configuration_url(site: Site) -> str:
 
 
 def is_own_configuration(site: Site, url: str) -> bool:
-    """Return whether a configuration is the provider's own; a sandbox's ports may have changed."""
+    """Return whether a URL is the provider's own configuration, possibly at an earlier port."""
     if url == own_configuration_url(site):
         return True
     return re.fullmatch(rf"https://localhost:\d+{re.escape(WELL_KNOWN)}", url) is not None
 
 
 def expected_audience(site: Site) -> str:
-    """Return the audience that `campus` is configured with."""
+    """Return the audience that `campus` expects."""
     with site.database.read() as session:
         audience = session.scalars(select(Tenant.audience).where(Tenant.name == CAMPUS)).first()
     return audience or DEFAULT_AUDIENCE
@@ -144,8 +144,8 @@ def list_users(site: Site) -> list[User]:
 
 
 def find_campus_user(site: Site, email: str) -> User | None:
-    """Return the user of `campus` with exactly this address, if there is one."""
-    # Not compared by the database: PostgreSQL refuses text with NUL, which a form can contain.
+    """Return the user of `campus` with exactly this e-mail address, if any."""
+    # Not compared in the database: PostgreSQL rejects NUL characters, which a form can contain.
     return next((user for user in list_users(site) if user.email == email), None)
 
 
@@ -162,7 +162,7 @@ def issue_id_token(
     Args:
         site: the platform's site.
         email: the email claim; it need not belong to a user.
-        seconds: the lifetime; negative for a token that has expired.
+        seconds: the lifetime; negative for an expired token.
         audience: the audience claim; None for the audience that `campus` expects.
         nonce: the nonce of the client's request.
     """
@@ -185,12 +185,12 @@ def issue_id_token(
 
 
 def subject_claim(email: str) -> str:
-    """Return the subject claim: stable for a user, and not an address."""
+    """Return the subject claim: stable for a user, without revealing the e-mail address."""
     return hashlib.sha256(email.encode()).hexdigest()[:32]
 
 
-AUTH_SCHEME = "password"
-"""The grant type by which a program signs in as a user (RFC 6749, 4.3)."""
+GRANT_TYPE = "password"
+"""Grant type with which a program signs in as a user (RFC 6749, section 4.3)."""
 
 
 class SignInError(Exception):
@@ -201,7 +201,7 @@ class SignInError(Exception):
 
 
 def sign_in(site: Site, email: str, value: str) -> User:
-    """Return the user who signs in; the secret is ignored where secrets are switched off.
+    """Return the user who signs in; the secret is ignored if secrets are switched off.
 
     Raises:
         SignInError: the user does not exist, or the secret is wrong.
@@ -217,7 +217,7 @@ def sign_in(site: Site, email: str, value: str) -> User:
 
 
 def requires_secret(site: Site) -> bool:
-    """Return whether the provider asks for users' secrets; the default is yes."""
+    """Return whether users need their secret to sign in; True by default."""
     with site.database.read() as session:
         required = session.scalars(
             select(Tenant.requires_user_secret).where(Tenant.name == CAMPUS)
@@ -226,7 +226,7 @@ def requires_secret(site: Site) -> bool:
 
 
 def ensure_user_secret(folder: Path, user_id: str) -> str:
-    """Return the secret of a user; it is generated when it is first needed."""
+    """Return the secret of a user; generate it at the first call."""
     return ensure_secret(_user_secret_file(folder, user_id))
 
 

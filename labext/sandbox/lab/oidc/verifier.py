@@ -41,7 +41,7 @@ _MESSAGES: list[tuple[type[jwt.PyJWTError], str]] = [
     (jwt.ImmatureSignatureError, "The ID token is not valid yet."),
     (jwt.InvalidIssuerError, "The ID token is from another issuer."),
     (jwt.InvalidAudienceError, "The ID token is for another audience."),
-    (jwt.InvalidAlgorithmError, "The ID token's algorithm is not one of its provider and key."),
+    (jwt.InvalidAlgorithmError, "The ID token's algorithm does not match its provider and key."),
     (jwt.InvalidSignatureError, "The ID token's signature is not valid."),
     (jwt.PyJWTError, "The ID token's claims are malformed."),
 ]
@@ -52,7 +52,7 @@ class VerificationError(Exception):
 
 
 class Verifier:
-    """Verify the ID tokens of one provider. Safe to use from several threads.
+    """Verify the ID tokens of one provider. Thread-safe.
 
     Args:
         configuration_url: HTTPS address of the provider's configuration; ends in `WELL_KNOWN`.
@@ -88,9 +88,9 @@ class Verifier:
         except jwt.PyJWTError as error:
             message = next(text for kind, text in _MESSAGES if isinstance(error, kind))
             raise VerificationError(message) from None
-        # A token for several audiences must name the party it was issued to.
-        several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
-        if claims.get("azp", None if several else self._audience) != self._audience:
+        # A token for several audiences must name its authorized party.
+        has_several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
+        if claims.get("azp", None if has_several else self._audience) != self._audience:
             raise VerificationError("The ID token was issued to another party.")
         email = claims.get("email")
         if not isinstance(email, str) or not email.strip():
@@ -125,7 +125,7 @@ class ProviderKeys(jwt.PyJWKClient):
         """Return the key with this id; without an id, the provider's only key.
 
         Raises:
-            VerificationError: there is no such key, or the provider cannot be reached.
+            VerificationError: the provider publishes no such key or cannot be reached.
         """
         if not kid:
             keys = self.get_jwk_set().keys
@@ -139,12 +139,12 @@ class ProviderKeys(jwt.PyJWKClient):
             ) from None
 
     def fetch_data(self) -> jwt.PyJWKSet:
-        """Fetch the configuration and the keys, unless that was tried too recently."""
+        """Fetch the configuration and the keys, unless the last attempts were too recent."""
         now = time.monotonic()
         if now < self._retry_at:
             raise VerificationError(self._failure)
         if self.jwk_set_cache and self.jwk_set_cache.get():
-            # Requested for an unknown key id, which anybody can make up.
+            # Requested for an unknown key id, which any client can invent.
             if len(self._refreshes) == MAX_REFRESHES and (
                 now - self._refreshes[0] < REFRESH_WINDOW_SECONDS
             ):
@@ -180,10 +180,10 @@ class ProviderKeys(jwt.PyJWKClient):
 
 
 def _key_id(token: str) -> str | None:
-    """Return the key id of a token's header, if it has one.
+    """Return the key id in the header of a token, if any.
 
     Raises:
-        VerificationError: it is not a token, or its algorithm is never accepted.
+        VerificationError: the token is malformed, or its algorithm is not accepted.
     """
     try:
         if len(token) > MAX_TOKEN_LENGTH or not token.isascii():
@@ -198,7 +198,7 @@ def _key_id(token: str) -> str | None:
 
 
 def _signing_keys(document: dict[str, Any]) -> jwt.PyJWKSet:
-    """Return the keys of a JWKS document for signatures; malformed ones are ignored (RFC 7517)."""
+    """Return the signing keys of a JWKS document; malformed keys are ignored (RFC 7517)."""
     keys = document.get("keys")
     usable = [
         key

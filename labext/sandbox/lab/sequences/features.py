@@ -29,7 +29,7 @@ COLORS = {
 }
 """Colours of feature types; `OTHER` for the rest."""
 
-_CODES = {
+_GENETIC_CODES = {
     1: "STANDARD",
     2: "VERTEBRATE_MITOCHONDRIAL",
     3: "YEAST_MITOCHONDRIAL",
@@ -53,9 +53,9 @@ _CODES = {
     30: "PERITRICH_NUCLEAR",
     33: "CEPHALODISCIDAE_MITOCHONDRIAL_UAA_TYR",
 }
-"""The API's names of genetic codes, by NCBI's numbers."""
+"""Names of the genetic codes in the API, by NCBI table number."""
 
-_NAMES = ("label", "gene", "product", "standard_name", "locus_tag", "note")
+_NAME_QUALIFIERS = ("label", "gene", "product", "standard_name", "locus_tag", "note")
 _MAX_NAME_LENGTH = 60
 
 
@@ -70,7 +70,7 @@ class SequenceFeatures:
 
 @dataclass(frozen=True)
 class FeatureLocation:
-    """Location of a feature; `regions` are its parts."""
+    """Location of a feature and of its parts, the regions."""
 
     start: int
     end: int
@@ -102,7 +102,7 @@ def extract_features(record: Any) -> SequenceFeatures:
 
 
 def _location(feature: Any, length: int, circular: bool) -> FeatureLocation | None:
-    """Return the location; None if it is unknown or refers to another record."""
+    """Return the location; None if it is unknown or in another record."""
     location = feature.location
     if location is None or any(part.ref for part in location.parts):
         return None
@@ -124,7 +124,7 @@ def _location(feature: Any, length: int, circular: bool) -> FeatureLocation | No
 def _build_region(start: int, end: int, length: int, kind: str) -> tuple[int, int]:
     if start < 0 or end > length:
         raise ValueError(f"a feature ({kind}) lies outside the sequence of {length:,} bases")
-    if start == end:  # between two bases: both are shown
+    if start == end:  # a site between two bases: mark both
         return max(0, start - 1), min(length, end + 1)
     return start, end
 
@@ -146,10 +146,10 @@ def _build_annotation(feature: Any, location: FeatureLocation) -> Record:
 
 
 def _feature_name(feature: Any) -> str:
-    for qualifier in _NAMES:
+    for qualifier in _NAME_QUALIFIERS:
         text = " ".join(" ".join(map(str, feature.qualifiers.get(qualifier, ()))).split())
         if qualifier == "label" and " " not in text:
-            text = text.replace("\\", " ")  # how Vector NTI writes a blank
+            text = text.replace("\\", " ")  # Vector NTI writes spaces as backslashes
         if text:
             return text if len(text) <= _MAX_NAME_LENGTH else f"{text[: _MAX_NAME_LENGTH - 1]}…"
     return str(feature.type)
@@ -169,8 +169,8 @@ def _notes(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
 def _build_translation(
     feature: Any, location: FeatureLocation, annotation: Record, bases: Any
 ) -> Record:
-    """Build the translation from the record's protein, or from the bases if it has none."""
-    table = _qualifier_number(feature.qualifiers, "transl_table", _CODES)
+    """Build the translation from the protein in the record, or by translating the bases."""
+    table = _qualifier_number(feature.qualifiers, "transl_table", _GENETIC_CODES)
     coding = feature.extract(bases)[
         _qualifier_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1 :
     ]
@@ -185,7 +185,7 @@ def _build_translation(
         "strand": location.strand,
         "regions": [{"start": start, "end": end} for start, end in location.regions],
         "aminoAcids": amino_acids,
-        "geneticCode": _CODES[table],
+        "geneticCode": _GENETIC_CODES[table],
         "coerceStartCodonToMethionine": amino_acids[:1] == "M" and translated[:1] != "M",
         "color": annotation["color"],
         "notes": annotation["notes"],
@@ -196,7 +196,7 @@ def _build_translation(
 def _qualifier_number(
     qualifiers: Mapping[str, Sequence[Any]], name: str, allowed: Collection[int]
 ) -> int:
-    """Return the number of a qualifier; 1, the default of the format, if absent or not allowed."""
+    """Return the number of a qualifier; 1, the format's default, if it is missing or invalid."""
     text = str(qualifiers.get(name, "1")[0])
     return int(text) if text in map(str, allowed) else 1
 

@@ -29,21 +29,21 @@ from labext.sandbox.lab.sequences.records import (
 from labext.sandbox.lab.tables import Record, User
 
 IUPAC_LETTERS = "ACGTRYSWKMBDHVN"
-"""The letters of bases: IUPAC's, in either case."""
+"""IUPAC letters of DNA bases; lower case is accepted too."""
 
 MAX_FILE_BYTES = 256 << 20
-"""Bytes of a file, unpacked."""
+"""Maximum size of an uncompressed file in bytes."""
 
 _INVALID_BASE = re.compile(f"[^{IUPAC_LETTERS}]", re.IGNORECASE)
-_FORMAT_HINT = "Give a FASTA or GenBank file of DNA, gzipped or not."
+_FORMAT_HINT = "Pass a FASTA or GenBank file of DNA, optionally gzipped."
 
 
 def read_sequences(path: Path) -> list[SequenceEntry]:
-    """Read the sequences of a file in their order.
+    """Read the sequences of a file in order.
 
     Raises:
-        InputError: the file can't be read, is neither FASTA nor GenBank, or has no sequence; or a
-            sequence has invalid letters, no name or no bases.
+        InputError: the file can't be read, is neither FASTA nor GenBank, or contains no sequence;
+            or a sequence has invalid letters, no name or no bases.
     """
     text = _read_text(path)
     if text.startswith(">"):
@@ -51,10 +51,10 @@ def read_sequences(path: Path) -> list[SequenceEntry]:
     elif text.startswith("LOCUS"):
         entries = list(_parse_genbank(text, path.name))
     else:
-        fault = "is empty" if not text else "is neither FASTA nor GenBank"
-        raise InputError(f"{path.name} {fault}.", _FORMAT_HINT)
+        problem = "is empty" if not text else "is neither FASTA nor GenBank"
+        raise InputError(f"{path.name} {problem}.", _FORMAT_HINT)
     if not entries:
-        raise InputError(f"{path.name} has no sequence.", _FORMAT_HINT)
+        raise InputError(f"{path.name} contains no sequence.", _FORMAT_HINT)
     return entries
 
 
@@ -68,11 +68,13 @@ def _read_text(path: Path) -> str:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path.name} can't be read: {reason}.", _FORMAT_HINT) from None
     if len(content) > MAX_FILE_BYTES:
-        raise InputError(f"{path.name} is larger than {MAX_FILE_BYTES >> 20} MB.", "Split it.")
+        raise InputError(
+            f"{path.name} is larger than {MAX_FILE_BYTES >> 20} MB.", "Split the file."
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not a text.", _FORMAT_HINT) from None
+        raise InputError(f"{path.name} is not a text file.", _FORMAT_HINT) from None
     return text.lstrip()
 
 
@@ -102,7 +104,9 @@ def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
 
     number = 0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Biopython repairs files well, except this fault
+        warnings.simplefilter(
+            "ignore"
+        )  # Biopython tolerates faults; a wrong length is not acceptable
         warnings.filterwarnings("error", "Expected sequence length")
         parsed = GenBankScanner().parse_records(io.StringIO(text))
         while True:
@@ -116,13 +120,13 @@ def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
                 raise
             except Exception as error:  # noqa: BLE001  the parser raises any exception
                 raise InputError(
-                    f"{where}: {str(error).rstrip('.') or 'it breaks off'}.", _FORMAT_HINT
+                    f"{where}: {str(error).rstrip('.') or 'the record is truncated'}.", _FORMAT_HINT
                 ) from None
             number += 1
 
 
 def _genbank_entry(record: Any, where: str) -> SequenceEntry:
-    about = record.annotations
+    source = record.annotations
     where = f"{where} ({record.name})"
     _check_name(record.name, where)
     bases = str(record.seq) if record.seq.defined else ""
@@ -131,20 +135,20 @@ def _genbank_entry(record: Any, where: str) -> SequenceEntry:
     try:
         features = extract_features(record)
     except ValueError as error:
-        raise InputError(f"{where}: {error}.", "Mend the feature's location.") from None
+        raise InputError(f"{where}: {error}.", "Correct the feature's location.") from None
     accessions = [
-        accession for accession in about.get("accessions", ()) if accession not in ("", ".")
+        accession for accession in source.get("accessions", ()) if accession not in ("", ".")
     ]
     annotations = {
         "Definition": record.description.strip(" ."),
-        "Organism": about.get("organism", "").strip(" ."),
+        "Organism": source.get("organism", "").strip(" ."),
         "Accession": accessions[0] if accessions else "",
-        "Molecule type": about.get("molecule_type") or "",
+        "Molecule type": source.get("molecule_type") or "",
     }
     return SequenceEntry(
         record.name,
         bases,
-        circular=about.get("topology") == "circular",
+        circular=source.get("topology") == "circular",
         features=features,
         aliases=accessions,
         custom={name: value for name, value in annotations.items() if value},
@@ -153,15 +157,16 @@ def _genbank_entry(record: Any, where: str) -> SequenceEntry:
 
 def _check_name(name: str, where: str) -> None:
     if not name or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
-        fault = "there is no name" if not name else f"the name {quote_value(name)} can't be used"
+        problem = f"the name {quote_value(name)} is invalid" if name else "the name is missing"
         raise InputError(
-            f"{where}: {fault}.", f"Give it one of 1 to {MAX_NAME_LENGTH} characters that show."
+            f"{where}: {problem}.",
+            f"Give it a name of 1 to {MAX_NAME_LENGTH} printable characters.",
         )
 
 
 def _check_bases(bases: str, where: str) -> None:
     if not bases:
-        raise InputError(f"{where}: there are no bases.", "Take the record out, or add its bases.")
+        raise InputError(f"{where}: the bases are missing.", "Remove the record, or add its bases.")
 
 
 def _check_letters(bases: str, where: str) -> None:
@@ -169,19 +174,19 @@ def _check_letters(bases: str, where: str) -> None:
     if invalid:
         raise InputError(
             f"{where}: {quote_value(invalid.group())} is not a base.",
-            f"Bases are the letters {IUPAC_LETTERS}: no gaps, no RNA, no protein.",
+            f"Use only the letters {IUPAC_LETTERS}. Gaps, RNA and proteins are not supported.",
         )
 
 
 def add_sequences(
     session: Session, folder: tables.Folder, entries: Sequence[SequenceEntry], creator: User
 ) -> list[Record]:
-    """Add sequences to a folder. The first gets the latest time, so lists keep the order.
+    """Add sequences to a folder; the first gets the latest time, so that lists keep the order.
 
     Names need not be unique.
 
     Returns:
-        `{id, name, length, isCircular}` of each.
+        `{id, name, length, isCircular}` per sequence.
     """
     context = FilingContext.of(session, folder, creator)
     last, step = datetime.now(UTC), timedelta(microseconds=1)

@@ -18,11 +18,12 @@ from labext.sandbox.lab.sequences.features import SequenceFeatures
 from labext.sandbox.lab.tables import Organization, Project, Record, Tenant
 
 MAX_CIRCULAR_LENGTH = 1 << 16
-"""Longest circle that is found from any start: no request URL can hold more bases."""
+"""Maximum length of a circular molecule that is found from any start position. The bases of longer
+ones do not fit into a request URL."""
 
 
 def bases_key(bases: str, circular: bool) -> str:
-    """Return a hash that is equal for all notations of a molecule; hexadecimal."""
+    """Return a hexadecimal hash that is equal for all notations of a molecule."""
     forward = bases.upper()
     reverse = reverse_complement(forward)
     if circular and len(bases) <= MAX_CIRCULAR_LENGTH:
@@ -39,13 +40,13 @@ def bases_keys(bases: str) -> tuple[str, str]:
 def _canonical_rotation(circle: str) -> str:
     """Return the lexicographically smallest rotation of a circle.
 
-    Two starts are compared letter by letter. The larger one and the starts passed by the comparison
-    are ruled out, so the time is linear.
+    Compares two start positions letter by letter. Each difference rules out the larger one and the
+    positions already compared, so the time is linear.
     """
-    length, around = len(circle), circle * 2
+    length, doubled = len(circle), circle * 2
     first, second, same = 0, 1, 0
     while max(first, second) < length and same < length:
-        a, b = around[first + same], around[second + same]
+        a, b = doubled[first + same], doubled[second + same]
         if a == b:
             same += 1
             continue
@@ -57,11 +58,11 @@ def _canonical_rotation(circle: str) -> str:
             second += 1
         same = 0
     start = min(first, second)
-    return around[start : start + length]
+    return doubled[start : start + length]
 
 
 ORIGIN_PLACEHOLDER = "\x01"
-"""Stands for the tenant's address. JSON always escapes this character, so that no value contains
+"""Placeholder for the tenant's address. JSON always escapes this character, so no value contains
 it."""
 
 MAX_NAME_LENGTH = 255
@@ -85,14 +86,14 @@ class Schema:
 
 @dataclass(frozen=True)
 class Registration:
-    """The registration of a sequence: the registry `src_…` and its number there."""
+    """The registration of a sequence: the id `src_…` of the registry and the number in it."""
 
     registry_id: str
     number: str
 
 
 def tenant_registry_id(tenant: str) -> str:
-    """Return the id of a tenant's registry; each has one."""
+    """Return the id of a tenant's only registry."""
     return tables.stable_identifier("src", tenant, "Registry")
 
 
@@ -101,8 +102,8 @@ class SequenceEntry:
     """A sequence before it is stored.
 
     Attributes:
-        parts: `{start, end, strand, sequenceId}` of the sequences it is composed of.
-        fields: the fields of the schema by name; a list is a field with several values.
+        parts: `{start, end, strand, sequenceId}` per sequence that it is composed of.
+        fields: the fields of the schema by name; a list for a field with several values.
         custom: the custom fields by name.
     """
 
@@ -151,11 +152,11 @@ def sequence_row(
 
     Args:
         entry: the sequence.
-        context: where it is stored, and by whom.
+        context: its folder and creator.
         identifier: `seq_…`.
         created: the creation time, as formatted by `tables.format_timestamp`.
         modified: the time of the last change; None if never changed.
-        archived: the reason of archiving; None if it is not archived.
+        archived: the reason for archiving; None if it is not archived.
     """
     record = _build_record(entry, context, identifier, created, modified or created, archived)
     return {
@@ -175,7 +176,7 @@ def sequence_row(
 
 
 def serialize_record(record: Record) -> str:
-    """Serialize a record for storage, with placeholders in its two addresses at the end."""
+    """Serialize a record for storage, ending with its two addresses with placeholders."""
     addresses = (
         f',"apiURL":"{ORIGIN_PLACEHOLDER}/api/v2/dna-sequences/{record["id"]}"'
         f',"webURL":"{ORIGIN_PLACEHOLDER}{record["url"]}"}}'
@@ -213,7 +214,7 @@ def _build_record(
         "translations": entry.features.translations,
         "primers": entry.features.primers,
         "parts": [*entry.parts],
-        "transcriptions": [],  # links to RNA sequences, of which the platform has none
+        "transcriptions": [],  # links to RNA sequences, which the platform does not have
         "dnaAlignmentIds": [],
         "schema": None if schema is None else {"id": schema.id, "name": schema.name},
         "fields": {name: _schema_field_value(value) for name, value in entry.fields.items()},
@@ -286,7 +287,7 @@ def _search_rows(record: Record) -> Iterator[Record]:
     for name, cell in record["fields"].items():
         value = cell["value"]
         values = value if isinstance(value, list) else [value]
-        # An empty field has a row too: it is a field of the schema.
+        # An empty field has a row too, which shows that the schema has the field.
         yield from _field_rows(record["id"], schema_field_key(name), values or [None])
 
 

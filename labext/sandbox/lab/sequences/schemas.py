@@ -23,10 +23,10 @@ from labext.sandbox.lab.tables import Record, format_timestamp
 LIST_FIELD, TOKEN_FIELD, ALL_FIELDS = "dnaSequences", "nextToken", "*"
 
 ATOMIC_FIELDS = ("annotations", "translations", "primers")
-"""Fields that are served whole or not at all."""
+"""Fields that can only be selected as a whole."""
 
 Fields = Mapping[str, "Fields"]
-"""The selected fields, with the selected fields of each; `*` selects all."""
+"""Tree of the selected fields; `*` selects all fields of a level."""
 
 
 def parse_returning(text: str, *, of_list: bool = True) -> Fields:
@@ -34,11 +34,11 @@ def parse_returning(text: str, *, of_list: bool = True) -> Fields:
 
     Args:
         text: the value of the parameter.
-        of_list: whether names start with `dnaSequences.`, as those of a list do. A list always
-            returns `nextToken`, which may be named too.
+        of_list: whether the response is a list: names then start with `dnaSequences.`, and
+            `nextToken` is accepted and always returned.
 
     Raises:
-        HTTPException: 400, there is no such field.
+        HTTPException: 400, a field is unknown.
     """
     fields: dict[str, Any] = {}
     for path in filter(None, (part.strip() for part in text.split(","))):
@@ -55,7 +55,7 @@ def parse_returning(text: str, *, of_list: bool = True) -> Fields:
         ):
             example = f"{LIST_FIELD}.id" if of_list else "id"
             raise bad_request(
-                f"returning: there is no field {quote_value(path)}. Fields are named as {example}."
+                f"returning: unknown field {quote_value(path)}. Write fields as {example}."
             )
         _add_path(fields, names or [ALL_FIELDS])
     return fields
@@ -94,7 +94,7 @@ ARCHIVE_REASONS = (
     *("Made in error", "Retired", "Expended", "Shipped", "Contaminated", "Expired", "Missing"),
     "Other",
 )
-"""The reasons that a sequence can be archived for."""
+"""Reasons for archiving a sequence."""
 
 SORT_COLUMNS = {"createdAt": "created", "modifiedAt": "modified", "name": "folded"}
 """The column of `tables.Sequence` for each sort order of the list."""
@@ -112,7 +112,7 @@ SCHEMA_FIELD_PREFIX = "schemaField."
 """Prefix of a filter for one field of the schema: `schemaField.Organism`."""
 
 UNREGISTERED = "null"
-"""The value of `registryId` that selects sequences that are in no registry."""
+"""The value of `registryId` that selects sequences without a registry."""
 
 _RANGE = re.compile(r"(>=|<=|>|<)\s*(.+)")
 _FIELD_RANGE = re.compile(r"(>=|<=) (\S+)")
@@ -121,7 +121,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z]+_[A-Za-z0-9]+")
 
 @dataclass(frozen=True)
 class SortOrder:
-    """A column of `tables.Sequence`, and whether the order is descending; ties are sorted by id."""
+    """A column of `tables.Sequence` and its direction; ties are sorted by id."""
 
     column: str
     descending: bool
@@ -156,7 +156,7 @@ class FieldFilter:
         """Return the value as comparisons with a number: operators `==`, `>=` and `<=`.
 
         Raises:
-            HTTPException: 400, it is neither a number nor a range of numbers.
+            HTTPException: 400, the value is neither a number nor a range of numbers.
         """
         if (exact := _parse_number(self.value)) is not None:
             return [("==", exact)]
@@ -166,7 +166,7 @@ class FieldFilter:
             number = None if matched is None else _parse_number(matched[2])
             if matched is None or number is None:
                 raise bad_request(
-                    f"{self.parameter} is a number: give one, or a range such as '>= 10' or "
+                    f"{self.parameter} must be a number or a range such as '>= 10' or "
                     f"'>= 10 AND <= 50', not {quote_value(self.value)}."
                 )
             comparisons.append((matched[1], number))
@@ -179,15 +179,15 @@ class SequenceQuery:
 
     Attributes:
         name: the name, an alias or the registry number; case-insensitive unless said otherwise.
-        names, exact_names: any of these, ignoring or respecting case.
-        bases: all bases of a molecule, see `records.bases_key`.
+        names, exact_names: any of these names, ignoring or respecting case.
+        bases: all bases of a molecule; see `records.bases_key`.
         registry_id: a registry, or `UNREGISTERED`.
         registry_numbers: any of these numbers in a registry.
         mentions: ids of items that the description mentions.
         mentioned_in: ids of notebook entries that mention the sequence.
         archived: a reason, or `NOT_ARCHIVED`, `ANY_ARCHIVED` or `ARCHIVED_OR_NOT`.
-        fields: the requested fields of the records; None for all.
-        scope: identifies the filters and the order: a `nextToken` is valid for no other.
+        fields: the fields to return; None for all.
+        scope: a hash of the filters and the order, for which alone a `nextToken` is valid.
     """
 
     page_size: int
@@ -261,10 +261,11 @@ def check_known_parameters(
     Args:
         params: the parameters of the request.
         known: the names of the parameters of the endpoint.
-        prefix: names that start with it are known too; empty for none.
+        prefix: a prefix of further known names; empty for none.
 
     Raises:
-        HTTPException: 400, names the parameter, and a similar one that is known.
+        HTTPException: 400, a parameter is unknown or appears twice; the message suggests a
+            similar name.
     """
     for name in params:
         if name not in known and not (prefix and name.startswith(prefix) and name != prefix):
@@ -276,23 +277,23 @@ def check_known_parameters(
         names = [name for name, _ in params.multi_items()]
         for name in params:
             if names.count(name) > 1:
-                raise bad_request(f"{name} is given {names.count(name)} times.")
+                raise bad_request(f"{name} appears {names.count(name)} times.")
 
 
 def text_parameter(params: Mapping[str, str], name: str) -> str | None:
-    """Return the value of a parameter that must not be blank; None where it is absent."""
+    """Return the value of a parameter that must not be blank; None if it is absent."""
     value = params.get(name)
     if value is None:
         return None
     if not value.strip():
         raise bad_request(f"{name} is empty.")
     if "\0" in value:  # PostgreSQL does not accept it
-        raise bad_request(f"{name} holds a character that no text has.")
+        raise bad_request(f"{name} contains a NUL character.")
     return value
 
 
 def name_parameter(params: Mapping[str, str], name: str) -> str | None:
-    """Return the value of a parameter that is a name or a part of one."""
+    """Return the value of a parameter that is a name or a part of a name."""
     value = text_parameter(params, name)
     if value is not None:
         _check_length(name, value)
@@ -300,20 +301,20 @@ def name_parameter(params: Mapping[str, str], name: str) -> str | None:
 
 
 def _check_length(name: str, value: str) -> None:
-    """Check the length of a text to search for, which databases limit."""
+    """Check the length of a search text, which databases limit."""
     if len(value) > MAX_NAME_LENGTH:
-        raise bad_request(f"{name} is longer than any name, {MAX_NAME_LENGTH} characters.")
+        raise bad_request(f"{name} has more than {MAX_NAME_LENGTH} characters.")
 
 
 def id_list_parameter(params: Mapping[str, str], name: str) -> tuple[str, ...] | None:
-    """Return comma-separated values, each once; one that contains a comma is quoted."""
+    """Return comma-separated values without duplicates; a value with a comma is quoted."""
     value = text_parameter(params, name)
     if value is None:
         return None
     try:
         (row,) = csv.reader([value], skipinitialspace=True, strict=True)
     except (csv.Error, ValueError):
-        raise bad_request(f"{name} is not a list parted by commas: {quote_value(value)}.") from None
+        raise bad_request(f"{name} is not a comma-separated list: {quote_value(value)}.") from None
     items = tuple(item.strip() for item in row)
     if not all(items):
         raise bad_request(f"{name} has an empty item: {quote_value(value)}.")
@@ -331,7 +332,7 @@ def _name_list(params: Mapping[str, str], parameter: str) -> tuple[str, ...] | N
 
 
 def _mention_ids(params: Mapping[str, str], parameter: str) -> tuple[str, ...] | None:
-    """Return comma-separated ids of items that are not sequences of the list."""
+    """Return comma-separated ids of items of any kind."""
     ids = _name_list(params, parameter)
     for identifier in ids or ():
         if not _IDENTIFIER.fullmatch(identifier):
@@ -342,7 +343,7 @@ def _mention_ids(params: Mapping[str, str], parameter: str) -> tuple[str, ...] |
 
 
 def _schema_fields(params: Mapping[str, str]) -> tuple[FieldFilter, ...]:
-    """Return the filters of `schemaField.NAME` and of `schemaFields`, a JSON object of the same."""
+    """Return the filters of `schemaField.NAME` and of the JSON object `schemaFields`."""
     values = {
         name.removeprefix(SCHEMA_FIELD_PREFIX): text_parameter(params, name)
         for name in params
@@ -350,7 +351,7 @@ def _schema_fields(params: Mapping[str, str]) -> tuple[FieldFilter, ...]:
     }
     pairs = [*values.items(), *_schema_fields_object(params)]
     if pairs and "schemaId" not in params:
-        raise bad_request(f"{SCHEMA_FIELD_PREFIX}{pairs[0][0]} needs schemaId, whose field it is.")
+        raise bad_request(f"{SCHEMA_FIELD_PREFIX}{pairs[0][0]} requires schemaId.")
     if len(pairs) > MAX_FIELDS:
         raise bad_request(
             f"{SCHEMA_FIELD_PREFIX}: {len(pairs)} fields; at most {MAX_FIELDS} are allowed."
@@ -376,7 +377,7 @@ def _schema_fields_object(params: Mapping[str, str]) -> Iterable[tuple[str, str]
         raise bad_request(
             "schemaFields is not a JSON object of field names and values, such as "
             f'{{"Organism": "Opuntia marenae"}}: {quote_value(value)}. '
-            f"{SCHEMA_FIELD_PREFIX}NAME=VALUE does the same."
+            f"{SCHEMA_FIELD_PREFIX}NAME=VALUE is equivalent."
         )
     return [
         (name.removeprefix(SCHEMA_FIELD_PREFIX), str(field_value))
@@ -385,13 +386,13 @@ def _schema_fields_object(params: Mapping[str, str]) -> Iterable[tuple[str, str]
 
 
 def page_size_parameter(params: Mapping[str, str]) -> int:
-    """Return the number of records of a page."""
+    """Return the number of records per page."""
     value = params.get("pageSize", str(DEFAULT_PAGE_SIZE))
     if not (
         value.isascii() and value.isdigit() and len(value) < 10 and int(value) <= MAX_PAGE_SIZE
     ):
         raise bad_request(
-            f"pageSize is not a whole number, 0 to {MAX_PAGE_SIZE}: {quote_value(value)}."
+            f"pageSize must be a whole number from 0 to {MAX_PAGE_SIZE}, not {quote_value(value)}."
         )
     return int(value)
 
@@ -402,8 +403,8 @@ def archive_reason_parameter(params: Mapping[str, str]) -> str:
     reasons = (NOT_ARCHIVED, ANY_ARCHIVED, ARCHIVED_OR_NOT, *ARCHIVE_REASONS)
     if value not in reasons:
         raise bad_request(
-            f"archiveReason is not {quote_value(value)}{messages.did_you_mean(value, reasons)}. "
-            f"Reasons are {', '.join(reasons)}."
+            f"archiveReason cannot be {quote_value(value)}{messages.did_you_mean(value, reasons)}. "
+            f"Choose one of {', '.join(reasons)}."
         )
     return value
 
@@ -415,12 +416,12 @@ def returning_parameter(params: Mapping[str, str], *, of_list: bool = True) -> F
 
 
 def _parse_sort(params: Mapping[str, str]) -> SortOrder:
-    """Return the order; by default the latest first, and names from A to Z."""
+    """Return the order; by default the latest first, or names from A to Z."""
     value = params.get("sort", "modifiedAt:desc")
     name, colon, direction = value.partition(":")
     if name not in SORT_COLUMNS or (colon and direction not in ("asc", "desc")):
         raise bad_request(
-            "sort is createdAt, modifiedAt or name, with :asc or :desc or without: "
+            "sort must be createdAt, modifiedAt or name, optionally with :asc or :desc, not "
             f"{quote_value(value)}."
         )
     return SortOrder(SORT_COLUMNS[name], direction == "desc" if colon else name != "name")
@@ -448,13 +449,13 @@ def _parse_bound(text: str, name: str) -> TimeBound:
         )
     except (ValueError, OverflowError):
         raise bad_request(
-            f"{name} is not a range such as '> 2024-01-31' or '>= 2024-01-31T12:00:00Z AND "
-            f"< 2024-03-01': {quote_value(text)}."
+            f"{name} must be a range such as '> 2024-01-31' or '>= 2024-01-31T12:00:00Z AND "
+            f"< 2024-03-01', not {quote_value(text)}."
         ) from None
 
 
 def _parse_number(text: str) -> float | None:
-    """Return a finite decimal number; None where the text is none."""
+    """Return the finite decimal number in a text; None for any other text."""
     try:
         number = float(text) if text.isascii() and "_" not in text else math.nan
     except ValueError:

@@ -50,8 +50,8 @@ def list_sequences(
     """Return a page of the list, from the given visible folders, and its headers.
 
     Raises:
-        HTTPException: 400, a `nextToken` of another query, ids of no visible sequence, an unknown
-            registry, or a field that the schema does not have.
+        HTTPException: 400, the `nextToken` belongs to another query; or a sequence is not visible
+            or a registry or a schema field unknown.
     """
     where = _conditions(session, query, folders, tenant_id)
     after = _cursor_position(query, tenant_id, signer)
@@ -82,7 +82,7 @@ def find_sequence(
     """Return the record of a sequence, archived or not.
 
     Raises:
-        HTTPException: 403, there is none, or it is in another folder.
+        HTTPException: 403, the sequence does not exist or is in another folder.
     """
     if _hidden_ids(session, [identifier], folders):
         raise forbidden(
@@ -102,14 +102,15 @@ def find_sequences(
     """Return the records of sequences in the order of their ids, archived or not.
 
     Raises:
-        HTTPException: 400, names the ids of which the caller sees no sequence.
+        HTTPException: 400, some sequences do not exist or are not visible; the message lists the
+            ids.
     """
     _check_ids("dnaSequenceIds", _hidden_ids(session, ids, folders))
     return b'{"dnaSequences":' + _render_fields(_load_records(session, ids), fields, origin) + b"}"
 
 
 def _load_records(session: Session, ids: Collection[str]) -> list[str]:
-    """Return records in the order of their ids, as they are stored."""
+    """Return stored records in the order of the ids."""
     # Select plain columns, so the session does not hold the rows.
     statement = select(Sequence.id, Sequence.record).where(Sequence.id.in_(ids))
     text_by_id: dict[str, str] = {row[0]: row[1] for row in session.connection().execute(statement)}
@@ -117,7 +118,7 @@ def _load_records(session: Session, ids: Collection[str]) -> list[str]:
 
 
 def _render_fields(records: list[str], fields: schemas.Fields | None, origin: str) -> bytes:
-    """Return a JSON array of records with the fields to return."""
+    """Return a JSON array of records with the selected fields."""
     joined = b"[" + render_records(",".join(records), origin) + b"]"
     if fields is None:
         return joined
@@ -159,11 +160,11 @@ def _conditions(
             _field_condition(session, field_filter, query.schema_id, folders)
             for field_filter in query.schema_fields
         ]
-    for persons in (query.creators, query.authors):  # the author of a sequence is its creator
-        if persons is not None:
-            where.append(Sequence.creator_id.in_(persons))
+    for user_ids in (query.creators, query.authors):  # the author of a sequence is its creator
+        if user_ids is not None:
+            where.append(Sequence.creator_id.in_(user_ids))
     if query.mentions is not None or query.mentioned_in is not None:
-        # Sequences have no description that could mention an item, and there are no entries.
+        # Sequences have no descriptions with mentions, and the platform has no notebook entries.
         where.append(false())
     return where
 
@@ -186,22 +187,22 @@ def _matches_name_exactly(names: Collection[str]) -> ColumnElement[bool]:
 
 
 def _has_search_value(field: str, *matches: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Match sequences that have a search value of a field."""
+    """Match sequences with a matching search value of a field."""
     same = SearchValue.sequence_id == Sequence.id
     return exists().where(same, SearchValue.field == field, *matches)
 
 
 def _registry_condition(session: Session, registry_id: str, tenant_id: int) -> ColumnElement[bool]:
-    """Match sequences of a registry, or of none.
+    """Match sequences of a registry, or without a registry.
 
     Raises:
-        HTTPException: 400, the tenant has no such registry.
+        HTTPException: 400, the registry is unknown.
     """
     if registry_id == UNREGISTERED:
         return ~_has_search_value(REGISTRY_FIELD)
     tenant = session.get_one(Tenant, tenant_id)
     if registry_id != records.tenant_registry_id(tenant.name):
-        raise bad_request(f"registryId: there is no registry {quote_value(registry_id)}.")
+        raise bad_request(f"registryId: unknown registry {quote_value(registry_id)}.")
     return _has_search_value(REGISTRY_FIELD, SearchValue.text == registry_id)
 
 
@@ -211,8 +212,8 @@ def _field_condition(
     """Match a field of the schema: numbers by value or range, texts exactly.
 
     Raises:
-        HTTPException: 400, no visible sequence of the schema has the field, or its values are
-            numbers and the filter is not.
+        HTTPException: 400, no visible sequence of the schema has the field, or the field is
+            numeric and the filter is not.
     """
     field = schema_field_key(field_filter.name)
     of_schema = (Sequence.schema_id == schema_id, Sequence.folder_id.in_(folders))
@@ -266,7 +267,7 @@ def _time_condition(column: InstrumentedAttribute[str], bound: TimeBound) -> Col
 
 
 def _hidden_ids(session: Session, ids: Collection[str], folders: Collection[str]) -> list[str]:
-    """Return the ids of no visible sequence; hidden and missing ones are not told apart."""
+    """Return the ids without a visible sequence, hidden or missing."""
     statement = select(Sequence.id).where(Sequence.id.in_(ids), Sequence.folder_id.in_(folders))
     visible_ids = {*session.scalars(statement)}
     return [identifier for identifier in ids if identifier not in visible_ids]
@@ -275,8 +276,7 @@ def _hidden_ids(session: Session, ids: Collection[str], folders: Collection[str]
 def _check_ids(parameter: str, hidden: Collection[str]) -> None:
     if hidden:
         raise bad_request(
-            f"{parameter}: there is no such sequence, or you have no access: "
-            f"{join_words(hidden, 20)}."
+            f"{parameter}: unknown sequence, or no access to it: {join_words(hidden, 20)}."
         )
 
 
@@ -291,8 +291,8 @@ def _cursor_position(
     except InvalidSignatureError:
         raise bad_request("nextToken was not issued by this service.") from None
     if scope != [tenant_id, query.scope]:
-        raise bad_request("nextToken belongs to another list.")
+        raise bad_request("nextToken belongs to another query.")
     column: Any = getattr(Sequence, query.sort.column)
     last = tuple_(key, identifier)
-    behind = tuple_(column, Sequence.id)
-    return [behind < last if query.sort.descending else behind > last]
+    position = tuple_(column, Sequence.id)
+    return [position < last if query.sort.descending else position > last]

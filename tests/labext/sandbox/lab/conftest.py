@@ -1,7 +1,7 @@
-"""The laboratory platform without a server: its applications, asked in this process.
+"""The laboratory platform without a server: its applications are called in this process.
 
-Two tenants with their people, apps and places, put into the tables by hand: how they are seeded and
-administered is tested elsewhere.
+Two tenants whose users, apps and places are inserted directly into the tables; seeding and
+administration have separate tests.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from labext.sandbox.lab.tables import (
 
 @dataclass(frozen=True)
 class Response:
-    """An answer."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
@@ -55,7 +55,7 @@ class Response:
 
 
 class TenantClient:
-    """A tenant's application, asked without a network; each call from an address of its own."""
+    """A tenant's application, called without a network, each time from another address."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -63,17 +63,17 @@ class TenantClient:
         self._runner = asyncio.Runner()
 
     def get(self, path: str, *authorization: str, **more: Any) -> Response:
-        return self.ask("GET", f"/api/v2/{path}", *authorization, **more)
+        return self.request("GET", f"/api/v2/{path}", *authorization, **more)
 
     def token(self, *authorization: str, address: str = "127.0.0.1", **form: str) -> Response:
-        """Ask the token endpoint with a form."""
+        """Send a form to the token endpoint."""
         body = urlencode({"grant_type": "client_credentials"} | form).encode()
         headers = [("content-type", "application/x-www-form-urlencoded")]
-        return self.ask(
+        return self.request(
             "POST", "/api/v2/token", *authorization, headers=headers, body=body, address=address
         )
 
-    def ask(
+    def request(
         self,
         method: str,
         path: str,
@@ -84,18 +84,18 @@ class TenantClient:
         address: str | None = "127.0.0.1",
         on_behalf_of: str | None = None,
     ) -> Response:
-        sent = [("host", "localhost"), *(headers or [])]
-        sent += [("authorization", header) for header in authorization]
-        sent += [("on-behalf-of", on_behalf_of)] if on_behalf_of is not None else []
+        all_headers = [("host", "localhost"), *(headers or [])]
+        all_headers += [("authorization", header) for header in authorization]
+        all_headers += [("on-behalf-of", on_behalf_of)] if on_behalf_of is not None else []
         scope = {
             "type": "http",
             "method": method,
             "path": path,
             "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode("latin-1")) for name, value in sent],
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in all_headers],
             "client": None if address is None else (address, 50_000),
         }
-        # In a thread of its own: a browser test leaves a loop running in this one.
+        # In a separate thread: a browser test leaves an event loop running in this one.
         return self._thread.submit(self._runner.run, self._send(scope, body)).result(60)
 
     async def _send(self, scope: dict[str, Any], body: bytes) -> Response:
@@ -118,9 +118,9 @@ class TenantClient:
 
 
 class FakeVerifier:
-    """Knows an ID token's email by the token; the real one is held to its rules by its own tests.
+    """Reads the email from a fake ID token; `Verifier` has separate tests.
 
-    A token is `e.EMAIL.s`, in base64 where it holds and in capitals where it has expired.
+    A token is `e.EMAIL.s`, or `EXPIRED.EMAIL.s` for an expired token, with EMAIL in base64.
     """
 
     def __init__(self, url: str, audience: str, authorities: Path) -> None:
@@ -133,18 +133,18 @@ class FakeVerifier:
 
 
 def basic(name: str, password: str = "") -> str:
-    """The value of an Authorization header."""
+    """Return the Authorization header of HTTP Basic."""
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
 def id_token(email: str, *, expired: bool = False) -> str:
-    """The value of an Authorization header for `FakeVerifier`."""
+    """Return the Authorization header with an ID token for `FakeVerifier`."""
     head = "EXPIRED" if expired else "e"
     return f"Bearer {head}.{base64.b64encode(email.encode()).decode()}.s"
 
 
 class World:
-    """The platform's rows, and the doors to its tenants."""
+    """A platform with clients for its tenants, and methods that insert rows."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -173,7 +173,7 @@ class World:
     def user(
         self, email: str, *, tenant: str = "campus", suspended: bool = False, **granted: str
     ) -> str:
-        """Make a user with a key and a grant; the key."""
+        """Add a user with a key and a grant; return the key."""
         with self.database.write() as session:
             user = User(
                 id=f"ent_{email}",
@@ -212,7 +212,7 @@ class World:
         permissions: tuple[str, ...] = ("sequences:read",),
         **granted: str,
     ) -> str:
-        """Make an app with a secret and a grant; the secret. Its client id is `id-NAME`."""
+        """Add an app `id-NAME` with a secret and a grant; return the secret."""
         with self.database.write() as session:
             app = App(
                 id=f"app_{name}",
@@ -244,7 +244,7 @@ class World:
         return secret
 
     def token(self, secret: str, *, seconds: float = 900) -> str:
-        """A token for a secret, put into the table."""
+        """Insert an access token for a secret; return it."""
         token = f"at_{secret}_{seconds:g}".replace(".", "-")
         with self.database.write() as session:
             owner = session.scalars(select(Secret).where(Secret.hash == hash_key(secret))).one()
@@ -254,14 +254,14 @@ class World:
         return token
 
     def log(self, last: int) -> list[AuditEntry]:
-        """The last calls, the first of them first."""
+        """Return the last entries of the audit log, the oldest first."""
         with self.database.read() as session:
             newest = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(last)
             return list(session.scalars(newest))[::-1]
 
 
 class Kit:
-    """The helpers of this folder, which tests get as a fixture."""
+    """Helpers that tests get as a fixture."""
 
     Api = Api
     Runner = Runner
@@ -277,7 +277,7 @@ def kit() -> type[Kit]:
 
 @pytest.fixture(scope="session")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the provider's keys are: they take longer to make than all else of a platform."""
+    """The folder of the provider's keys, shared because their generation is slow."""
     return tmp_path_factory.mktemp("secrets")
 
 
@@ -301,13 +301,13 @@ def make_world(tmp_path_factory: pytest.TempPathFactory, secrets: Path) -> Itera
 
 @pytest.fixture(scope="module")
 def world(make_world: Any) -> World:
-    """A platform without limits, shared by the tests of a file: use names of your own."""
+    """A platform without rate limits, shared by the tests of a file: use unique names."""
     return make_world()
 
 
 @pytest.fixture(scope="session")
 def api(box: Sandbox) -> Api:
-    """`campus`."""
+    """The API of the tenant `campus`."""
     return Api(box)
 
 
@@ -318,5 +318,5 @@ def clinic(box: Sandbox) -> Api:
 
 @pytest.fixture(scope="session")
 def runner(box: Sandbox) -> Iterator[Runner]:
-    with Runner.of(box) as worlds:
-        yield worlds
+    with Runner.of(box) as administrator:
+        yield administrator

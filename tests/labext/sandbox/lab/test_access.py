@@ -1,4 +1,4 @@
-"""The generated matrix: identity × state × grant × place, each with its status and visible rows.
+"""Access matrix of identity × state × grant × place, each with its status and visible rows.
 
 The expected results are computed independently in `opens` and `expected`, from the rules in
 labext/sandbox/lab/RULES.md; no code of the platform is called.
@@ -44,7 +44,7 @@ GRANTS: dict[str, dict[str, str]] = {
 
 
 def opens(grant: str) -> tuple[set[str], set[str]]:
-    """The folders and projects that a grant opens at `campus`."""
+    """Folders and projects that a grant makes visible in `campus`."""
     return {
         "none": (set(), set()),
         "organization": (
@@ -117,7 +117,7 @@ class Cell:
 
 
 def expected(cell: Cell) -> tuple[int, set[str] | None]:
-    """The status, and the folders of the rows."""
+    """Return the expected status and the expected folders of the rows."""
     if cell.state in ("deleted", "expired", "other tenant's"):
         return 401, None
     if cell.state != "good":
@@ -139,7 +139,7 @@ def expected(cell: Cell) -> tuple[int, set[str] | None]:
 
 
 def expected_me(cell: Cell) -> int:
-    """The status of /users/me, for which nothing need be granted."""
+    """Return the expected status of /users/me, which needs no grant."""
     if cell.state in ("deleted", "expired", "other tenant's"):
         return 401
     if cell.state not in ("good", "no permission"):
@@ -148,7 +148,7 @@ def expected_me(cell: Cell) -> int:
 
 
 def expected_log(cell: Cell) -> tuple[str | None, str | None]:
-    """The user and the app that the log tells."""
+    """Return the expected user and app of the log entry."""
     unknown = cell.state == "other tenant's"
     unknown |= cell.identity == "ID token" and cell.state == "expired"
     if unknown:
@@ -170,7 +170,7 @@ def _app(grant: str, state: str) -> str:
 
 
 class Matrix:
-    """The world of the matrix, and how a cell is asked."""
+    """The platform of the matrix, and requests for its cells."""
 
     def __init__(self, world: Any, kit: Any) -> None:
         self.world, self._kit = world, kit
@@ -212,7 +212,7 @@ class Matrix:
             for folder, number in product(FOLDERS, (1, 2)):
                 session.add(_sequence(folder, number))
 
-    def ask(self, cell: Cell, path: str) -> Any:
+    def request(self, cell: Cell, path: str) -> Any:
         """Make the call of a cell, at `campus` unless it is the other tenant's."""
         client = self.world.clinic if cell.state == "other tenant's" else self.world.campus
         acting = None
@@ -265,7 +265,7 @@ def matrix(make_world, kit):
 
 
 def cells(identity: str, state: str) -> list[Cell]:
-    """Every grant (and for two identities every pair), with every place where that matters."""
+    """Return every grant (for two identities every pair), with every place where it matters."""
     users_grants = list(GRANTS) if identity == "token for a user" else [None]
     places = PLACES if state == "good" else FEW_PLACES
     pairs = [*product(GRANTS, users_grants)]
@@ -284,7 +284,7 @@ def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
     requested = cells(identity, state)
     wrong = []
     for cell in requested:
-        response = matrix.ask(cell, "dna-sequences")
+        response = matrix.request(cell, "dna-sequences")
         rows = None
         if response.status == 200:
             folder_ids = [row["folderId"] for row in response.json()["dnaSequences"]]
@@ -302,7 +302,7 @@ def test_identity_lists_the_sequences_of_its_grants(matrix, identity, state):
 @pytest.mark.parametrize(("identity", "state"), CASES)
 def test_identity_is_reported_or_refused(matrix, identity, state):
     requested = [cell for cell in cells(identity, state) if cell.place is None]
-    response = [matrix.ask(cell, "users/me") for cell in requested]
+    response = [matrix.request(cell, "users/me") for cell in requested]
     assert [row.status for row in response] == [expected_me(cell) for cell in requested]
     for cell, row in zip(requested, response, strict=True):
         if row.status == 200:

@@ -113,7 +113,7 @@ def test_token_call_names_the_app_only_with_valid_credentials(world):
 def test_unknown_paths_and_methods_are_logged_calls(world, kit, method, path, status, allow):
     email = f"{method}{path}@x.y".replace("/", ".").replace(":", ".")
     key = world.user(email)
-    response = world.campus.ask(method, path, kit.basic(key))
+    response = world.campus.request(method, path, kit.basic(key))
     assert (response.status, response.headers.get("allow")) == (status, allow)
     assert response.json()["error"]["type"] == "invalid_request_error"
     (entry,) = world.log(1)
@@ -123,14 +123,14 @@ def test_unknown_paths_and_methods_are_logged_calls(world, kit, method, path, st
         status,
         email,
     )
-    assert world.campus.ask(method, path).status == 401
+    assert world.campus.request(method, path).status == 401
     (entry,) = world.log(1)
     assert (entry.path, entry.status, entry.user) == (path, 401, None)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "OPTIONS"])
 def test_wrong_method_on_the_token_endpoint_needs_no_credentials(world, method):
-    response = world.campus.ask(method, "/api/v2/token")
+    response = world.campus.request(method, "/api/v2/token")
     assert (response.status, response.headers["allow"]) == (405, "POST")
     (entry,) = world.log(1)
     assert (entry.method, entry.status) == (method, 405)
@@ -154,15 +154,15 @@ def test_secrets_are_not_logged(world, kit):
 
 
 def test_key_in_a_path_is_masked(world, kit):
-    """The log's process knows keys by their hashes alone: this one is seen to be a key."""
-    world.campus.ask("GET", f"/api/v2/sk_{'a1B2' * 8}/x", kit.basic(world.user("lost@x.y")))
+    """The service knows only hashes of keys, so it must recognize this key by its form."""
+    world.campus.request("GET", f"/api/v2/sk_{'a1B2' * 8}/x", kit.basic(world.user("lost@x.y")))
     (entry,) = world.log(1)
     assert entry.path == "/api/v2/•••/x"
 
 
 def test_logged_path_is_truncated_to_one_line(world, kit):
     key = world.user("lines@x.y")
-    world.campus.ask("GET", "/api/v2/a\nb\0ü " + "x" * 5000, kit.basic(key))
+    world.campus.request("GET", "/api/v2/a\nb\0ü " + "x" * 5000, kit.basic(key))
     (entry,) = world.log(1)
     assert entry.path.startswith("/api/v2/a%0Ab%00%C3%BC%20xxx")
     assert len(entry.path) == 500
@@ -270,7 +270,7 @@ def test_oldest_entries_are_deleted_above_the_limit(make_world):
 
 
 class Clock:
-    """Stands still until it is moved."""
+    """Clock that a test advances."""
 
     now = 1000.0
 
@@ -340,7 +340,7 @@ def test_only_authenticated_calls_count_against_the_rate_limit(limited_world, ki
     ]
     events = []
     for value, method, path, status in counted:
-        response = world.campus.ask(method, path, value)
+        response = world.campus.request(method, path, value)
         assert response.status == status
         events.append(_limit_headers(response)[1])
     assert events == [4, 3, 4, 3, 2, 1]

@@ -24,7 +24,7 @@ from labext.sandbox.lab.tables import (
 
 @pytest.fixture(scope="module")
 def ann(world):
-    """A user's key."""
+    """Return the API key of a user."""
     return world.user("ann@x.y")
 
 
@@ -157,7 +157,7 @@ def test_id_token_maps_to_user_by_email(world, kit, ann):
 
 
 def test_email_with_lookalike_characters_is_unknown(world, kit):
-    """The Kelvin sign is a k in lower case."""
+    """The lower case of the Kelvin sign is the letter k."""
     world.user("kim@x.y")
     assert world.campus.get("users/me", kit.id_token("KIM@x.y")).status == 200
     assert world.campus.get("users/me", kit.id_token("\u212aim@x.y")).status == 401
@@ -259,7 +259,7 @@ def test_tokens_end_with_their_deleted_secret(world):
 
 @pytest.fixture(scope="module")
 def restricted(make_world):
-    """A platform whose tenant `campus` accepts some addresses only."""
+    """A platform whose tenant `campus` accepts only some network addresses."""
     world = make_world()
     with world.database.write() as session:
         for network in ("192.0.2.0/24", "2001:db8::/32"):
@@ -295,7 +295,7 @@ def test_ip_ranges_limit_the_client_address(restricted, kit, address, status):
 
 
 def _organization(world) -> str:
-    """An organization of `campus` with nothing in it."""
+    """Add an empty organization to `campus`."""
     with world.database.write() as session:
         if session.get(Organization, "org_bare") is None:
             session.add(

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """A sandbox of this file's own, which keeps the limits."""
+    """A separate sandbox with rate limits."""
     sandbox = Sandbox(tmp_path_factory.mktemp("paced") / "data", rate="named", workers=1)
     sandbox.start()
     yield sandbox
@@ -40,12 +40,12 @@ def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
     api = kit.Api(own)
     with runner.limits(rate_seconds=600):  # a window that no machine is too slow for
 
-        def ask(_: int) -> tuple[int, int]:
+        def request(_: int) -> tuple[int, int]:
             response = api.get("users/me", kit.basic(key))
             return response.status_code, _limit_headers(response)[1]
 
         with ThreadPoolExecutor(8) as pool:
-            outcomes = list(pool.map(ask, range(130)))
+            outcomes = list(pool.map(request, range(130)))
         assert Counter(status for status, _ in outcomes) == {200: 100, 429: 30}
         assert sorted(left for status, left in outcomes if status == 200) == [*range(100)]
         response = api.get("dna-sequences", kit.basic(key))
@@ -59,7 +59,7 @@ def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
 
 
 def test_forwarded_address_is_ignored(own, kit, runner):
-    """Proxies name the caller's address in headers; there is none before the sandbox."""
+    """Clients could forge the forwarding headers, since no proxy is in front of the sandbox."""
     email, key = runner.user()
     headers = {
         "X-Forwarded-For": "192.0.2.7",
@@ -68,7 +68,7 @@ def test_forwarded_address_is_ignored(own, kit, runner):
     }
     api = kit.Api(own, address="127.0.0.1")
     with runner.open_to(["192.0.2.0/24"]):
-        refused = api.ask("GET", "users/me", kit.basic(key), headers=headers)
+        refused = api.request("GET", "users/me", kit.basic(key), headers=headers)
         assert "IP address" in kit.message(refused, 403)
     (entry,) = runner.logged(user=email, limit=1)
     assert (entry["status"], entry["address"]) == (403, "127.0.0.1")

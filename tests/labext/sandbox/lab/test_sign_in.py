@@ -70,7 +70,7 @@ def test_app_token_opens_the_granted_places(api, kit, runner):
     name, client_id, secret = runner.app(CACTI)
     form = api.token(client_id, secret)
     grant = {"grant_type": "client_credentials"}
-    basic = api.ask("POST", "token", data=grant, auth=HTTPBasicAuth(client_id, secret))
+    basic = api.request("POST", "token", data=grant, auth=HTTPBasicAuth(client_id, secret))
     received = []
     for response in (form, basic):
         assert response.status_code == 200, response.text
@@ -107,14 +107,14 @@ def test_app_on_behalf_of_a_user_sees_objects_that_both_may_see(api, kit, runner
     email, _ = runner.user(CACTI, ORCHIDS)
     bearer = f"Bearer {api.token(client_id, secret).json()['access_token']}"
     headers = {"On-Behalf-Of": email}
-    response = api.ask("GET", "dna-sequences", bearer, headers=headers)
+    response = api.request("GET", "dna-sequences", bearer, headers=headers)
     assert response.headers["Result-Count"] == "7"
-    assert api.ask("GET", "users/me", bearer, headers=headers).json()["email"] == email
+    assert api.request("GET", "users/me", bearer, headers=headers).json()["email"] == email
     assert "not a user" in kit.message(api.get("users/me", bearer), 404)
     logged = [(entry["user"], entry["app"]) for entry in runner.logged(app=name, limit=3)]
     assert logged == [(None, name), (email, name), (email, name)]
     runner.suspend(email)
-    kit.message(api.ask("GET", "dna-sequences", bearer, headers=headers), 403)
+    kit.message(api.request("GET", "dna-sequences", bearer, headers=headers), 403)
     (entry,) = runner.logged(app=name, limit=1)
     assert (entry["status"], entry["user"]) == (403, email)
 
@@ -158,11 +158,11 @@ def test_keys_secrets_and_tokens_are_stored_as_hashes(api, kit, runner):
 
 def test_head_is_refused_without_a_body(api, kit, runner):
     _, key = runner.user()
-    response = api.ask("HEAD", "users/me", kit.basic(key))
+    response = api.request("HEAD", "users/me", kit.basic(key))
     assert (response.status_code, response.headers["Allow"], response.content) == (405, "GET", b"")
 
 
 def test_encoded_line_break_in_a_path_is_not_found(api, kit, runner):
     _, key = runner.user()
-    kit.message(api.ask("GET", "%0A", kit.basic(key)), 404)
-    kit.message(api.ask("GET", "%0A"), 401)
+    kit.message(api.request("GET", "%0A", kit.basic(key)), 404)
+    kit.message(api.request("GET", "%0A"), 401)

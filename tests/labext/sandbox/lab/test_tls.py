@@ -1,4 +1,4 @@
-"""The platform's certificate: made once, taken by who trusts the authority, mended when damaged."""
+"""The platform's certificate: created once, trusted through its authority, replaced if damaged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labext.sandbox.lab import endpoints
 
 
 def hands_shake(pair: Certificate, bundle: Path, name: str = "localhost") -> bool:
-    """Whether a client that trusts the bundle alone takes the certificate for this name."""
+    """Return whether a client that trusts only the bundle accepts the certificate for a name."""
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(pair.chain, pair.key)
     incoming, other = ssl.MemoryBIO(), ssl.MemoryBIO()

@@ -19,12 +19,12 @@ FORM = "application/x-www-form-urlencoded"
 
 @pytest.fixture(scope="module")
 def secret(world):
-    """The secret of an app that may do nothing: a token it gets all the same."""
+    """The secret of an app without permissions, which gets tokens nevertheless."""
     return world.app("app")
 
 
 def _check_error(response, status: int, error: str) -> str:
-    """The sentence of a refusal."""
+    """Return the message of a refusal."""
     body = response.json()
     assert (response.status, body["error"]) == (status, error), body
     assert set(body) == {"error", "error_description"}
@@ -137,7 +137,7 @@ def test_token_endpoint_rejects_other_grant_types(world, secret, form, error):
 def test_malformed_form_is_refused(world, secret, content_type, body):
     form = f"grant_type=client_credentials&client_id=id-app&client_secret={secret}"
     headers = [] if content_type is None else [("content-type", content_type)]
-    response = world.campus.ask(
+    response = world.campus.request(
         "POST", "/api/v2/token", headers=headers, body=body.format(form=form).encode()
     )
     _check_error(response, 400, "invalid_request")
@@ -146,7 +146,7 @@ def test_malformed_form_is_refused(world, secret, content_type, body):
 @pytest.mark.parametrize("content_type", [FORM, FORM.upper(), f"{FORM}; charset=utf-8"])
 def test_charset_and_unknown_fields_are_accepted(world, secret, content_type):
     form = f"grant_type=client_credentials&scope=all&client_id=id-app&client_secret={secret}"
-    response = world.campus.ask(
+    response = world.campus.request(
         "POST", "/api/v2/token", headers=[("content-type", content_type)], body=form.encode()
     )
     _issued_token(response)
@@ -232,7 +232,7 @@ def test_address_outside_the_ip_ranges_gets_no_token(make_world):
 
 @given(st.binary(max_size=80), st.one_of(st.none(), st.text(st.characters(max_codepoint=255))))
 def test_arbitrary_token_requests_are_refused(world, secret, body, header):
-    response = world.campus.ask(
+    response = world.campus.request(
         "POST",
         "/api/v2/token",
         *([] if header is None else [header]),

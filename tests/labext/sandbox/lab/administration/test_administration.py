@@ -22,7 +22,7 @@ same_fixtures = settings(
 
 
 def rows(admin) -> dict[str, int]:
-    """How many rows each table has."""
+    """Return the number of rows of each table."""
     with admin.database.read() as session:
         return {
             name: session.scalar(select(func.count()).select_from(table)) or 0

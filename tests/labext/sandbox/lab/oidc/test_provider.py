@@ -1,4 +1,4 @@
-"""The OpenID provider of the sandbox, as a client sees it."""
+"""The OpenID provider of the sandbox, tested as a client."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from labext.sandbox.lab.tables import Folder, Organization, Project, Tenant
 ORIGIN = "https://localhost:20001"
 
 
-def opened(folder, sequences=None):
-    """The platform in a folder, seeded: one's options and addresses are its own."""
+def open_platform(folder, sequences=None):
+    """Open and seed the platform in a folder."""
     (folder / "secrets").mkdir(parents=True, exist_ok=True)
     site = new_site(folder, folder / "secrets", sequences=sequences)
     seed.seed(site)
@@ -28,7 +28,7 @@ def opened(folder, sequences=None):
 @pytest.fixture(scope="session")
 def template(tmp_path_factory):
     folder = tmp_path_factory.mktemp("platform") / "lab"
-    opened(folder).database.close()
+    open_platform(folder).database.close()
     return folder
 
 
@@ -39,7 +39,7 @@ def copied(template, tmp_path_factory):
 
     def copy(**options):
         folder = shutil.copytree(template, tmp_path_factory.mktemp("copied") / "lab")
-        sites.append(opened(folder, **options))
+        sites.append(open_platform(folder, **options))
         return sites[-1]
 
     yield copy
@@ -49,12 +49,12 @@ def copied(template, tmp_path_factory):
 
 @pytest.fixture
 def start(template, tmp_path):
-    """Start the platform again: `start(sequences=200)`; it is the same one each time."""
+    """Restart the same platform: `start(sequences=200)`."""
     folder = shutil.copytree(template, tmp_path / "lab")
     sites = []
 
     def again(**options):
-        sites.append(opened(folder, **options))
+        sites.append(open_platform(folder, **options))
         return sites[-1]
 
     yield again
@@ -69,14 +69,14 @@ def site(start):
 
 @pytest.fixture
 def new_platform(tmp_path):
-    """Another sandbox's platform, seeded on its own."""
-    site = opened(tmp_path / "another")
+    """The seeded platform of another sandbox."""
+    site = open_platform(tmp_path / "another")
     yield site
     site.database.close()
 
 
 class Lists:
-    """Asks a platform for lists as somebody who sees some folders: all of campus by default."""
+    """Lists of a platform for a caller who sees some folders; by default all of `campus`."""
 
     def __init__(self, site, names=None):
         self.site = site
@@ -92,7 +92,7 @@ class Lists:
         self.folders = {self.folder_ids[name] for name in names or self.folder_ids}
 
     def page(self, parameters=None, *, tenant_id=None):
-        """A page's records, its `nextToken`, and how many the query finds."""
+        """Return the records of a page, its `nextToken` and the number of all matches."""
         query = schemas.parse_sequence_query(parameters or {})
         with self.site.database.read() as session:
             body, headers = service.list_sequences(
@@ -108,7 +108,7 @@ class Lists:
         return content["dnaSequences"], content["nextToken"], int(headers["Result-Count"])
 
     def pages(self, parameters=None):
-        """The pages of the whole list."""
+        """Yield the pages of the whole list."""
         token = ""
         while True:
             records, token, _ = self.page((parameters or {}) | {"nextToken": token})

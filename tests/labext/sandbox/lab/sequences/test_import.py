@@ -1,4 +1,4 @@
-"""Files of sequences are taken in whole or refused in one line (issue 4, sequences import)."""
+"""Sequence files are imported completely or refused with a one-line error (LAB-185 to LAB-187)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONTIG      join(AB000001.1:1..100)
 
 
 def genbank(name="part", bases="ACGTACGT", kind="DNA", features=()):
-    """A record as Biopython writes it."""
+    """Return a record in the format that Biopython writes."""
     record = SeqRecord(Seq(bases), id="X1", name=name, annotations={"molecule_type": kind})
     record.features = [SeqFeature(SimpleLocation(a, b, 1), type="CDS") for a, b in features]
     return record.format("genbank")
@@ -43,8 +43,8 @@ def put(own_lists, tmp_path):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         with own_lists.site.database.write() as session:
             creator = session.get_one(User, tables.stable_identifier("ent", "campus", "guest"))
-            home = session.get_one(Folder, own_lists.folder_ids[folder])
-            return add_sequences(session, home, importing.read_sequences(path), creator)
+            target = session.get_one(Folder, own_lists.folder_ids[folder])
+            return add_sequences(session, target, importing.read_sequences(path), creator)
 
     return imported
 
@@ -84,19 +84,19 @@ BAD = {
     "nothing": ("", "file.txt is empty."),
     "blanks": (" \n\n", "file.txt is empty."),
     "a table": ("name,bases\none,ACGT\n", "file.txt is neither FASTA nor GenBank."),
-    "a picture": (b"\x89PNG\r\n\x1a\n\xff\x00", "file.txt is not a text."),
+    "a picture": (b"\x89PNG\r\n\x1a\n\xff\x00", "file.txt is not a text file."),
     "a broken archive": (gzip.compress(FASTA.encode())[:-9], "file.txt can't be read: "),
     "no archive": (b"\x1f\x8b and no more", "file.txt can't be read: "),
     "gaps": (">a\nACGT\nAC--GT\n", 'file.txt, line 3: "-" is not a base.'),
     "RNA": (">a\nACGU\n", 'file.txt, line 2: "U" is not a base.'),
     "a protein": (">a\nACGT\n>b\nMKLV\n", 'file.txt, line 4: "L" is not a base.'),
     "a digit": (">a\nAC1GT\n", 'file.txt, line 2: "1" is not a base.'),
-    "no bases": (">a\nACGT\n>b\n>c\nACGT\n", "file.txt, line 3: there are no bases."),
-    "no bases at the end": (">a\nACGT\n>b", "file.txt, line 3: there are no bases."),
-    "no name": (">a\nACGT\n> \nACGT\n", "file.txt, line 3: there is no name."),
+    "no bases": (">a\nACGT\n>b\n>c\nACGT\n", "file.txt, line 3: the bases are missing."),
+    "no bases at the end": (">a\nACGT\n>b", "file.txt, line 3: the bases are missing."),
+    "no name": (">a\nACGT\n> \nACGT\n", "file.txt, line 3: the name is missing."),
     "a long name": (f">{'n' * 256}\nACGT\n", "file.txt, line 1: the name "),
     "a name that does not show": (">a\x07b\nACGT\n", "file.txt, line 1: the name "),
-    "a record without its bases": (CONTIG, "file.txt, record 1 (EMPTY): there are no bases."),
+    "a record without its bases": (CONTIG, "file.txt, record 1 (EMPTY): the bases are missing."),
     "a GenBank protein": (
         genbank("good") + genbank("prot", "MKLVEE", "protein"),
         'file.txt, record 2 (prot): "L" is not a base.',
@@ -111,7 +111,7 @@ BAD = {
         genbank(bases="ACGTACGT").replace(" 8 bp", "80 bp"),
         "file.txt, record 1: Expected sequence length 80, found 8",
     ),
-    "LOCUS alone": ("LOCUS", "file.txt has no sequence."),
+    "LOCUS alone": ("LOCUS", "file.txt contains no sequence."),
 }
 
 

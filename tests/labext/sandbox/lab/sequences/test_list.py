@@ -25,11 +25,13 @@ ARCHIVED_OR_NOT = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
 
 def put(lists, *names, folder="Digests", bases="ACGT"):
-    """File sequences of these names."""
+    """Add sequences with these names to a folder."""
     with lists.site.database.write() as session:
-        home = session.get_one(Folder, lists.folder_ids[folder])
+        target = session.get_one(Folder, lists.folder_ids[folder])
         student = session.get_one(User, tables.stable_identifier("ent", "campus", "student"))
-        return add_sequences(session, home, [SequenceEntry(name, bases) for name in names], student)
+        return add_sequences(
+            session, target, [SequenceEntry(name, bases) for name in names], student
+        )
 
 
 def error_detail(lists, query, **options):
@@ -54,7 +56,7 @@ SORTS = {
 
 @pytest.fixture(scope="module")
 def simultaneous(copied, lists_of):
-    """Lists of a platform where many sequences have one time, and some one name."""
+    """Lists of a platform in which many sequences share a time and some share a name."""
     site = copied()
     with site.database.write() as session:
         same = "2026-03-01T00:00:00.000000+00:00"
@@ -384,7 +386,7 @@ def test_archived_sequences_are_listed_on_request(lists):
     all_rows = lists.all(ARCHIVED_OR_NOT)
     assert archived in all_rows
     assert len(all_rows) == len(lists.all()) + 1
-    assert lists.all({"ids": archived["id"]}) == []  # it is there, but filtered
+    assert lists.all({"ids": archived["id"]}) == []  # it exists, but is filtered out
 
 
 def test_only_visible_folders_are_listed(lists, lists_of):
@@ -469,7 +471,7 @@ def test_unknown_parameter_is_refused_by_name(lists, name, suggestion):
 
 def test_repeated_parameter_is_refused(lists):
     twice = QueryParams([("name", "kin"), ("name", "kin2")])
-    assert error_detail(lists, twice) == "name is given 2 times."
+    assert error_detail(lists, twice) == "name appears 2 times."
 
 
 @pytest.fixture(scope="module")
@@ -505,7 +507,7 @@ def test_numeric_field_is_compared_as_a_number(fragments, value, holds):
 )
 def test_numeric_field_refuses_other_values(fragments, value):
     query = FRAGMENT | {"schemaField.First base": value}
-    assert error_detail(fragments, query).startswith("schemaField.First base is a number")
+    assert error_detail(fragments, query).startswith("schemaField.First base must be a number")
 
 
 def test_unknown_schema_field_is_refused(lists, lists_of):
@@ -564,9 +566,9 @@ def test_only_url_fields_are_prefixed_with_the_origin(own_lists):
     folder = own_lists.folder_ids["Digests"]
     with own_lists.site.database.write() as session:
         student = session.get_one(User, tables.stable_identifier("ent", "campus", "student"))
-        home = FilingContext.of(session, session.get_one(Folder, folder), student)
+        context = FilingContext.of(session, session.get_one(Folder, folder), student)
         row = sequence_row(
-            SequenceEntry(name, "ACGT"), home, "seq_odd00000", "2026-01-01T00:00:00.000000+00:00"
+            SequenceEntry(name, "ACGT"), context, "seq_odd00000", "2026-01-01T00:00:00.000000+00:00"
         )
         insert_rows(session, [row])
     (record,) = own_lists.all({"ids": "seq_odd00000"})

@@ -1,4 +1,4 @@
-"""The list of sequences over HTTPS, as any client of the real service asks for it."""
+"""The list of sequences over HTTPS, requested with an ordinary HTTP client."""
 
 from __future__ import annotations
 

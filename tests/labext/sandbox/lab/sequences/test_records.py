@@ -1,4 +1,4 @@
-"""Records are complete and match their GenBank files, which Biopython's SeqIO reads too."""
+"""Records are complete and match their GenBank files, compared with Biopython's SeqIO."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def parsed(file):
 
 
 def pairs(file):
-    """Each record of a file, as the platform and as Biopython's other parser reads it."""
+    """Yield each record of a file as parsed by the platform and by Biopython's SeqIO."""
     return [
         *zip(importing.read_sequences(sample_data.DATA_FOLDER / file), parsed(file), strict=True)
     ]
 
 
 def marked(bases, mark):
-    """The bases that a mark is about, as its strand reads them."""
+    """Return the bases of a feature in the direction of its strand."""
     start, end = mark["start"], mark["end"]
     read = bases[start:end] if start < end else bases[start:] + bases[:end]
     return str(Seq(read).reverse_complement()) if mark["strand"] == -1 else read

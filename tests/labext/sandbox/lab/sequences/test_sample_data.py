@@ -1,4 +1,4 @@
-"""`--sequences N` fills campus up with fragments and point mutants of the real sequences."""
+"""`--sequences N` fills `campus` with fragments and point mutants of the real sequences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EITHER = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
 @pytest.fixture(scope="module")
 def filled(copied, lists_of):
-    """A platform that was filled up to 400."""
+    """A platform that was filled to 400 sequences."""
     return lists_of(copied(sequences=400))
 
 
@@ -79,7 +79,7 @@ def test_seeded_sequences_lead_the_list(filled):
 
 
 def mutated(bases, mutations):
-    """A sequence with the substitutions that are written as `A17G`."""
+    """Return the bases after substitutions in the notation `A17G`."""
     for mutation in mutations:
         before, place, after = re.fullmatch(r"([A-Z])(\d+)([ACGT])", mutation).groups()
         assert bases[int(place) - 1].upper() == before != after

@@ -1,4 +1,4 @@
-"""The data of a new platform: created once, equal everywhere, separate for each tenant."""
+"""Seeded data: created once, equal in every sandbox, separate for each tenant."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def names_of(session, caller):
 
 
 def contents(site):
-    """Every row of every table."""
+    """Return all rows of all tables."""
     with site.database.read() as session:
         return {
             table.name: session.execute(select(table).order_by(*table.primary_key)).all()
@@ -92,11 +92,11 @@ def test_some_sequences_share_a_name(lists):
 
 
 def test_seeded_credentials_are_valid_and_distinct(site):
-    people = [(plan.tenant, person.handle) for plan in TENANT_PLANS for person in plan.people]
-    keys = [seed.seeded_key(site, *item) for item in people]
+    users = [(plan.tenant, person.handle) for plan in TENANT_PLANS for person in plan.people]
+    keys = [seed.seeded_key(site, *item) for item in users]
     client_id, client_secret = seed.seeded_client(site)
     assert len({*keys, client_secret}) == len(keys) + 1
-    assert seed.student_key(site) == keys[people.index((CAMPUS, "student"))]
+    assert seed.student_key(site) == keys[users.index((CAMPUS, "student"))]
     with site.database.read() as session:
         hashes = {*session.scalars(select(ApiKey.hash))}
         assert hashes == {hash_key(key) for key in keys}
