@@ -123,7 +123,7 @@ def test_saved_pipeline_with_several_inputs(box_client: JobsClient) -> None:
         box_client.run_pipeline(None, "helix-to-mode", inputs)
     assert "did you mean 'helix-to-modes'?" in str(raised.value)
     assert "pipeline's name" in raised.value.next_step
-    with pytest.raises(NotFoundError, match="there are: helix-to-modes"):
+    with pytest.raises(NotFoundError, match="available: helix-to-modes"):
         box_client.run_pipeline(None, "fold", inputs)
 
 

@@ -1,4 +1,4 @@
-"""Locate, list and pack the files of a job, and serve them by presigned URLs."""
+"""Locate, list and archive the files of a job, and serve them by presigned URLs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from labext.sandbox.jobs.schemas import bad_request, forbidden, not_found
 from labext.sandbox.jobs.tables import COMPLETE, Account, Job, UploadedFile, find_job
 
 DATA_FOLDERS = ("files", "jobs")
-"""The folders in which every entry belongs to a row."""
+"""The folders in which every entry belongs to a database row."""
 
 
 def job_folder(site: Site, job_id: int) -> Path:
@@ -44,7 +44,7 @@ def job_folder(site: Site, job_id: int) -> Path:
 
 
 def work_folder(site: Site, job_id: int) -> Path:
-    """Return the working folder of the job's process, which also holds its results."""
+    """Return the working folder of the job's process, which also contains the results."""
     return job_folder(site, job_id) / result_archives.WORK_FOLDER
 
 
@@ -54,7 +54,7 @@ def output_folder(site: Site, job_id: int) -> Path:
 
 
 def inputs_folder(site: Site, job_id: int) -> Path:
-    """Return the folder with the input files of a job, each in a folder named after its setting."""
+    """Return the folder with a job's input files, each in a subfolder named after its setting."""
     return job_folder(site, job_id) / "inputs"
 
 
@@ -76,12 +76,12 @@ def prepare_folders(site: Site) -> None:
 
 
 def find_orphans(site: Site) -> list[Path]:
-    """Return the uploaded files and the job folders that have no row."""
+    """Return the uploaded files and job folders without a database row."""
     with site.database.read() as session:
         referenced = {
-            upload_path(site, number) for number in session.scalars(select(UploadedFile.id))
+            upload_path(site, file_id) for file_id in session.scalars(select(UploadedFile.id))
         }
-        referenced |= {job_folder(site, number) for number in session.scalars(select(Job.id))}
+        referenced |= {job_folder(site, job_id) for job_id in session.scalars(select(Job.id))}
     return [path for name in DATA_FOLDERS for path in list_entries(site.folder / name) - referenced]
 
 
@@ -92,26 +92,26 @@ def remove_jobs(site: Site, job_ids: Iterable[int]) -> None:
 
 
 def remove_after_commit(session: Session, folder: Path) -> None:
-    """Remove a folder after the commit, since until then its job may start again."""
+    """Remove a folder after the commit; after a rollback its job still needs it."""
     after_commit(session, partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Create `target` as a hard link to `source`, or as a copy."""
+    """Create `target` as a hard link to `source`, or as a copy if links are not supported."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)  # left by a submission that could not be committed
+    target.unlink(missing_ok=True)  # left by a submission that failed to commit
     try:
         os.link(source, target)
     except FileNotFoundError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # the file system does not support links
         shutil.copyfile(source, target)
 
 
 def find_output(session: Session, site: Site, job: Job, path: str) -> Path | None:
-    """Return the file of an output of a complete job, or None if there is no such output.
+    """Return the file of a complete job's output, or None if the output does not exist.
 
-    The path is that in the archive: `folder/file`; for a parent `metrics.csv` or
+    `path` is the path in the archive: `folder/file`, or for a parent `metrics.csv` or
     `<job>/folder/file`.
     """
     if "\0" in path or "\\" in path:
@@ -130,25 +130,25 @@ def find_output(session: Session, site: Site, job: Job, path: str) -> Path | Non
 
 
 def list_outputs(session: Session, site: Site, job: Job) -> Iterator[tuple[str, Path]]:
-    """Yield the outputs with their names in the archive; the jobs of a parent are folders."""
+    """Yield the outputs as name in the archive and path; a parent has one folder per job."""
     if not job.is_parent:
         yield from walk_files(output_folder(site, job.id))
         return
     yield METRICS_FILE, work_folder(site, job.id) / METRICS_FILE
     parts = select(Job).where(Job.parent_id == job.id, Job.status == COMPLETE).order_by(Job.id)
     for part in session.scalars(parts):
-        short = part.name.removeprefix(f"{job.name}-")
+        folder = part.name.removeprefix(f"{job.name}-")
         for name, file in walk_files(output_folder(site, part.id)):
-            yield f"{short}/{name}", file
+            yield f"{folder}/{name}", file
 
 
 def _resolve_inside(folder: Path, parts: tuple[str, ...]) -> Path | None:
     file = folder.joinpath(*parts)
     try:
-        inside = file.resolve().is_relative_to(folder.resolve()) and file.is_file()
+        is_inside = file.resolve().is_relative_to(folder.resolve()) and file.is_file()
     except OSError:  # the name is too long for the file system
         return None
-    return file if inside else None
+    return file if is_inside else None
 
 
 DOWNLOAD_PREFIX = "/download"
@@ -158,14 +158,14 @@ _packing_lock = threading.Lock()
 
 @dataclass(frozen=True)
 class DownloadFile:
-    """A file to send, and its name for the client."""
+    """A file to send, with the file name for the client."""
 
     file: Path
     name: str
 
 
 def create_result_url(site: Site, caller: Account, body: bytes) -> str:
-    """Return the presigned URL of a complete job's archive, its PDB files, or one of its files."""
+    """Return the presigned URL of a complete job's archive, PDB files or single file."""
     content = schemas.parse_body(body)
     name = schemas.require_text(content, "jobName")
     file = schemas.optional_text_field(content, "fileName")
@@ -188,25 +188,25 @@ def create_result_url(site: Site, caller: Account, body: bytes) -> str:
 
 
 def create_archive_url(session: Session, site: Site, job: Job) -> str:
-    """Return the presigned URL of the archive of a complete job or batch."""
+    """Return the presigned URL of the archive of a complete job or parent."""
     return _presigned_url(session, site, f"{job.id}/archive/{job.name}.zip")
 
 
 def find_download(
     site: Site, path: str, expires: str | None, signature: str | None
 ) -> DownloadFile:
-    """Return the file of a presigned address: 403 if the address is invalid, 404 without a file."""
+    """Return the file of a presigned URL; 403 if the URL is invalid, 404 if the file is missing."""
     try:
         site.signer.check_presigned(path, expires, signature)
     except InvalidSignatureError as error:
         raise forbidden(str(error)) from None
-    number, kind, rest = path.removeprefix(f"{DOWNLOAD_PREFIX}/").split("/", 2)
+    job_id, kind, rest = path.removeprefix(f"{DOWNLOAD_PREFIX}/").split("/", 2)
     with site.database.read() as session:
-        job = session.get(Job, int(number))
+        job = session.get(Job, int(job_id))
         # A batch whose archive is being rebuilt is not complete; its old archive is not served.
         if job is not None and job.state == COMPLETE:
             name = PurePosixPath(rest).name
-            file = _packed_file(site, job, kind) or find_output(session, site, job, rest)
+            file = _archive_path(site, job, kind) or find_output(session, site, job, rest)
             if file is not None and file.is_file():
                 return DownloadFile(file, name)
     raise deleted_file_error()
@@ -214,10 +214,10 @@ def find_download(
 
 def deleted_file_error() -> HTTPException:
     """Return the error for a file that was deleted after its URL was created."""
-    return not_found("The file of this address is gone.")
+    return not_found("The file of this address was deleted.")
 
 
-def _packed_file(site: Site, job: Job, kind: str) -> Path | None:
+def _archive_path(site: Site, job: Job, kind: str) -> Path | None:
     names = {"archive": ARCHIVE_FILE, "pdbs": PDBS_FILE}
     return work_folder(site, job.id) / names[kind] if kind in names else None
 
@@ -225,45 +225,46 @@ def _packed_file(site: Site, job: Job, kind: str) -> Path | None:
 def _file_url(session: Session, site: Site, job: Job, file: str) -> str:
     if find_output(session, site, job, file) is None:
         raise not_found(f"Job {job.name} has no output file {quote_value(file)}.")
-    # Clients normalize `.` in a path, and the signature must match the path that they send.
+    # Clients normalize `.` segments, and the signature must match the path that they request.
     return _presigned_url(session, site, f"{job.id}/file/{PurePosixPath(file).as_posix()}")
 
 
 def _pdbs_url(session: Session, site: Site, job: Job) -> str:
-    """Return the URL of the archive of PDB files, which is built at the first request."""
+    """Return the URL of the archive of PDB files, which is built on the first request."""
     target = work_folder(site, job.id) / PDBS_FILE
-    packed = target.with_name(f"new-{PDBS_FILE}")
+    new_archive = target.with_name(f"new-{PDBS_FILE}")
     with _packing_lock:
         if not target.is_file():
             try:
-                _pack_pdbs(session, site, job, packed)
+                _pack_pdbs(session, site, job, new_archive)
             finally:
-                _publish_archive(site, job, packed, target)
+                _publish_archive(site, job, new_archive, target)
     return _presigned_url(session, site, f"{job.id}/pdbs/{job.name}.zip")
 
 
 def _pack_pdbs(session: Session, site: Site, job: Job, target: Path) -> None:
     try:
-        pdbs = [(n, f) for n, f in list_outputs(session, site, job) if n.lower().endswith(".pdb")]
+        outputs = list_outputs(session, site, job)
+        pdbs = [(name, file) for name, file in outputs if name.lower().endswith(".pdb")]
         if not pdbs:
             raise not_found(f"Job {job.name} has no PDB files.")
         write_archive(target, pdbs)
     except FileNotFoundError:
-        raise not_found(f"Outputs of job {job.name} were deleted meanwhile.") from None
+        raise not_found(f"Outputs of job {job.name} were deleted during the request.") from None
 
 
-def _publish_archive(site: Site, job: Job, packed: Path, target: Path) -> None:
-    """Rename the archive to its final name, unless a job was deleted meanwhile.
+def _publish_archive(site: Site, job: Job, new_archive: Path, target: Path) -> None:
+    """Rename the archive to its final name, unless the job has changed or was deleted.
 
-    Uses a writing transaction, so that no job is deleted between check and rename.
+    A write transaction prevents a deletion between the check and the renaming.
     """
     with site.database.write(durable=False) as session:
         current = session.get(Job, job.id)
         if current is not None and (current.state, current.completed) == (COMPLETE, job.completed):
-            if packed.is_file():
-                packed.replace(target)
+            if new_archive.is_file():
+                new_archive.replace(target)
             return
-    packed.unlink(missing_ok=True)
+    new_archive.unlink(missing_ok=True)
     if current is None:
         remove_jobs(site, [job.id])
         raise not_found(f"There is no job {quote_value(job.name)}.")

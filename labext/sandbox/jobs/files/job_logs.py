@@ -1,4 +1,4 @@
-"""Read the log and the files of a job in any state; beyond the contract (JOBS-188 to JOBS-195)."""
+"""Read the log and the files of a job in any state (JOBS-188 to JOBS-195)."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from labext.sandbox.jobs.tables import ACTIVE_STATES, IN_QUEUE, Account, Job, fi
 
 LOG_FILE = "log.txt"
 MAX_TEXT_BYTES = 1 << 20
-"""Bytes of a log in one response."""
+"""Maximum number of log bytes in one response."""
 
-_MAX_DIGITS = 18
-_EXAMPLES = 3
+_MAX_OFFSET_DIGITS = 18
+_MAX_EXAMPLES = 3
 
 
 def read_log(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return a job's log from `offset` on, at most `MAX_TEXT_BYTES`.
+    """Return a job's log from the requested `offset` on, at most `MAX_TEXT_BYTES`.
 
-    `text` holds the bytes from `start` to `offset`, which is the offset of the next request. A log
-    that is shorter than the requested offset was restarted, and is returned from its start. A
-    character that is not complete yet is left to the next response.
+    `text` contains the bytes from `start` to `offset`; the next request continues at `offset`. A
+    log that is shorter than the requested offset was restarted and is returned from its start. An
+    incomplete character at the end is left for the next response.
     """
     requested = _query_offset(query)
     with site.database.read() as session:
         job = _find_single_job(session, caller, query, "logs")
-        # Read before the log: what an ended job has written is then complete.
+        # The state is read first, so that the log of an ended job is complete.
         is_active = job.status in ACTIVE_STATES
         path = job_files.work_folder(site, job.id) / LOG_FILE
     content, start, size = b"", 0, 0
@@ -55,13 +55,13 @@ def read_log(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str,
 
 
 def list_job_outputs(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the files that a job has written so far: path, bytes and time of modification."""
+    """Return path, size and modification time of the files that a job has written so far."""
     with site.database.read() as session:
         job = _find_single_job(session, caller, query, "files")
         is_active = job.status in ACTIVE_STATES
     files = []
     for name, path in _written_files(site, job):
-        with contextlib.suppress(FileNotFoundError):  # removed by the tool meanwhile
+        with contextlib.suppress(FileNotFoundError):  # removed by the tool since the listing
             stat = path.stat()
             modified = datetime.fromtimestamp(stat.st_mtime, UTC).isoformat(timespec="milliseconds")
             printable = name.encode("utf-8", "backslashreplace").decode()
@@ -72,7 +72,7 @@ def list_job_outputs(site: Site, caller: Account, query: Mapping[str, str]) -> d
 def find_job_output(
     site: Site, caller: Account, query: Mapping[str, str]
 ) -> job_files.DownloadFile:
-    """Return one file of a job that has ended: 400 while it may still change."""
+    """Return one file of a job that has ended; 400 if the job is queued or running."""
     file = query["file"]
     with site.database.read() as session:
         job = _find_single_job(session, caller, query, "files")
@@ -90,7 +90,7 @@ def find_job_output(
 
 
 def _find_single_job(session: Session, caller: Account, query: Mapping[str, str], noun: str) -> Job:
-    """Return the job `name` of the caller or of the teammate `email`; 400 for a parent."""
+    """Return the job `name` of the caller or of a teammate; 400 for a batch or pipeline."""
     account = find_teammate(session, caller, query.get("email") or None, "email")
     name = query.get("name")
     if not name:
@@ -101,16 +101,16 @@ def _find_single_job(session: Session, caller: Account, query: Mapping[str, str]
     if job.is_parent:
         kind = "batch" if job.is_batch else "pipeline"
         statement = (
-            select(Job.name).where(Job.parent_id == job.id).order_by(Job.id).limit(_EXAMPLES)
+            select(Job.name).where(Job.parent_id == job.id).order_by(Job.id).limit(_MAX_EXAMPLES)
         )
         parts = ", ".join(session.scalars(statement))
         example = f", such as {parts}" if parts else ""
-        raise bad_request(f"{name} is a {kind}; its jobs have {noun} of their own{example}.")
+        raise bad_request(f"{name} is a {kind}; request the {noun} of one of its jobs{example}.")
     return job
 
 
 def _written_files(site: Site, job: Job) -> Iterator[tuple[str, Path]]:
-    """Yield the outputs; the log is among them only in the archive of a complete job."""
+    """Yield the outputs including the log, which only a complete job has in its output folder."""
     outputs = walk_files(job_files.output_folder(site, job.id))
     log = job_files.work_folder(site, job.id) / LOG_FILE
     if log.is_file() and all(name != LOG_FILE for name, _ in outputs):
@@ -122,6 +122,6 @@ def _query_offset(query: Mapping[str, str]) -> int:
     value = query.get("offset")
     if value is None:
         return 0
-    if not (value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS):
-        raise bad_request(f"offset is not a whole number from 0: {quote_value(value)}.")
+    if not (value.isascii() and value.isdigit() and len(value) <= _MAX_OFFSET_DIGITS):
+        raise bad_request(f"offset is not an integer from 0: {quote_value(value)}.")
     return int(value)

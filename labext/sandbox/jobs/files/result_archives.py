@@ -1,4 +1,4 @@
-"""Write result archives, and aggregate those of a batch or pipeline."""
+"""Write the result archives of jobs, batches and pipelines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 from labext.sandbox.core.executors.task_process import TaskError
 
 WORK_FOLDER, OUTPUT_FOLDER = "work", "out"
-"""The working folder of a job's process, and the folder of its outputs in it."""
+"""The working folder of a job's process, and its subfolder with the outputs."""
 
 ARCHIVE_FILE, PDBS_FILE = "archive.zip", "pdbs.zip"
-"""The archive of all results of a job or batch, and of its structures only."""
+"""The archive of all outputs of a job or parent, and the archive of its PDB files."""
 
-TINY_FILE_BYTES = 512
-"""Files up to this size are stored uncompressed, which is faster."""
+MAX_UNCOMPRESSED_BYTES = 512
+"""Files up to this size are stored without compression, which is faster."""
 
 _PARTIAL_SUFFIX = ".part"
 """Suffix of an incomplete archive."""
@@ -39,11 +39,11 @@ def write_archive(
 
     Args:
         target: the path of the archive.
-        entries: the name in the archive and the path of each file.
+        entries: name in the archive and path of each file.
         max_bytes: the size limit in bytes.
 
     Raises:
-        ArchiveTooLargeError: it would be larger than `max_bytes`.
+        ArchiveTooLargeError: the archive exceeds `max_bytes`.
         FileNotFoundError: an entry is missing.
     """
     partial = target.with_name(target.name + _PARTIAL_SUFFIX)
@@ -51,8 +51,8 @@ def write_archive(
         with partial.open("wb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
                 for name, source in entries:
-                    tiny = source.stat().st_size <= TINY_FILE_BYTES
-                    archive.write(source, name, zipfile.ZIP_STORED if tiny else None)
+                    is_small = source.stat().st_size <= MAX_UNCOMPRESSED_BYTES
+                    archive.write(source, name, zipfile.ZIP_STORED if is_small else None)
                     if max_bytes is not None and file.tell() > max_bytes:
                         raise ArchiveTooLargeError(max_bytes)
             size = file.tell()
@@ -77,10 +77,10 @@ METRICS_FILE = "metrics.csv"
 
 
 def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Write `metrics.csv` and the archive; returns the archive's size as `bytes`.
+    """Write `metrics.csv` and the archive of a parent; return the archive's size as `bytes`.
 
-    The archive has a folder for each complete job, and `metrics.csv` with a row for every job: its
-    name, its state and its Score.
+    The archive has one folder per complete job, and `metrics.csv` with one row per job: name, state
+    and Score.
 
     Raises:
         TaskError: a job's outputs are missing, or the archive exceeds the account's storage.
@@ -97,22 +97,20 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         )
     except ArchiveTooLargeError as error:
         raise TaskError(
-            f"The archive is too large for the account's storage, of which {error.bytes:,} "
-            "bytes are left."
+            f"The archive is too large: {error.bytes:,} bytes of the account's storage are left."
         ) from None
     except FileNotFoundError as error:
-        raise TaskError(f"An output is gone: {Path(error.filename).name}.") from None
+        raise TaskError(f"An output was deleted: {Path(error.filename).name}.") from None
     return {"bytes": size}
 
 
 def write_metrics(target: Path, parts: Sequence[Part]) -> None:
-    """Write a row per job: `job`, `status`, and the Score keys in order of first occurrence."""
+    """Write one row per job: `job`, `status`, and the Score keys in order of first occurrence."""
     keys = list(dict.fromkeys(key for part in parts for key in part["score"]))
     with target.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["job", "status", *keys])
         for part in parts:
-            # repr of a float reads back as the same number
             table.writerow(
                 [part["name"], part["status"], *(part["score"].get(key, "") for key in keys)]
             )
@@ -125,5 +123,5 @@ def _part_outputs(jobs: Path, parts: Sequence[Part]) -> Iterator[tuple[str, Path
         folder = jobs / str(part["job"]) / WORK_FOLDER / OUTPUT_FOLDER
         files = walk_files(folder)
         if not files:
-            raise TaskError(f"The outputs of job {part['name']} are gone.")
+            raise TaskError(f"The outputs of job {part['name']} were deleted.")
         yield from ((f"{part['name']}/{name}", file) for name, file in files)

@@ -22,14 +22,14 @@ from labext.sandbox.jobs.files import job_files, job_logs, uploaded_files
 from labext.sandbox.jobs.schemas import bad_request
 
 router = APIRouter()
-"""Routes below the base address; every request has a key."""
+"""Routes below `/api`; every request needs a key."""
 
 keyless_router = APIRouter()
-"""Routes outside of it; the presigned URL is the key."""
+"""Routes of presigned URLs, which need no key."""
 
 
 class _AnyPathConvertor(PathConvertor):
-    """Match the rest of a path, including line breaks, which Starlette's `path` does not match."""
+    """Match the rest of a path including line breaks, unlike Starlette's `path`."""
 
     regex = r"[\s\S]*"
 
@@ -45,7 +45,7 @@ def post_result(site: SiteOf, caller: Caller, content: Content) -> Response:
 
 @router.put("/upload/{filename:labext_name}")
 async def put_upload(site: SiteOf, caller: Caller, request: Request, filename: str) -> Response:
-    """Upload a file; the content is the body."""
+    """Upload the request body as a file."""
     length = request.headers.get("content-length")
     upload = await run_in_threadpool(
         uploaded_files.begin_upload, site, caller, filename, request.query_params, length
@@ -57,7 +57,7 @@ async def _receive_upload(site: Site, upload: uploaded_files.Upload, request: Re
     try:
         return message_response(await uploaded_files.receive_upload(site, upload, request.stream()))
     except ClientDisconnect:
-        raise bad_request("The content broke off.") from None  # no client receives this
+        raise bad_request("The content is incomplete.") from None  # no client receives this
 
 
 @router.post("/getPresignedUploadUrl")
@@ -78,7 +78,7 @@ async def put_presigned(site: SiteOf, request: Request, rest: str) -> Response:
 
 @keyless_router.head(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
 def head_presigned(site: SiteOf, request: Request, rest: str) -> Response:
-    """Describe the file of a presigned URL: length, time and checksum."""
+    """Return the length, upload time and checksum of a presigned URL's file as headers."""
     return Response(headers=uploaded_files.presigned_headers(site, rest, request.query_params))
 
 
@@ -96,7 +96,7 @@ def get_folders(site: SiteOf, caller: Caller) -> Response:
 
 @router.delete("/delete-file")
 def delete_file(site: SiteOf, caller: Caller, request: Request) -> Response:
-    """Remove a file or folder."""
+    """Delete a file or folder."""
     return message_response(uploaded_files.delete_file(site, caller, request.query_params))
 
 
@@ -116,9 +116,9 @@ def get_job_outputs(site: SiteOf, caller: Caller, request: Request) -> Response:
 
 
 class _DownloadResponse(FileResponse):
-    """Send a file with support of Range, If-Range and ETag, in chunks suited to large files.
+    """Send a file in chunks suited to large files, with support for Range, If-Range and ETag.
 
-    Nothing is sent before the file is open, since it may be deleted until then (404).
+    The status is sent once the file is open, so that a deleted file is a 404.
     """
 
     chunk_size = 1 << 20
@@ -126,7 +126,7 @@ class _DownloadResponse(FileResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         start_messages: list[Message] = []
 
-        async def once_open(message: Message) -> None:
+        async def send_when_open(message: Message) -> None:
             if message["type"] == "http.response.start":
                 start_messages.append(message)
                 return
@@ -135,7 +135,7 @@ class _DownloadResponse(FileResponse):
             await send(message)
 
         try:
-            await super().__call__(scope, receive, once_open)
+            await super().__call__(scope, receive, send_when_open)
         except FileNotFoundError:
             if not start_messages:
                 raise
@@ -155,7 +155,7 @@ def get_download(site: SiteOf, request: Request, rest: str) -> Response:
 
 
 def _attachment(download: job_files.DownloadFile, media_type: str | None = None) -> Response:
-    """Send a file to be saved; its type follows from its name if none is given."""
+    """Send a file as an attachment; the default media type is guessed from its name."""
     try:
         stat = download.file.stat()
     except FileNotFoundError:

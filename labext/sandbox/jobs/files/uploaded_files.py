@@ -32,11 +32,11 @@ CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Upload:
-    """An accepted upload.
+    """An upload that passed the checks of its name and size.
 
     Attributes:
         account_id: the id of the owner.
-        folder, name: the folder, which may be empty, and the name of the file.
+        folder, name: the folder (may be empty) and name of the file.
         max_bytes: the size limit of a file in bytes.
         free_bytes: the free storage of the account in bytes.
     """
@@ -58,32 +58,32 @@ def begin_upload(
 
 
 def check_file_names(folder: str, name: str) -> None:
-    """Check the names of a file and its folder, which may be empty (400)."""
-    if fault := file_name_error("filename", name) or (folder and file_name_error("folder", folder)):
-        raise bad_request(fault)
+    """Raise 400 if the name of a file or of its folder is invalid; `folder` may be empty."""
+    if error := file_name_error("filename", name) or (folder and file_name_error("folder", folder)):
+        raise bad_request(error)
 
 
 def file_path(folder: str, name: str) -> str:
-    """Return the path of a file as in `/delete-file`; `folder` may be empty."""
+    """Return the `filePath` of a file for `/delete-file`; `folder` may be empty."""
     return f"{folder}/{name}" if folder else name
 
 
 def check_upload_size(
     site: Site, account_id: int, folder: str, name: str, length: str | None
 ) -> Upload:
-    """Return the upload with its size limits; 400 if its Content-Length exceeds them."""
+    """Return the upload with its size limits; 400 if the Content-Length exceeds them."""
     with site.database.read() as session:
         account = session.get(Account, account_id)
         if account is None:
-            raise forbidden("The account of this upload is gone.")
-        upload = _available_bytes(session, account, folder, name)
+            raise forbidden("The account of this upload was removed.")
+        upload = _with_limits(session, account, folder, name)
     if length is not None and length.isascii() and length.isdigit() and len(length) < 19:
         _check_total_size(upload, int(length))
     return upload
 
 
 async def receive_upload(site: Site, upload: Upload, chunks: AsyncIterator[bytes]) -> str:
-    """Write the body to disk, then store it in place of an earlier file; return a message."""
+    """Receive the body and store it, replacing an earlier file; return the confirmation."""
     partial = job_files.incoming_folder(site) / uuid.uuid4().hex
     try:
         size, sha256 = await _write_chunks(upload, partial, chunks)
@@ -94,24 +94,24 @@ async def receive_upload(site: Site, upload: Upload, chunks: AsyncIterator[bytes
 
 
 def list_files(site: Site, account: Account, query: Mapping[str, str]) -> list[str]:
-    """Return the names of the files in `folder`, or outside all folders.
+    """Return the names of the files in `folder`; by default of the files outside folders.
 
-    With `includeFolders` the folders come first, each with a trailing '/'.
+    With `includeFolders` the list starts with the folders, each with a trailing '/'.
     """
     folder = query.get("folder") or ""
-    include = schemas.query_flag(query, "includeFolders")
+    include_folders = schemas.query_flag(query, "includeFolders") and not folder
     with site.database.read() as session:
         rows = session.execute(
             select(UploadedFile.folder, UploadedFile.name)
             .where(UploadedFile.account_id == account.id)
             .order_by(UploadedFile.name)
         ).all()
-    inner = sorted({row.folder for row in rows if row.folder}) if include and not folder else []
-    return [*(f"{name}/" for name in inner), *(r.name for r in rows if r.folder == folder)]
+    folders = sorted({row.folder for row in rows if row.folder}) if include_folders else []
+    return [*(f"{name}/" for name in folders), *(r.name for r in rows if r.folder == folder)]
 
 
 def list_folders(site: Site, account: Account) -> list[str]:
-    """Return the sorted names of the account's folders, which exist while they have a file."""
+    """Return the sorted names of the account's folders; empty folders do not exist."""
     with site.database.read() as session:
         names = session.scalars(
             select(UploadedFile.folder)
@@ -122,9 +122,10 @@ def list_folders(site: Site, account: Account) -> list[str]:
 
 
 def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[str, str] | None:
-    """Return the headers that describe a file, or None if it does not exist.
+    """Return the headers of a file, or None if it does not exist.
 
-    These are its length, upload time, and SHA-256 as `ETag` and `Repr-Digest` (RFC 9530).
+    The headers are the length, the upload time, and the SHA-256 as `ETag` and `Repr-Digest`
+    (RFC 9530).
     """
     with site.database.read() as session:
         file = _find_file(session, Upload(account_id, folder, name, 0))
@@ -142,7 +143,7 @@ def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[st
 
 
 def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
-    """Delete the file `filePath` (`name` or `folder/name`), or a `folder`; return a message."""
+    """Delete the file `filePath` (`name` or `folder/name`) or a `folder`; return a confirmation."""
     with site.database.write() as session:
         path, folder = query.get("filePath"), query.get("folder")
         if (path is None) == (folder is None):
@@ -173,7 +174,7 @@ def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
 async def _write_chunks(
     upload: Upload, partial: Path, chunks: AsyncIterator[bytes]
 ) -> tuple[int, str]:
-    """Write the upload in blocks of a mebibyte; return its size and SHA-256."""
+    """Write the body to disk in blocks of 1 MiB; return its size and SHA-256."""
     size = buffered_bytes = 0
     digest = hashlib.sha256()
     buffer: list[bytes] = []
@@ -202,15 +203,15 @@ def _finish_file(file: BinaryIO, digest: hashlib._Hash, last_chunk: bytes) -> No
 
 
 def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: str) -> None:
-    """Store the upload under its name; submitted jobs keep an earlier version."""
+    """Store the upload under its name, replacing an earlier file; jobs have their own copies."""
     with site.database.write() as session:
         account = session.get(Account, upload.account_id)
         if account is None:
-            raise forbidden("The account of this upload is gone.")
-        _check_total_size(_available_bytes(session, account, upload.folder, upload.name), size)
-        older = _find_file(session, upload)
-        if older is not None:
-            session.delete(older)
+            raise forbidden("The account of this upload was removed.")
+        _check_total_size(_with_limits(session, account, upload.folder, upload.name), size)
+        previous = _find_file(session, upload)
+        if previous is not None:
+            session.delete(previous)
             session.flush()
         file = UploadedFile(
             account_id=upload.account_id,
@@ -223,15 +224,15 @@ def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: s
         session.add(file)
         session.flush()
         partial.replace(job_files.upload_path(site, file.id))
-    if older is not None:
-        job_files.upload_path(site, older.id).unlink(missing_ok=True)
+    if previous is not None:
+        job_files.upload_path(site, previous.id).unlink(missing_ok=True)
 
 
-def _available_bytes(session: Session, account: Account, folder: str, name: str) -> Upload:
+def _with_limits(session: Session, account: Account, folder: str, name: str) -> Upload:
     """Return the upload with its size limits."""
     upload = Upload(account.id, folder, name, limit_value(session, "upload_bytes"))
-    older = _find_file(session, upload)
-    used = used_storage(session, account.id) - (0 if older is None else older.bytes)
+    previous = _find_file(session, upload)
+    used = used_storage(session, account.id) - (0 if previous is None else previous.bytes)
     return replace(upload, free_bytes=max(account.storage_quota - used, 0))
 
 
@@ -250,8 +251,8 @@ def _check_total_size(upload: Upload, size: int) -> None:
         raise bad_request(f"File {upload.name} is larger than {upload.max_bytes:,} bytes.")
     if size > upload.free_bytes:
         raise bad_request(
-            f"File {upload.name} does not fit into the account's storage, of which "
-            f"{upload.free_bytes:,} bytes are left."
+            f"File {upload.name} is too large: {upload.free_bytes:,} bytes of the account's "
+            "storage are left."
         )
 
 
@@ -260,9 +261,9 @@ UPLOAD_BUCKET = "uploads"
 
 
 def create_upload_urls(site: Site, account: Account, body: bytes) -> dict[str, str]:
-    """Return presigned URLs for PUT and HEAD of `filename` in the optional `folder`.
+    """Return presigned URLs for a PUT and a HEAD of `filename` in the optional `folder`.
 
-    `{uploadUrl, headUrl, key, bucket}`; `key` is the `filePath` of `/delete-file`.
+    The response is `{uploadUrl, headUrl, key, bucket}`; `key` is the `filePath` of `/delete-file`.
     """
     content = schemas.parse_body(body)
     name = schemas.require_text(content, "filename")
@@ -287,12 +288,12 @@ def create_upload_urls(site: Site, account: Account, body: bytes) -> dict[str, s
 def begin_presigned_upload(
     site: Site, path: str, query: Mapping[str, str], length: str | None
 ) -> Upload:
-    """Check a PUT before its body is read: 403 if the address is invalid or has expired."""
+    """Check a presigned PUT before its body is read; 403 if the URL is invalid or expired."""
     return check_upload_size(site, *_signed_file(site, "PUT", path, query), length)
 
 
 def presigned_headers(site: Site, path: str, query: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers for a HEAD of a file; 404 if it does not exist, 403 as for a PUT."""
+    """Return the headers of a presigned HEAD; 404 if the file does not exist, 403 as for a PUT."""
     account_id, folder, name = _signed_file(site, "HEAD", path, query)
     headers = file_headers(site, account_id, folder, name)
     if headers is None:
@@ -309,11 +310,11 @@ def _signed_file(
         site.signer.check_presigned(signed, query.get("expires"), query.get("signature"))
     except InvalidSignatureError as error:
         raise forbidden(str(error)) from None
-    number, _slash, key = path.partition("/")
+    account_id, _slash, key = path.partition("/")
     folder, _slash, name = key.rpartition("/")
-    return int(number), folder, name
+    return int(account_id), folder, name
 
 
 def _signed_path(method: str, path: str) -> str:
-    """Return the text to sign; the URLs of results sign the path only, see `job_files`."""
+    """Return the signed text of an upload URL; result URLs sign the path only, see `job_files`."""
     return f"{method} {path}"

@@ -1,4 +1,4 @@
-"""Pass the outputs of one stage to the settings of the next."""
+"""Pass the outputs of a stage to the settings of the next stage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from labext.sandbox.jobs.tools.tool import Parameter, Tool
 PIPE = "pipe"
 
 MAX_TEXT_BYTES = 1 << 20
-"""Size limit of a file whose text becomes the value of a setting."""
+"""Size limit of a file whose text is the value of a setting."""
 
 _FASTA_SUFFIXES = (".fasta", ".fa", ".fna", ".faa", ".fas")
 _SCALAR_TYPES = ("number", "integer", "boolean")
@@ -24,7 +24,7 @@ _SCALAR_TYPES = ("number", "integer", "boolean")
 
 @dataclass(frozen=True)
 class TextInput:
-    """An initial input."""
+    """An initial input of a pipeline."""
 
     text: str
 
@@ -37,9 +37,9 @@ class OutputFile:
     """An output of a job of the previous stage.
 
     Attributes:
-        reference: `<job>/<path>`, the form used in settings.
+        reference: the value for a file setting, `<job>/<path>`.
         file: the path on disk.
-        content: the kind of its content if known (see `Tool.passes_content`).
+        content: the kind of content, if known; see `Tool.passes_content`.
     """
 
     reference: str
@@ -54,12 +54,12 @@ PipeValue = TextInput | OutputFile
 
 
 def piped_settings(settings: Mapping[str, Any]) -> list[str]:
-    """Return the settings that take the output of the previous stage."""
+    """Return the names of the settings with the value `"pipe"`."""
     return [name for name, value in settings.items() if value == PIPE]
 
 
 def fill_pipes(tool: Tool, settings: Mapping[str, Any], piped: PipeValue) -> dict[str, Any]:
-    """Return the settings with the value in place of `"pipe"`; 400 if they don't accept it."""
+    """Return the settings with the value in place of `"pipe"`; 400 if a setting rejects it."""
     parameters = {parameter.name: parameter for parameter in tool.parameters}
     return {
         name: _pipe_value(parameters[name], piped)
@@ -72,10 +72,10 @@ def fill_pipes(tool: Tool, settings: Mapping[str, Any], piped: PipeValue) -> dic
 def files_to_pipe(
     tool: Tool, job_name: str, out: Path, settings: Mapping[str, Any] | None = None
 ) -> list[OutputFile]:
-    """Return the files in a job's output folder that it hands on, in the order of their names.
+    """Return the output files of a job that a pipeline passes on, sorted by name.
 
-    Numbers in the names count as numbers: `mode2.pdb` is before `mode10.pdb`. The job's settings
-    tell the kind of content of those tools that work on more than one.
+    Numbers in names are compared numerically: `mode2.pdb` precedes `mode10.pdb`. The kind of
+    content may depend on the job's settings.
     """
     files = {
         file.relative_to(out).as_posix(): file
@@ -89,18 +89,18 @@ def files_to_pipe(
 
 
 def output_content(tool: Tool, settings: Mapping[str, Any]) -> str | None:
-    """Return the kind of content that a job with these settings hands on; None if unknown."""
+    """Return the kind of content of a job's passed-on files, or None if it is unknown."""
     return _resolve_content(tool, settings, tool.passes_content)
 
 
 def accepted_content(tool: Tool, settings: Mapping[str, Any], parameter: Parameter) -> list[str]:
-    """Return the kinds of content that a parameter takes with these settings; empty for any."""
+    """Return the kinds of content that a parameter accepts with these settings; empty for any."""
     kinds = [_resolve_content(tool, settings, kind) for kind in parameter.content]
     return [] if None in kinds else [kind for kind in kinds if kind is not None]
 
 
 def _resolve_content(tool: Tool, settings: Mapping[str, Any], kind: str) -> str | None:
-    """Fill the values of settings into a kind of content; None if a value is not known yet."""
+    """Fill the values of settings into a kind of content; None if a value is still unknown."""
     values = {
         name: value
         for name, value in tool.with_defaults(settings).items()
@@ -115,13 +115,13 @@ def _resolve_content(tool: Tool, settings: Mapping[str, Any], kind: str) -> str 
 def accepts_file(
     parameter: Parameter, file_name: str, content: str | None = None, kinds: Sequence[str] = ()
 ) -> bool:
-    """Return whether a file can become the parameter's value.
+    """Return whether a file can be the value of a parameter.
 
     Args:
         parameter: the parameter.
-        file_name: the file's name, or a pattern for names.
-        content: the kind of its content, if known.
-        kinds: the kinds of content that the parameter takes; empty for any.
+        file_name: the name of the file, or a glob pattern.
+        content: the kind of the file's content, if known.
+        kinds: the kinds of content that the parameter accepts; empty for any.
     """
     if content is not None and kinds and content not in kinds:
         return False
@@ -133,12 +133,12 @@ def accepts_file(
 def accepted_values(
     tool: Tool, settings: Mapping[str, Any], values: Sequence[PipeValue]
 ) -> list[PipeValue]:
-    """Return the values that all `"pipe"` settings accept.
+    """Return the values that all piped settings of a tool accept.
 
-    If a stage has several tools, each tool of the next stage gets the matching outputs.
+    Each tool of a stage gets the suitable outputs of all tools of the previous stage.
     """
     parameters = {parameter.name: parameter for parameter in tool.parameters}
-    piping = [
+    piped = [
         (parameters[name], accepted_content(tool, settings, parameters[name]))
         for name in piped_settings(settings)
         if name in parameters
@@ -149,7 +149,7 @@ def accepted_values(
         if isinstance(value, TextInput)
         or all(
             accepts_file(parameter, value.file.name, value.content, kinds)
-            for parameter, kinds in piping
+            for parameter, kinds in piped
         )
     ]
 
@@ -167,7 +167,7 @@ def _pipe_value(parameter: Parameter, value: PipeValue) -> Any:
         return sequences
     if len(sequences) != 1:
         raise bad_request(
-            f"Setting {parameter.name} takes one sequence, and {value.file.name} has "
+            f"Setting {parameter.name} takes one sequence, but {value.file.name} has "
             f"{len(sequences)}."
         )
     return sequences[0]
@@ -189,12 +189,12 @@ def _value_from_text(parameter: Parameter, text: str) -> Any:
         if math.isfinite(number):
             return int(number) if parameter.type == "integer" and number.is_integer() else number
     raise bad_request(
-        f"Setting {parameter.name} is a {parameter.type}, which {quote_value(text)} is not."
+        f"Setting {parameter.name} is not of type {parameter.type}: {quote_value(text)}."
     )
 
 
 def fasta_sequences(fasta: str) -> list[str]:
-    """Return the sequences of a FASTA text in order, without whitespace."""
+    """Return the sequences of a FASTA text without whitespace, in order."""
     records = re.split(r"^>.*$", fasta.replace("\r\n", "\n"), flags=re.MULTILINE)[1:]
     return ["".join(record.split()) for record in records]
 
@@ -203,13 +203,13 @@ def _read_text(parameter: Parameter, file: Path) -> str:
     try:
         if file.stat().st_size > MAX_TEXT_BYTES:
             raise bad_request(
-                f"Setting {parameter.name} takes text of at most {MAX_TEXT_BYTES:,} bytes, and "
+                f"Setting {parameter.name} takes text of at most {MAX_TEXT_BYTES:,} bytes, but "
                 f"{file.name} has {file.stat().st_size:,}."
             )
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise bad_request(
-            f"Setting {parameter.name} takes text, which {file.name} is not."
+            f"Setting {parameter.name} takes text, but {file.name} is not a text file."
         ) from None
     except FileNotFoundError:
         raise bad_request(f"The output {file.name} was deleted.") from None

@@ -24,7 +24,7 @@ from labext.sandbox.jobs.tools.catalogue import available_tools
 from labext.sandbox.jobs.tools.tool import Tool, settings_error
 
 MAX_JOBS = 100
-"""Maximum number of jobs of a stage, and of initial inputs."""
+"""Maximum number of jobs per stage, and of initial inputs."""
 
 MAX_STAGES = 20
 MAX_TITLE_LENGTH = 200
@@ -34,14 +34,14 @@ Catalogue = Mapping[str, Tool]
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a pipeline: its title, and the settings of its tools by name."""
+    """A stage of a pipeline: title, and settings by tool."""
 
     task: str
     tools: Mapping[str, Mapping[str, Any]]
 
 
 def pipeline_error(stages: object, gates: Collection[str]) -> str | None:
-    """Return the first fault of a pipeline's stages given the permissions `gates`, or None."""
+    """Return the first error of a pipeline's stages, or None; `gates` are the permissions."""
     try:
         read_stages(stages, gates)
     except HTTPException as error:
@@ -50,10 +50,10 @@ def pipeline_error(stages: object, gates: Collection[str]) -> str | None:
 
 
 def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
-    """Parse the stages in `value`, a JSON array; 400 for the first fault.
+    """Parse and validate the stages, a JSON array; 400 for the first error.
 
-    The output of a stage is not known before it runs. A setting that takes it is therefore checked
-    by its type and by the content that the previous stage makes; its value is checked when the
+    The outputs of a stage are unknown before it runs. A piped setting is therefore checked against
+    the file names and the kinds of content of the previous stage; its value is checked when the
     stage starts.
     """
     if not isinstance(value, list):
@@ -71,28 +71,28 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
                     f"{stage_title(number, stage)}: there is no tool {quote_value(name)}; GET "
                     "/tools lists them."
                 )
-            fault = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
-            if fault is not None:
-                raise bad_request(f"{stage_title(number, stage)}, {name}: {fault}")
-    for number, (before, stage) in enumerate(pairwise(stages), 2):
-        _check_pipes(number, stage, before, tools)
+            error = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
+            if error is not None:
+                raise bad_request(f"{stage_title(number, stage)}, {name}: {error}")
+    for number, (previous, stage) in enumerate(pairwise(stages), 2):
+        _check_pipes(number, stage, previous, tools)
     return stages
 
 
 def load_stages(value: Sequence[Mapping[str, Any]]) -> list[Stage]:
-    """Load stages that were validated before: those of a pipeline's row or a saved pipeline."""
+    """Load stages that were validated before, from a pipeline's row."""
     return [Stage(stage["task"], stage["toolSettings"]) for stage in value]
 
 
 def read_inputs(body: Body, *names: str) -> list[str]:
-    """Read the initial inputs from one of the fields `names`; 400 for a fault."""
+    """Read the initial inputs from one of the fields `names`; 400 if they are invalid."""
     present = [name for name in names if body.get(name) is not None]
     if len(present) > 1:
-        raise bad_request(f"{' and '.join(present)} are two forms of the same: send one of them.")
+        raise bad_request(f"{' and '.join(present)} exclude each other; send one of them.")
     field = present[0] if present else names[0]
     inputs = schemas.require_array(body, field)
     if not 1 <= len(inputs) <= MAX_JOBS:
-        raise bad_request(f"{field} has {len(inputs)} items; a pipeline has 1 to {MAX_JOBS}.")
+        raise bad_request(f"{field} has {len(inputs)} items; 1 to {MAX_JOBS} are allowed.")
     for index, text in enumerate(inputs):
         if not isinstance(text, str):
             raise bad_request(f"{field}[{index}] is not a string: {quote_value(text)}.")
@@ -102,11 +102,11 @@ def read_inputs(body: Body, *names: str) -> list[str]:
 
 
 def check_job_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None:
-    """Refuse a name that would make a job's longer than names may be (400)."""
+    """Raise 400 if the name of a job of the pipeline would be too long."""
     for number, stage in enumerate(stages, 1):
-        most = inputs if number == 1 else MAX_JOBS
+        max_jobs = inputs if number == 1 else MAX_JOBS
         for tool in stage.tools:
-            name = stage_job_name(pipeline, number, tool, most, most)
+            name = stage_job_name(pipeline, number, tool, max_jobs, max_jobs)
             if len(name) > MAX_NAME_LENGTH:
                 raise bad_request(
                     f"jobName is too long: a job would be named {quote_value(name)}, which has "
@@ -114,37 +114,37 @@ def check_job_names(pipeline: str, stages: Sequence[Stage], inputs: int) -> None
                 )
 
 
-def stage_job_name(pipeline: str, stage: int, tool: str, number: int, of: int) -> str:
-    """Return the name of a stage's job for input number `place`, from 1."""
-    return f"{pipeline}-stage{stage}-{tool}" + (f"-{number}" if of > 1 else "")
+def stage_job_name(pipeline: str, stage: int, tool: str, number: int, count: int) -> str:
+    """Return the name of the `number`-th of `count` jobs of a tool in a stage."""
+    return f"{pipeline}-stage{stage}-{tool}" + (f"-{number}" if count > 1 else "")
 
 
 def stage_title(number: int, stage: Stage) -> str:
-    """Return the name of a stage for messages."""
+    """Return the title of a stage for messages."""
     return f"Stage {number} ({stage.task})"
 
 
 def _read_stage(number: int, item: object) -> Stage:
-    where = f"stages[{number - 1}]"
+    field = f"stages[{number - 1}]"
     if not isinstance(item, dict):
-        raise bad_request(f"{where} is not an object: {quote_value(item)}.")
+        raise bad_request(f"{field} is not an object: {quote_value(item)}.")
     task = item.get("task")
     if not isinstance(task, str):
-        raise bad_request(f"{where}.task is {'missing' if task is None else 'not a string'}.")
+        raise bad_request(f"{field}.task is {'missing' if task is None else 'not a string'}.")
     if not task.strip():
-        raise bad_request(f"{where}.task is empty.")
+        raise bad_request(f"{field}.task is empty.")
     if len(task) > MAX_TITLE_LENGTH:
         raise bad_request(
-            f"{where}.task has {len(task)} characters; at most {MAX_TITLE_LENGTH} are allowed."
+            f"{field}.task has {len(task)} characters; at most {MAX_TITLE_LENGTH} are allowed."
         )
-    if any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in task):
-        raise bad_request(f"{where}.task holds a control character: {quote_value(task)}.")
+    if any(unicodedata.category(char) in ("Cc", "Zl", "Zp") for char in task):
+        raise bad_request(f"{field}.task contains a control character: {quote_value(task)}.")
     tools = item.get("toolSettings")
     if not isinstance(tools, dict):
         problem = "missing" if tools is None else f"not an object: {quote_value(tools)}"
         raise bad_request(f"Stage {number} ({task}): toolSettings is {problem}.")
     if not tools:
-        raise bad_request(f"Stage {number} ({task}): toolSettings names no tool.")
+        raise bad_request(f"Stage {number} ({task}): toolSettings has no tool.")
     for name, settings in tools.items():
         if not isinstance(settings, dict):
             raise bad_request(
@@ -154,11 +154,11 @@ def _read_stage(number: int, item: object) -> Stage:
     return Stage(task, tools)
 
 
-def _check_pipes(number: int, stage: Stage, before: Stage, tools: Catalogue) -> None:
-    """Refuse a pipe if the previous stage has no matching output."""
+def _check_pipes(number: int, stage: Stage, previous: Stage, tools: Catalogue) -> None:
+    """Raise 400 if the previous stage has no suitable output for a piped setting."""
     outputs = [
         (pattern, output_content(tools[name], settings))
-        for name, settings in before.tools.items()
+        for name, settings in previous.tools.items()
         for pattern in tools[name].passes
     ]
     output_list = ", ".join(
@@ -172,9 +172,9 @@ def _check_pipes(number: int, stage: Stage, before: Stage, tools: Catalogue) -> 
                 accepts_file(parameters[setting], pattern, content, kinds)
                 for pattern, content in outputs
             ):
-                takes_only = f"takes {' or '.join(kinds)}, and " if kinds else "takes "
+                required = f" of {' or '.join(kinds)}" if kinds else ""
                 raise bad_request(
-                    f'{stage_title(number, stage)}, {name}: setting {setting} is "{PIPE}" and '
-                    f"{takes_only}nothing of what the stage before hands on: "
+                    f'{stage_title(number, stage)}, {name}: setting {setting} is "{PIPE}", but the '
+                    f"previous stage has no suitable output{required}; it passes on "
                     f"{output_list or 'no file'}."
                 )

@@ -1,4 +1,4 @@
-"""Submit a pipeline, create the jobs of its stages, and continue it when a job ends."""
+"""Submit pipelines, create the jobs of their stages, and continue them when a job ends."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ from labext.sandbox.jobs.tools.tool import Tool, settings_error
 
 @dataclass(frozen=True)
 class RejectedJob:
-    """A job that can't run with its piped input; it is stored as Stopped, with its reason.
+    """A job that can't run with its piped value; it is stored as Stopped.
 
     Attributes:
         name: the job's full name.
-        settings: the stage's settings, with a piped input or the path of a piped output filled in.
+        settings: the stage's settings, with the text or the path of the piped value filled in.
         reason: the reason in one sentence.
     """
 
@@ -81,12 +81,12 @@ class ToolJobs:
     """The accepted and rejected jobs of one tool in a stage."""
 
     tool: Tool
-    ready: list[JobOrder]
-    refused: list[RejectedJob]
+    accepted: list[JobOrder]
+    rejected: list[RejectedJob]
 
 
 StagePlan = list[ToolJobs]
-"""The jobs of a stage, tool by tool."""
+"""The jobs of a stage by tool."""
 
 
 def plan_stage(
@@ -98,67 +98,67 @@ def plan_stage(
     stage: Stage,
     values: Sequence[PipeValue],
 ) -> StagePlan:
-    """Plan the jobs of a stage for these values; nothing is stored.
+    """Plan the jobs of a stage for these values without storing them.
 
-    A value that the settings don't accept gives a rejected job, and so does a tool without any
-    value. A fault of the whole stage, such as too many jobs, is a 400.
+    A value that the settings don't accept results in a rejected job, and so does a tool without any
+    suitable value. An error of the whole stage, such as too many jobs, is a 400.
     """
     tools = available_tools()
     missing = [tool_name for tool_name in stage.tools if tool_name not in tools]
     if missing:  # it was available when the pipeline was submitted
-        raise bad_request(f"there is no tool {quote_value(missing[0])} any more.")
+        raise bad_request(f"the tool {quote_value(missing[0])} is no longer installed.")
     # A tool without a `"pipe"` setting runs once.
     inputs: dict[str, Sequence[PipeValue | None]] = {
-        name: accepted_values(tools[name], template, values) if piped_settings(template) else [None]
-        for name, template in stage.tools.items()
+        tool: accepted_values(tools[tool], template, values) if piped_settings(template) else [None]
+        for tool, template in stage.tools.items()
     }
-    jobs = sum(map(len, inputs.values()))
-    if jobs > MAX_JOBS:
+    job_count = sum(map(len, inputs.values()))
+    if job_count > MAX_JOBS:
         raise bad_request(
-            f"it would have {jobs} jobs, for {len(values)} inputs and {len(stage.tools)} tools; "
-            f"at most {MAX_JOBS} are allowed."
+            f"it would have {job_count} jobs, for {len(values)} inputs and {len(stage.tools)} "
+            f"tools; at most {MAX_JOBS} are allowed."
         )
-    references = FileResolver(session, site, account)
-    planned: StagePlan = []
+    files = FileResolver(session, site, account)
+    plan: StagePlan = []
     for tool_name, template in stage.tools.items():
         tool_plan = ToolJobs(tools[tool_name], [], [])
         if not inputs[tool_name]:
-            reason = f"{tool_name}: the stage before handed on nothing that it takes."
+            reason = f"{tool_name}: the previous stage has no suitable output."
             job = stage_job_name(name, stage_number, tool_name, 1, 1)
-            tool_plan.refused.append(RejectedJob(job, dict(template), reason))
+            tool_plan.rejected.append(RejectedJob(job, dict(template), reason))
         for number, value in enumerate(inputs[tool_name], 1):
             job = stage_job_name(name, stage_number, tool_name, number, len(inputs[tool_name]))
             try:
                 settings = _check_settings(tool_plan.tool, template, value, account)
-                tool_plan.ready.append(_build_order(references, tool_plan.tool, job, settings))
+                tool_plan.accepted.append(_build_order(files, tool_plan.tool, job, settings))
             except HTTPException as error:
-                refused = RejectedJob(job, _recorded_settings(template, value), error.detail)
-                tool_plan.refused.append(refused)
-        planned.append(tool_plan)
-    ready = [order.name for jobs in planned for order in jobs.ready]
-    rejected = [job.name for jobs in planned for job in jobs.refused]
-    check_names_free(session, account, [*ready, *rejected])
-    return planned
+                rejected = RejectedJob(job, _recorded_settings(template, value), error.detail)
+                tool_plan.rejected.append(rejected)
+        plan.append(tool_plan)
+    accepted_names = [order.name for jobs in plan for order in jobs.accepted]
+    rejected_names = [job.name for jobs in plan for job in jobs.rejected]
+    check_names_free(session, account, [*accepted_names, *rejected_names])
+    return plan
 
 
 def first_rejection(plan: StagePlan) -> str | None:
-    """Return the reason of the first rejected job, or None if all can run."""
-    return next((refused.reason for tool_jobs in plan for refused in tool_jobs.refused), None)
+    """Return the reason of the first rejected job, or None."""
+    return next((job.reason for tool_jobs in plan for job in tool_jobs.rejected), None)
 
 
 def start_stage(
     session: Session, site: Site, account: Account, parent: Job, plan: StagePlan
 ) -> bool:
-    """Store the jobs of the pipeline's stage; return whether any of them will run.
+    """Store the jobs of the pipeline's current stage; return False if all are rejected.
 
-    The pipeline's row is already flushed.
+    The row of the pipeline must be flushed.
     """
     for tool_jobs in plan:
         store_stopped_jobs(
             session,
             account,
             tool_jobs.tool,
-            [(refused.name, refused.settings, refused.reason) for refused in tool_jobs.refused],
+            [(job.name, job.settings, job.reason) for job in tool_jobs.rejected],
             parent=parent,
         )
         store_jobs(
@@ -166,16 +166,16 @@ def start_stage(
             site,
             account,
             tool_jobs.tool,
-            tool_jobs.ready,
+            tool_jobs.accepted,
             project=parent.project_tag,
             parent=parent,
             stage=parent.stage,
         )
-    return any(tool_jobs.ready for tool_jobs in plan)
+    return any(tool_jobs.accepted for tool_jobs in plan)
 
 
 def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
-    """Return the outputs of the complete jobs of the ended stage, in their order."""
+    """Return the outputs of the complete jobs of the current stage, in order of submission."""
     tools = available_tools()
     jobs = select(Job.id, Job.name, Job.tool, Job.settings).where(
         Job.parent_id == parent.id, Job.stage == parent.stage, Job.status == COMPLETE
@@ -196,24 +196,22 @@ def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
 def _check_settings(
     tool: Tool, template: Mapping[str, Any], value: PipeValue | None, account: Account
 ) -> dict[str, Any]:
-    """Return the settings for one value; 400 if they are not valid."""
-    where = tool.name if value is None else f"{tool.name}, {value}"
+    """Return the settings with the piped value filled in; 400 if they are invalid."""
+    prefix = tool.name if value is None else f"{tool.name}, {value}"
     try:
         settings = dict(template) if value is None else fill_pipes(tool, template, value)
     except HTTPException as error:
-        raise bad_request(f"{where}: {error.detail}") from None
-    fault = settings_error(tool, settings, account.gates)
-    if fault is not None:
-        raise bad_request(f"{where}: {fault}")
+        raise bad_request(f"{prefix}: {error.detail}") from None
+    message = settings_error(tool, settings, account.gates)
+    if message is not None:
+        raise bad_request(f"{prefix}: {message}")
     return settings
 
 
-def _build_order(
-    references: FileResolver, tool: Tool, job: str, settings: dict[str, Any]
-) -> JobOrder:
-    """Resolve the files of one job; 400 where one is missing."""
+def _build_order(files: FileResolver, tool: Tool, job: str, settings: dict[str, Any]) -> JobOrder:
+    """Resolve the input files of one job; 400 if a file is missing."""
     try:
-        (order,) = resolve_orders(references, tool, [(job, settings)])
+        (order,) = resolve_orders(files, tool, [(job, settings)])
     except HTTPException as error:
         raise bad_request(f"{tool.name}: {error.detail}") from None
     return order
@@ -221,7 +219,9 @@ def _build_order(
 
 def _recorded_settings(template: Mapping[str, Any], piped: PipeValue | None) -> dict[str, Any]:
     """Return the settings with the value's text or path in place of `"pipe"`."""
-    text = piped.text if isinstance(piped, TextInput) else piped.reference if piped else PIPE
+    if piped is None:
+        return dict(template)
+    text = piped.text if isinstance(piped, TextInput) else piped.reference
     return {name: text if value == PIPE else value for name, value in template.items()}
 
 
@@ -231,9 +231,9 @@ DELETED_REASON = "It was deleted."
 def settle_pipeline(
     session: Session, site: Site, parent: Job, job: Job, *, deleted: bool = False
 ) -> None:
-    """Continue the pipeline once the stage of a job that ended, or was deleted, is over.
+    """Update a pipeline after a job has ended or was deleted; continue it if its stage has ended.
 
-    The hours are added when a job ends, so the use of a deleted job still counts.
+    The hours of a job are added when it ends, so that those of a deleted job still count.
     """
     if job.weighted_hours and not deleted:
         parent.weighted_hours = round((parent.weighted_hours or 0.0) + job.weighted_hours, 9)
@@ -245,9 +245,9 @@ def settle_pipeline(
 
 
 def _end_stage(session: Session, site: Site, parent: Job, last: Job) -> None:
-    """Start the next stage or the aggregation; end the pipeline if no job of the stage is complete.
+    """Start the next stage or the aggregation, or stop the pipeline if no job is complete.
 
-    `last` is the job whose end or deletion ended the stage.
+    `last` is the job that ended or was deleted last.
     """
     stages = load_stages(orjson.loads(parent.settings)["stages"])
     number = parent.stage or 1
@@ -266,7 +266,7 @@ def _end_stage(session: Session, site: Site, parent: Job, last: Job) -> None:
 
 
 def _start_next_stage(session: Session, site: Site, parent: Job, number: int, stage: Stage) -> None:
-    """Start a stage with the previous outputs; end the pipeline if no job can run."""
+    """Start a stage with the outputs of the previous one; stop the pipeline if no job can run."""
     values = stage_outputs(session, site, parent)
     parent.stage = number
     account = session.get_one(Account, parent.account_id)
@@ -278,12 +278,12 @@ def _start_next_stage(session: Session, site: Site, parent: Job, number: int, st
         )
         return
     if not start_stage(session, site, account, parent, plan):
-        refusal = first_rejection(plan)
-        parent_jobs.stop_parent(parent, f"{stage_title(number, stage)} could not start: {refusal}")
+        reason = first_rejection(plan)
+        parent_jobs.stop_parent(parent, f"{stage_title(number, stage)} could not start: {reason}")
 
 
 def _first_in_stage(session: Session, parent: Job, *states: str) -> Job | None:
-    """Return the first job of the pipeline's current stage that is in one of the states."""
+    """Return the first job of the pipeline's current stage in one of these states, or None."""
     first = select(Job).where(
         Job.parent_id == parent.id, Job.stage == parent.stage, Job.status.in_(states)
     )
@@ -291,14 +291,14 @@ def _first_in_stage(session: Session, parent: Job, *states: str) -> Job | None:
 
 
 def _failures(session: Session, parent: Job) -> str | None:
-    """Return the number of failed jobs and the first reason; None if all are complete."""
-    of_parent = Job.parent_id == parent.id
+    """Describe the failed jobs: number and first reason. None if all jobs are complete."""
+    is_part = Job.parent_id == parent.id
     stopped = session.execute(
-        select(Job.name, Job.reason).where(of_parent, Job.status == STOPPED).order_by(Job.id)
+        select(Job.name, Job.reason).where(is_part, Job.status == STOPPED).order_by(Job.id)
     ).all()
     if not stopped:
         return None
-    jobs = messages.pluralize(session.scalar(select(func.count()).where(of_parent)) or 0, "job")
+    jobs = messages.pluralize(session.scalar(select(func.count()).where(is_part)) or 0, "job")
     name, reason = stopped[0]
     first = "" if len(stopped) == 1 else "the first, "
     return f"{len(stopped):,} of {jobs} did not complete: {first}{name}: {reason}"
@@ -307,7 +307,7 @@ def _failures(session: Session, parent: Job) -> str | None:
 _MAX_SUGGESTIONS = 10
 
 MAX_PIPELINE_BYTES = 1 << 20
-"""Size limit of a pipeline's inputs and stages, which are stored in its row."""
+"""Size limit of the inputs and stages of a pipeline, which are stored in its row."""
 
 
 def submit_pipeline(site: Site, account: Account, body: bytes) -> str:
@@ -327,13 +327,11 @@ def run_pipeline(site: Site, account: Account, body: bytes) -> str:
     saved = schemas.require_text(content, "pipelineName")
     inputs = read_inputs(content, "initialInputs", "inputs")
     with site.database.read() as session:
-        of_organization = SavedPipeline.organization_id == account.organization_id
+        is_owned = SavedPipeline.organization_id == account.organization_id
         stages = session.scalars(
-            select(SavedPipeline.stages).where(of_organization, SavedPipeline.name == saved)
+            select(SavedPipeline.stages).where(is_owned, SavedPipeline.name == saved)
         ).one_or_none()
-        names = session.scalars(
-            select(SavedPipeline.name).where(of_organization).order_by("name")
-        ).all()
+        names = session.scalars(select(SavedPipeline.name).where(is_owned).order_by("name")).all()
     if stages is None:
         suggestion = _suggest_saved(saved, names)
         raise not_found(
@@ -344,13 +342,13 @@ def run_pipeline(site: Site, account: Account, body: bytes) -> str:
 
 
 def _suggest_saved(saved: str, existing: Sequence[str]) -> str:
-    """Return the end of the message about an unknown name: the closest match or a list."""
+    """Return the end of the error for an unknown name: the closest match or the existing names."""
     if closest := messages.closest_match(saved, existing):
         return f"; did you mean {quote_value(closest)}?"
     if not existing:
-        return "; it has none."
+        return "; no pipeline is saved."
     ellipsis = ", …" if len(existing) > _MAX_SUGGESTIONS else ""
-    return f"; there are: {', '.join(existing[:_MAX_SUGGESTIONS])}{ellipsis}."
+    return f"; available: {', '.join(existing[:_MAX_SUGGESTIONS])}{ellipsis}."
 
 
 def _store_pipeline(
@@ -371,8 +369,8 @@ def _store_pipeline(
         _check_later_names_free(session, account, name, stages)
         try:
             plan = plan_stage(session, site, account, name, 1, stages[0], [*map(TextInput, inputs)])
-            if (refusal := first_rejection(plan)) is not None:
-                raise bad_request(refusal)
+            if (reason := first_rejection(plan)) is not None:
+                raise bad_request(reason)
         except HTTPException as error:
             raise bad_request(f"{stage_title(1, stages[0])}: {error.detail}") from None
         parent = Job(
@@ -395,7 +393,7 @@ def _store_pipeline(
 def _check_later_names_free(
     session: Session, account: Account, name: str, stages: Sequence[Stage]
 ) -> None:
-    """Refuse a pipeline if a name of its future jobs is taken (400)."""
+    """Raise 400 if an existing job has the name of a future job of the pipeline."""
     prefix = f"{name}-stage"
     tools = [(number, tool) for number, stage in enumerate(stages, 1) for tool in stage.tools]
     later = re.compile("|".join(f"{prefix}{number}-{tool}(-[0-9]+)?" for number, tool in tools))

@@ -84,7 +84,7 @@ def test_aggregation_fails_without_the_outputs_of_a_job(tmp_path):
     work.mkdir(parents=True)
     part = {"job": 2, "name": "a", "status": "Complete", "score": {}}
     payload = {"job": 1, "bytes_left": 10**6, "parts": [part]}
-    with pytest.raises(TaskError, match="outputs of job a are gone"):
+    with pytest.raises(TaskError, match="outputs of job a were deleted"):
         result_archives.aggregate(work, payload)
     assert not (work / "archive.zip").exists()
 

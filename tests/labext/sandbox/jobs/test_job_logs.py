@@ -182,7 +182,7 @@ def test_jobs_of_others_are_unknown_and_open_to_their_owner(api, teacher, kit, h
         assert own in kit.sentence(api.get(path, name=own), 404)
         assert "email" in kit.sentence(api.get(path, name=own, email="teacher@sandbox.local"), 403)
         assert teacher.get(path, name=helix, email=email).status_code == 200
-        assert "nobody" in kit.sentence(teacher.get(path, name=helix, email="x@y.z"), 404)
+        assert "no account" in kit.sentence(teacher.get(path, name=helix, email="x@y.z"), 404)
 
 
 def test_log_of_a_batch_is_refused_with_its_jobs(api, kit):
@@ -190,7 +190,9 @@ def test_log_of_a_batch_is_refused_with_its_jobs(api, kit):
     for path, noun in (("job-log", "logs"), ("job-outputs", "files")):
         message = kit.sentence(api.get(path, name=batch))
         jobs = f"{batch}-j0, {batch}-j1, {batch}-j2"
-        assert message == f"{batch} is a batch; its jobs have {noun} of their own, such as {jobs}."
+        assert (
+            message == f"{batch} is a batch; request the {noun} of one of its jobs, such as {jobs}."
+        )
     assert api.get("job-log", name=f"{batch}-j0").status_code == 200
 
 

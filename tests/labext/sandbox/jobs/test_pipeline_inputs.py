@@ -61,9 +61,9 @@ def test_output_is_converted_to_the_type_of_the_setting(tmp_path, setting, name,
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.fasta", TWO, "takes one sequence, and a.fasta has 2"),
-        ("a.fasta", "", "takes one sequence, and a.fasta has 0"),
-        ("a.txt", b"\xff\xfe", "takes text, which a.txt is not"),
+        ("a.fasta", TWO, "takes one sequence, but a.fasta has 2"),
+        ("a.fasta", "", "takes one sequence, but a.fasta has 0"),
+        ("a.txt", b"\xff\xfe", "takes text, but a.txt is not a text file"),
         ("a.txt", b"A" * (piping.MAX_TEXT_BYTES + 1), "at most 1,048,576 bytes"),
     ],
 )
@@ -102,7 +102,7 @@ def test_text_input_is_parsed_to_the_type_of_the_setting(setting, text, expected
 @pytest.mark.parametrize("text", ["", "x", "nan", "inf", "1e999", "1_0x", "yes"])
 @pytest.mark.parametrize("setting", ["number", "count", "switch"])
 def test_invalid_number_or_boolean_is_refused_by_name(setting, text):
-    with pytest.raises(HTTPException, match=f"Setting {setting} is a "):
+    with pytest.raises(HTTPException, match=f"Setting {setting} is not of type "):
         fill(setting, TextInput(text))
 
 

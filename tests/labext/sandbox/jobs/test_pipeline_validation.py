@@ -205,7 +205,7 @@ def test_job_with_unsuitable_input_is_stopped_and_counts_no_usage(site, student)
     assert waiting(site) == ["p-stage2-digest-1"]
     refused = row(site, "p-stage2-digest-2")
     assert refused.status == "Stopped"
-    assert "takes one sequence, and fragments.fasta has 0" in (refused.reason or "")
+    assert "takes one sequence, but fragments.fasta has 0" in (refused.reason or "")
     assert orjson.loads(refused.settings) == {
         "sequence": "p-stage1-digest-2/fragments.fasta",
         "enzymes": "EcoRI",
@@ -218,8 +218,7 @@ def test_pipeline_stops_if_a_stage_has_no_output_to_pass_on(site, student):
     submit(site, student)
     finish(site, "p-stage1-peptide_build", file="other.txt")
     assert row(site, "p").reason == (
-        "Stage 2 (Score) could not start: normal_modes: the stage before handed on nothing that "
-        "it takes."
+        "Stage 2 (Score) could not start: normal_modes: the previous stage has no suitable output."
     )
     assert waiting(site) == []
 
@@ -234,7 +233,7 @@ def test_failed_tool_does_not_stop_the_other_tools_of_a_stage(site, student):
     refused = row(site, "p-stage2-normal_modes")
     assert (refused.status, refused.reason) == (
         "Stopped",
-        "normal_modes: the stage before handed on nothing that it takes.",
+        "normal_modes: the previous stage has no suitable output.",
     )
 
 
@@ -279,7 +278,7 @@ def test_pipeline_stops_if_a_tool_is_no_longer_installed(site, student, monkeypa
     monkeypatch.setattr(catalogue, "all_tools", lambda: tools)
     finish(site, "p-stage1-peptide_build")
     assert row(site, "p").reason == (
-        "Stage 2 (Score) could not start: there is no tool 'normal_modes' any more."
+        "Stage 2 (Score) could not start: the tool 'normal_modes' is no longer installed."
     )
 
 
@@ -342,8 +341,8 @@ def test_error_names_the_outputs_of_the_previous_stage():
         TWO[1],
     ]
     assert schemas.pipeline_error(stages, []) == (
-        'Stage 2 (Score), normal_modes: setting pdbFile is "pipe" and takes protein structure, and '
-        "nothing of what the stage before hands on: fragments.fasta (DNA)."
+        'Stage 2 (Score), normal_modes: setting pdbFile is "pipe", but the previous stage has no '
+        "suitable output of protein structure; it passes on fragments.fasta (DNA)."
     )
     assert schemas.pipeline_error(TWO, []) is None
 
@@ -355,16 +354,20 @@ ALIGN = {"msa_tree": {"sequences": "pipe", "molecule": "protein"}}
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        (HELIX, CUT, "takes DNA, and nothing of what the stage before hands on: peptide.pdb"),
+        (HELIX, CUT, "no suitable output of DNA; it passes on peptide.pdb"),
         (
             {"codon_optimise": {"sequence": "pipe"}},
             HELIX,
-            "takes protein, and nothing of what the stage before hands on: optimised.fasta (DNA)",
+            "no suitable output of protein; it passes on optimised.fasta (DNA)",
         ),
         ({"gene_find": {"sequences": "pipe"}}, CUT, "proteins.fasta (protein)"),
         ({"conformers": {"smiles": "pipe"}}, MODES, "rank_1.pdb (small molecule)"),
         ({"gene_find": {"sequences": "pipe"}}, ALIGN, None),
-        ({"gene_find": {"sequences": "pipe"}}, {"msa_tree": {"sequences": "pipe"}}, "takes DNA or"),
+        (
+            {"gene_find": {"sequences": "pipe"}},
+            {"msa_tree": {"sequences": "pipe"}},
+            "no suitable output of DNA or",
+        ),
         ({**HELIX, **CUT}, CUT, None),
     ],
 )

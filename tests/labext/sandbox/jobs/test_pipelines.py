@@ -182,7 +182,7 @@ def test_unsuitable_output_stops_the_pipeline(api, kit):
     row = api.ended(name)
     assert row["Reason"] == (
         f"Stage 2 (Again) could not start: digest, {name}-stage1-digest/fragments.fasta: "
-        "Setting sequence takes one sequence, and fragments.fasta has 3."
+        "Setting sequence takes one sequence, but fragments.fasta has 3."
     )
     fold = stage({"rna_fold": {"sequence": "pipe"}}, "Fold")
     name = submit(api, kit, [stage(UNCUT), fold], ["A" * 1001])

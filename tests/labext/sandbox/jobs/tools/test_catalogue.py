@@ -190,7 +190,7 @@ def test_example_is_reproducible_with_and_without_defaults(tool, tmp_path):
         assert all(math.isfinite(v) for v in score.values() if not isinstance(v, str))
         results.append((score, {path.name: path.read_bytes() for path in out.iterdir()}))
         for pattern in tool.passes:
-            assert [*out.glob(pattern)], f"a pipeline hands on {pattern}, which is not written"
+            assert [*out.glob(pattern)], f"a pipeline passes on {pattern}, which is not written"
         assert set(tool.figures) <= {path.name for path in out.glob("*.csv")}
     assert results[0] == results[1]
     assert results[0][0] == results[2][0], "defaults make no difference"
