@@ -7,18 +7,22 @@ from collections.abc import Sequence
 
 
 def pdf(pages: Sequence[str], title: str | None = None, *, encrypted: bool = False) -> bytes:
-    """Return a PDF with the lines of each page, encrypted with a random password if requested."""
-    kids = " ".join(f"{4 + 2 * place} 0 R" for place in range(len(pages)))
+    """Return a PDF with the lines of each page, encrypted with a random password if requested.
+
+    Lines that begin with `# ` are large and bold, those that begin with `** ` are bold.
+    """
+    kids = " ".join(f"{5 + 2 * place} 0 R" for place in range(len(pages)))
     objects = [
         "<< /Type /Catalog /Pages 2 0 R >>",
         f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>",
     ]
     for place, text in enumerate(pages):
         drawn = _drawn(text)
         objects.append(
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] "
-            f"/Resources << /Font << /F1 3 0 R >> >> /Contents {5 + 2 * place} 0 R >>"
+            f"/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> /Contents {6 + 2 * place} 0 R >>"
         )
         objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
     trailer = f"/Size {len(objects) + 1} /Root 1 0 R"
@@ -47,8 +51,14 @@ def _file(objects: Sequence[str], trailer: str) -> bytes:
 
 
 def _drawn(text: str) -> str:
-    lines = " ".join(f"({_escaped(line)}) Tj T*" for line in text.splitlines())
-    return f"BT /F1 11 Tf 14 TL 50 790 Td {lines} ET"
+    lines = " ".join(map(_drawn_line, text.splitlines()))
+    return f"BT 14 TL 50 790 Td {lines} ET"
+
+
+def _drawn_line(line: str) -> str:
+    fonts = {"# ": "/F2 14", "** ": "/F2 11", "": "/F1 11"}
+    mark = next(mark for mark in fonts if line.startswith(mark))
+    return f"{fonts[mark]} Tf ({_escaped(line.removeprefix(mark))}) Tj T*"
 
 
 def _escaped(text: str) -> str:

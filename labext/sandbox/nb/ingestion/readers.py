@@ -1,4 +1,4 @@
-"""Readers of plain text, HTML, PDF, pictures and audio."""
+"""Readers of plain text, HTML, pictures and audio."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import codecs
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -125,107 +123,6 @@ def _visible_text(tree: Any) -> str:
     Cleaner(style=True, kill_tags=_HIDDEN_TAGS, safe_attrs_only=False)(tree)
     lines = (" ".join(text.split()) for text in tree.itertext())
     return "\n".join(filter(None, lines))
-
-
-_HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
-"""The characters that PDFium returns for a hyphen at the end of a line."""
-
-_PLACEHOLDER_TITLE = re.compile(
-    r"(?i)(untitled|microsoft word - .*|.*\.(docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt)|slide \d+|"
-    r"document\d*|powerpoint.*|doi:.*)"
-)
-"""Meaningless titles written by programs."""
-
-_MAX_HEADING_WORDS = 12
-"""Maximum words of a heading."""
-
-_SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
-
-
-def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
-    """Read a PDF."""
-    import pypdfium2  # type: ignore[import-untyped]
-
-    try:
-        document = pypdfium2.PdfDocument(file.path)
-    except pypdfium2.PdfiumError as error:
-        raise _pdf_error(str(error)) from None
-    with closing(document):
-        pages = [*_pdf_pages(document, on_stage)]
-        title = _pdf_title(document)
-    if not pages:
-        raise UnreadableError("The PDF has no pages: it is broken.")
-    if not any(text.strip() for _number, text in pages):
-        raise UnreadableError(
-            f"There is no text on its {len(pages)} page{'s' if len(pages) > 1 else ''}: it looks "
-            "scanned. Have a program for text recognition (OCR) add the text, then add it again."
-        )
-    return Document(pages, title)
-
-
-def _pdf_error(reason: str) -> UnreadableError:
-    if "password" in reason.lower():
-        return UnreadableError("The PDF is encrypted: save it without a password and add it again.")
-    if "security" in reason.lower():
-        return UnreadableError(
-            "The PDF is protected in a way that can't be read; save it without that."
-        )
-    return UnreadableError(
-        "The PDF is broken: check that it opens, save it again and add it again."
-    )
-
-
-def _pdf_pages(document: Any, on_stage: OnStage) -> Iterator[tuple[int, str]]:
-    count = len(document)
-    for number in range(1, count + 1):
-        on_stage(f"page {number} of {count}")
-        yield number, separate_headings(_HYPHENATION.sub("", _pdf_page_text(document, number - 1)))
-
-
-def separate_headings(text: str) -> str:
-    """Return a page's text with blank lines around lines that look like headings.
-
-    PDF text has no structure but lines. A short line between the end of a sentence and a capital
-    letter that does not end a sentence itself is taken as a heading.
-    """
-    lines = text.splitlines()
-    output: list[str] = []
-    for number, line in enumerate(lines):
-        if _is_heading(lines, number):
-            output += ["", line, ""]
-        else:
-            output.append(line)
-    return "\n".join(output)
-
-
-def _is_heading(lines: list[str], number: int) -> bool:
-    line = lines[number].strip()
-    before = lines[number - 1].strip() if number else ""
-    after = lines[number + 1].strip() if number + 1 < len(lines) else ""
-    return (
-        0 < len(line.split()) <= _MAX_HEADING_WORDS
-        and not _SENTENCE_END.search(line)
-        and (line[0].isupper() or line[0].isdigit())
-        and (not before or bool(_SENTENCE_END.search(before)))
-        and (after[:1].isupper() or after[:1].isdigit())
-        and len(line) < max(map(len, lines)) * 0.8
-    )
-
-
-def _pdf_page_text(document: Any, index: int) -> str:
-    """Return the text of a page; empty for a broken page."""
-    import pypdfium2
-
-    try:
-        with closing(document[index]) as page, closing(page.get_textpage()) as text:
-            return str(text.get_text_bounded())
-    except pypdfium2.PdfiumError:
-        return ""
-
-
-def _pdf_title(document: Any) -> str | None:
-    title = str(document.get_metadata_dict(skip_empty=True).get("Title", "")).strip()
-    return None if _PLACEHOLDER_TITLE.fullmatch(title) else title
 
 
 def read_picture(file: SourceFile, _on_stage: OnStage) -> Document:

@@ -300,7 +300,7 @@ PageTexts = Sequence[tuple[int | None, str]]
 _PAGE_SEPARATOR = "\n\n"
 
 _READERS: Mapping[FileType, str] = {
-    "pdf": "readers.read_pdf",
+    "pdf": "pdf_reader.read_pdf",
     "word": "office_readers.read_word",
     "presentation": "office_readers.read_presentation",
     "spreadsheet": "office_readers.read_spreadsheet",

@@ -128,6 +128,38 @@ def test_pdf_heading_is_a_separate_paragraph(read):
     ]
 
 
+def test_pdf_heading_is_recognized_by_its_font(read):
+    text = (
+        "# Tight control with an arabinose promoter: a\n# primer on pBAD30\n"
+        "a short paper, which this line continues on the left and on the\n"
+        "# All or nothing?\n"
+        "the cell imports arabinose by transporters and is then induced in\n"
+        "** Limits of the method\n"
+        "The switch is tight but not perfect, as the next section shows in\n"
+        "much detail."
+    )
+    assert read(pdf([text, "# Page two\nbegins with a heading."])).pages == [
+        (
+            1,
+            "Tight control with an arabinose promoter: a primer on pBAD30\n\n"
+            "a short paper, which this line continues on the left and on the\n\n"
+            "All or nothing?\n\n"
+            "the cell imports arabinose by transporters and is then induced in\n\n"
+            "Limits of the method\n\n"
+            "The switch is tight but not perfect, as the next section shows in\nmuch detail.",
+        ),
+        (2, "Page two\n\nbegins with a heading."),
+    ]
+
+
+def test_large_paragraph_and_bold_row_of_a_pdf_are_no_headings(read):
+    lead = "# " + "\n# ".join(["An introduction in large type runs on and on"] * 5)
+    table = "** Arabinose Glucose\nnone 0.2 %\n** Sum 3 4\nnone 0.2 %"
+    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
+    (page,) = read(pdf([f"{lead}\n{body}\n{table}"])).pages
+    assert "\n\n" not in page[1]
+
+
 @pytest.mark.parametrize(
     "text",
     [

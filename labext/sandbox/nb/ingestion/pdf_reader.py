@@ -1,0 +1,208 @@
+"""Reader of PDF files, whose headings it recognizes by their fonts."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
+
+_HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
+"""The characters that PDFium returns for a hyphen at the end of a line."""
+
+_HYPHENS = ("\x02", "\ufffe")
+
+_PLACEHOLDER_TITLE = re.compile(
+    r"(?i)(untitled|microsoft word - .*|.*\.(docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt)|slide \d+|"
+    r"document\d*|powerpoint.*|doi:.*)"
+)
+"""Meaningless titles written by programs."""
+
+_MAX_HEADING_WORDS = 12
+"""Maximum words of a heading in the font size of the text."""
+
+_MAX_LARGE_WORDS = 30
+"""Maximum words of a heading in a larger font, which may be wrapped; more are a paragraph."""
+
+_LARGE = 1.08
+"""Font size of a heading relative to the text, at least."""
+
+_BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|medi$|-b$")
+"""Names of bold fonts; those of LaTeX do not say so in full."""
+
+_SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+
+
+@dataclass(frozen=True)
+class _Font:
+    """The height of a line's characters in points, and whether all of them are bold."""
+
+    height: float
+    bold: bool
+
+
+@dataclass(frozen=True)
+class _Page:
+    """The lines of a page, and the fonts of those for which they are known."""
+
+    lines: Sequence[str]
+    fonts: Mapping[str, _Font]
+
+
+def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
+    """Read a PDF; each heading becomes a line between blank lines."""
+    import pypdfium2  # type: ignore[import-untyped]
+
+    try:
+        document = pypdfium2.PdfDocument(file.path)
+    except pypdfium2.PdfiumError as error:
+        raise _pdf_error(str(error)) from None
+    with closing(document):
+        pages = [*_pages(document, on_stage)]
+        title = _title(document)
+    if not pages:
+        raise UnreadableError("The PDF has no pages: it is broken.")
+    if not any(line.strip() for page in pages for line in page.lines):
+        raise UnreadableError(
+            f"There is no text on its {len(pages)} page{'s' if len(pages) > 1 else ''}: it looks "
+            "scanned. Have a program for text recognition (OCR) add the text, then add it again."
+        )
+    body = _body_font(pages)
+    return Document(
+        [(number, _separate_headings(page, body)) for number, page in enumerate(pages, 1)], title
+    )
+
+
+def _pdf_error(reason: str) -> UnreadableError:
+    if "password" in reason.lower():
+        return UnreadableError("The PDF is encrypted: save it without a password and add it again.")
+    if "security" in reason.lower():
+        return UnreadableError(
+            "The PDF is protected in a way that can't be read; save it without that."
+        )
+    return UnreadableError(
+        "The PDF is broken: check that it opens, save it again and add it again."
+    )
+
+
+def _pages(document: Any, on_stage: OnStage) -> Iterator[_Page]:
+    count = len(document)
+    for number in range(1, count + 1):
+        on_stage(f"page {number} of {count}")
+        yield _read_page(document, number - 1)
+
+
+def _read_page(document: Any, index: int) -> _Page:
+    """Read a page; a broken one has no lines."""
+    import pypdfium2
+
+    try:
+        with closing(document[index]) as page, closing(page.get_textpage()) as text:
+            return _Page(str(text.get_text_bounded()).splitlines(), _line_fonts(text))
+    except pypdfium2.PdfiumError:
+        return _Page([], {})
+
+
+def _line_fonts(text: Any) -> dict[str, _Font]:
+    """Return the fonts of a page's lines by their stripped text, sampled at three characters."""
+    fonts: dict[str, _Font] = {}
+    start = 0
+    for line in str(text.get_text_range()).split("\r\n"):
+        if stripped := line.strip():
+            first = start + line.index(stripped)
+            last = first + len(stripped) - 1
+            samples = [_font_at(text, place) for place in (first, (first + last) // 2, last)]
+            height = sorted(sample.height for sample in samples)[1]
+            fonts.setdefault(stripped, _Font(height, all(sample.bold for sample in samples)))
+        start += len(line) + 2
+    return fonts
+
+
+def _font_at(text: Any, place: int) -> _Font:
+    """Return the font of a character of the text.
+
+    The nominal font size is not used: many programs scale a font of size 1.
+    """
+    from pypdfium2 import raw
+
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
+    box = raw.FS_RECTF()
+    raw.FPDFText_GetLooseCharBox(text.raw, index, box)
+    name = ctypes.create_string_buffer(128)
+    raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
+    return _Font(box.top - box.bottom, bool(_BOLD.search(name.value.decode(errors="replace"))))
+
+
+def _body_font(pages: Sequence[_Page]) -> _Font:
+    """Return the font that most characters of a document have."""
+    counts: Counter[_Font] = Counter()
+    for page in pages:
+        for line, font in page.fonts.items():
+            counts[_Font(round(font.height, 1), font.bold)] += len(line)
+    return max(counts, key=lambda font: counts[font], default=_Font(0, bold=False))
+
+
+def _separate_headings(page: _Page, body: _Font) -> str:
+    """Return a page's text with blank lines around its headings; wrapped ones are joined."""
+    output: list[str] = []
+    longest = max(map(len, page.lines), default=0)
+    numbered = enumerate(line.strip() for line in page.lines)
+    for height, group in groupby(numbered, lambda item: _large_height(page, item[1], body)):
+        items = list(group)
+        if height:
+            output += _join_heading([line for _, line in items])
+            continue
+        for number, line in items:
+            is_heading = _is_heading(page, number, body, longest)
+            output += ["", line, ""] if is_heading else [page.lines[number]]
+    return _HYPHENATION.sub("", "\n".join(output))
+
+
+def _join_heading(lines: list[str]) -> list[str]:
+    """Return lines in a larger font as one line between blank lines, if they are a heading."""
+    joined = "".join(line if line.endswith(_HYPHENS) else f"{line} " for line in lines).rstrip()
+    if len(joined.split()) > _MAX_LARGE_WORDS or not _LETTERS.search(joined):
+        return lines
+    return ["", joined, ""]
+
+
+def _large_height(page: _Page, line: str, body: _Font) -> float:
+    """Return the height of a line in a larger font than the text, else 0."""
+    font = page.fonts.get(line)
+    if font is None or not body.height or font.height < _LARGE * body.height:
+        return 0.0
+    return round(font.height, 1)
+
+
+def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
+    """Tell whether a line in the font size of the text is a heading.
+
+    It is short, ends no sentence and stands before a capital letter or a digit. It is bold, or
+    else follows the end of a sentence.
+    """
+    line = page.lines[number].strip()
+    before = page.lines[number - 1].strip() if number else ""
+    after = page.lines[number + 1].strip() if number + 1 < len(page.lines) else ""
+    font = page.fonts.get(line)
+    is_bold = font is not None and font.bold and not body.bold
+    return (
+        0 < len(line.split()) <= _MAX_HEADING_WORDS
+        and not _SENTENCE_END.search(line)
+        and (line[0].isupper() or line[0].isdigit())
+        and (after[:1].isupper() or after[:1].isdigit())
+        and len(line) < longest * 0.8
+        and (is_bold or not before or bool(_SENTENCE_END.search(before)))
+    )
+
+
+def _title(document: Any) -> str | None:
+    title = str(document.get_metadata_dict(skip_empty=True).get("Title", "")).strip()
+    return None if _PLACEHOLDER_TITLE.fullmatch(title) else title
