@@ -223,11 +223,17 @@ class TestInANotebook:
     def test_answer_without_citations_says_so(self) -> None:
         assert "No citations." in static_view.render_html(AnswerState("", answer=Answer("No.")))
 
-    def test_answer_names_its_model(self) -> None:
-        drawn = static_view.render_html(
-            AnswerState("", answer=Answer("No.", model="model:extractive"))
-        )
-        assert words(drawn).endswith("Answered by model:extractive.")
+    @pytest.mark.parametrize(
+        ("model", "line"),
+        [
+            ("talker", "Answered by talker."),
+            ("extractive", "Quoted without a language model."),
+            ("model:extractive", "Quoted without a language model."),
+        ],
+    )
+    def test_answer_names_its_model_or_that_there_was_none(self, model: str, line: str) -> None:
+        drawn = static_view.render_html(AnswerState("", answer=Answer("No.", model=model)))
+        assert words(drawn).endswith(line)
 
 
 def then(error: BaseException) -> Iterator[AskEvent]:

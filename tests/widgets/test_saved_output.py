@@ -31,6 +31,13 @@ def test_markdown_has_title_and_model(displayed: list[Any]) -> None:
     assert repr(generated) == '<GeneratedText "Key findings: Leak">'
 
 
+def test_quoted_text_says_that_there_was_no_language_model(displayed: list[Any]) -> None:
+    GeneratedText("Glucose.", "Leak", "extractive", "")._ipython_display_()
+    [(html, _)] = displayed
+    assert "Quoted without a language model." in html
+    assert "extractive" not in html
+
+
 def test_generated_text_is_escaped(displayed: list[Any]) -> None:
     hostile = "<script>alert(1)</script>\x1b[31m<img src=x onerror=y>"
     GeneratedText(hostile, hostile, hostile)._ipython_display_()

@@ -107,13 +107,11 @@ class PassageView(RowView):
                 bar = "█" * filled + "░" * (_BAR_CELLS - filled)
                 head += f"  {bar} {passage.percent}"
             marked = _apply_marks(passage, str, lambda text: f"*{text}*")
-            body = textwrap.fill(
-                " ".join(marked.split()),
-                width,
-                initial_indent="   ",
-                subsequent_indent="   ",
-                break_on_hyphens=False,
+            wrapper = textwrap.TextWrapper(
+                width, initial_indent="   ", subsequent_indent="   ", break_on_hyphens=False
             )
+            lines = (" ".join(line.split()) for line in marked.splitlines())
+            body = "\n".join(wrapper.fill(line) for line in lines if line)
             rows.append(
                 "\n".join(filter(None, (head, body, passage.line and f"   {passage.line}")))
             )

@@ -225,12 +225,23 @@ def without_marks(text: str, citations: Sequence[Citation]) -> str:
     return replace_numbers(number_citations(text, citations).text, lambda _: "")
 
 
+_QUOTING_MODELS = ("extractive", "model:extractive")
+"""Name and identifier of the local service's model, which only quotes."""
+
+
 def source_text(answer: Answer) -> str:
     """Return `Answered by MODEL: TOKENS, COST`, or an empty string if neither is known."""
     usage = "" if answer.usage is None else str(answer.usage)
     if not answer.model:
         return usage and f"{usage}."
-    return f"Answered by {plain(answer.model)}{usage and f': {usage}'}."
+    return model_text("Answered", answer.model, usage)
+
+
+def model_text(verb: str, model: str, usage: str | None) -> str:
+    """Return `VERB by MODEL: USAGE`, or a sentence that says that no language model was used."""
+    if model in _QUOTING_MODELS:
+        return "Quoted without a language model."
+    return f"{verb} by {plain(model)}{f': {usage}' if usage else ''}."
 
 
 def interruption_text(state: AnswerState) -> str:
