@@ -67,6 +67,11 @@ _path = click.Path(path_type=Path, dir_okay=False)
     metavar="ENDPOINT=URL",
     help="Public address of lab, jobs, nb or lab-oidc, if it is not https://HOST:PORT.",
 )
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    help="One JSON object per line, also for every request (default: text).",
+)
 @option(
     "--database",
     "URL",

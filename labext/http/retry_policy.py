@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
@@ -24,12 +25,15 @@ from labext.http.responses import (
     server_message,
     to_exception,
 )
+from labext.redaction import mask
 
 REJECTED = frozenset({408, 425, 429})
 """The service did not act: any operation can be retried."""
 
 TRANSIENT = frozenset({500, 502, 503, 504})
 """Retried if the operation can safely be repeated."""
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 GATEWAY = frozenset({502, 504})
 """A proxy lost the service's response."""
@@ -217,6 +221,9 @@ def on_error_response(
         sent_action(body),
     )
     error = to_exception(failure, service, map_error)
+    request_id = _request_id(response) if status >= 500 else None
+    hint = f"The request ID in the service's log is {request_id}." if request_id else ""
+    error = error.with_hint(hint) if hint else error
     if spoken and status in final_statuses:
         return error
     if status in REJECTED or (status == 503 and after is not None):
@@ -224,9 +231,18 @@ def on_error_response(
     if status not in TRANSIENT:
         return error
     if request.op.repeat is RetryMode.UNSENT:
-        return _outcome_unknown(request, error) if status in GATEWAY else error
+        if status not in GATEWAY:
+            return error
+        unknown = _outcome_unknown(request, error)
+        return unknown.with_hint(hint) if hint else unknown
     request.maybe_received = True
     return RetryableError(error, after)
+
+
+def _request_id(response: requests.Response) -> str | None:
+    """Return the ID under which the service has logged a request; None if it sent none."""
+    text = mask(response.headers.get("X-Request-ID", ""))
+    return text if _REQUEST_ID.fullmatch(text) else None
 
 
 def is_already_deleted(request: Request, error: Exception) -> bool:

@@ -22,7 +22,6 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from labext.errors import LabextError, ServiceError, SetupError
-from labext.redaction import mask
 from labext.sandbox.core.backup import clean_up
 from labext.sandbox.core.data_folder import (
     EXIT_DISK_FULL,
@@ -36,8 +35,8 @@ from labext.sandbox.core.database import Database, is_disk_full
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
-from labext.sandbox.core.health import HealthCheck, HealthEndpoint
 from labext.sandbox.core.http_timeouts import TimeoutProtocol
+from labext.sandbox.core.monitoring.setup import Monitoring, prepare_metrics, start_logging
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.queue_notifications import QueueNotifications
 from labext.sandbox.core.server_settings import (
@@ -103,8 +102,11 @@ class Host:
         remote: DaskExecutor | None = None,
         worker_command: str | None = None,
         process: int | None = None,
+        slots: int | None = None,
     ) -> None:
         self._folder = folder
+        self._process = process
+        self._slots = slots
         self._lock = lock
         self._services = [_load_service(name) for name in services]
         self._database = Database(folder.database_url)
@@ -186,12 +188,20 @@ class Host:
                 notifications.start()
             stack.callback(self._supervisor.stop)
             self._supervisor.start()
-            health = HealthCheck(self._database, self._supervisor)
+            monitoring = Monitoring(
+                self._folder,
+                self._server,
+                self._database,
+                self._queue,
+                self._supervisor,
+                self._slots or self._supervisor.workers_here,
+                self._process,
+            )
             servers = [
                 (
                     _Server(
                         _server_config(
-                            HealthEndpoint(self._guard(app), health),
+                            self._guard(app, service.name, monitoring),
                             certificates[service.name],
                             self._server,
                         )
@@ -215,9 +225,9 @@ class Host:
                     log.info("The services stop.")
                     self._folder.connection.unlink(missing_ok=True)
 
-    def _guard(self, app: ASGIApp) -> ASGIApp:
+    def _guard(self, app: ASGIApp, service: str, monitoring: Monitoring) -> ASGIApp:
         hosts = ALLOWED_HOSTS if self._server is None else self._server.hosts
-        return guard_app(app, hosts=hosts)
+        return monitoring.wrap(guard_app(app, hosts=hosts), service)
 
     def _create_sites(self, sockets: Mapping[str, socket.socket]) -> dict[str, Site]:
         ports = {name: listener.getsockname()[1] for name, listener in sockets.items()}
@@ -406,20 +416,6 @@ def _load_service(name: str) -> Service:
     return service
 
 
-class _MaskedFormatter(logging.Formatter):
-    """Masks the whole text, the traceback too."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        return mask(super().format(record))
-
-
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_MaskedFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
-
-
 def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="labext.sandbox.host", description=__doc__)
     parser.add_argument("data_dir", type=Path)
@@ -439,8 +435,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve the sandbox in the given folder; return the exit code."""
     options = _parse_arguments(arguments)
     os.umask(0o077)
-    _log_to_stderr()
     folder = DataFolder(options.data_dir)
+    start_logging(ServerSettings.load(folder))
     lock = FileLock(folder.lock_file)
     try:
         folder.prepare()
@@ -465,6 +461,8 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     clean_up(folder)
     folder.connection.unlink(missing_ok=True)
     service_options = Options(rate=options.rate, sequences=options.sequences)
+    if folder.is_server():
+        prepare_metrics(folder)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
     state["executor"] = options.executor
     state["processes"] = options.processes
@@ -500,6 +498,8 @@ def _serve_with_processes(
 ) -> None:
     """Serve with processes that share the sockets, the database and the data folder."""
     workers = options.workers or os.cpu_count() or 1
+    # Together as many as are allowed, but each process at least one.
+    slots = [max(1, (workers + n) // options.processes) for n in range(options.processes)]
 
     def serve(number: int, on_ready: Callable[[], None]) -> None:
         adopt_orphans()
@@ -508,9 +508,9 @@ def _serve_with_processes(
             lock,
             options.service or SERVICES,
             service_options,
-            # Together as many as are allowed, but each at least one.
-            max(1, (workers + number) // options.processes),
+            slots[number],
             process=number,
+            slots=sum(slots),
         )
         asyncio.run(process.serve(sockets, on_ready))
 

@@ -62,10 +62,12 @@ def free_ports() -> int:
     raise OSError("No ports are free.")
 
 
-def make_server(folder: Path, **values: Any) -> Server:
+def make_server(
+    folder: Path, database_url: str | None = None, processes: int | None = None, **values: Any
+) -> Server:
     """Return a server in a folder that is not started yet."""
     files = issue(folder / "tls", "localhost")
-    server = Server(folder / "data", workers=2)
+    server = Server(folder / "data", workers=2, database_url=database_url, processes=processes)
     settings = {"host": "localhost", "listen": "127.0.0.1", "port": free_ports()}
     server.configure(**(settings | files.options() | values))
     return server

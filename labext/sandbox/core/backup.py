@@ -51,7 +51,7 @@ MANIFEST = "manifest.json"
 
 RUNTIME_FILES = {
     *("host.lock", "host.json", "host.log", "host.log.1", "connection.json"),
-    *("backup.lock", "tasks", "quarantine", DATABASE_URL_FILE),
+    *("backup.lock", "tasks", "quarantine", "metrics", DATABASE_URL_FILE),
 }
 """Files of a running host. Backups exclude them and names that start with a dot."""
 

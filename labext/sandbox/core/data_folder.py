@@ -44,6 +44,7 @@ class DataFolder:
         self.secrets = self.path / "secrets"
         self.tasks = self.path / "tasks"
         self.quarantine = self.path / "quarantine"
+        self.metrics = self.path / "metrics"
         self.database_url_file = self.path / DATABASE_URL_FILE
 
     @property

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from labext.actions import parameter
@@ -45,6 +45,7 @@ class ServerSettings:
         ca_bundle: PEM file of the authority of the certificate, if systems do not know it.
         public_urls: origins of endpoints that differ from `https://HOST:PORT`.
         behind_proxy: plain HTTP on a loopback address; X-Forwarded-For of this machine is trusted.
+        log_format: `text`, or `json` for one object per line, which also logs every request.
     """
 
     host: str
@@ -55,6 +56,7 @@ class ServerSettings:
     ca_bundle: str | None = None
     public_urls: Mapping[str, str] = field(default_factory=dict)
     behind_proxy: bool = False
+    log_format: Literal["text", "json"] = "text"
 
     @classmethod
     def load(cls, folder: DataFolder) -> Self | None:

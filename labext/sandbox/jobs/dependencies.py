@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.requests import ClientDisconnect
 
+from labext.sandbox.core.monitoring.request_log import set_account
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.web import SlidingWindowLimiter
@@ -88,6 +89,7 @@ def _caller(site: SiteOf, request: Request) -> Account:
     """Authenticate the caller; 401 without a valid key, 429 above the request limit."""
     with site.database.read() as session:
         account = authenticate(session, request.headers.get("x-api-key"))
+        set_account(request, account.id)
         limiter: SlidingWindowLimiter = request.app.state.limiter
         if site.rate == "named":
             limiter.requests = limits.limit_value(session, "flood_requests")

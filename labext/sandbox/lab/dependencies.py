@@ -21,6 +21,7 @@ from starlette.requests import Request
 
 from labext.redaction import mask
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.monitoring.request_log import set_account
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.web import SlidingWindowLimiter, unavailable
 from labext.sandbox.lab import access_control, errors, limits
@@ -213,6 +214,8 @@ def _authorize_caller(call: Call) -> Caller:
         session, tenancy.tenant_id, headers.getlist("authorization"), tenancy.id_tokens.email
     )
     call.entry.caller = caller
+    if owner := caller.user or caller.app:
+        set_account(call.request, owner.id)
     if caller.ended is not None:
         raise errors.unauthorized(caller.ended)
     acts_for = headers.getlist("on-behalf-of")

@@ -23,7 +23,7 @@ from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
 from labext.sandbox.core import database as database_module
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.health import HealthCheck, HealthEndpoint
+from labext.sandbox.core.monitoring.health import HealthCheck, HealthEndpoint
 from labext.sandbox.core.queue import QueueBase
 from labext.sandbox.core.service_protocol import NoExecutors
 from labext.sandbox.core.web import guard_app, handle_errors

@@ -28,8 +28,8 @@ def new_server(tmp_path: Path) -> Iterator[NewServer]:
     """Start servers for a single test."""
     servers: list[Server] = []
 
-    def make(**values: Any) -> Server:
-        servers.append(make_server(tmp_path, **values))
+    def make(*arguments: Any, **values: Any) -> Server:
+        servers.append(make_server(tmp_path, *arguments, **values))
         servers[-1].start()
         return servers[-1]
 
