@@ -106,7 +106,10 @@ def test_extras_include_one_another_as_declared() -> None:
     light = "lab,sandbox,tools,rna,semantic,speech,views,plots,references"
     assert {name: lines for name, lines in included.items() if lines} == {
         "demo": [f"labext-jupyter[{light}]"],
-        "dev": [f"labext-jupyter[{extra}]" for extra in ("demo", "docs", "postgresql", "cluster")],
+        "dev": [
+            f"labext-jupyter[{extra}]"
+            for extra in ("demo", "docs", "postgresql", "cluster", "server")
+        ],
     }
 
 
