@@ -62,18 +62,55 @@ def add_account(admin: Admin, email: str, organization: str, owner: bool) -> Res
     )
 
 
+def _parse_limit(_context: Any, _parameter: Any, text: str | None) -> int | str | None:
+    """Parse a whole number from 0, or `default`."""
+    if text is None or text == "default":
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise click.BadParameter(f"{text!r} is neither a whole number nor `default`.")
+    return int(text)
+
+
 @accounts.verb("set")
 @_email
+@click.option("--owner", type=click.Choice(["yes", "no"]), help="Whether the account is an owner.")
 @click.option(
-    "--owner",
-    type=click.Choice(["yes", "no"]),
-    required=True,
-    help="Whether the account is an owner.",
+    "--weight", type=float, help="Share of the starts of jobs, relative to others (default: 1)."
 )
-def set_owner(admin: Admin, email: str, owner: str) -> Result:
-    """Make an account an owner of its organization, or no longer."""
-    changed = admin.set_owner(email, owner == "yes")
-    return changed, f"{email} is {'' if changed['owner'] else 'not '}an owner."
+@click.option(
+    "--max-running",
+    callback=_parse_limit,
+    metavar="N",
+    help="Jobs that may run at the same time; 0 for no limit, `default` for that of all accounts.",
+)
+@click.option(
+    "--max-queued", callback=_parse_limit, metavar="N", help="Jobs that may wait, in the same way."
+)
+def set_account(admin: Admin, email: str, owner: str | None, **shares: Any) -> Result:
+    """Change the role of an account, or its share in the queue."""
+    given = {name: value for name, value in shares.items() if value is not None}
+    if owner is None and not given:
+        raise InputError(
+            "Nothing is to be changed.",
+            "Add `--owner yes`, `--weight 2`, `--max-running 4` or `--max-queued 1000`.",
+        )
+    changed: Record = {}
+    lines = []
+    if owner is not None:
+        changed |= admin.set_owner(email, owner == "yes")
+        lines.append(f"{email} is {'' if changed['owner'] else 'not '}an owner.")
+    if given:
+        changed |= admin.set_scheduling(email, **given)
+        running, queued = (_limit_text(changed[name]) for name in ("max_running", "max_queued"))
+        lines.append(
+            f"{email} has the weight {changed['weight']:g}, {running} for running jobs and "
+            f"{queued} for queued ones."
+        )
+    return changed, "\n".join(lines)
+
+
+def _limit_text(value: int | None) -> str:
+    return "the general limit" if value is None else f"the limit {value}" if value else "no limit"
 
 
 @accounts.verb("list")
@@ -84,7 +121,10 @@ def list_accounts(admin: Admin) -> Result:
         {**account, "storage": messages.format_size(account["storage_quota"])}
         for account in accounts
     ]
-    columns = ("email", "organization", "owner", "keys", "jobs", "gates", "budget", "storage")
+    columns = (
+        *("email", "organization", "owner", "keys", "jobs", "gates", "budget", "storage"),
+        *("weight", "max_running", "max_queued"),
+    )
     return listing(accounts, *columns, rows=rows)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SETTINGS = (
     *("database_url", "processes", "workers", "executor", "certificates", "allow_plaintext"),
-    "adopt_empty",
+    *("max_running_per_account", "max_queued_per_account", "adopt_empty"),
 )
 """Options of `start` that are settings of the services, as those of a sandbox."""
 
@@ -81,6 +81,18 @@ _path = click.Path(path_type=Path, dir_okay=False)
 @click.option("--processes", type=click.IntRange(min=1), help="Service processes (PostgreSQL).")
 @sandbox_commands.executor_options
 @click.option("--workers", type=click.IntRange(min=1), help="Number of concurrent tasks here.")
+@click.option(
+    "--max-running-per-account",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Jobs of one account that run at the same time; 0 for no limit. Kept for later starts.",
+)
+@click.option(
+    "--max-queued-per-account",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Jobs of one account that wait; more are refused. 0 for no limit. Kept as well.",
+)
 @click.option(
     "--adopt-empty",
     is_flag=True,

@@ -18,7 +18,8 @@ from labext.frames.views import (
 )
 from labext.jobs.records import REASON_FIELDS
 
-_FIRST = ("JobName", "Type", "JobStatus", "batchStatus", *REASON_FIELDS, "Stage", "statuses")
+_SENTENCES = (*REASON_FIELDS, "QueueReason")
+_FIRST = ("JobName", "Type", "JobStatus", "batchStatus", *_SENTENCES, "Stage", "statuses")
 _LAST = (
     "Created",
     "Started",
@@ -84,13 +85,11 @@ def _first_value(frame: pd.DataFrame, *columns: str) -> str:
     return next(filter(None, cells), "")
 
 
-JOBS = JobView(
-    name="jobs", empty="There are no jobs.", first=_FIRST, last=_LAST, whole=REASON_FIELDS
-)
+JOBS = JobView(name="jobs", empty="There are no jobs.", first=_FIRST, last=_LAST, whole=_SENTENCES)
 MATCHING_JOBS = JobView(
-    name="matching jobs", empty="No job matches.", first=_FIRST, last=_LAST, whole=REASON_FIELDS
+    name="matching jobs", empty="No job matches.", first=_FIRST, last=_LAST, whole=_SENTENCES
 )
-SUBMITTED = SubmittedView(name="submitted job", first=_FIRST, last=_LAST, whole=REASON_FIELDS)
+SUBMITTED = SubmittedView(name="submitted job", first=_FIRST, last=_LAST, whole=_SENTENCES)
 WORKERS = RowView(
     name="workers", empty="No worker is connected.", first=("name", "state"), last=("address",)
 )

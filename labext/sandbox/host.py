@@ -422,6 +422,8 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rate", choices=["named", "off"], default="named")
     parser.add_argument("--workers", type=int)
     parser.add_argument("--sequences", type=int)
+    parser.add_argument("--max-running-per-account", type=int)
+    parser.add_argument("--max-queued-per-account", type=int)
     parser.add_argument("--adopt-empty", action="store_true")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--executor")
@@ -460,7 +462,12 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     adopt_orphans()
     clean_up(folder)
     folder.connection.unlink(missing_ok=True)
-    service_options = Options(rate=options.rate, sequences=options.sequences)
+    service_options = Options(
+        rate=options.rate,
+        sequences=options.sequences,
+        max_running_per_account=options.max_running_per_account,
+        max_queued_per_account=options.max_queued_per_account,
+    )
     if folder.is_server():
         prepare_metrics(folder)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}

@@ -159,6 +159,8 @@ class Sandbox:
             remembers it.
         processes: the number of service processes, for a PostgreSQL database; None as for `rate`,
             or one.
+        max_running_per_account, max_queued_per_account: limits of jobs of each account, kept in
+            the database; 0 for no limit, None to leave them as they are.
 
     As a context manager, it is started at the beginning, and stopped at the end unless it was
     running before.
@@ -183,6 +185,8 @@ class Sandbox:
         adopt_empty: bool = False,
         database_url: str | None = None,
         processes: int | None = None,
+        max_running_per_account: int | None = None,
+        max_queued_per_account: int | None = None,
     ) -> None:
         self._folder = DataFolder(sandbox_dir() if data_dir is None else data_dir)
         self._options = {
@@ -191,6 +195,8 @@ class Sandbox:
             "sequences": sequences,
             "executor": executor,
             "processes": processes,
+            "max_running_per_account": max_running_per_account,
+            "max_queued_per_account": max_queued_per_account,
             "certificates": None if certificates is None else str(certificates.absolute()),
         }
         self._allow_plaintext = allow_plaintext
@@ -515,8 +521,10 @@ class Sandbox:
         return ServiceError(f"The {self.kind} did not start: {reason}", f"Look at {log}.")
 
     def _arguments(self) -> list[str]:
-        options = {f"--{name}": value for name, value in self._options.items() if value is not None}
-        arguments = [str(word) for option in options.items() for word in option]
+        arguments = []
+        for name, value in self._options.items():
+            if value is not None:
+                arguments += [f"--{name.replace('_', '-')}", str(value)]
         for service in self._services or ():
             arguments += ["--service", service]
         if self._adopt_empty:

@@ -104,9 +104,16 @@ def _begin_transaction(connection: Connection) -> None:
 
 def try_lock(session: Session, name: str) -> bool:
     """Take the lock of a name until the end of a transaction; return False if it is held."""
-    key = crc32(name.encode()) & 0x7FFFFFFF | 0x40000000  # not one of the numbers above
-    query = select(func.pg_try_advisory_xact_lock(_LOCK_CLASS, key))
-    return bool(session.scalar(query))
+    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_LOCK_CLASS, _key(name)))))
+
+
+def lock(session: Session, name: str) -> None:
+    """Wait for the lock of a name, and hold it until the end of a transaction."""
+    session.execute(select(func.pg_advisory_xact_lock(_LOCK_CLASS, _key(name))))
+
+
+def _key(name: str) -> int:
+    return crc32(name.encode()) & 0x7FFFFFFF | 0x40000000  # not one of the numbers above
 
 
 def sqlstate(error: BaseException) -> str:

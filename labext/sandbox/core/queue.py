@@ -30,10 +30,10 @@ class Task(QueueBase):
         payload: the JSON argument of the entry.
         max_seconds: wall-clock limit, counted from the start of its process; None is no limit.
         priority: higher first.
-        owner: the account that waits for the task. Tasks of equal priority start in rounds: one
-            of each owner a round, in the order of submission. Many tasks of one owner therefore
-            delay a task of another one by no more than the tasks that are running.
-        turn: the round.
+        owner: the account that waits for the task. Tasks of equal priority start in rounds: as many
+            of each owner per round as its weight, in the order of submission. Many tasks of one
+            owner therefore delay a task of another one by no more than the tasks that are running.
+        turn: the round in which it starts, multiplied by `ROUND` (stride scheduling).
         created, started: seconds since the epoch; `started` once its process exists.
         attempt: the number of times that it was claimed; what an earlier attempt reports is
             refused.
@@ -68,6 +68,11 @@ class Task(QueueBase):
     kills: Mapped[int] = mapped_column(default=0)
     cancelled: Mapped[str | None] = mapped_column(Text)
 
+
+ROUND = 1000
+"""The distance between the turns of an owner's tasks, divided by its weight."""
+
+MIN_WEIGHT, MAX_WEIGHT = 0.01, 100.0
 
 IS_TAKEN = Task.state.in_([STARTING, RUNNING])
 """The condition that a task is claimed: its process is being started or running."""
@@ -131,6 +136,8 @@ class TaskKind:
         memory: the memory limit of a task's process and its descendants, in bytes; read when it is
             started. None is no limit.
         limit: the number of concurrent tasks of this kind; None means the number of workers.
+        owner_limits: returns the maximum number of concurrent tasks of this kind of those of the
+            given owners that have one.
         inputs: the folders beside the working folder that the entry reads. With it the kind may run
             on another machine, to which they are copied, and from which the working folder is
             copied back. None: it runs where the service runs.
@@ -148,6 +155,7 @@ class TaskKind:
     warm: Callable[[Task], bool] = lambda _task: False
     memory: Callable[[Session], int] | None = None
     limit: int | None = None
+    owner_limits: Callable[[Session, Collection[str]], Mapping[str, int]] | None = None
     inputs: Callable[[Task], Sequence[Path]] | None = None
     cores: Callable[[Task], int] = lambda _task: 1
     reserved: Callable[[Task], int | None] = lambda _task: None
@@ -179,11 +187,13 @@ class Queue:
         max_seconds: float | None = None,
         priority: int = 0,
         owner: str = "",
+        weight: float = 1.0,
         needs: str = "",
     ) -> Task:
         """Queue a task; it starts after the commit, when a worker is free.
 
-        The flush raises sqlalchemy.exc.IntegrityError if an unfinished task has the same key.
+        `weight` is the share of its owner: with 2 it gets twice as many starts as one with 1. The
+        flush raises sqlalchemy.exc.IntegrityError if an unfinished task has the same key.
 
         Raises:
             KeyError: no such kind.
@@ -196,7 +206,7 @@ class Queue:
             priority=priority,
             owner=owner,
             needs=needs,
-            turn=_next_turn(session, owner, priority),
+            turn=_next_turn(session, owner, priority, weight),
         )
         session.add(task)
         self._notify_after_commit(session)
@@ -228,6 +238,21 @@ class Queue:
         if tasks:
             self._notify_after_commit(session)
         return [task.key for task in tasks]
+
+    def set_weight(self, session: Session, owner: str, weight: float) -> None:
+        """Distribute the turns of an owner's waiting tasks again, by a new weight."""
+        is_waiting = (Task.owner == owner) & (Task.state == QUEUED)
+        tasks = session.scalars(select(Task).where(is_waiting).order_by(Task.turn, Task.id)).all()
+        for priority in {task.priority for task in tasks}:
+            same = [task for task in tasks if task.priority == priority]
+            turn = _current_turn(session, priority)
+            for number, task in enumerate(same, 1):
+                task.turn = turn + round(number * ROUND / weight)
+
+    def count_waiting(self, session: Session, owner: str) -> int:
+        """Return the number of waiting tasks of an owner."""
+        waiting = select(func.count()).where(Task.owner == owner, Task.state == QUEUED)
+        return session.scalar(waiting) or 0
 
     def find(self, session: Session, key: str) -> Task | None:
         """Return the unfinished task with this key, if any."""
@@ -300,16 +325,23 @@ def _notify_processes(session: Session) -> None:
         session.execute(text(f"NOTIFY {CHANNEL}"))
 
 
-def _next_turn(session: Session, owner: str, priority: int) -> int:
-    """Return the round of an owner's next task: after its last one, and not before this round."""
-    turns: dict[tuple[str, int], int] = session.info.setdefault("labext_queue_turns", {})
+def _next_turn(session: Session, owner: str, priority: int, weight: float) -> int:
+    """Return the turn of an owner's next task: after its last one, and not before this round."""
+    turns: dict[tuple[str, int], float] = session.info.setdefault("labext_queue_turns", {})
     if (owner, priority) not in turns:
-        same = Task.priority == priority
-        last = session.scalar(select(func.max(Task.turn)).where(same, Task.owner == owner))
-        current = session.scalar(select(func.max(Task.turn)).where(same, IS_TAKEN))
-        if current is None:
-            waiting = session.scalar(select(func.min(Task.turn)).where(same, Task.state == QUEUED))
-            current = waiting or 0
-        turns[owner, priority] = current - 1 if last is None else max(current - 1, last)
-    turns[owner, priority] += 1
-    return turns[owner, priority]
+        of_owner = (Task.priority == priority) & (Task.owner == owner)
+        last = session.scalar(select(func.max(Task.turn)).where(of_owner))
+        current = _current_turn(session, priority) - ROUND
+        turns[owner, priority] = current if last is None else max(current, last)
+    turns[owner, priority] += ROUND / weight
+    return round(turns[owner, priority])
+
+
+def _current_turn(session: Session, priority: int) -> int:
+    """Return the turn of the tasks that were started last; without any, of the next one."""
+    same = Task.priority == priority
+    current = session.scalar(select(func.max(Task.turn)).where(same, IS_TAKEN))
+    if current is None:
+        waiting = select(func.min(Task.turn)).where(same, Task.state == QUEUED)
+        current = session.scalar(waiting) or 0
+    return current

@@ -30,10 +30,14 @@ class Options:
     Attributes:
         rate: `named` applies the limits of the contract or the service, `off` applies none.
         sequences: the minimum number of sequences of the laboratory platform; None for its own.
+        max_running_per_account, max_queued_per_account: new values of these limits of the job
+            service; None to leave them as they are.
     """
 
     rate: RateLimits = "named"
     sequences: int | None = None
+    max_running_per_account: int | None = None
+    max_queued_per_account: int | None = None
 
 
 @dataclass(frozen=True)

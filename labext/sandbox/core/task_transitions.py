@@ -119,7 +119,9 @@ class TaskTransitions:
     def next(self, running: Counter[str], unfit: Collection[Needs] = ()) -> int | None:
         """Return the task that may start next, given the number of running tasks of each kind."""
         with self._database.read() as session:
-            return session.scalar(self._waiting(running, unfit).with_only_columns(Task.id))
+            limits = _OwnerLimits(self._queue, session)
+            waiting = self._waiting(running, unfit, limits.reached)
+            return session.scalar(waiting.with_only_columns(Task.id))
 
     def turn(
         self,
@@ -200,10 +202,13 @@ class TaskTransitions:
     ) -> None:
         """Claim waiting tasks in the order of their turns, until none is left or may start."""
         running = Counter(running)
-        if free_workers:
-            self._count_others(session, running)
+        if not free_workers:
+            return
+        self._count_others(session, running)
+        limits = _OwnerLimits(self._queue, session, lock=True)
         while len(turn.claims) < free_workers:
-            next_task = self._waiting(running, unfit).with_for_update(skip_locked=True)
+            waiting = self._waiting(running, unfit, limits.reached)
+            next_task = waiting.with_for_update(skip_locked=True)
             task = session.scalar(next_task.execution_options(populate_existing=True))
             if task is None:
                 break
@@ -211,6 +216,7 @@ class TaskTransitions:
             if claim is not None:
                 turn.claims.append(claim)
                 running[task.kind] += 1
+                limits.add(task)
 
     def _count_others(self, session: Session, running: Counter[str]) -> None:
         """Count the tasks of other processes, of the kinds with a limit.
@@ -228,10 +234,22 @@ class TaskTransitions:
             else:
                 running[name] = limited[name] or 0
 
-    def _waiting(self, running: Counter[str], unfit: Collection[Needs] = ()) -> Select[Any]:
-        """Select the first waiting task whose kind is not at its limit, and that is not unfit."""
+    def _waiting(
+        self,
+        running: Counter[str],
+        unfit: Collection[Needs] = (),
+        at_limit: Mapping[str, Collection[str]] | None = None,
+    ) -> Select[Any]:
+        """Select the first waiting task that is not unfit and whose kind is not at its limit.
+
+        `at_limit` has the owners by kind that have as many running tasks as they may.
+        """
         kinds = self._queue.kinds.values()
         refused = [and_(Task.kind == kind, Task.needs == needs) for kind, needs in unfit]
+        refused += [
+            and_(Task.kind == kind, Task.owner.in_(owners))
+            for kind, owners in (at_limit or {}).items()
+        ]
         return (
             select(Task)
             .where(
@@ -258,10 +276,10 @@ class TaskTransitions:
         try:
             # Not durable: after a power failure the task simply waits again.
             with self._database.write(durable=False) as session:
+                limits = _OwnerLimits(self._queue, session, lock=True)
                 task = session.get(Task, task_id, with_for_update=True)
-                waits = task is not None and task.state == QUEUED
                 claim = None
-                if task is not None and waits:
+                if task is not None and task.state == QUEUED and limits.allow(task):
                     claim = self._claim(session, task, admit, set() if unfit is None else unfit)
         except OperationalError:  # the disk is full or the database is gone: retry later
             self._set_aside.discard(task_id)
@@ -402,6 +420,46 @@ class TaskTransitions:
         if task.cancelled is not None:
             outcome = TaskOutcome("stopped", task.cancelled, seconds=outcome.seconds)
         self._queue.finish(session, task, outcome)
+
+
+class _OwnerLimits:
+    """The owners that have as many running tasks as they may, by kind of task.
+
+    With `lock` no other process starts tasks of such a kind before the end of the transaction.
+    """
+
+    def __init__(self, queue: Queue, session: Session, *, lock: bool = False) -> None:
+        self._queue = queue
+        self._session = session
+        self._counts: dict[str, Counter[str]] = {}
+        self.reached: dict[str, set[str]] = {}
+        for kind in queue.kinds.values():
+            if kind.owner_limits is None:
+                continue
+            if lock and session.get_bind().dialect.name == "postgresql":
+                postgresql.lock(session, f"owners {kind.name}")
+            running = select(Task.owner, func.count()).where(IS_TAKEN, Task.kind == kind.name)
+            rows = session.execute(running.group_by(Task.owner)).all()
+            self._counts[kind.name] = Counter({row[0]: row[1] for row in rows})
+            self._update(kind.name, list(self._counts[kind.name]))
+
+    def allow(self, task: Task) -> bool:
+        """Return whether one more task of an owner may run."""
+        return task.owner not in self.reached.get(task.kind, ())
+
+    def add(self, task: Task) -> None:
+        """Count a task that was claimed."""
+        if task.kind in self._counts:
+            self._counts[task.kind][task.owner] += 1
+            self._update(task.kind, [task.owner])
+
+    def _update(self, kind: str, owners: list[str]) -> None:
+        find = self._queue.kinds[kind].owner_limits
+        limits = find(self._session, owners) if find is not None and owners else {}
+        counts = self._counts[kind]
+        reached = {owner for owner, limit in limits.items() if counts[owner] >= limit}
+        if reached:
+            self.reached.setdefault(kind, set()).update(reached)
 
 
 class _StartError(Exception):

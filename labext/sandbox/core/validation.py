@@ -163,15 +163,24 @@ class Limits(Mapping[str, LimitDefinition]):
             NotFoundError: there is no such limit.
             InputError: the value is out of bounds.
         """
+        new_value = self.check(name, self._checked(name).default if value is None else value)
+        self.change(session, name, value)
+        return {"name": name, "value": new_value}
+
+    def check(self, name: str, new_value: int) -> int:
+        """Return the value of a limit if it is within its bounds.
+
+        Raises:
+            NotFoundError: there is no such limit.
+            InputError: the value is out of bounds.
+        """
         bounds = self._checked(name)
-        new_value = bounds.default if value is None else value
         if not bounds.minimum <= new_value <= bounds.maximum:
             raise InputError(
                 f"The limit {name} can't be {new_value:,}.",
                 f"Give a whole number, {bounds.minimum:,} to {bounds.maximum:,}.",
             )
-        self.change(session, name, value)
-        return {"name": name, "value": new_value}
+        return new_value
 
     def parse(self, name: str, text: str) -> int:
         """Parse the value of a limit: a size with an optional unit, or a count.

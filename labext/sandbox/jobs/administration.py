@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -15,7 +15,7 @@ from labext.errors import InputError
 from labext.sandbox.core import administration
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.database import count_rows
-from labext.sandbox.core.queue import QUEUED, Task
+from labext.sandbox.core.queue import MAX_WEIGHT, MIN_WEIGHT, QUEUED, Task
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.validation import (
     already_exists_error,
@@ -60,6 +60,14 @@ _CONTENTS = {
     "files": "uploaded file",
     "pipelines": "saved pipeline",
 }
+
+
+def _own_limit(name: str, value: int | Literal["default"]) -> int | None:
+    return None if value == "default" else LIMITS.check(name, value)
+
+
+def _scheduling(account: Account) -> Record:
+    return {name: getattr(account, name) for name in ("weight", "max_running", "max_queued")}
 
 
 class JobsAdministration(Administration):
@@ -116,6 +124,7 @@ class JobsAdministration(Administration):
                     "gates": account.gates,
                     "budget": account.budget,
                     "storage_quota": account.storage_quota,
+                    **_scheduling(account),
                 }
                 for account, organization in rows.all()
             ]
@@ -135,6 +144,43 @@ class JobsAdministration(Administration):
             )
             session.add(account)
         return {"email": email, "organization": organization, "owner": owner}
+
+    def set_scheduling(
+        self,
+        email: str,
+        *,
+        weight: float | None = None,
+        max_running: int | Literal["default"] | None = None,
+        max_queued: int | Literal["default"] | None = None,
+    ) -> Record:
+        """Change the share of an account in the queue; None leaves a value as it is.
+
+        Args:
+            email: the account.
+            weight: its share of the starts of jobs, relative to other accounts. Queued jobs are
+                ordered again.
+            max_running: the number of jobs that may run at the same time; 0 for no limit,
+                `default` for the limit of all accounts.
+            max_queued: the number of jobs that may wait, in the same way.
+
+        Raises:
+            InputError: a value is out of range.
+        """
+        if weight is not None and not MIN_WEIGHT <= weight <= MAX_WEIGHT:
+            raise InputError(
+                f"The weight of an account can't be {weight:g}.",
+                f"Give a number from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}.",
+            )
+        with self.database.write() as session:
+            account = find_account(session, email)
+            if weight is not None:
+                account.weight = weight
+                self.site.queue.set_weight(session, account.queue_owner, weight)
+            if max_running is not None:
+                account.max_running = _own_limit("max_running_per_account", max_running)
+            if max_queued is not None:
+                account.max_queued = _own_limit("max_queued_per_account", max_queued)
+            return {"email": email} | _scheduling(account)
 
     def set_owner(self, email: str, owner: bool) -> Record:
         """Grant or revoke the owner role of an account in its organization."""

@@ -252,12 +252,13 @@ def store_jobs(
     ]
     session.add_all(jobs)
     session.flush()
+    owner = session.get_one(Account, account.id)
     limits = (limit_value(session, "job_seconds"), tool.seconds, max_seconds)
     seconds = min(float(limit) for limit in limits if limit is not None)
     try:
         for job, order in zip(jobs, orders, strict=True):
             _store_inputs(site, job, order.inputs)
-            _queue_run(session, site, job, order.settings, seconds)
+            _queue_run(session, site, owner, job, order.settings, seconds)
         usage.count_submitted(session, account.id, tool.name, len(jobs))
         session.flush()
     except BaseException:
@@ -300,7 +301,12 @@ def dump_json(value: Mapping[str, Any]) -> str:
 
 
 def _queue_run(
-    session: Session, site: Site, job: Job, settings: Mapping[str, Any], max_seconds: float
+    session: Session,
+    site: Site,
+    account: Account,
+    job: Job,
+    settings: Mapping[str, Any],
+    max_seconds: float,
 ) -> None:
     site.queue.put(
         session,
@@ -308,7 +314,8 @@ def _queue_run(
         run_key(job.id),
         {"job": job.id, "account": job.account_id, "tool": job.tool, "settings": settings},
         max_seconds=max_seconds,
-        owner=f"jobs:{job.account_id}",
+        owner=account.queue_owner,
+        weight=account.weight,
         needs=job.tool,
     )
 

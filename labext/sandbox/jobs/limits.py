@@ -24,6 +24,12 @@ LIMITS = Limits(
         "upload_bytes": LimitDefinition(
             "size limit of an uploaded file in bytes", 1 << 30, 1, 1 << 50, size=True
         ),
+        "max_running_per_account": LimitDefinition(
+            "jobs of one account that run at the same time; 0 for no limit", 0, 0, 10**9
+        ),
+        "max_queued_per_account": LimitDefinition(
+            "jobs of one account that wait in the queue; 0 for no limit", 0, 0, 10**9
+        ),
         "storage_quota": LimitDefinition(
             "storage quota of a new account in bytes: uploaded files and archives",
             10 << 30,

@@ -83,7 +83,8 @@ def finish_parent(session: Session, site: Site, parent: Job) -> None:
         AGGREGATE_KIND,
         aggregate_key(parent.id),
         _aggregation_payload(session, parent),
-        owner=f"jobs:{parent.account_id}",
+        owner=parent.account.queue_owner,
+        weight=parent.account.weight,
     )
 
 

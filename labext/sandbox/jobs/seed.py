@@ -38,6 +38,9 @@ def seed(site: Site) -> None:
     accounts.
     """
     with site.database.write() as session:
+        for name in ("max_running_per_account", "max_queued_per_account"):
+            if (value := getattr(site.options, name)) is not None:
+                limits.change_limit(session, name, value)
         if mark_seeded(session, Seeded, f"organization {ORGANIZATION}"):
             _seed_organization(session)
         if site.server is None and mark_seeded(session, Seeded, f"account {STUDENT}"):

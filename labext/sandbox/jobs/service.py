@@ -17,6 +17,7 @@ from labext.sandbox.jobs.dependencies import check_organization_access, find_tea
 from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.files.job_files import create_archive_url
 from labext.sandbox.jobs.names import is_name, quote_value
+from labext.sandbox.jobs.scheduling import queue_reason
 from labext.sandbox.jobs.schemas import bad_request, not_found
 from labext.sandbox.jobs.tables import (
     ACTIVE_STATES,
@@ -75,6 +76,8 @@ def _job_by_name(
     record = job_record(job)
     if job.is_batch and job.batch_status == COMPLETE:
         record["resultUrl"] = create_archive_url(session, site, job)
+    if (reason := queue_reason(session, site, job)) is not None:
+        record["QueueReason"] = reason
     condition = Job.parent_id == job.id if job.is_parent else Job.id == job.id
     return record | {"statuses": count_by_state(session, condition)}
 

@@ -21,6 +21,7 @@ from labext.sandbox.jobs.job_creation import (
     store_jobs,
 )
 from labext.sandbox.jobs.names import MAX_NAME_LENGTH, name_error, quote_value
+from labext.sandbox.jobs.scheduling import check_queue_limit
 from labext.sandbox.jobs.schemas import Body, bad_request
 from labext.sandbox.jobs.tables import BATCH, IN_QUEUE, RUNNING, Account, Job, current_timestamp
 from labext.sandbox.jobs.tools import catalogue
@@ -160,6 +161,7 @@ def submit_job(site: Site, account: Account, body: bytes) -> str:
     _raise_if_error(settings_error(tool, settings, account.gates))
     with site.database.write() as session:
         usage.check_budgets_left(session, account)
+        check_queue_limit(session, site, account, 1)
         check_names_free(session, account, [name])
         orders = _resolve_files(session, site, account, tool, [(name, settings)])
         store_jobs(session, site, account, tool, orders, project=project)
@@ -193,6 +195,7 @@ def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]
     _raise_if_error(settings_error(tool, settings, account.gates))
     with site.database.read() as session:
         usage.check_budgets_left(session, account)
+        check_queue_limit(session, site, account, 1)
         check_names_free(session, account, names)
         _resolve_files(session, site, account, tool, [("", settings)])
     return {"valid": True, "normalized": normalize_settings(tool, settings, account.gates)}
@@ -210,6 +213,7 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
     results: list[dict[str, Any]] = []
     with site.database.read() as session:
         usage.check_budgets_left(session, account)
+        check_queue_limit(session, site, account, len(rows))
         references = FileResolver(session, site, account)
         for index, (name, settings) in enumerate(rows):
             try:
@@ -244,6 +248,7 @@ def submit_batch(site: Site, account: Account, body: bytes) -> str:
     jobs = [(f"{batch.name}-{name}", settings) for name, settings in batch.jobs]
     with site.database.write() as session:
         usage.check_budgets_left(session, account)
+        check_queue_limit(session, site, account, len(jobs))
         check_names_free(session, account, [batch.name, *(name for name, _settings in jobs)])
         orders = _resolve_files(session, site, account, tool, jobs)
         parent = _batch_parent(account, tool, batch)

@@ -63,6 +63,9 @@ class Account(Base):
         budget: the limit of weighted hours; None if only the organization's budget applies.
         gates: the permissions for gated parameters.
         storage_quota: the size limit in bytes of uploaded files and archives together.
+        weight: its share of the starts of jobs, relative to other accounts.
+        max_running, max_queued: limits of running and of queued jobs; None for those of all
+            accounts, 0 for no limit.
     """
 
     __tablename__ = "jobs_accounts"
@@ -76,8 +79,21 @@ class Account(Base):
     budget: Mapped[float | None]
     gates: Mapped[list[str]] = mapped_column(JSON, default=list)
     storage_quota: Mapped[int] = mapped_column(BigInteger)
+    weight: Mapped[float] = mapped_column(default=1.0, server_default="1")
+    max_running: Mapped[int | None]
+    max_queued: Mapped[int | None]
 
     organization: Mapped[Organization] = relationship()
+
+    @property
+    def queue_owner(self) -> str:
+        """The owner of its tasks in the queue."""
+        return queue_owner(self.id)
+
+
+def queue_owner(account_id: int) -> str:
+    """Return the owner of an account's tasks in the queue."""
+    return f"jobs:{account_id}"
 
 
 class Key(Base):

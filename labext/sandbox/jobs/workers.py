@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from labext.sandbox.core.queue import QUEUED, Task
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
-from labext.sandbox.jobs.limits import limit_value
+from labext.sandbox.jobs.scheduling import worker_reason
 from labext.sandbox.jobs.tables import ACTIVE_STATES, Account, Job
 from labext.sandbox.jobs.tools import catalogue
 
@@ -26,11 +26,11 @@ def list_workers(site: Site, caller: Account) -> dict[str, Any]:
         names = {run_key(job_id): name for job_id, name in session.execute(jobs)}
         waiting = (
             select(Task.needs, func.count())
-            .where(Task.kind == RUN_KIND, Task.state == QUEUED, Task.owner == f"jobs:{caller.id}")
+            .where(Task.kind == RUN_KIND, Task.state == QUEUED, Task.owner == caller.queue_owner)
             .group_by(Task.needs)
         )
         counts = {str(tool): int(count) for tool, count in session.execute(waiting)}
-        limit = limit_value(session, "job_memory")
+        reasons = {tool: worker_reason(session, site, tool) for tool in sorted(counts)}
     return {
         "executor": site.executors.address,
         "workers": [
@@ -50,15 +50,8 @@ def list_workers(site: Site, caller: Account) -> dict[str, Any]:
             for worker in site.executors.workers()
         ],
         "waiting": [
-            {"tool": tool, "jobs": count, "reason": reason}
-            for tool, count in sorted(counts.items())
-            if (reason := _waiting_reason(site, tool, limit))
+            {"tool": tool, "jobs": counts[tool], "reason": reason}
+            for tool, reason in reasons.items()
+            if reason
         ],
     }
-
-
-def _waiting_reason(site: Site, name: str, limit: int) -> str:
-    tool = catalogue.find_definition(name)
-    cores = 1 if tool is None else tool.cores
-    memory = limit if tool is None or tool.memory is None else min(limit, tool.memory)
-    return site.executors.why_waiting(name, cores, memory)

@@ -45,6 +45,7 @@ from labext.sandbox.jobs.pipelines.schemas import (
     stage_job_name,
     stage_title,
 )
+from labext.sandbox.jobs.scheduling import check_queue_limit
 from labext.sandbox.jobs.schemas import bad_request, not_found
 from labext.sandbox.jobs.tables import (
     ACTIVE_STATES,
@@ -371,8 +372,10 @@ def _store_pipeline(
             plan = plan_stage(session, site, account, name, 1, stages[0], [*map(TextInput, inputs)])
             if (reason := first_rejection(plan)) is not None:
                 raise bad_request(reason)
+            ready = sum(len(tool_jobs.ready) for tool_jobs in plan)
         except HTTPException as error:
             raise bad_request(f"{stage_title(1, stages[0])}: {error.detail}") from None
+        check_queue_limit(session, site, account, ready)
         parent = Job(
             account_id=account.id,
             name=name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -72,10 +73,13 @@ def _put(
     kind: str = "kind",
     priority: int = 0,
     owner: str = "",
+    weight: float = 1.0,
 ) -> list[int]:
     with database.write() as session:
         tasks = [
-            queue.put(session, kind, key, {"key": key}, priority=priority, owner=owner)
+            queue.put(
+                session, kind, key, {"key": key}, priority=priority, owner=owner, weight=weight
+            )
             for key in keys
         ]
     return [task.id for task in tasks]
@@ -131,6 +135,51 @@ def test_task_of_another_owner_is_next_however_many_tasks_wait(database, queue, 
     _begin(transitions, urgent)
     transitions.end(Attempt(urgent, 1), TaskOutcome("done"))
     assert transitions.next(Counter()) == single
+
+
+def test_owners_start_as_many_tasks_as_their_weights_say(database, queue, transitions):
+    _put(database, queue, *[f"a{n}" for n in range(30)], owner="a")
+    _put(database, queue, *[f"b{n}" for n in range(30)], owner="b", weight=3)
+    _put(database, queue, *[f"c{n}" for n in range(30)], owner="c", weight=0.5)
+    starts = _order(transitions)[:27]
+    assert Counter(key[0] for key in starts) == {"a": 6, "b": 18, "c": 3}
+    assert [key for key in starts if key[0] == "b"] == [f"b{n}" for n in range(18)]
+
+
+def test_new_weight_holds_for_the_tasks_that_wait(database, queue, transitions):
+    _put(database, queue, *[f"a{n}" for n in range(30)], owner="a")
+    _put(database, queue, *[f"b{n}" for n in range(30)], owner="b")
+    for _ in range(10):
+        transitions.claim(transitions.next(Counter()))
+    with database.write() as session:
+        queue.set_weight(session, "b", 4)
+    starts = _order(transitions)[:20]
+    assert Counter(key[0] for key in starts) == {"a": 4, "b": 16}
+    assert [key for key in starts if key[0] == "b"] == [f"b{n}" for n in range(5, 21)]
+
+
+def _limited_queue(limits: dict[str, int]) -> Queue:
+    def owner_limits(_session: Session, owners: Collection[str]) -> dict[str, int]:
+        return {owner: limit for owner, limit in limits.items() if owner in owners}
+
+    return Queue([TaskKind("kind", "nowhere:nothing", owner_limits=owner_limits)])
+
+
+def test_owner_runs_no_more_tasks_than_its_limit(database):
+    queue = _limited_queue({"a": 2, "c": 1})
+    transitions = TaskTransitions(database, queue)
+    for owner in "abc":
+        _put(database, queue, *[f"{owner}{n}" for n in range(4)], owner=owner)
+    claims = transitions.turn({}, {}, Counter(), 9).claims
+    assert [claim.key for claim in claims] == ["a0", "b0", "c0", "a1", "b1", "b2", "b3"]
+    assert transitions.next(Counter()) is None
+    assert transitions.turn({}, {}, Counter(), 9).claims == []
+    with database.read() as session:
+        waiting = session.scalars(select(Task.id).where(Task.key == "a2")).one()
+    assert transitions.claim(waiting) is None
+    ends = {Attempt(claims[0].id, 1): TaskOutcome("done")}
+    turn = transitions.turn({Attempt(claims[0].id, 1): MOMENT}, ends, Counter(), 9)
+    assert [claim.key for claim in turn.claims] == ["a2"]
 
 
 @given(st.lists(st.sampled_from(["put a", "put b", "put c", "claim", "end"]), max_size=40))

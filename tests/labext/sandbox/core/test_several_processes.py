@@ -14,7 +14,11 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
 
-KINDS = [TaskKind("kind", "nowhere:nothing"), TaskKind("rare", "nowhere:nothing", limit=1)]
+KINDS = [
+    TaskKind("kind", "nowhere:nothing"),
+    TaskKind("rare", "nowhere:nothing", limit=1),
+    TaskKind("shared", "nowhere:nothing", owner_limits=lambda _, owners: dict.fromkeys(owners, 3)),
+]
 
 
 @pytest.fixture
@@ -69,6 +73,28 @@ def test_task_that_another_process_is_claiming_is_skipped(each_database, process
         session.execute(select(Task.id).where(Task.key == "first").with_for_update())
         assert _claims(processes[0]) == ["second"]
     assert _claims(processes[1]) == ["first"]
+
+
+def test_limit_of_an_owner_holds_among_processes(each_database, processes):
+    with each_database.write() as session:
+        for number in range(20):
+            for owner in "ab":
+                key = f"{owner}{number}"
+                processes[0]._queue.put(session, "shared", key, {}, owner=owner)
+    claimed: list[str] = []
+    together = threading.Barrier(2)
+
+    def claim(number: int) -> None:
+        together.wait()
+        for _ in range(6):
+            claimed.extend(_claims(processes[number], 2))
+
+    threads = [threading.Thread(target=claim, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(claimed) == ["a0", "a1", "a2", "b0", "b1", "b2"]
 
 
 @pytest.mark.parametrize("each_database", ["postgresql"], indirect=True)

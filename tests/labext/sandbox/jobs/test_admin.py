@@ -99,6 +99,18 @@ def test_added_key_is_valid_at_once_and_removed_key_is_refused(admin, kit, servi
     assert second["key"].encode() not in written
 
 
+def test_operator_sets_weight_and_limits_of_an_account(admin, service, person):
+    email, _api = person()
+    set_account = ("accounts", "set", email)
+    changed = admin(service, *set_account, "--weight", 2, "--max-running", 4, "--max-queued", 0)
+    assert (changed["weight"], changed["max_running"], changed["max_queued"]) == (2, 4, 0)
+    admin(service, *set_account, "--max-running", "default")
+    [account] = [a for a in admin(service, "accounts", "list") if a["email"] == email]
+    assert (account["weight"], account["max_running"], account["max_queued"]) == (2, None, 0)
+    assert "0.01 to 100" in admin(service, *set_account, "--weight", 0, refused=True)
+    assert "--weight 2" in admin(service, *set_account, refused=True)
+
+
 def test_account_over_its_budget_cannot_submit(admin, kit, service, person, add_usage):
     email, api = person()
     job = {"type": "digest", "settings": kit.cut()}

@@ -65,6 +65,9 @@ def test_jobs_wait_for_a_worker_and_run_on_it(
     [waiting] = before.attrs["waiting"]
     assert (waiting["tool"], waiting["jobs"]) == ("digest", 1)
     assert waiting["reason"] == f"No worker is connected to {before.attrs['executor']}."
+    row = client.show("cut")
+    assert row["QueueReason"].tolist() == [waiting["reason"]]
+    assert waiting["reason"] in repr(row) or waiting["reason"] in row._repr_html_()
     worker = _start_worker(cluster, tmp_path)
     try:
         client.wait("cut", timeout=120)

@@ -1,0 +1,82 @@
+"""Shares of accounts in the queue: limits of running and queued jobs, and why a job waits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from labext import messages
+from labext.sandbox.core.queue import IS_TAKEN, QUEUED, Task
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.jobs.dependencies import reload_account
+from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
+from labext.sandbox.jobs.limits import limit_value
+from labext.sandbox.jobs.schemas import forbidden
+from labext.sandbox.jobs.tables import IN_QUEUE, Account, Job, queue_owner
+from labext.sandbox.jobs.tools import catalogue
+
+
+def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
+    """Return the maximum number of running jobs of those owners of tasks that have a limit."""
+    ids = {int(owner.rpartition(":")[2]) for owner in owners}
+    default = limit_value(session, "max_running_per_account")
+    rows = session.execute(select(Account.id, Account.max_running).where(Account.id.in_(ids)))
+    limits = {queue_owner(id): default if own is None else own for id, own in rows}
+    return {owner: limit for owner, limit in limits.items() if limit}
+
+
+def check_queue_limit(session: Session, site: Site, caller: Account, jobs: int) -> None:
+    """Raise 403 if the queued jobs of an account and `jobs` more would exceed its limit."""
+    account = reload_account(session, caller)
+    limit = account.max_queued
+    if limit is None:
+        limit = limit_value(session, "max_queued_per_account")
+    if not limit:
+        return
+    queued = site.queue.count_waiting(session, account.queue_owner)
+    if queued + jobs > limit:
+        raise forbidden(
+            f"{account.email} has {messages.pluralize(queued, 'queued job')}; with {jobs} more it "
+            f"would exceed its limit of {limit}. Submit them when earlier jobs have ended."
+        )
+
+
+def queue_reason(session: Session, site: Site, job: Job) -> str | None:
+    """Return why a job waits in the queue, as a sentence or two; None if it does not."""
+    task = site.queue.find(session, run_key(job.id)) if job.status == IN_QUEUE else None
+    if task is None or task.state != QUEUED:
+        return None
+    reason = site.executors.problem() or _limit_reason(session, task)
+    reason = reason or worker_reason(session, site, job.tool) or "All slots are busy."
+    own = (Task.owner == task.owner, Task.kind == RUN_KIND, Task.state == QUEUED)
+    earlier = or_(
+        Task.priority > task.priority,
+        (Task.priority == task.priority)
+        & or_(Task.turn < task.turn, (Task.turn == task.turn) & (Task.id < task.id)),
+    )
+    count = session.scalar(select(func.count()).where(*own, earlier)) or 0
+    if count:
+        reason += f" {messages.pluralize(count, 'other job')} of the account will start before it."
+    return reason
+
+
+def _limit_reason(session: Session, task: Task) -> str:
+    limit = running_limits(session, [task.owner]).get(task.owner)
+    if limit is None:
+        return ""
+    taken = select(func.count()).where(IS_TAKEN, Task.kind == RUN_KIND, Task.owner == task.owner)
+    running = session.scalar(taken) or 0
+    if running < limit:
+        return ""
+    return f"The account runs {running} of at most {messages.pluralize(limit, 'job')} at a time."
+
+
+def worker_reason(session: Session, site: Site, tool_name: str) -> str:
+    """Return why no worker can run a tool; empty if one can once it has a free slot."""
+    limit = limit_value(session, "job_memory")
+    tool = catalogue.find_definition(tool_name)
+    cores = 1 if tool is None else tool.cores
+    memory = limit if tool is None or tool.memory is None else min(limit, tool.memory)
+    return site.executors.why_waiting(tool_name, cores, memory)
