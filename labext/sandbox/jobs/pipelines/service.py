@@ -372,10 +372,10 @@ def _store_pipeline(
             plan = plan_stage(session, site, account, name, 1, stages[0], [*map(TextInput, inputs)])
             if (reason := first_rejection(plan)) is not None:
                 raise bad_request(reason)
-            ready = sum(len(tool_jobs.ready) for tool_jobs in plan)
+            jobs = sum(len(tool_jobs.accepted) for tool_jobs in plan)
         except HTTPException as error:
             raise bad_request(f"{stage_title(1, stages[0])}: {error.detail}") from None
-        check_queue_limit(session, site, account, ready)
+        check_queue_limit(session, site, account, jobs)
         parent = Job(
             account_id=account.id,
             name=name,
