@@ -66,6 +66,7 @@ def test_arbitrary_bytes_never_fail(stream: bytes, cuts: list[int]) -> None:
         ("\ufeff\ufeffdata: a\n\n".encode(), []),
         (b"id: 7\nid: 8\0\ndata: a\n\n", [ServerSentEvent("message", "a", "7")]),
         (b'data: {"a": 1}\r\n\r\n', [ServerSentEvent("message", '{"a": 1}')]),
+        (b"data: a\r\n: a comment\r\ndata: b\r\n\r\n", [ServerSentEvent("message", "a\nb")]),
     ],
 )
 def test_events_by_example(stream: bytes, expected: list[ServerSentEvent]) -> None:

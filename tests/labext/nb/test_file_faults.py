@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from labext.errors import InputError, NotFoundError, OutcomeUnknownError, ServiceError, SignInError
-from labext.http.download import PartialFile
 
 pytestmark = pytest.mark.faults
 
@@ -167,13 +166,6 @@ class TestDownloads:
         assert (headers["range"], headers["if-range"]) == (f"bytes={half}-", '"v1"')
         assert headers["authorization"] == f"Bearer {client_of.password}"
 
-    def test_incomplete_download_leaves_no_file(self, faulty, client_of, tmp_path):
-        whole = faulty.answer(CONTENT[:1000], kind="application/pdf", length=len(CONTENT))
-        server = faulty(faulty.answer(SOURCE), whole)
-        with pytest.raises(ServiceError):
-            client_of(server).sources.download("source:1", tmp_path / "a.pdf")
-        assert list(tmp_path.iterdir()) == []
-
     @pytest.mark.parametrize(
         ("status", "detail", "kind"),
         [
@@ -214,11 +206,6 @@ class TestDownloads:
         with pytest.raises(NotFoundError, match="has no file to download"):
             client_of(server).sources.download("source:1", tmp_path)
         assert server.count == 1
-
-    def test_concurrent_download_to_the_same_file_fails(self, faulty, client_of, tmp_path):
-        server = faulty(faulty.answer(SOURCE), faulty.answer(CONTENT, kind="application/pdf"))
-        with PartialFile(tmp_path / "a.pdf"), pytest.raises(OSError, match="Another download"):
-            client_of(server).sources.download("source:1", tmp_path / "a.pdf")
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 100\r\n", b""])

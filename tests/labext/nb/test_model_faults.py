@@ -5,37 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import traceback
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from labext.errors import InputError, OutcomeUnknownError, ServiceError, SetupError
-from labext.nb import NotebookClient
+from labext.errors import InputError, ServiceError, SetupError
 
 pytestmark = pytest.mark.faults
 
 KEY = "plain-words-are-a-key-too"
 MODEL = {"id": "model:1", "name": "gpt", "provider": "openai", "type": "llm", "credential": None}
-
-CREATE: dict[str, Callable[[NotebookClient], Any]] = {
-    "transformation": lambda nb: nb.transformations.create("A", "Do it."),
-    "run": lambda nb: nb.transformations.execute("transformation:1", "text"),
-    "credential": lambda nb: nb.credentials.create("openai", "lab", KEY),
-    "register": lambda nb: nb.credentials.register_models("credential:1", [("a", "llm")]),
-    "sync": lambda nb: nb.models.sync("openai"),
-    "auto-assign": lambda nb: nb.models.auto_assign(),
-    "copy": lambda nb: nb.episode_profiles.duplicate("episode_profile:1"),
-}
-
-
-@pytest.mark.parametrize("action", CREATE)
-def test_lost_response_has_an_unknown_outcome_and_is_not_retried(faulty, client_of, action):
-    server = faulty(faulty.silence)
-    with pytest.raises(OutcomeUnknownError) as caught:
-        CREATE[action](client_of(server))
-    assert server.count == 1
-    assert caught.value.next_step
 
 
 def test_lost_response_to_a_new_model_is_resolved_by_the_list(faulty, client_of):

@@ -17,7 +17,6 @@ from labext.errors import (
     ServiceError,
     SetupError,
 )
-from labext.progress import Outcome
 
 pytestmark = pytest.mark.faults
 
@@ -114,13 +113,6 @@ class TestAudio:
 
 
 class TestGenerating:
-    @pytest.mark.parametrize("fault", ["silence", "reset"])
-    def test_lost_response_is_resolved_by_the_list(self, faulty, client_of, fault):
-        server = faulty(faulty.answer([]), getattr(faulty, fault), faulty.answer([EPISODE]))
-        fields = client_of(server).podcasts.generate(*ORDER)
-        assert (fields["episode_id"], fields["job_id"]) == ("episode:1", "command:1")
-        assert [request.method for request in server.received] == ["GET", "POST", "GET"]
-
     def test_unresolved_lost_response_has_an_unknown_outcome(self, faulty, client_of):
         server = faulty(faulty.answer([EPISODE]), faulty.silence, faulty.answer([EPISODE]))
         with pytest.raises(OutcomeUnknownError, match="may or may not") as caught:
@@ -154,20 +146,6 @@ class TestGenerating:
 
 
 class TestWatching:
-    def test_completed_without_audio_is_a_failure(self, faulty, client_of):
-        silent = EPISODE | {"audio_file": None, "audio_bytes": 0}
-        client = client_of(faulty(faulty.answer(silent)))
-        (snapshot,) = client.podcasts.watch("episode:1")
-        assert snapshot.outcome is Outcome.FAILED
-        with pytest.raises(JobFailedError, match="no audio") as caught:
-            client.podcasts.wait("episode:1")
-        assert '`nb.podcasts.retry("Ep: 1/2")`' in caught.value.next_step
-
-    def test_job_is_watched_until_its_episode(self, faulty, client_of):
-        job = {"status": "completed", "result": {"episode_id": "episode:1"}}
-        client = client_of(faulty(faulty.answer(job), faulty.answer(EPISODE)))
-        assert client.podcasts.wait("command:1")["name"] == "Ep: 1/2"
-
     @pytest.mark.parametrize("answer", [[], "no JSON", {"name": "x"}])
     def test_invalid_response_is_an_error(self, faulty, client_of, answer):
         with pytest.raises(ServiceError):
