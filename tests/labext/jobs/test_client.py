@@ -241,7 +241,7 @@ BAD = {
     "missing": (lambda c: c.submit(None, "digest", {"sequence": "A"}), "enzymes is missing"),
     "condition": (
         lambda c: c.validate("peptide_build", {**PEPTIDE, "phi": [1] * 20}),
-        "phi applies only where conformation is custom",
+        "phi applies only if conformation is custom",
     ),
     "lengths": (
         lambda c: c.submit_batch("b", "digest", {"jobNames": ["a"], "settings": []}),

@@ -14,7 +14,7 @@ from labext.sandbox.jobs.tools.tool import Settings, ToolError
 
 
 def settings_check(read: Callable[[Settings], object]) -> Callable[[Settings], str | None]:
-    """Turn a function that reads a tool's settings into its `check`."""
+    """Turn a function that parses a tool's settings into a `Tool.check`."""
 
     def check(settings: Settings) -> str | None:
         try:
@@ -27,12 +27,12 @@ def settings_check(read: Callable[[Settings], object]) -> Callable[[Settings], s
 
 
 def quote_value(value: object) -> str:
-    """Return the value quoted for a message, at most 40 characters."""
+    """Return the repr of a value for a message, truncated to 40 characters."""
     return names.quote_value(value, 40)
 
 
 def read_text(settings: Settings, name: str) -> str:
-    """Return a string that is not empty."""
+    """Return a non-empty string setting."""
     value = _require_value(settings, name)
     if not isinstance(value, str):
         raise ToolError(f"{name}: a string is expected, not {quote_value(value)}.")
@@ -42,7 +42,7 @@ def read_text(settings: Settings, name: str) -> str:
 
 
 def read_choice(settings: Settings, name: str, options: Sequence[str]) -> str:
-    """Return one of `options`."""
+    """Return a setting that is one of `options`."""
     value = _require_value(settings, name)
     if value not in options:
         raise ToolError(f"{name}: {quote_value(value)} is not one of {', '.join(options)}.")
@@ -50,7 +50,7 @@ def read_choice(settings: Settings, name: str, options: Sequence[str]) -> str:
 
 
 def read_flag(settings: Settings, name: str) -> bool:
-    """Return a boolean."""
+    """Return a boolean setting; the strings `true` and `false` are accepted."""
     value = _require_value(settings, name)
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
@@ -60,12 +60,12 @@ def read_flag(settings: Settings, name: str) -> bool:
 
 
 def read_number(settings: Settings, name: str, low: float, high: float) -> float:
-    """Return a finite number from `low` to `high`."""
+    """Return a number setting from `low` to `high`."""
     return _check_bounds(name, _to_number(name, _require_value(settings, name)), low, high)
 
 
 def read_integer(settings: Settings, name: str, low: int, high: int) -> int:
-    """Return a whole number from `low` to `high`."""
+    """Return an integer setting from `low` to `high`."""
     value = _require_value(settings, name)
     number = _to_number(name, value)
     if not number.is_integer():
@@ -74,7 +74,7 @@ def read_integer(settings: Settings, name: str, low: int, high: int) -> int:
 
 
 def read_words(settings: Settings, name: str) -> list[str]:
-    """Return strings from a list, or from a text separated by commas or blanks."""
+    """Return a setting with a list of strings, or a string split at commas and whitespace."""
     value = _split_text(_require_value(settings, name))
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise ToolError(f"{name}: a list of names is expected, not {quote_value(value)}.")
@@ -84,12 +84,12 @@ def read_words(settings: Settings, name: str) -> list[str]:
 
 
 def read_chains(settings: Settings) -> list[str]:
-    """Return the names of the chains in `chains`; empty for all."""
+    """Return the chain names in the setting `chains`; empty for all chains."""
     return read_words(settings, "chains") if settings.get("chains") is not None else []
 
 
 def read_numbers(settings: Settings, name: str, low: float, high: float) -> list[float]:
-    """Return numbers from `low` to `high` from a list, or from a text like `read_words`."""
+    """Return a setting with a list of numbers from `low` to `high`, or a string of them."""
     value = _split_text(_require_value(settings, name))
     if not isinstance(value, list):
         raise ToolError(f"{name}: a list of numbers is expected, not {quote_value(value)}.")
@@ -102,7 +102,7 @@ def read_numbers(settings: Settings, name: str, low: float, high: float) -> list
 
 
 def _split_text(value: Any) -> Any:
-    """Split a text at commas, semicolons and whitespace; return other values unchanged."""
+    """Split a string at commas, semicolons and whitespace; return other values unchanged."""
     return (
         [word for word in re.split(r"[,;\s]+", value) if word] if isinstance(value, str) else value
     )
@@ -138,22 +138,23 @@ PROTEIN_LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 
 
 def read_sequence(
-    settings: Settings, name: str, alphabet: str, kind: str, *, shortest: int, longest: int
+    settings: Settings, name: str, alphabet: str, kind: str, *, min_length: int, max_length: int
 ) -> str:
-    """Return a sequence in upper case, without whitespace.
+    """Return a sequence setting in upper case without whitespace.
 
-    `kind` is the noun for a letter, such as `DNA base`.
+    `kind` is the noun for a letter in messages, such as `DNA base`.
 
     Raises:
-        ToolError: a wrong letter, with its place (from 1, blanks not counted), or a wrong length.
+        ToolError: a letter is invalid (with its position from 1, ignoring whitespace), or the
+            sequence is too short or too long.
     """
     letters = clean_sequence(name, read_text(settings, name), alphabet, kind)
-    check_length(name, letters, shortest, longest)
+    check_length(name, letters, min_length, max_length)
     return letters
 
 
 def clean_sequence(name: str, text: str, alphabet: str, kind: str) -> str:
-    """Return `text` in upper case without blanks; every letter must be in `alphabet`."""
+    """Return `text` in upper case without whitespace; ToolError for letters not in `alphabet`."""
     letters = "".join(text.split()).upper()
     invalid = [
         f"{letter!r} at {number}"
@@ -164,36 +165,36 @@ def clean_sequence(name: str, text: str, alphabet: str, kind: str) -> str:
         more = f" and {len(invalid) - 3} more" if len(invalid) > 3 else ""
         noun = kind if len(invalid) == 1 else f"{kind}s"
         raise ToolError(
-            f"{name}: invalid {noun} {', '.join(invalid[:3])}{more} (the letters are {alphabet})."
+            f"{name}: invalid {noun} {', '.join(invalid[:3])}{more} (allowed: {alphabet})."
         )
     return letters
 
 
-def check_length(name: str, letters: str, shortest: int, longest: int) -> None:
-    """Refuse a sequence that is too short or too long."""
-    if not shortest <= len(letters) <= longest:
+def check_length(name: str, letters: str, min_length: int, max_length: int) -> None:
+    """Raise ToolError if a sequence is too short or too long."""
+    if not min_length <= len(letters) <= max_length:
         raise ToolError(
-            f"{name}: it has {len(letters)} letters; {shortest} to {longest} are allowed."
+            f"{name}: it has {len(letters)} letters; {min_length} to {max_length} are allowed."
         )
 
 
 def parse_fasta(
     text: str, parameter: str, alphabet: str, kind: str, *, aligned: bool = False
 ) -> dict[str, str]:
-    """Return the sequences by name, in the order of the file.
+    """Parse FASTA; return the sequences by name, in the order of the file.
 
-    The name is the first word of the header. Sequences are in upper case, without blanks, gaps (-
-    and .) and a final stop (*). The rows of an alignment (`aligned`) keep their gaps, as -, and
-    have equal lengths.
+    The name is the first word of the header. Sequences are in upper case, without whitespace, gaps
+    (- and .) and a final stop (*). With `aligned`, gaps are kept as - and all rows must have the
+    same length.
 
     Raises:
-        ToolError: no FASTA, an empty or duplicate name, an empty sequence, an invalid letter, rows
-            of different lengths.
+        ToolError: the text is not FASTA, a name is missing or duplicate, a sequence is empty or has
+            an invalid letter, or the rows of an alignment differ in length.
     """
     gaps: dict[str, str | int | None] = {"-": "-", ".": "-"} if aligned else {"-": "", ".": ""}
     head, *entries = text.replace("\r", "\n").lstrip("\ufeff \n\t").split(">")
     if head.strip() or not entries:
-        raise ToolError(f"{parameter}: it is not FASTA: a record starts with > and a name.")
+        raise ToolError(f"{parameter}: it is not FASTA; a record starts with > and a name.")
     sequences: dict[str, str] = {}
     for number, entry in enumerate(entries, 1):
         header, _, body = entry.partition("\n")
@@ -217,23 +218,23 @@ def _check_aligned_rows(rows: dict[str, str], parameter: str) -> None:
     for name in others:
         if len(rows[name]) != len(rows[first]):
             raise ToolError(
-                f"{parameter}: it is not an alignment: {name} has {len(rows[name])} columns where "
+                f"{parameter}: it is not an alignment: {name} has {len(rows[name])} columns, but "
                 f"{first} has {len(rows[first])}."
             )
 
 
-_ROMAN = str.maketrans({"1": "i", "2": "ii", "3": "iii"})
+_ROMAN_NUMERALS = str.maketrans({"1": "i", "2": "ii", "3": "iii"})
 
 
-def read_enzymes(settings: Settings, name: str, most: int) -> list[Any]:
-    """Return the enzymes of a setting as Biopython classes, without duplicates, in order.
+def read_enzymes(settings: Settings, name: str, max_count: int) -> list[Any]:
+    """Return the enzymes of a setting as Biopython classes, in order and without duplicates.
 
     Raises:
-        ToolError: a name is not in REBASE, or there are more than `most`.
+        ToolError: a name is not in REBASE, or there are more than `max_count` names.
     """
     names = read_words(settings, name)
-    if len(names) > most:
-        raise ToolError(f"{name}: {len(names)} were given; at most {most} are allowed.")
+    if len(names) > max_count:
+        raise ToolError(f"{name}: {len(names)} enzymes; at most {max_count} are allowed.")
     return list(
         {str(enzyme): enzyme for enzyme in (_find_enzyme(word, name) for word in names)}.values()
     )
@@ -241,7 +242,7 @@ def read_enzymes(settings: Settings, name: str, most: int) -> list[Any]:
 
 @cache
 def _all_enzymes() -> dict[str, Any]:
-    """Return Biopython's enzyme classes by their names in lower case."""
+    """Return Biopython's enzyme classes by lower-case name."""
     from Bio.Restriction import AllEnzymes
 
     return {str(enzyme).lower(): enzyme for enzyme in AllEnzymes}
@@ -251,7 +252,7 @@ def _find_enzyme(word: str, name: str) -> Any:
     known = _all_enzymes()
     enzyme = known.get(word.lower())
     if enzyme is None:
-        roman = word.lower().translate(_ROMAN)
+        roman = word.lower().translate(_ROMAN_NUMERALS)
         matches = (
             [roman] if roman in known else difflib.get_close_matches(word.lower(), sorted(known), 1)
         )

@@ -12,7 +12,7 @@ _TEXT_STYLE = 'font-family="sans-serif" font-size="11" fill="#333333"'
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> None:
-    """Write a table with a header."""
+    """Write a CSV file with a header."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(columns)
@@ -20,13 +20,13 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Iterable[object
 
 
 def write_fasta(path: Path, records: Iterable[tuple[str, str]]) -> None:
-    """Write records of a header and a sequence."""
+    """Write a FASTA file; records are pairs of header and sequence."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f">{header}\n{wrap_lines(letters)}" for header, letters in records)
 
 
 def wrap_lines(letters: str) -> str:
-    """Return a sequence in lines of 60 letters."""
+    """Wrap a sequence into lines of 60 letters."""
     return "".join(f"{letters[i : i + LINE_LENGTH]}\n" for i in range(0, len(letters), LINE_LENGTH))
 
 
@@ -51,7 +51,7 @@ def svg_text(x: float, y: float, text: str, anchor: str = "start") -> str:
 
 
 def svg_rotated_text(x: float, y: float, degrees: float, text: str, anchor: str = "start") -> str:
-    """Return a text that is rotated around the middle of its left edge."""
+    """Return a text rotated around the centre of its left edge."""
     return (
         f'<text transform="translate({x:.1f} {y:.1f}) rotate({degrees:.1f}) translate(0 4)" '
         f'text-anchor="{anchor}" {_TEXT_STYLE}>{escape(text)}</text>'

@@ -1,4 +1,4 @@
-"""Read alpha carbons and protein residues from PDB files."""
+"""Parse the alpha carbons and protein residues of PDB files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_FILE_BYTES = 20_000_000
 
 @dataclass(frozen=True)
 class AlphaCarbon:
-    """The alpha carbon of a residue, in ångström and Å²; `number` is the text of the file."""
+    """The alpha carbon of a residue; coordinates in Å, B-factor in Å², `number` as in the file."""
 
     chain: str
     number: str
@@ -27,10 +27,11 @@ class AlphaCarbon:
 def read_alpha_carbons(
     path: Path, parameter: str, chains: Collection[str] = ()
 ) -> list[AlphaCarbon]:
-    """Read the alpha carbons in the order of the file.
+    """Read the alpha carbons of the first model, in the order of the file.
 
     Raises:
-        ToolError: no PDB file, a record that can't be read (with its line), no such chain.
+        ToolError: the file is too large or not a protein in PDB format, a record is malformed, or a
+            chain does not exist.
     """
     lines = read_pdb_lines(path, parameter)
     modified = find_modified_residues(lines)
@@ -55,14 +56,14 @@ def read_alpha_carbons(
 
 
 def read_pdb_lines(path: Path, parameter: str) -> list[str]:
-    """Return the lines of a file; ToolError if it is too large."""
+    """Return the lines of a file; raise ToolError if it is too large."""
     if path.stat().st_size > _MAX_FILE_BYTES:
         raise ToolError(f"{parameter}: the file is larger than {_MAX_FILE_BYTES // 1_000_000} MB.")
     return path.read_text(encoding="utf-8", errors="replace").splitlines()
 
 
 def find_modified_residues(lines: Collection[str]) -> set[str]:
-    """Return the names of modified residues, which are in HETATM records."""
+    """Return the names of modified amino acids, which are in HETATM records."""
     return {"MSE"} | {line[12:15].strip() for line in lines if line.startswith("MODRES")}
 
 
@@ -77,7 +78,7 @@ def _record_error(parameter: str, line_number: int) -> ToolError:
 
 
 def check_chains(parameter: str, chains: Collection[str], existing: Sequence[str]) -> None:
-    """Refuse a chain that is not in the file."""
+    """Raise ToolError if a chain is not in the file."""
     for chain in chains:
         if chain not in existing:
             raise ToolError(
@@ -125,7 +126,7 @@ Coordinates = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Atom:
-    """An atom: its name in the file, its element in upper case, its coordinates in ångström."""
+    """An atom: name, element in upper case, and coordinates in ångström."""
 
     name: str
     element: str
@@ -143,7 +144,7 @@ class Residue:
 
     @property
     def heavy(self) -> list[Atom]:
-        """The atoms other than hydrogens."""
+        """The non-hydrogen atoms."""
         return [atom for atom in self.atoms.values() if atom.element not in ("H", "D")]
 
 
@@ -159,10 +160,11 @@ class _AtomRecord:
 def read_residues(
     path: Path, parameter: str, model: int = 1, chains: Collection[str] = ()
 ) -> list[Residue]:
-    """Read the protein residues of one model, numbered from 1, in the order of the file.
+    """Read the protein residues of a model (from 1), in the order of the file.
 
     Raises:
-        ToolError: no PDB file, a record that can't be read (with its line), no such model or chain.
+        ToolError: the file is too large or not a protein in PDB format, a record is malformed, or
+            the model or a chain does not exist.
     """
     lines = read_pdb_lines(path, parameter)
     grouped: dict[tuple[str, str], list[_AtomRecord]] = {}
@@ -216,11 +218,11 @@ def _parse_record(line: str) -> _AtomRecord:
 
 
 def _parse_element(line: str) -> str:
-    """Return the element from columns 77 and 78; if they are blank, from the atom name."""
+    """Return the element from columns 77 and 78, or from the atom name if they are blank."""
     element = line[76:78].strip().upper()
     if re.fullmatch("[A-Z]{1,2}", element):
         return element
-    # Columns 13 and 14 hold the element, right-justified; hydrogen names may use all four.
+    # Columns 13 and 14 have the element, right-justified; hydrogen names may use all four.
     if line[12:14] == "SE":
         return "SE"
     letters = line[12:16].strip().lstrip("0123456789")
@@ -228,7 +230,7 @@ def _parse_element(line: str) -> str:
 
 
 def _build_residue(records: list[_AtomRecord]) -> Residue | None:
-    """Return the residue with its most occupied alternative; None without an alpha carbon."""
+    """Build a residue from its main alternative location; None without an alpha carbon."""
     weights: dict[str, float] = {}
     for record in records:
         if record.alternative:

@@ -1,4 +1,4 @@
-"""Angles, secondary structure and accessible surface area of proteins."""
+"""Dihedral angles, secondary structure and solvent-accessible surface area of proteins."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def dihedral_angle(
     import numpy as np
 
     points = [np.asarray(point, dtype=float) for point in (first, second, third, fourth)]
-    before, along, after = (end - start for start, end in pairwise(points))
-    left, right = np.cross(before, along), np.cross(along, after)
+    bond1, bond2, bond3 = (end - start for start, end in pairwise(points))
+    normal1, normal2 = np.cross(bond1, bond2), np.cross(bond2, bond3)
     return math.degrees(
-        math.atan2(np.linalg.norm(along) * np.dot(before, right), np.dot(left, right))
+        math.atan2(np.linalg.norm(bond2) * np.dot(bond1, normal2), np.dot(normal1, normal2))
     )
 
 
 def radius_of_gyration(coordinates: Array, masses: Array) -> float:
-    """Return the radius of gyration in the unit of the coordinates (n, 3)."""
+    """Return the mass-weighted radius of gyration in the unit of the (n, 3) coordinates."""
     import numpy as np
 
-    middle = np.average(coordinates, axis=0, weights=masses)
-    return float(np.sqrt(np.average(((coordinates - middle) ** 2).sum(axis=1), weights=masses)))
+    center = np.average(coordinates, axis=0, weights=masses)
+    return float(np.sqrt(np.average(((coordinates - center) ** 2).sum(axis=1), weights=masses)))
 
 
 def superposed_rmsd(coords: Array, reference: Array) -> float:
@@ -51,7 +51,7 @@ def superposed_rmsd(coords: Array, reference: Array) -> float:
 
 
 LARGEST_RADIUS = 1.88
-"""Å: that of an sp3 carbon with its hydrogens."""
+"""Radius of an sp3 carbon with its hydrogens, in Å; the largest of all atoms."""
 
 _ELEMENT_RADII = {"C": LARGEST_RADIUS, "N": 1.64, "O": 1.42, "S": 1.77}
 _PLANAR_CARBONS = {
@@ -63,28 +63,28 @@ _PLANAR_CARBONS_WITH_HYDROGEN = {
     "TYR": "CD1 CD2 CE1 CE2",
 }  # fmt: skip
 _HYDROXYL_OXYGENS = {"SER": "OG", "THR": "OG1", "TYR": "OH", "ASP": "OD2", "GLU": "OE2"}
-"""The atoms of the 20 amino acids by ProtOr's groups; acids have their hydrogen, as in the chemical
-component dictionary. biotite would read that dictionary for them, half a second for each job."""
+"""ProtOr's atom groups for the 20 amino acids; acids are protonated, as in the chemical component
+dictionary. biotite would load that dictionary, which takes half a second per job."""
 
 MAX_ACCESSIBLE_AREA = {
     "ALA": 129, "ARG": 274, "ASN": 195, "ASP": 193, "CYS": 167, "GLN": 225, "GLU": 223,
     "GLY": 104, "HIS": 224, "ILE": 197, "LEU": 201, "LYS": 236, "MET": 224, "MSE": 224,
     "PHE": 240, "PRO": 159, "SER": 155, "THR": 172, "TRP": 285, "TYR": 263, "VAL": 174,
 }  # fmt: skip
-"""Å²: the largest area of a residue between two glycines; M. Z. Tien et al., 2013, table 1,
+"""Maximum area of a residue between two glycines in Å²; M. Z. Tien et al., 2013, table 1,
 theoretical values (doi 10.1371/journal.pone.0080635)."""
 
 _MAX_LINK_DISTANCE = 4.3
-"""Å: alpha carbons further apart than this (3.8 in a chain, 2.9 at a cis bond) are not linked."""
+"""Maximum distance of linked alpha carbons in Å; 3.8 in a chain, 2.9 at a cis bond."""
 _UNKNOWN_RADIUS = 1.8
-"""Å: the radius of a heavy atom that the chemical component dictionary does not have."""
+"""Radius in Å of heavy atoms that are missing in the chemical component dictionary."""
 _STRUCTURE_NAMES = {"a": "helix", "b": "strand", "c": "coil", "": ""}
 _STRUCTURE_CODES = {0: "c", 1: "a", 2: "b", -1: ""}
-"""Names of the codes of biotite 2 (`PSeaElement`)."""
+"""Codes of biotite 2 (`PSeaElement`) as the letters of biotite 1."""
 
 
 def follows_previous(residues: Sequence[Residue]) -> list[bool]:
-    """Return for each residue whether it is linked to the previous one."""
+    """Return for each residue whether it is linked to the previous residue."""
     import numpy as np
 
     alphas = np.array([residue.atoms["CA"].xyz for residue in residues])
@@ -96,8 +96,8 @@ def follows_previous(residues: Sequence[Residue]) -> list[bool]:
 def secondary_structure(residues: Sequence[Residue]) -> list[str]:
     """Return the secondary structure of each residue: helix, strand or coil.
 
-    biotite detects gaps by residue numbers, so residues are renumbered, with a number skipped
-    wherever two are not linked. It uses the alpha carbons only.
+    Uses the alpha carbons only. biotite detects gaps by residue numbers, so residues are renumbered
+    with a number skipped at every gap.
     """
     import biotite.structure as bio
     import numpy as np
@@ -107,7 +107,7 @@ def secondary_structure(residues: Sequence[Residue]) -> list[str]:
     trace.chain_id[:], trace.res_name[:] = "A", "ALA"
     trace.atom_name[:], trace.element[:] = "CA", "C"
     trace.res_id = np.cumsum([1 if link else 2 for link in follows_previous(residues)])
-    # Angles are undefined for collinear or coinciding alpha carbons, which counts as coil.
+    # Angles of collinear or coinciding alpha carbons are undefined; these residues are coil.
     with np.errstate(invalid="ignore", divide="ignore"):
         elements = bio.annotate_sse(trace)
     if elements.dtype.kind in "iu":
@@ -116,10 +116,10 @@ def secondary_structure(residues: Sequence[Residue]) -> list[str]:
 
 
 def accessible_areas(residues: Sequence[Residue], coordinates: Array, probe: float) -> Array | None:
-    """Return the area of each residue in Å²; None if there are alpha carbons only.
+    """Return the accessible area of each residue in Å²; None for alpha carbons only.
 
-    The radii are those of ProtOr, in which a heavy atom has its hydrogens in it (J. Tsai et al.,
-    1999, doi 10.1006/jmbi.1999.2829); 1,000 points an atom.
+    Uses the ProtOr radii, which include the hydrogens of heavy atoms (J. Tsai et al., 1999, doi
+    10.1006/jmbi.1999.2829), and 1,000 points per atom.
     """
     import biotite.structure as bio
     import numpy as np
@@ -127,21 +127,21 @@ def accessible_areas(residues: Sequence[Residue], coordinates: Array, probe: flo
     if all(len(residue.heavy) == 1 for residue in residues):
         return None
     owners = np.repeat(np.arange(len(residues)), [len(residue.heavy) for residue in residues])
-    body = bio.AtomArray(len(coordinates))
-    body.coord = coordinates.astype(np.float32)
-    body.res_id, body.res_name[:], body.element[:] = owners, "ALA", "C"
+    array = bio.AtomArray(len(coordinates))
+    array.coord = coordinates.astype(np.float32)
+    array.res_id, array.res_name[:], array.element[:] = owners, "ALA", "C"
     radii = np.array(
         [_protor_radius(residue.name, atom.name) for residue in residues for atom in residue.heavy]
     )
     atom_areas = bio.sasa(
-        body, probe_radius=probe, ignore_ions=False, point_number=1000, vdw_radii=radii
+        array, probe_radius=probe, ignore_ions=False, point_number=1000, vdw_radii=radii
     )
-    summed: Array = np.bincount(owners, weights=atom_areas, minlength=len(residues))
-    return summed
+    areas: Array = np.bincount(owners, weights=atom_areas, minlength=len(residues))
+    return areas
 
 
 def _protor_radius(residue: str, atom: str) -> float:
-    """ProtOr's radius of a heavy atom, ångström."""
+    """Return the ProtOr radius of a heavy atom in Å."""
     if residue in MAX_ACCESSIBLE_AREA and residue != "MSE":
         if atom == "C" or atom in _PLANAR_CARBONS.get(residue, "").split():
             return 1.61
@@ -155,14 +155,14 @@ def _protor_radius(residue: str, atom: str) -> float:
 
     try:
         return float(vdw_radius_protor(residue, atom) or _UNKNOWN_RADIUS)
-    except (KeyError, ValueError):  # no such atom in this residue, or no such residue
+    except (KeyError, ValueError):  # the residue or the atom is unknown
         return _UNKNOWN_RADIUS
 
 
 def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, float | None]]:
-    """Return the angles phi and psi of each residue, in degrees.
+    """Return the angles phi and psi of each residue in degrees.
 
-    They are None at an end, at a gap and if an atom is missing.
+    An angle is None at the end of a chain, at a gap, or if an atom is missing.
     """
 
     def angle(*atoms: tuple[Residue, str]) -> float | None:
@@ -184,10 +184,10 @@ def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, flo
 
 
 def atom_masses(atoms: Sequence[Atom], parameter: str) -> Array:
-    """Return the masses in daltons.
+    """Return the masses of atoms in daltons.
 
     Raises:
-        ToolError: an element does not exist.
+        ToolError: an element is unknown.
     """
     import numpy as np
     from biotite.structure.info import mass

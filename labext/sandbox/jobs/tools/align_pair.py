@@ -14,7 +14,7 @@ MATRICES = {
     "DNA": ("NUC.4.4",),
     "protein": ("BLOSUM62", "BLOSUM45", "BLOSUM50", "BLOSUM80", "PAM30", "PAM250"),
 }
-"""The first is taken where none is named."""
+"""Substitution matrices by molecule; the first is the default."""
 
 _LETTERS = {"DNA": _inputs.DNA_LETTERS + "N", "protein": _inputs.PROTEIN_LETTERS + "BZX"}
 
@@ -35,14 +35,14 @@ def _read_request(settings: Settings) -> _Request:
     kind = "DNA base" if molecule == "DNA" else "amino acid"
     first, second = (
         _inputs.read_sequence(
-            values, name, _LETTERS[molecule], kind, shortest=1, longest=MAX_LENGTH
+            values, name, _LETTERS[molecule], kind, min_length=1, max_length=MAX_LENGTH
         )
         for name in ("sequence1", "sequence2")
     )
     matrix = str(values.get("matrix", MATRICES[molecule][0]))
     if matrix not in MATRICES[molecule]:
         raise ToolError(
-            f"matrix: {_inputs.quote_value(matrix)} is not for {molecule}, which takes "
+            f"matrix: {_inputs.quote_value(matrix)} can't be used for {molecule}; choose one of "
             f"{', '.join(MATRICES[molecule])}."
         )
     gap_open = _inputs.read_number(values, "gapOpen", 0, 100)
@@ -115,35 +115,36 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `alignment.txt` and `alignment.fasta`.
 
-    The score: `identity` and `similarity` in percent of the alignment's columns, gaps included;
-    `gaps` is the number of columns with a gap. A local alignment of sequences that have nothing in
-    common has no column and scores 0.
+    The score: `identity` and `similarity` in percent of all columns, including those with gaps;
+    `gaps`, the number of columns with a gap. A local alignment without a positive score has no
+    columns.
     """
     del inputs
     request = _read_request(settings)
     first, second, score, starts = _align(request)
     columns = list(zip(first, second, strict=True))
     marks = _match_line(columns, request.matrix)
-    same = marks.count("|")
-    alike = same + marks.count(":")
+    identical = marks.count("|")
+    similar = identical + marks.count(":")
     _outputs.write_fasta(out / "alignment.fasta", [("sequence1", first), ("sequence2", second)])
     (out / "alignment.txt").write_text(
         f"{request.mode} alignment, {request.matrix}, gapOpen {request.gap_open:g}, "
-        f"gapExtend {request.gap_extend:g}\nscore {score:g}, identity {same}/{len(columns)}\n\n"
+        f"gapExtend {request.gap_extend:g}\n"
+        f"score {score:g}, identity {identical}/{len(columns)}\n\n"
         + _format_blocks(first, marks, second, starts),
         encoding="utf-8",
     )
     return {
         "score": round(score, 3),
-        "identity": round(100 * same / len(columns), 2) if columns else 0.0,
-        "similarity": round(100 * alike / len(columns), 2) if columns else 0.0,
+        "identity": round(100 * identical / len(columns), 2) if columns else 0.0,
+        "similarity": round(100 * similar / len(columns), 2) if columns else 0.0,
         "gaps": sum("-" in column for column in columns),
         "columns": len(columns),
     }
 
 
 def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
-    """Return the aligned sequences, the score, and the position of each first letter, from 1."""
+    """Return the aligned sequences, the score, and the positions of the first letters, from 1."""
     from Bio.Align import PairwiseAligner, substitution_matrices
 
     aligner = PairwiseAligner(mode=request.mode)
@@ -158,7 +159,7 @@ def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
 
 
 def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:
-    """Return `|` per identity, `:` per positive score, `.` per other pair, a blank per gap."""
+    """Return one mark per column: `|` identical, `:` positive score, `.` other, blank for a gap."""
     from Bio.Align import substitution_matrices
 
     scores = substitution_matrices.load(matrix)
@@ -169,17 +170,15 @@ def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:
 
 
 def _format_blocks(first: str, marks: str, second: str, starts: tuple[int, int]) -> str:
-    """Return rows of 60 columns, with the positions of the first and last letters."""
+    """Format blocks of 60 columns with the positions of the first and last letters."""
     blocks, positions = [], [starts[0] - 1, starts[1] - 1]
     for i in range(0, len(marks), 60):
         rows = []
-        for which, letters in enumerate((first, second)):
+        for index, letters in enumerate((first, second)):
             segment = letters[i : i + 60]
-            before, positions[which] = (
-                positions[which],
-                positions[which] + len(segment.replace("-", "")),
-            )
-            start = min(before + 1, positions[which])
-            rows.append(f"sequence{which + 1} {start:>6} {segment} {positions[which]}\n")
+            end = positions[index] + len(segment.replace("-", ""))
+            start = min(positions[index] + 1, end)
+            positions[index] = end
+            rows.append(f"sequence{index + 1} {start:>6} {segment} {end}\n")
         blocks.append(f"{rows[0]}{'':17}{marks[i : i + 60]}\n{rows[1]}")
     return "\n".join(blocks)

@@ -1,4 +1,4 @@
-"""The catalogue of tools, and the subset whose packages are installed."""
+"""The catalogue of tools, and the tools whose packages are installed."""
 
 from __future__ import annotations
 
@@ -42,34 +42,33 @@ _TOOL_MODULES = (
 
 
 def all_tools() -> list[Tool]:
-    """Return all tools, including those that can't run here."""
+    """Return all tools, including those with missing packages."""
     return [module.TOOL for module in _TOOL_MODULES]
 
 
 def available_tools() -> dict[str, Tool]:
-    """Return the tools whose packages are installed, by name, in the order of the catalogue."""
+    """Return the tools whose packages are installed by name, in catalogue order."""
     return {tool.name: tool for tool in all_tools() if not tool.missing_modules()}
 
 
 def find_tool(name: str) -> Tool | None:
-    """Return the tool of a name if it exists and its packages are installed.
+    """Return the tool with this name if it exists and its packages are installed.
 
-    Checks the packages of this tool only, which is faster than `available_tools`.
+    Faster than `available_tools`, since only the packages of this tool are checked.
     """
     tool = find_definition(name)
     return None if tool is None or tool.missing_modules() else tool
 
 
 def find_definition(name: str) -> Tool | None:
-    """Return the tool of a name, even if its packages are not installed here."""
+    """Return the tool with this name, even if its packages are not installed."""
     return next((tool for tool in all_tools() if tool.name == name), None)
 
 
 def preload_modules() -> list[str]:
     """Return the modules that a fork server imports in advance.
 
-    These are the tools' `preload` modules, not all required ones: a package may be unsafe in a
-    process that forks.
+    Not all required modules are preloaded, since some packages are not fork-safe.
     """
     tools = available_tools().values()
     names = dict.fromkeys(name for tool in tools for name in tool.preload)
@@ -81,12 +80,12 @@ def run_tool(name: str, settings: Settings, inputs: Mapping[str, Path], out: Pat
 
     Args:
         name: the name of the tool.
-        settings: the settings as sent, with or without the defaults.
-        inputs: the file of each file parameter that was sent.
+        settings: the settings as sent, with or without defaults.
+        inputs: the input files by setting.
         out: an existing folder for the results.
 
     Raises:
-        ToolError: the settings or files are invalid; the reason is one sentence.
+        ToolError: the settings or files are invalid.
     """
     module = import_module(f"labext.sandbox.jobs.tools.{name}")
     return cast(Score, module.run(settings, inputs, out))

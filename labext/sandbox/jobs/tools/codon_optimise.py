@@ -1,4 +1,4 @@
-"""Optimise the codons of a protein for a host, avoiding given sites."""
+"""Optimise the codons of a protein for an organism, avoiding restriction sites."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODONS = tuple("".join(bases) for bases in product("TCAG", repeat=3))
 GENETIC_CODE = dict(
     zip(CODONS, "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG", strict=True)
 )
-"""Codon to amino acid in one-letter code; * is a stop."""
+"""The standard genetic code: codon to amino acid in one-letter code, * for a stop."""
 
 _SHARES = {
     "e_coli": (
@@ -77,8 +77,8 @@ _SHARES = {
         "18 24 12 46 27 40 23 11 46 54 42 58 16 34 25 25",
     ),
 }
-HOSTS = {name: described for name, (described, _shares) in _SHARES.items()}
-"""The organisms by the name used in settings, with their description in the database."""
+HOSTS = {name: description for name, (description, _shares) in _SHARES.items()}
+"""Name in settings to description in the database, for each organism."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class CodonUsage:
     """Codon usage of an organism.
 
     Attributes:
-        share: codon to its share among those of its amino acid, in percent.
-        weight: codon to its share as a part of the largest one of its amino acid: the relative
-            adaptiveness of Sharp and Li (1987, doi 10.1093/nar/15.3.1281), above 0, at most 1.
-        choices: amino acid (or * for a stop) to its codons, the most used first.
+        share: codon to its share among the codons of its amino acid in percent.
+        weight: codon to its share relative to the largest share of its amino acid: the relative
+            adaptiveness of Sharp and Li (1987, doi 10.1093/nar/15.3.1281), above 0 and up to 1.
+        choices: amino acid (or * for a stop) to its codons, most used first.
     """
 
     share: dict[str, int]
@@ -99,7 +99,7 @@ class CodonUsage:
     def adaptation(self, codons: list[str]) -> float:
         """Return the codon adaptation index: the geometric mean of the weights, from 0 to 1.
 
-        Amino acids with a single codon (M, W) and stops are left out; 1 where nothing is left.
+        Amino acids with a single codon (M, W) and stops are ignored; 1 if no other codon exists.
         """
         logs = [log(self.weight[codon]) for codon in codons if GENETIC_CODE[codon] not in "MW*"]
         return exp(sum(logs) / len(logs)) if logs else 1.0
@@ -130,13 +130,13 @@ _IUPAC_BASES = {
 }  # fmt: skip
 
 MAX_STATES = 6000
-"""Maximum number of states per codon; the sites of 20 enzymes need some hundred."""
+"""Maximum number of states per codon; the sites of 20 enzymes need a few hundred."""
 
 _TIE_TOLERANCE = 1e-12
 
 
 class NoCodonChoiceError(Exception):
-    """No choice of codons avoids the patterns; `index` is the first codon without a choice."""
+    """All choices of codons contain a pattern; `index` is the first codon without a choice."""
 
     def __init__(self, index: int) -> None:
         super().__init__(index)
@@ -144,41 +144,41 @@ class NoCodonChoiceError(Exception):
 
 
 class TooManyStatesError(Exception):
-    """The patterns need more states than can be followed in reasonable time."""
+    """The patterns need more than `MAX_STATES` states."""
 
 
 class PatternMatcher:
-    """Patterns that DNA must not have, in the IUPAC letters."""
+    """Automaton that detects IUPAC patterns in DNA, codon by codon (bit-parallel)."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._first = self._last = 0
-        self._fits = dict.fromkeys("ACGT", 0)
+        self._matches = dict.fromkeys("ACGT", 0)
         index = 0
         for pattern in dict.fromkeys(patterns):
             self._first |= 1 << index
             for letter in pattern:
                 for base in _IUPAC_BASES[letter]:
-                    self._fits[base] |= 1 << index
+                    self._matches[base] |= 1 << index
                 index += 1
             self._last |= 1 << (index - 1)
         self._cache: dict[tuple[int, str], int] = {}
 
-    def after(self, state: int, codon: str) -> int:
-        """Return the state after one more codon; -1 if a pattern is completed."""
-        next_state = self._cache.get((state, codon))
-        if next_state is None:
-            next_state = state
+    def next_state(self, state: int, codon: str) -> int:
+        """Return the state after a codon, or -1 if a pattern is complete."""
+        result = self._cache.get((state, codon))
+        if result is None:
+            result = state
             for base in codon:
-                next_state = ((next_state << 1) | self._first) & self._fits[base]
-                if next_state & self._last:
-                    next_state = -1
+                result = ((result << 1) | self._first) & self._matches[base]
+                if result & self._last:
+                    result = -1
                     break
-            self._cache[state, codon] = next_state
-        return next_state
+            self._cache[state, codon] = result
+        return result
 
 
 def both_strands(site: str) -> tuple[str, ...]:
-    """Return a site as read on both strands; once if they are equal."""
+    """Return a site and its reverse complement, or only the site if it is palindromic."""
     return tuple(dict.fromkeys((site, reverse_complement(site))))
 
 
@@ -187,11 +187,15 @@ def best_codons(
 ) -> list[str]:
     """Return the codons with the largest sum of values that avoid the patterns.
 
-    Among equal solutions, the one whose codons come first in `choices` is taken.
+    Ties are resolved in favour of codons that are listed first.
+
+    Args:
+        choices: the codons of each position with their values.
+        patterns: the patterns to avoid.
 
     Raises:
-        NoCodonChoiceError: there is no such choice.
-        TooManyStatesError: there are too many states to follow.
+        NoCodonChoiceError: all choices contain a pattern.
+        TooManyStatesError: there are more than `MAX_STATES` states.
     """
     steps: list[dict[int, tuple[int, str]]] = []
     value_by_state = {0: 0.0}
@@ -200,7 +204,7 @@ def best_codons(
         next_values: dict[int, float] = {}
         for state_before, value_before in value_by_state.items():
             for codon, value in codons:
-                state = patterns.after(state_before, codon)
+                state = patterns.next_state(state_before, codon)
                 if state < 0:
                     continue
                 total = value_before + value
@@ -224,21 +228,20 @@ def best_codons(
 MAX_LENGTH = 2000
 MAX_ENZYMES = 20
 _STOP_WEIGHT = 1e-6
-"""Weight of the stop codon relative to other codons: it is not part of the adaptation index, and
-only breaks ties."""
+"""Weight of stop codons, small because they only break ties and are not part of the index."""
 _MAX_SLOPE, _HALVINGS = 30.0, 14
-"""Largest value of a G or C, at which even the rarest codon is chosen for one more, and the number
-of bisections to meet the bounds of the GC content."""
+"""The largest value of a G or C, which outweighs every codon weight, and the number of bisections
+for finding the value that meets the bounds of the GC content."""
 
 
 @dataclass(frozen=True)
 class _Request:
     before: list[str]
-    """The codons that were sent; none where it was a protein."""
+    """The submitted codons; empty for a protein."""
     protein: str
     host: str
     avoid: dict[str, str]
-    """Enzyme to its site, in the IUPAC letters."""
+    """Enzyme to recognition site in IUPAC letters."""
     longest_run: int | None
     gc: tuple[float, float]
 
@@ -256,13 +259,13 @@ def _read_request(settings: Settings) -> _Request:
             "sequence",
             _inputs.PROTEIN_LETTERS + "*",
             "amino acid",
-            shortest=1,
-            longest=MAX_LENGTH,
+            min_length=1,
+            max_length=MAX_LENGTH,
         )
     if "*" in protein[:-1]:
         raise ToolError(
-            f"sequence: there is a stop codon at {protein.index('*') + 1}, before the end of "
-            "the protein."
+            f"sequence: it has a stop codon at {protein.index('*') + 1}, before the end of the "
+            "protein."
         )
     if protein == "*":
         raise ToolError("sequence: it contains only a stop codon.")
@@ -289,10 +292,15 @@ def _read_request(settings: Settings) -> _Request:
 
 def _coding_sequence(settings: Settings) -> list[str]:
     dna = _inputs.read_sequence(
-        settings, "sequence", _inputs.DNA_LETTERS, "DNA base", shortest=3, longest=3 * MAX_LENGTH
+        settings,
+        "sequence",
+        _inputs.DNA_LETTERS,
+        "DNA base",
+        min_length=3,
+        max_length=3 * MAX_LENGTH,
     )
     if len(dna) % 3:
-        raise ToolError(f"sequence: its {len(dna)} bases are not a whole number of codons.")
+        raise ToolError(f"sequence: its length {len(dna)} is not a multiple of 3.")
     return [dna[i : i + 3] for i in range(0, len(dna), 3)]
 
 
@@ -366,8 +374,8 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `optimised.fasta` and `codons.csv`.
 
-    The score: `cai`, the codon adaptation index (0 to 1), and `gc`, percent of the bases, of the
-    output; for DNA input also `cai_before`, `gc_before` and the number of `changed` codons.
+    The score: `cai`, the codon adaptation index (0 to 1), and `gc`, the GC content in percent, of
+    the output; for DNA input also `cai_before`, `gc_before` and the number of `changed` codons.
     """
     del inputs
     request = _read_request(settings)
@@ -399,29 +407,29 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
 
 def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
-    # A site that may read in two ways has a bar between them.
+    # Biopython separates alternative sites of an enzyme by a bar.
     sites = [site for text in request.avoid.values() for site in text.split("|")]
     patterns = [strand for site in sites for strand in both_strands(site)]
     if request.longest_run is not None:
         patterns += [base * (request.longest_run + 1) for base in _inputs.DNA_LETTERS]
-    clear = PatternMatcher(patterns)
+    matcher = PatternMatcher(patterns)
 
     def best(
         gc_value: float, rest_value: float = 0.0, count: int = len(request.protein)
     ) -> list[str]:
-        """Return the best codons if each G or C of the first `count` codons adds `gc_value`."""
+        """Return the best codons with `gc_value` per G or C, `rest_value` after `count` codons."""
         choices = [
             [
                 (
                     codon,
                     _codon_value(codon, usage)
-                    + (gc_value if index < count else rest_value) * strong,
+                    + (gc_value if index < count else rest_value) * gc_count,
                 )
-                for codon, strong in ((codon, _gc_count(codon)) for codon in codons)
+                for codon, gc_count in ((codon, _gc_count(codon)) for codon in codons)
             ]
             for index, codons in enumerate(_codon_choices(request, usage))
         ]
-        return best_codons(choices, clear)
+        return best_codons(choices, matcher)
 
     try:
         return _best_within_gc(request.gc, best)
@@ -434,7 +442,7 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
     except TooManyStatesError:
         raise ToolError(
             f"{_constraint_names(request)}: the search for DNA without these sites is too "
-            "large; give fewer enzymes."
+            "large; choose fewer enzymes."
         ) from None
 
 
@@ -468,9 +476,9 @@ def _gc_content(codons: list[str]) -> float:
 def _best_within_gc(bounds: tuple[float, float], best: Callable[..., list[str]]) -> list[str]:
     """Return the best codons whose GC content in percent is within `bounds`.
 
-    The content grows with the weight of G and C. The smallest weight that meets the bounds lowers
-    the index least (a Lagrange multiplier, found by bisection); if it changes many codons at once,
-    it is applied only to as many leading codons as needed.
+    The GC content increases with the value of a G or C. The smallest value that meets the bounds
+    (a Lagrange multiplier, found by bisection) lowers the index least. If it changes many codons at
+    once, it is applied to as few leading codons as necessary.
     """
     result = best(0.0)
     if bounds[0] <= _gc_content(result) <= bounds[1]:
@@ -483,25 +491,23 @@ def _best_within_gc(bounds: tuple[float, float], best: Callable[..., list[str]])
     low, high = 0.0, _MAX_SLOPE if too_low else -_MAX_SLOPE
     result = best(high)
     if not meets(result):
-        name, word = ("gcMin", "largest") if too_low else ("gcMax", "least")
-        raise ToolError(
-            f"{name}: the {word} GC content of DNA for this is {_gc_content(result):.2f} %."
-        )
+        name, bound = ("gcMin", "highest") if too_low else ("gcMax", "lowest")
+        raise ToolError(f"{name}: the {bound} possible GC content is {_gc_content(result):.2f} %.")
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if meets(best(middle)):
             high = middle
         else:
             low = middle
-    few, enough = 0, len(result)
+    too_few, sufficient = 0, len(result)
     result = best(high)
-    while enough - few > 1:
-        count = (few + enough) // 2
+    while sufficient - too_few > 1:
+        count = (too_few + sufficient) // 2
         codons = best(high, low, count)
         if meets(codons):
-            enough, result = count, codons
+            sufficient, result = count, codons
         else:
-            few = count
+            too_few = count
     if not bounds[0] <= _gc_content(result) <= bounds[1]:
         raise ToolError(
             f"gcMin, gcMax: no DNA was found between {bounds[0]:g} and {bounds[1]:g} %; "

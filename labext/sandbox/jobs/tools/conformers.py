@@ -16,10 +16,10 @@ MAX_SMILES_LENGTH = 1000
 
 
 def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
-    """Parse a molecule; its hydrogens are implicit.
+    """Parse SMILES into an RDKit molecule with implicit hydrogens.
 
     Raises:
-        ToolError: it is no SMILES, no sound chemistry, several molecules, or too large.
+        ToolError: the SMILES is invalid, has several molecules, or is too large.
     """
     from rdkit import Chem, rdBase
 
@@ -30,13 +30,13 @@ def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
         )
     if (blank := re.search(r"\s", text)) is not None:
         raise ToolError(
-            f"{name}: there is a space at {blank.start() + 1}, which SMILES does not allow."
+            f"{name}: it has a space at position {blank.start() + 1}, which SMILES does not allow."
         )
-    reading = Chem.SmilesParserParams()
-    reading.sanitize = False
-    reading.removeHs = False
+    parser = Chem.SmilesParserParams()
+    parser.sanitize = False
+    parser.removeHs = False
     with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(text, reading)
+        molecule = Chem.MolFromSmiles(text, parser)
         if molecule is None or molecule.GetNumAtoms() == 0:
             raise ToolError(f"{name}: {_inputs.quote_value(text)} can't be read as SMILES.")
         _check_molecule(name, text, molecule)
@@ -50,7 +50,7 @@ def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
 
 
 def _check_molecule(name: str, text: str, molecule: Any) -> None:
-    """Refuse valid SMILES that is not a single, complete molecule."""
+    """Raise ToolError unless the SMILES is a single, complete molecule."""
     from rdkit import Chem
 
     problems = Chem.DetectChemistryProblems(molecule)
@@ -69,25 +69,26 @@ def _check_molecule(name: str, text: str, molecule: Any) -> None:
 
 
 def count_stereocentres(molecule: Any) -> int:
-    """Return the number of stereocentres, atoms and double bonds, with a configuration."""
+    """Return the number of specified stereocentres, both atoms and double bonds."""
     from rdkit import Chem
 
-    clean = Chem.MolFromSmiles(Chem.MolToSmiles(molecule))
-    atoms = sum(a.GetChiralTag() != Chem.ChiralType.CHI_UNSPECIFIED for a in clean.GetAtoms())
-    free = (Chem.BondStereo.STEREONONE, Chem.BondStereo.STEREOANY)
-    bonds = sum(bond.GetStereo() not in free for bond in clean.GetBonds())
+    canonical = Chem.MolFromSmiles(Chem.MolToSmiles(molecule))
+    unspecified = Chem.ChiralType.CHI_UNSPECIFIED
+    atoms = sum(atom.GetChiralTag() != unspecified for atom in canonical.GetAtoms())
+    no_stereo = (Chem.BondStereo.STEREONONE, Chem.BondStereo.STEREOANY)
+    bonds = sum(bond.GetStereo() not in no_stereo for bond in canonical.GetBonds())
     return int(atoms + bonds)
 
 
 FORCE_FIELDS = {"mmff94": "MMFF94", "mmff94s": "MMFF94s", "uff": "UFF"}
 _MAX_STEPS = 1000
 _MAX_SYMMETRY_MAPS = 100
-"""Maximum number of symmetric atom mappings of a molecule that are tried."""
+"""Maximum number of symmetric atom mappings to try per RMSD."""
 
 
 @dataclass(frozen=True)
 class Conformer:
-    """A conformer: its RDKit id, its energy in kcal/mol, and whether the minimization converged."""
+    """A conformer: RDKit id, energy in kcal/mol, and True if the minimization converged."""
 
     id: int
     energy: float
@@ -95,12 +96,12 @@ class Conformer:
 
 
 def embed_conformers(flat: Any, count: int, seed: int) -> Any:
-    """Return the molecule with hydrogens and `count` conformers.
+    """Return the molecule with explicit hydrogens and up to `count` conformers.
 
-    Stereocentres that are left open get the configuration of the first embedding, in all of them.
+    Unspecified stereocentres have the configuration of the first embedding in all conformers.
 
     Raises:
-        ToolError: it can't be embedded.
+        ToolError: the molecule can't be embedded.
     """
     from rdkit import Chem, rdBase
     from rdkit.Chem import rdDistGeom
@@ -124,12 +125,12 @@ def embed_conformers(flat: Any, count: int, seed: int) -> Any:
 
 
 def relax_conformers(full: Any, field: str) -> tuple[str, list[Conformer]]:
-    """Relax all conformers in place; return the force field and the conformers by energy.
+    """Minimize all conformers in place; return the force field and the conformers by energy.
 
     UFF is used if MMFF94 has no parameters for the molecule.
 
     Raises:
-        ToolError: neither has parameters.
+        ToolError: neither force field has parameters for the molecule.
     """
     from rdkit import rdBase
     from rdkit.Chem import rdForceFieldHelpers as fields
@@ -155,7 +156,7 @@ def relax_conformers(full: Any, field: str) -> tuple[str, list[Conformer]]:
 
 
 class ConformerDistances:
-    """Distances between conformers of a molecule, without hydrogens and up to symmetry."""
+    """RMSD between conformers of a molecule, using heavy atoms and considering symmetry."""
 
     def __init__(self, full: Any) -> None:
         from rdkit import Chem
@@ -177,7 +178,7 @@ class ConformerDistances:
         )
 
     def select_distinct(self, ranked: list[Conformer], min_distance: float) -> list[Conformer]:
-        """Return the conformers that differ by more than `apart` from all selected before."""
+        """Return the conformers that are farther than `min_distance` from all better ones."""
         distinct: list[Conformer] = []
         for conformer in ranked:
             if all(self.distance(conformer, other) > min_distance for other in distinct):
@@ -185,7 +186,7 @@ class ConformerDistances:
         return distinct
 
     def align_to_best(self, conformers: list[Conformer]) -> list[float]:
-        """Superpose all on the first, including hydrogens; return the distances to it."""
+        """Superpose all conformers on the first by heavy atoms; return the distances to it."""
         from rdkit.Chem import rdMolAlign
 
         atom_maps = [
@@ -203,9 +204,9 @@ class ConformerDistances:
 
 
 MAX_ATOMS, MAX_CONFORMERS, MAX_TOTAL_ATOMS = 60, 100, 1200
-"""Limits of heavy atoms, conformers and their product, which takes about 15 seconds."""
+"""Limits of heavy atoms, conformers, and their product (about 15 seconds)."""
 _THERMAL_ENERGY = 0.0019872043 * 298.15
-"""kcal/mol at 25 °C."""
+"""kT in kcal/mol at 25 °C."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ class _Request:
     molecule: Any
     count: int
     seed: int
-    apart: float
+    min_distance: float
     field: str
 
 
@@ -227,11 +228,11 @@ def _read_request(settings: Settings) -> _Request:
         _inputs.read_choice(values, "forceField", tuple(FORCE_FIELDS)),
     )
     heavy = request.molecule.GetNumHeavyAtoms()
-    most = MAX_TOTAL_ATOMS // heavy
-    if request.count > most:
+    max_count = MAX_TOTAL_ATOMS // heavy
+    if request.count > max_count:
         raise ToolError(
             f"conformers: {request.count} are too many for a molecule with {heavy} heavy atoms; "
-            f"at most {most} are allowed."
+            f"at most {max_count} are allowed."
         )
     return request
 
@@ -312,9 +313,9 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `rank_1.pdb` …, `conformers.sdf`, `conformers.csv` and `molecule.svg`.
 
-    The score: `energy` of the best and `spread` to the worst selected conformer, kcal/mol;
-    `smiles`, the canonical SMILES of RDKit; `open_stereocentres`, the number of centres without a
-    configuration in the input; `force_field`, the force field used.
+    The score: `energy` of the best conformer and `spread` to the worst selected one in kcal/mol;
+    `smiles`, the canonical SMILES; `open_stereocentres`, the number of unspecified stereocentres in
+    the input; `force_field`, the force field used.
     """
     del inputs
     request = _read_request(settings)
@@ -325,16 +326,16 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     full = embed_conformers(request.molecule, request.count, request.seed)
     field, ranked = relax_conformers(full, request.field)
     distances_between = ConformerDistances(full)
-    distinct = distances_between.select_distinct(ranked, request.apart)
+    distinct = distances_between.select_distinct(ranked, request.min_distance)
     bare = Chem.RemoveHs(full)
     smiles = Chem.MolToSmiles(bare)
-    opened = count_stereocentres(bare) - count_stereocentres(request.molecule)
+    unspecified = count_stereocentres(bare) - count_stereocentres(request.molecule)
     distances = distances_between.align_to_best(distinct)
-    shares = [
+    weights = [
         exp((distinct[0].energy - conformer.energy) / _THERMAL_ENERGY) for conformer in distinct
     ]
     _write_structures(full, distinct, smiles, out)
-    _write_table(distinct, distances, shares, out / "conformers.csv")
+    _write_table(distinct, distances, weights, out / "conformers.csv")
     _draw_formula(smiles, out / "molecule.svg")
     return {
         "conformers": len(distinct),
@@ -343,7 +344,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         "spread": round(distinct[-1].energy - distinct[0].energy, 4),
         "force_field": field,
         "smiles": smiles,
-        "open_stereocentres": max(opened, 0),
+        "open_stereocentres": max(unspecified, 0),
         "heavy_atoms": request.molecule.GetNumHeavyAtoms(),
         "rotatable_bonds": int(rdMolDescriptors.CalcNumRotatableBonds(request.molecule)),
     }
@@ -363,29 +364,32 @@ def _write_structures(full: Any, conformers: Sequence[Conformer], smiles: str, o
 
 
 def _write_table(
-    conformers: Sequence[Conformer], distances: Sequence[float], shares: Sequence[float], path: Path
+    conformers: Sequence[Conformer],
+    distances: Sequence[float],
+    weights: Sequence[float],
+    path: Path,
 ) -> None:
-    """Write energies in kcal/mol, distances to the best in ångström and Boltzmann shares."""
+    """Write energies in kcal/mol, RMSD to the best in ångström, and Boltzmann populations."""
     columns = ("rank", "energy", "relative_energy", "rmsd_to_best", "share", "converged")
-    ranked = enumerate(zip(conformers, distances, shares, strict=True), 1)
+    ranked = enumerate(zip(conformers, distances, weights, strict=True), 1)
     rows = (
         (
             *(rank, f"{conformer.energy:.4f}", f"{conformer.energy - conformers[0].energy:.4f}"),
-            *(f"{distance:.3f}", f"{share / sum(shares):.4f}"),
+            *(f"{distance:.3f}", f"{weight / sum(weights):.4f}"),
             "yes" if conformer.converged else "no",
         )
-        for rank, (conformer, distance, share) in ranked
+        for rank, (conformer, distance, weight) in ranked
     )
     _outputs.write_csv(path, columns, rows)
 
 
 def _draw_formula(smiles: str, path: Path) -> None:
-    """Draw the structural formula with its configuration."""
+    """Draw the structural formula with stereochemistry."""
     from rdkit import Chem
 
     try:
         from rdkit.Chem.Draw import rdMolDraw2D
-    except ImportError as error:  # it wants the system's libX11 and libXrender
+    except ImportError as error:  # libX11 or libXrender is missing
         print(f"The molecule could not be drawn: {error}")
         return
     drawing = rdMolDraw2D.MolDraw2DSVG(480, 360)

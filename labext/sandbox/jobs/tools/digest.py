@@ -1,4 +1,4 @@
-"""Digest DNA with restriction enzymes (Biopython's copy of REBASE)."""
+"""Digest DNA with restriction enzymes (REBASE, from Biopython)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from labext.sandbox.jobs.tools._outputs import svg_document, svg_rotated_text, s
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 _ROW_HEIGHT = 12.0
-"""Pixels between labels."""
+"""Minimum distance of labels in pixels."""
 
 
 def draw_linear_map(length: int, cuts: list[tuple[int, str]]) -> str:
-    """Draw a line of `length` base pairs; `cuts` are `(position, enzyme)` in order."""
+    """Draw a linear map of `length` base pairs; `cuts` are sorted pairs `(position, enzyme)`."""
     left, right, base = 40.0, 960.0, 200.0
     body = [
         f'<rect x="{left}" y="{base}" width="{right - left}" height="8" fill="#8fa8c8"/>',
@@ -26,45 +26,45 @@ def draw_linear_map(length: int, cuts: list[tuple[int, str]]) -> str:
     ]
     positions = [left + (position - 1) * (right - left) / length for position, _ in cuts]
     body += [_line(x, base - 6, x, base + 14) for x in dict.fromkeys(map(round, positions))]
-    spread = _spread_labels(positions, _ROW_HEIGHT, left, right)
-    if spread is None:
+    label_positions = _spread_labels(positions, _ROW_HEIGHT, left, right)
+    if label_positions is None:
         body.append(svg_text(left, base - 24, f"{len(cuts)} cuts"))
     else:
-        for x, at, (position, enzyme) in zip(positions, spread, cuts, strict=True):
-            body.append(_line(x, base - 6, at, base - 22))
-            body.append(svg_rotated_text(at, base - 26, -90, f"{enzyme} {position}"))
+        for x, label_x, (position, enzyme) in zip(positions, label_positions, cuts, strict=True):
+            body.append(_line(x, base - 6, label_x, base - 22))
+            body.append(svg_rotated_text(label_x, base - 26, -90, f"{enzyme} {position}"))
     return svg_document(1000, 240, body)
 
 
 def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
-    """Draw a circle of `length` base pairs, clockwise from twelve o'clock."""
-    middle, radius = 300.0, 150.0
+    """Draw a circular map of `length` base pairs, clockwise from the top."""
+    center, radius = 300.0, 150.0
     body = [
-        f'<circle cx="{middle}" cy="{middle}" r="{radius}" fill="none" stroke="#8fa8c8" '
+        f'<circle cx="{center}" cy="{center}" r="{radius}" fill="none" stroke="#8fa8c8" '
         'stroke-width="8"/>',
-        svg_text(middle, middle + 4, f"{length} bp", "middle"),
+        svg_text(center, center + 4, f"{length} bp", "middle"),
     ]
 
-    def at(angle: float, distance: float) -> tuple[float, float]:
-        return middle + distance * sin(angle), middle - distance * cos(angle)
+    def point(angle: float, distance: float) -> tuple[float, float]:
+        return center + distance * sin(angle), center - distance * cos(angle)
 
     angles = [2 * pi * (position - 1) / length for position, _ in cuts]
     ticks = dict.fromkeys(round(angle, 2) for angle in angles)
-    body += [_line(*at(angle, radius - 7), *at(angle, radius + 7)) for angle in ticks]
+    body += [_line(*point(angle, radius - 7), *point(angle, radius + 7)) for angle in ticks]
     step = _ROW_HEIGHT / (radius + 26)
-    spread = _spread_labels(angles, step, 0, 2 * pi - step)
-    if spread is None:
-        body.append(svg_text(middle, middle + 22, f"{len(cuts)} cuts", "middle"))
+    label_angles = _spread_labels(angles, step, 0, 2 * pi - step)
+    if label_angles is None:
+        body.append(svg_text(center, center + 22, f"{len(cuts)} cuts", "middle"))
     else:
-        for angle, free, (position, enzyme) in zip(angles, spread, cuts, strict=True):
-            body.append(_line(*at(angle, radius + 7), *at(free, radius + 22)))
-            left = free > pi
+        for angle, label_angle, (position, enzyme) in zip(angles, label_angles, cuts, strict=True):
+            body.append(_line(*point(angle, radius + 7), *point(label_angle, radius + 22)))
+            is_left = label_angle > pi
             body.append(
                 svg_rotated_text(
-                    *at(free, radius + 26),
-                    free * 180 / pi + (90 if left else -90),
+                    *point(label_angle, radius + 26),
+                    label_angle * 180 / pi + (90 if is_left else -90),
                     f"{enzyme} {position}",
-                    "end" if left else "start",
+                    "end" if is_left else "start",
                 )
             )
     return svg_document(600, 600, body)
@@ -73,15 +73,15 @@ def draw_circular_map(length: int, cuts: list[tuple[int, str]]) -> str:
 def _spread_labels(
     positions: list[float], gap: float, low: float, high: float
 ) -> list[float] | None:
-    """Spread ordered positions to a distance of at least `gap`; None if there is no room."""
+    """Move sorted positions to a distance of at least `gap`; None if the range is too small."""
     if len(positions) * gap > high - low + gap:
         return None
     spread: list[float] = []
     for position in positions:
         spread.append(max(position, spread[-1] + gap if spread else low))
     for index in range(len(spread) - 1, -1, -1):
-        after = spread[index + 1] - gap if index + 1 < len(spread) else high
-        spread[index] = min(spread[index], after)
+        limit = spread[index + 1] - gap if index + 1 < len(spread) else high
+        spread[index] = min(spread[index], limit)
     return spread
 
 
@@ -102,7 +102,7 @@ class _Request:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A double-strand cut before the base at `position`, from 1, of the input strand."""
+    """A double-strand cut before the base at `position` (from 1) of the input strand."""
 
     position: int
     enzyme: str
@@ -113,12 +113,12 @@ class _Cut:
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     sequence = _inputs.read_sequence(
-        values, "sequence", _inputs.IUPAC_LETTERS, "DNA base", shortest=2, longest=MAX_LENGTH
+        values, "sequence", _inputs.IUPAC_LETTERS, "DNA base", min_length=2, max_length=MAX_LENGTH
     )
     enzymes = _inputs.read_enzymes(values, "enzymes", MAX_ENZYMES)
     for enzyme in enzymes:
         if not (enzyme.cut_once() or enzyme.cut_twice()):
-            raise ToolError(f"enzymes: the cut position of {enzyme} is not known.")
+            raise ToolError(f"enzymes: the cut position of {enzyme} is unknown.")
     return _Request(sequence, enzymes, _inputs.read_flag(values, "circular"))
 
 
@@ -173,11 +173,14 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     cuts = _find_cuts(request)
     fragments = _split_fragments(cuts, len(sequence), request.circular)
     _write_table(fragments, out / "fragments.csv")
-    around = sequence + sequence
+    doubled = sequence + sequence  # for fragments across the origin
     _outputs.write_fasta(
         out / "fragments.fasta",
         (
-            (f"fragment{number} {start}..{end} {length} bp", around[start - 1 : start - 1 + length])
+            (
+                f"fragment{number} {start}..{end} {length} bp",
+                doubled[start - 1 : start - 1 + length],
+            )
             for number, (start, end, length, *_ends) in enumerate(fragments, 1)
         ),
     )
@@ -201,7 +204,7 @@ def _find_cuts(request: _Request) -> list[_Cut]:
     cuts: dict[int, _Cut] = {}
     for enzyme in sorted(request.enzymes, key=str):
         for position in enzyme.search(dna, linear=not request.circular):
-            # Biopython counts the base after the cut from 1; `ovhg` is negative for a 5' overhang.
+            # Positions are those after the cut, from 1; `ovhg` is negative for a 5' overhang.
             low, high = sorted((position, position - enzyme.ovhg))
             if not request.circular and not 1 < low <= high <= size:
                 continue
@@ -221,7 +224,7 @@ _Fragment = tuple[int, int, int, _Cut | None, _Cut | None]
 
 
 def _split_fragments(cuts: list[_Cut], size: int, circular: bool) -> list[_Fragment]:
-    """Return start, end (both from 1, inclusive), length, and the cuts at both ends."""
+    """Return start and end (from 1, inclusive), length, and the cuts at both ends."""
     if circular:
         after = [*cuts[1:], *cuts[:1]]
         return [

@@ -1,4 +1,4 @@
-"""Find genes in prokaryotic and viral DNA (Prodigal, by Pyrodigal)."""
+"""Find genes in prokaryotic and viral DNA (Prodigal, using Pyrodigal)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, Too
 
 MAX_SEQUENCES = 2000
 MAX_BASES = {"single": 10_000_000, "meta": 2_000_000}
-"""Limits that take about 30 seconds: selecting a model takes longer than training one."""
+"""Limits by mode, at which a job takes about 30 seconds."""
 MIN_TRAINING_BASES, GOOD_TRAINING_BASES = 20_000, 100_000
-"""Bases from which a model can be learnt, and from which it is a good one, after Prodigal."""
+"""Minimum and recommended number of bases for training a model, from Prodigal."""
 TABLES = (4, 11, 25)
 
 
@@ -32,7 +32,7 @@ def _read_request(settings: Settings) -> _Request:
     text = _inputs.read_text(values, "sequences")
     mode = _inputs.read_choice(values, "mode", ("auto", "single", "meta"))
     if mode != "single" and "translationTable" in settings:
-        raise ToolError("translationTable: it applies only where mode is single.")
+        raise ToolError("translationTable: it applies only if mode is single.")
     table = _inputs.read_integer(values, "translationTable", 1, 33) if mode == "single" else 11
     if table not in TABLES:
         tables = ", ".join(map(str, TABLES))
@@ -44,11 +44,11 @@ def _read_request(settings: Settings) -> _Request:
 
 
 def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
-    """Return the sequences by name, and the mode."""
+    """Return the sequences by name, and the mode to use."""
     records = _inputs.parse_fasta(text, "sequences", _inputs.IUPAC_LETTERS, "DNA base")
     if len(records) > MAX_SEQUENCES:
         raise ToolError(
-            f"sequences: there are {len(records):,}; at most {MAX_SEQUENCES:,} are allowed."
+            f"sequences: {len(records):,} sequences; at most {MAX_SEQUENCES:,} are allowed."
         )
     bases = sum(map(len, records.values()))
     mode = request.mode
@@ -56,13 +56,12 @@ def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
         mode = "single" if bases >= GOOD_TRAINING_BASES else "meta"
     if mode == "single" and bases < MIN_TRAINING_BASES:
         raise ToolError(
-            f"mode: single needs at least {MIN_TRAINING_BASES:,} bases, and there are "
-            f"{bases:,}; use meta."
+            f"mode: single needs at least {MIN_TRAINING_BASES:,} bases, not {bases:,}; use meta."
         )
     if bases > MAX_BASES[mode]:
         raise ToolError(
-            f"sequences: they have {bases:,} bases; at most {MAX_BASES[mode]:,} are allowed where "
-            f"mode is {mode}."
+            f"sequences: they have {bases:,} bases; at most {MAX_BASES[mode]:,} are allowed in "
+            f"mode {mode}."
         )
     return records, mode
 
@@ -126,10 +125,10 @@ TOOL = Tool(
 
 
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
-    """Write `genes.gff3` and `genes.csv`; where there are genes `genes.fasta`, `proteins.fasta`.
+    """Write `genes.gff3` and `genes.csv`; with genes also `genes.fasta` and `proteins.fasta`.
 
-    The score: `sequences` and `genes`, the `mode` in which they were found, the share of `coding`
-    bases and the `gc` content of the sequences, both in percent.
+    The score: the number of `sequences` and `genes`, the `mode` used, and the percentages of
+    `coding` bases and of G and C (`gc`).
     """
     request = _read_request(settings)
     text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
@@ -150,7 +149,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
 
 _Genes = list[tuple[str, Any]]
-"""The name of the sequence and the gene (`pyrodigal.Gene`), in the order of both."""
+"""Name of the sequence and gene (`pyrodigal.Gene`), in order of position."""
 
 
 def _find_genes(records: dict[str, str], mode: str, request: _Request) -> _Genes:
@@ -160,7 +159,7 @@ def _find_genes(records: dict[str, str], mode: str, request: _Request) -> _Genes
     if mode == "single":
         try:
             with warnings.catch_warnings():
-                # The description of `mode` warns that few bases give a worse model.
+                # The warning about few bases is covered by the description of `mode`.
                 warnings.simplefilter("ignore", UserWarning)
                 finder.train(*records.values(), translation_table=request.table)
         except (ValueError, RuntimeError) as error:
@@ -188,14 +187,14 @@ def _gene_row(name: str, gene: Any) -> tuple[object, ...]:
 
 
 def _gene_name(sequence: str, gene: Any) -> str:
-    """Return a unique name from the sequence, the lower position and the strand."""
+    """Return a unique name: sequence, lower position and strand."""
     return f"{sequence}_{gene.begin}{'+' if gene.strand > 0 else '-'}"
 
 
 def _partial_ends(gene: Any) -> str:
-    """Return which ends of the gene, on the input strand, are beyond the sequence."""
-    ends = [end for end, off in (("left", gene.partial_begin), ("right", gene.partial_end)) if off]
-    return "+".join(ends) or "no"
+    """Return the ends of the gene (on the input strand) that extend beyond the sequence."""
+    ends = {"left": gene.partial_begin, "right": gene.partial_end}
+    return "+".join(end for end, is_partial in ends.items() if is_partial) or "no"
 
 
 def _write_gff(records: dict[str, str], genes: _Genes, path: Path) -> None:
@@ -215,7 +214,7 @@ def _write_gff(records: dict[str, str], genes: _Genes, path: Path) -> None:
 
 
 def _escape_gff(name: str) -> str:
-    """Escape a name for GFF3, for its first column and for attributes."""
+    """Escape a name for the first column and the attributes of GFF3."""
     return quote(name, safe=".:^*$@!+?|-_")
 
 
@@ -225,21 +224,21 @@ def _write_fasta(genes: _Genes, out: Path) -> None:
         f"{_gene_name(name, gene)} {gene.begin}..{gene.end} {'+' if gene.strand > 0 else '-'}"
         for name, gene in genes
     ]
-    for file_name, letters_of in kinds.items():
-        letters = (letters_of(gene) for _name, gene in genes)
-        _outputs.write_fasta(out / file_name, zip(headers, letters, strict=True))
+    for file_name, get_sequence in kinds.items():
+        sequences = (get_sequence(gene) for _name, gene in genes)
+        _outputs.write_fasta(out / file_name, zip(headers, sequences, strict=True))
 
 
 def _protein(gene: Any) -> str:
-    """Return the protein without its stop; a start codon is translated to M."""
+    """Return the protein without the stop; the start codon is translated to M."""
     return str(gene.translate(include_stop=False))
 
 
 def _covered_bases(genes: _Genes) -> int:
     """Return the number of bases covered by genes, counting overlaps once."""
-    covered, at = 0, ("", 0)
+    covered, last = 0, ("", 0)
     for name, gene in sorted(genes, key=lambda item: (item[0], item[1].begin)):
-        start = max(gene.begin, at[1] + 1) if name == at[0] else gene.begin
+        start = max(gene.begin, last[1] + 1) if name == last[0] else gene.begin
         covered += max(0, gene.end - start + 1)
-        at = (name, max(gene.end, at[1]) if name == at[0] else gene.end)
+        last = (name, max(gene.end, last[1]) if name == last[0] else gene.end)
     return covered

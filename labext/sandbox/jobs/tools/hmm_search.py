@@ -1,4 +1,4 @@
-"""Search sequences with a profile HMM (HMMER 3, by PyHMMER)."""
+"""Search sequences with a profile HMM (HMMER 3, using PyHMMER)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LETTER_KINDS = {"protein": "amino acid", "DNA": "DNA base"}
 MAX_QUERY_LENGTH = 1000
 MAX_QUERY_ROWS = 1000
 SEED = 42
-"""HMMER's own: it draws random sequences to set the statistics of a profile."""
+"""HMMER's default seed; HMMER calibrates profiles with random sequences."""
 
 
 def read_query(text: str, molecule: str) -> dict[str, str]:
-    """Read a single sequence or the rows of an alignment, with - for gaps.
+    """Read a single sequence or the rows of an alignment from FASTA, with - for gaps.
 
     Raises:
-        ToolError: the text is neither of them, or too large.
+        ToolError: the text is invalid or too large.
     """
     rows = _inputs.parse_fasta(
         text, "query", HMMER_LETTERS[molecule], LETTER_KINDS[molecule], aligned=True
@@ -42,10 +42,10 @@ def read_query(text: str, molecule: str) -> dict[str, str]:
 
 
 def build_profile(text: str, molecule: str) -> Any:
-    """Build the profile (`pyhmmer.plan7.HMM`) of an alignment or sequence, or parse a profile.
+    """Build a profile (`pyhmmer.plan7.HMM`) from an alignment or sequence, or parse a profile.
 
     Raises:
-        ToolError: the text is none of these, of another molecule, or too long.
+        ToolError: the text is invalid, of another molecule, or too long.
     """
     from pyhmmer.errors import AlphabetMismatch, UnexpectedError
 
@@ -58,16 +58,14 @@ def build_profile(text: str, molecule: str) -> Any:
         elif content.startswith("HMMER3"):
             profile = _profile_from_file(content)
         else:
-            raise ToolError(
-                "query: it is neither FASTA nor a Stockholm alignment nor a HMMER 3 profile."
-            )
+            raise ToolError("query: it is not FASTA, a Stockholm alignment or a HMMER 3 profile.")
     except AlphabetMismatch:
         profile = None
     except (ValueError, UnexpectedError, EOFError) as error:
         message = " ".join(str(error).split()).rstrip(".")
         raise ToolError(f"query: HMMER could not build a profile from it: {message}.") from None
     if profile is None or profile.alphabet != _alphabet(molecule):
-        raise ToolError(f"query: the profile is not of the {molecule} that molecule asks for.")
+        raise ToolError(f"query: the profile is not a {molecule} profile, as required by molecule.")
     if profile.M > MAX_QUERY_LENGTH:
         raise ToolError(
             f"query: the profile has {profile.M:,} columns; at most {MAX_QUERY_LENGTH:,} are "
@@ -78,7 +76,7 @@ def build_profile(text: str, molecule: str) -> Any:
 
 @cache
 def _alphabet(molecule: str) -> Any:
-    """Return a shared alphabet, since a profile does not keep that of its alignment alive."""
+    """Return a shared alphabet, since a profile does not keep its alphabet alive."""
     from pyhmmer.easel import Alphabet
 
     return Alphabet.amino() if molecule == "protein" else Alphabet.dna()
@@ -133,19 +131,19 @@ def _build_from_query(query: Any, molecule: str) -> Any:
     builder, background = Builder(alphabet, seed=SEED), Background(alphabet)
     digital = query.digitize(alphabet) if hasattr(query, "digitize") else query
     if hasattr(digital, "sequences"):
-        built, _, _ = builder.build_msa(digital, background)
+        profile, _, _ = builder.build_msa(digital, background)
     else:
-        built, _, _ = builder.build(digital, background)
-    # Of the file no more than of the job: the same settings give the same bytes.
-    built.creation_time = None
-    built.command_line = None
-    return built
+        profile, _, _ = builder.build(digital, background)
+    # Removed, so that the same settings produce an identical file.
+    profile.creation_time = None
+    profile.command_line = None
+    return profile
 
 
 def search_profile(
     hmm: Any, targets: dict[str, str], molecule: str, evalue: float, inclusion: float
 ) -> Any:
-    """Search, and return the hits (`pyhmmer.plan7.TopHits`), the best first.
+    """Search the targets; return the hits (`pyhmmer.plan7.TopHits`), best first.
 
     DNA is searched in windows and on both strands, as nhmmer does (doi
     10.1093/bioinformatics/btt403).
@@ -170,10 +168,9 @@ MAX_TARGETS = 20_000
 MAX_RESIDUES = 10_000_000
 MAX_PROTEIN_LENGTH = 20_000
 MAX_CELLS = {"protein": 800_000_000, "DNA": 300_000_000}
-"""The most products of the profile's length and the targets' letters: half a minute where every
-target is a member, or DNA is full of copies; an ordinary search of that size takes a second or two.
-DNA that is one short repeat over tens of thousands of bases takes HMMER longer than that: its time
-grows with the square of the repeat, and the service's time limit ends it."""
+"""Limit of the profile's length times the letters of the targets. At the limit, a search takes one
+or two seconds, and half a minute if all targets match. Long tandem repeats in DNA take longer,
+since the time grows with the square of the repeat's length; the time limit stops these searches."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +200,7 @@ def _read_targets(text: str, molecule: str) -> dict[str, str]:
     records = _inputs.parse_fasta(text, "targets", HMMER_LETTERS[molecule], LETTER_KINDS[molecule])
     if len(records) > MAX_TARGETS:
         raise ToolError(
-            f"targets: there are {len(records):,}; at most {MAX_TARGETS:,} are allowed."
+            f"targets: {len(records):,} sequences; at most {MAX_TARGETS:,} are allowed."
         )
     total = sum(map(len, records.values()))
     if total > MAX_RESIDUES:
@@ -284,19 +281,19 @@ TOOL = Tool(
 
 
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
-    """Write `hits.csv`, `profile.hmm` and, where there are members, `domains.fasta`.
+    """Write `hits.csv` and `profile.hmm`, and `domains.fasta` if there are members.
 
-    The score: `hits`, the targets listed, and how many of them are `members`; `domains` listed;
-    `best_evalue` and `best_score` (bits) of the first hit, absent without one.
+    The score: number of `targets`, `hits`, `members` (hits below the inclusion threshold) and
+    `domains`; `best_evalue` and `best_score` (bits) of the first hit, omitted without hits.
     """
     request = _read_request(settings)
     targets = _read_targets(_read_file(inputs["targets"]), request.molecule)
     hmm = build_profile(_read_file(inputs["query"]), request.molecule)
-    cells, most = hmm.M * sum(map(len, targets.values())), MAX_CELLS[request.molecule]
-    if cells > most:
+    cells, max_cells = hmm.M * sum(map(len, targets.values())), MAX_CELLS[request.molecule]
+    if cells > max_cells:
         raise ToolError(
-            f"targets: their letters times the {hmm.M} of the profile are {cells:,}; at most "
-            f"{most:,} are allowed."
+            f"targets: their letters times the profile length {hmm.M} are {cells:,}; at most "
+            f"{max_cells:,} are allowed."
         )
     with (out / "profile.hmm").open("wb") as file:
         hmm.write(file)
@@ -332,12 +329,12 @@ _COLUMNS = (
 
 
 def _domain_rows(hit: Any) -> list[dict[str, object]]:
-    """Return a row per domain; positions from 1, inclusive; start > end on the strand -."""
+    """Return one row per domain; positions from 1, inclusive; start > end on the - strand."""
     domains = list(hit.domains.reported)
     rows = []
     for number, domain in enumerate(domains, 1):
         aligned = domain.alignment
-        # Of DNA each hit is one domain, and HMMER gives the bias of that.
+        # For DNA, every hit has exactly one domain and HMMER reports the bias of the hit.
         bias = hit.bias if domain.strand is None else domain.bias
         values = (
             *(hit.name, hit.length, f"{hit.evalue:.3g}", f"{hit.score:.2f}", f"{bias:.2f}"),

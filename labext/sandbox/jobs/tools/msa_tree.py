@@ -17,22 +17,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DECIMALS = 6
-"""Decimals of a branch length in Newick text."""
+"""Decimals of branch lengths in Newick text."""
 
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A leaf with a name, or an inner node with its branches `(node, length)`."""
+    """A leaf with a name, or an inner node with branches `(node, length)`."""
 
     name: str = ""
     branches: tuple[tuple[TreeNode, float], ...] = ()
 
 
 def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
-    """Return the tree of `names` by their `distances` (n, n), with three branches at its root.
+    """Build a neighbour-joining tree, which has three branches at its root.
 
-    `n` is 2 or more. At a tie the pair that comes first is joined. A branch length may be negative,
-    as the method gives it; see `without_negative_lengths`.
+    Ties are resolved in favour of the first pair. Branch lengths may be negative; see
+    `without_negative_lengths`.
+
+    Args:
+        distances: the (n, n) distances; n is at least 2.
+        names: the n names of the leaves.
     """
     import numpy as np
 
@@ -43,13 +47,13 @@ def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
         sums = table.sum(axis=1)
         criterion = (size - 2) * table - sums[:, None] - sums[None, :]
         np.fill_diagonal(criterion, np.inf)
-        # Rounded, so that a tie is a tie on every machine.
+        # Rounded, so that ties are detected identically on every machine.
         i, j = sorted(int(k) for k in np.unravel_index(criterion.round(9).argmin(), table.shape))
-        lean = (sums[i] - sums[j]) / (size - 2)
+        asymmetry = (sums[i] - sums[j]) / (size - 2)
         joined = TreeNode(
             branches=(
-                (nodes[i], (table[i, j] + lean) / 2),
-                (nodes[j], (table[i, j] - lean) / 2),
+                (nodes[i], (table[i, j] + asymmetry) / 2),
+                (nodes[j], (table[i, j] - asymmetry) / 2),
             )
         )
         merged = (table[i] + table[j] - table[i, j]) / 2
@@ -60,31 +64,31 @@ def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
     if len(nodes) == 2:
         return TreeNode(branches=tuple((node, float(table[0, 1]) / 2) for node in nodes))
     half = table.sum() / 4
-    ends = [float(half - table[(k + 1) % 3, (k + 2) % 3]) for k in range(3)]
-    return TreeNode(branches=tuple(zip(nodes, ends, strict=True)))
+    lengths = [float(half - table[(k + 1) % 3, (k + 2) % 3]) for k in range(3)]
+    return TreeNode(branches=tuple(zip(nodes, lengths, strict=True)))
 
 
 def without_negative_lengths(tree: TreeNode) -> tuple[TreeNode, list[float]]:
-    """Return the tree with negative branch lengths set to 0, and these lengths.
+    """Return the tree with negative branch lengths set to 0, and the list of these lengths.
 
-    Distances that are not additive give negative lengths; no evolutionary distance is below 0. One
-    that rounds to 0 in the Newick text is set to 0 and not counted.
+    Non-additive distances result in negative lengths, which have no evolutionary meaning. Lengths
+    that round to 0 in the Newick text are set to 0 and not listed.
     """
     negative: list[float] = []
 
-    def cleaned(node: TreeNode) -> TreeNode:
+    def clean(node: TreeNode) -> TreeNode:
         branches = []
         for child, length in node.branches:
             if round(length, _DECIMALS) < 0:
                 negative.append(length)
-            branches.append((cleaned(child), max(0.0, length)))
+            branches.append((clean(child), max(0.0, length)))
         return TreeNode(node.name, tuple(branches))
 
-    return cleaned(tree), negative
+    return clean(tree), negative
 
 
 def to_newick(tree: TreeNode) -> str:
-    """Return the tree as Newick text with branch lengths; names are quoted if they need to be."""
+    """Return the tree as Newick text with branch lengths; names are quoted if necessary."""
     return f"{_newick_node(tree)};"
 
 
@@ -104,7 +108,7 @@ def _quote_name(name: str) -> str:
 MIN_SEQUENCES, MAX_SEQUENCES = 3, 60
 MAX_LENGTH = 3000
 MAX_CELLS = 400_000_000
-"""Limit of the alignment cells summed over all pairs, which takes about 10 seconds."""
+"""Limit of the total number of pairwise alignment cells, which take about 10 seconds."""
 
 _LETTERS = {"DNA": _inputs.IUPAC_LETTERS, "protein": _inputs.PROTEIN_LETTERS + "BZX"}
 
@@ -140,15 +144,15 @@ def _read_records(text: str, molecule: str) -> dict[str, str]:
     records = _inputs.parse_fasta(text, "sequences", _LETTERS[molecule], kind)
     if not MIN_SEQUENCES <= len(records) <= MAX_SEQUENCES:
         raise ToolError(
-            f"sequences: there are {len(records)}; {MIN_SEQUENCES} to {MAX_SEQUENCES} are allowed."
+            f"sequences: {len(records)} sequences; {MIN_SEQUENCES} to {MAX_SEQUENCES} are allowed."
         )
     for name, letters in records.items():
         _inputs.check_length(f"sequences, {name}", letters, 1, MAX_LENGTH)
     cells = sum(len(a) * len(b) for a, b in combinations(records.values(), 2))
     if cells > MAX_CELLS:
         raise ToolError(
-            f"sequences: {len(records)} sequences of this length are too many: the products of "
-            f"two lengths sum up to {cells:,}; at most {MAX_CELLS:,} are allowed."
+            f"sequences: {len(records)} sequences of this length are too many: their pairwise "
+            f"alignments have {cells:,} cells; at most {MAX_CELLS:,} are allowed."
         )
     return records
 
@@ -217,17 +221,17 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `alignment.fasta`, `distances.csv` and `tree.nwk`.
 
-    The score: `columns` of the alignment; `mean_identity` and `least_identity` of the pairs, in
-    percent of the columns where both have a letter; `negative_branches`, how many branch lengths of
-    the tree came out negative and were set to 0. The log names the lowest of them.
+    The score: `columns` of the alignment; `mean_identity` and `least_identity` of all pairs, in
+    percent of the columns without gaps; `negative_branches`, the number of negative branch lengths
+    that were set to 0. The log has the lowest of these.
     """
     request = _read_request(settings)
     text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
     records = _read_records(text, request.molecule)
     names = list(records)
     aligned = _align(list(records.values()), request)
-    same = _identity_matrix(aligned)
-    distances = 1 - same
+    identities = _identity_matrix(aligned)
+    distances = 1 - identities
     if request.corrected:
         distances = _correct_distances(distances, names, request.molecule)
     _outputs.write_fasta(out / "alignment.fasta", zip(names, aligned, strict=True))
@@ -240,26 +244,26 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     if negative:
         lengths = "1 branch length" if len(negative) == 1 else f"{len(negative)} branch lengths"
         print(
-            f"Neighbour joining gave {lengths} below 0 (the lowest: {min(negative):.6f}); in "
-            "tree.nwk they are 0."
+            f"Neighbour joining resulted in {lengths} below 0 (lowest: {min(negative):.6f}), set "
+            "to 0 in tree.nwk."
         )
     (out / "tree.nwk").write_text(f"{to_newick(tree)}\n", encoding="utf-8")
-    shares = [100 * float(same[i, j]) for i, j in combinations(range(len(names)), 2)]
+    percentages = [100 * float(identities[i, j]) for i, j in combinations(range(len(names)), 2)]
     return {
         "sequences": len(names),
         "columns": len(aligned[0]),
-        "mean_identity": round(sum(shares) / len(shares), 2),
-        "least_identity": round(min(shares), 2),
+        "mean_identity": round(sum(percentages) / len(percentages), 2),
+        "least_identity": round(min(percentages), 2),
         "negative_branches": len(negative),
     }
 
 
 def _align(sequences: list[str], request: _Request) -> list[str]:
-    """Return the rows of the alignment, in the order of `sequences`.
+    """Return the rows of the alignment in the order of `sequences`.
 
-    biotite would make its guide tree from scores against those of shuffled sequences, and refuses
-    pairs that are no better than chance. The guide tree here is made from the identity over all
-    columns, so that a sequence with a large gap joins late and does not lead the others.
+    The guide tree uses the identity over all columns, so that sequences with large gaps are added
+    last. biotite's default guide tree compares scores with those of shuffled sequences, and fails
+    for pairs that are not more similar than random ones.
     """
     import biotite.sequence as bio
     import numpy as np
@@ -267,17 +271,17 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
 
     if request.molecule == "DNA":
         matrix = align.SubstitutionMatrix.std_nucleotide_matrix()
-        coded: list[Any] = [bio.NucleotideSequence(s, ambiguous=True) for s in sequences]
+        encoded: list[Any] = [bio.NucleotideSequence(s, ambiguous=True) for s in sequences]
     else:
         matrix = align.SubstitutionMatrix.std_protein_matrix()
-        coded = [bio.ProteinSequence(s) for s in sequences]
-    # Gaps at the ends are free: sequences of one gene seldom start and end at the same base.
+        encoded = [bio.ProteinSequence(s) for s in sequences]
+    # Terminal gaps are free, since sequences of a gene rarely start and end at the same base.
     costs = {"gap_penalty": (-request.gap_open, -request.gap_extend), "terminal_penalty": False}
-    guide = np.zeros((len(coded), len(coded)), dtype=np.float32)
-    for i, j in combinations(range(len(coded)), 2):
-        pair = align.align_optimal(coded[i], coded[j], matrix, max_number=1, **costs)[0]
+    guide = np.zeros((len(encoded), len(encoded)), dtype=np.float32)
+    for i, j in combinations(range(len(encoded)), 2):
+        pair = align.align_optimal(encoded[i], encoded[j], matrix, max_number=1, **costs)[0]
         guide[i, j] = guide[j, i] = 1 - align.get_sequence_identity(pair, mode="all")
-    alignment, *_ = align.align_multiple(coded, matrix, distances=guide, **costs)
+    alignment, *_ = align.align_multiple(encoded, matrix, distances=guide, **costs)
     rows = []
     for letters, trace in zip(sequences, alignment.trace.T, strict=True):
         rows.append("".join(letters[index] if index >= 0 else "-" for index in trace))
@@ -285,23 +289,24 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
 
 
 def _identity_matrix(rows: list[str]) -> NDArray[Any]:
-    """Return an (n, n) array of the share of equal letters among columns without gaps, or 0."""
+    """Return the (n, n) fractions of identical letters among columns without gaps."""
     import numpy as np
 
     letters = np.array([list(row) for row in rows])
     is_letter = letters != "-"
-    same = np.ones((len(rows), len(rows)))
+    identities = np.ones((len(rows), len(rows)))
     for i, j in combinations(range(len(rows)), 2):
         both = is_letter[i] & is_letter[j]
         equal = (letters[i] == letters[j]) & both
-        same[i, j] = same[j, i] = equal.sum() / both.sum() if both.any() else 0.0
-    return same
+        identity = equal.sum() / both.sum() if both.any() else 0.0
+        identities[i, j] = identities[j, i] = identity
+    return identities
 
 
 def _correct_distances(distances: NDArray[Any], names: list[str], molecule: str) -> NDArray[Any]:
-    """Return the changes per site from the share of differing sites.
+    """Return the substitutions per site for the fractions p of differing sites.
 
-    DNA after Jukes and Cantor, d = -3/4 ln(1 - 4/3 p); protein after Kimura (1983), d = -ln(1 - p -
+    Jukes and Cantor for DNA: d = -3/4 ln(1 - 4/3 p). Kimura (1983) for protein: d = -ln(1 - p -
     p²/5).
     """
     corrected = distances.copy()
@@ -310,8 +315,8 @@ def _correct_distances(distances: NDArray[Any], names: list[str], molecule: str)
         argument = 1 - 4 * p / 3 if molecule == "DNA" else 1 - p - p * p / 5
         if argument <= 0:
             raise ToolError(
-                f"distance: {names[i]} and {names[j]} differ in {p:.0%} of the sites, which "
-                "can't be corrected; use identity."
+                f"distance: {names[i]} and {names[j]} differ in {p:.0%} of the sites, too many for "
+                "a correction; use identity."
             )
         distance = -0.75 * log(argument) if molecule == "DNA" else -log(argument)
         corrected[i, j] = corrected[j, i] = abs(distance)

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _RIGID_BODY_MODES = 6
 _ZERO_EIGENVALUE = 1e-8
-"""A mode counts as rigid below this share of the highest eigenvalue."""
+"""Modes with an eigenvalue below this fraction of the highest one are rigid-body motions."""
 
 
 @dataclass(frozen=True)
 class NormalModes:
-    """The internal modes, the slowest first.
+    """The internal modes, slowest first.
 
     Attributes:
-        eigenvalues: (m,), all above zero.
-        vectors: (m, n, 3), each of norm 1; its largest component is positive.
+        eigenvalues: (m,), all positive.
+        vectors: (m, n, 3), normalized; the largest component of each mode is positive.
     """
 
     eigenvalues: Array
@@ -50,7 +50,7 @@ class NormalModes:
 def spring_constants(coordinates: Array, cutoff: float, by_distance: bool) -> Array:
     """Return the (n, n) spring constants between nodes at (n, 3) coordinates in ångström.
 
-    They are 1 up to `cutoff`, or 1 / distance² between all nodes. Equation 1 of the paper.
+    1 up to `cutoff`, or with `by_distance` 1 / distance² between all nodes.
     """
     import numpy as np
 
@@ -58,12 +58,12 @@ def spring_constants(coordinates: Array, cutoff: float, by_distance: bool) -> Ar
     np.fill_diagonal(squared, np.inf)
     if (squared < 1e-4).any():
         i, j = np.argwhere(squared < 1e-4)[0]
-        raise ToolError(f"pdbFile: residues {i + 1} and {j + 1} lie at the same place.")
+        raise ToolError(f"pdbFile: residues {i + 1} and {j + 1} have the same coordinates.")
     return 1 / squared if by_distance else (squared <= cutoff**2).astype(float)
 
 
 def build_hessian(coordinates: Array, constants: Array) -> Array:
-    """Return the (3n, 3n) second derivatives of the energy of the springs."""
+    """Return the (3n, 3n) matrix of second derivatives of the spring energy."""
     import numpy as np
 
     nodes = len(coordinates)
@@ -80,7 +80,7 @@ def compute_modes(matrix: Array) -> NormalModes:
     """Return the internal modes of a connected network.
 
     Raises:
-        ToolError: the network has not the six rigid motions alone, so that it isn't one body.
+        ToolError: the network is not connected, or all residues are on one line.
     """
     import numpy as np
 
@@ -92,7 +92,7 @@ def compute_modes(matrix: Array) -> NormalModes:
             f"{_RIGID_BODY_MODES}; use a larger cutoff."
         )
     if rigid < _RIGID_BODY_MODES:
-        raise ToolError("pdbFile: the residues lie on one line.")
+        raise ToolError("pdbFile: all residues are on one line.")
     shapes = vectors[:, _RIGID_BODY_MODES:].T
     largest = np.abs(shapes).argmax(axis=1)
     signs = np.sign(shapes[np.arange(len(shapes)), largest])
@@ -191,9 +191,9 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `mode1.pdb` …, `eigenvalues.csv` and `fluctuations.csv`.
 
-    The score: `contacts`, the pairs within the cutoff; `lowest_frequency` in units of
-    sqrt(spring constant / mass); `correlation` (Pearson) of fluctuations and B-factors, where the
-    file has them.
+    The score: `contacts`, the number of pairs within the cutoff; `lowest_frequency` in units of
+    sqrt(spring constant / mass); `correlation` (Pearson) of fluctuations and B-factors, if the
+    file has B-factors.
     """
     request = _read_request(settings)
     residues = read_alpha_carbons(inputs["pdbFile"], "pdbFile", request.chains)
@@ -210,9 +210,10 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     modes = compute_modes(build_hessian(coordinates, constants))
     mode_count = min(request.modes, len(modes.eigenvalues))
     for index in range(mode_count):
-        swing = modes.vectors[index] * np.sqrt(len(residues)) * request.amplitude
+        displacement = modes.vectors[index] * np.sqrt(len(residues)) * request.amplitude
         path = out / f"mode{index + 1}.pdb"
-        path.write_text(_format_trajectory(residues, coordinates, swing), encoding="utf-8")
+        text = _format_trajectory(residues, coordinates, displacement)
+        path.write_text(text, encoding="utf-8")
     _write_eigenvalues(modes, out / "eigenvalues.csv")
     correlation = _write_fluctuations(residues, modes.fluctuations(), out / "fluctuations.csv")
     contacts = spring_constants(coordinates, request.cutoff, by_distance=False)
@@ -225,29 +226,31 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     return score if correlation is None else {**score, "correlation": round(correlation, 4)}
 
 
-def _format_trajectory(residues: Sequence[AlphaCarbon], coordinates: Array, swing: Array) -> str:
-    """Return models from -`swing` to +`swing`, with the relative motion (0 to 100) as B-factor."""
+def _format_trajectory(
+    residues: Sequence[AlphaCarbon], coordinates: Array, displacement: Array
+) -> str:
+    """Format models from -1 to +1 `displacement`; B-factors are the relative motion, 0 to 100."""
     import numpy as np
 
-    size = np.linalg.norm(swing, axis=1)
-    share = 100 * size / size.max()
+    distances = np.linalg.norm(displacement, axis=1)
+    relative_motion = 100 * distances / distances.max()
     lines = []
     for model, factor in enumerate(np.linspace(-1, 1, FRAMES), 1):
         lines.append(f"MODEL     {model:4d}")
         for serial, (residue, (x, y, z)) in enumerate(
-            zip(residues, coordinates + factor * swing, strict=True), 1
+            zip(residues, coordinates + factor * displacement, strict=True), 1
         ):
             lines.append(
                 f"ATOM  {serial:5d}  CA  {residue.name:>3} {residue.chain}{residue.number:>4}"
                 f"{residue.insertion or ' '}   {x:8.3f}{y:8.3f}{z:8.3f}  1.00"
-                f"{share[serial - 1]:6.2f}           C"
+                f"{relative_motion[serial - 1]:6.2f}           C"
             )
         lines.append("ENDMDL")
     return "\n".join([*lines, "END\n"])
 
 
 def _write_eigenvalues(modes: NormalModes, path: Path) -> None:
-    """Write one row per mode: eigenvalue, frequency, share of all motion and collectivity."""
+    """Write one row per mode: eigenvalue, frequency, share of total motion and collectivity."""
     inverse = 1 / modes.eigenvalues
     rows = zip(
         modes.eigenvalues,
@@ -266,9 +269,10 @@ def _write_eigenvalues(modes: NormalModes, path: Path) -> None:
 def _write_fluctuations(
     residues: Sequence[AlphaCarbon], fluctuations: Array, path: Path
 ) -> float | None:
-    """Write one row per residue; return the correlation with the B-factors, None if constant.
+    """Write one row per residue; return the correlation with the B-factors.
 
-    `fitted_b_factor` is the fluctuation scaled to the B-factors' mean.
+    `fitted_b_factor` is the fluctuation scaled to the mean B-factor. Returns None if the B-factors
+    are constant.
     """
     import numpy as np
 

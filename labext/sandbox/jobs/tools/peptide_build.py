@@ -13,7 +13,7 @@ from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, Too
 
 MAX_LENGTH = 1000
 CONFORMATION_ANGLES = {"helix": (-57.0, -47.0), "strand": (-139.0, 135.0)}
-"""Backbone angles phi and psi, in degrees, of the alpha helix and of the antiparallel beta strand
+"""Backbone angles phi and psi in degrees of the alpha helix and the antiparallel beta strand
 (IUPAC-IUB Commission on Biochemical Nomenclature 1970, doi 10.1021/bi00820a001)."""
 
 
@@ -27,13 +27,18 @@ class _Request:
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     sequence = _inputs.read_sequence(
-        values, "sequence", _inputs.PROTEIN_LETTERS, "amino acid", shortest=2, longest=MAX_LENGTH
+        values,
+        "sequence",
+        _inputs.PROTEIN_LETTERS,
+        "amino acid",
+        min_length=2,
+        max_length=MAX_LENGTH,
     )
     conformation = _inputs.read_choice(values, "conformation", (*CONFORMATION_ANGLES, "custom"))
     if conformation != "custom":
         for name in ("phi", "psi"):
             if name in settings:
-                raise ToolError(f"{name}: it applies only where conformation is custom.")
+                raise ToolError(f"{name}: it applies only if conformation is custom.")
         phi, psi = CONFORMATION_ANGLES[conformation]
         return _Request(sequence, [phi] * len(sequence), [psi] * len(sequence))
     return _Request(
@@ -45,11 +50,11 @@ def _read_request(settings: Settings) -> _Request:
 
 def _read_angles(settings: Settings, name: str, residues: int) -> list[float]:
     if settings.get(name) is None:
-        raise ToolError(f"{name}: it is required where conformation is custom.")
+        raise ToolError(f"{name}: it is required if conformation is custom.")
     angles = _inputs.read_numbers(settings, name, -180, 180)
     if len(angles) != residues:
         raise ToolError(
-            f"{name}: it has {len(angles)} angles, where the sequence has {residues} residues."
+            f"{name}: it has {len(angles)} angles, but the sequence has {residues} residues."
         )
     return angles
 
@@ -109,8 +114,8 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `peptide.pdb` and `ramachandran.csv`.
 
-    The score: `weight` in daltons; `end_to_end` from the first to the last alpha carbon and
-    `radius_of_gyration` (heavy atoms, by mass) in ångström.
+    The score: `weight` in daltons; `end_to_end` (first to last alpha carbon) and
+    `radius_of_gyration` (heavy atoms, mass-weighted) in ångström.
     """
     del inputs
     request = _read_request(settings)
@@ -144,31 +149,31 @@ def _build(request: _Request) -> Any:
     from PeptideBuilder import PeptideBuilder as builder
 
     structure = builder.initialize_res(Geometry.geometry(request.sequence[0]))
-    # The first residue lies along the axes, where PeptideBuilder's formula may divide by zero.
+    # Rotated away from the axes, where PeptideBuilder may divide by zero.
     structure.transform(rotaxis(1.0, Vector(1.0, 2.0, 3.0)), [0.0, 0.0, 0.0])
-    before = zip(request.sequence[1:], request.phi[1:], request.psi, strict=False)
-    for letter, phi, psi in before:
+    residues = zip(request.sequence[1:], request.phi[1:], request.psi, strict=False)
+    for letter, phi, psi in residues:
         geometry = Geometry.geometry(letter)
         geometry.phi, geometry.psi_im1, geometry.omega = phi, psi, 180.0
         structure = builder.add_residue(structure, geometry)
-    end = list(structure.get_residues())[-1]
-    shape = Geometry.geometry(request.sequence[-1])
-    # One oxygen of the end lies where the next nitrogen would be, the other opposite.
-    opposite, along = (
+    last = list(structure.get_residues())[-1]
+    geometry = Geometry.geometry(request.sequence[-1])
+    # The terminal OXT takes the position of a following nitrogen; O is on the opposite side.
+    oxygen, terminal_oxygen = (
         builder.calculateCoordinates(
-            end["N"], end["CA"], end["C"], shape.C_O_length, shape.CA_C_O_angle, angle
+            last["N"], last["CA"], last["C"], geometry.C_O_length, geometry.CA_C_O_angle, angle
         )
         for angle in (request.psi[-1] + 180.0, request.psi[-1])
     )
-    end["O"].set_coord(opposite)
-    end.add(Atom("OXT", along, 0.0, 1.0, " ", " OXT", 0, "O"))
+    last["O"].set_coord(oxygen)
+    last.add(Atom("OXT", terminal_oxygen, 0.0, 1.0, " ", " OXT", 0, "O"))
     if not all(math.isfinite(x) for atom in structure.get_atoms() for x in atom.coord):
         raise ToolError("phi, psi: with these angles a residue can't be placed.")
     return structure
 
 
 def _write_angles(residues: list[Any], path: Path) -> None:
-    """Write the angles of the built structure in degrees."""
+    """Write the backbone angles of the structure in degrees."""
 
     def angle(*atoms: Any) -> str:
         # Adding 0 turns -0.00 into 0.00.

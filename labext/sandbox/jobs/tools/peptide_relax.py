@@ -42,39 +42,39 @@ _SIDE_CHAIN_ATOMS = {
     "TYR": "CB CG CD1 CD2 CE1 CE2 CZ OH",
     "VAL": "CB CG1 CG2",
 }
-"""The heavy atoms beside the backbone, by their names in the PDB."""
+"""Side-chain heavy atoms of the 20 amino acids, by their names in the PDB."""
 _TERMINAL_BOND_LENGTH = 1.25
-"""Å: from the last carbon to its oxygens."""
+"""Length in Å of the bonds from the last carbon to its oxygens."""
 
 
 def write_complete_residues(residues: Sequence[Residue], parameter: str, path: Path) -> None:
-    """Write the heavy atoms as a PDB file, each chain with its last oxygen.
+    """Write the heavy atoms as a PDB file, adding a missing terminal oxygen to each chain.
 
     Raises:
-        ToolError: a gap in a chain, a residue that is none of the 20, or atoms that are missing.
+        ToolError: a chain has a gap, a residue is not one of the 20 amino acids, or atoms are
+            missing or unknown.
     """
     links = [*_protein.follows_previous(residues), False]
     lines: list[str] = []
     for index, residue in enumerate(residues):
         name = f"{residue.name} {residue.number} of chain {residue.chain}"
-        starts = index == 0 or residues[index - 1].chain != residue.chain
-        if not starts and not links[index]:
-            raise ToolError(f"{parameter}: before {name} the chain has a gap.")
-        ends = index + 1 == len(residues) or residues[index + 1].chain != residue.chain
-        for atom, element, (x, y, z) in _expected_atoms(residue, name, parameter, ends):
+        is_first = index == 0 or residues[index - 1].chain != residue.chain
+        if not is_first and not links[index]:
+            raise ToolError(f"{parameter}: the chain has a gap before {name}.")
+        is_last = index + 1 == len(residues) or residues[index + 1].chain != residue.chain
+        for atom, element, (x, y, z) in _expected_atoms(residue, name, parameter, is_last):
             number = residue.number if residue.number[-1:].isalpha() else f"{residue.number} "
-            # A chain without a name stands as `_`.
             lines.append(
                 f"ATOM  {len(lines) + 1:5d}  {atom:<3} {residue.name} {residue.chain}{number:>5}   "
                 f"{x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {element:>2}"
             )
-        if ends:
+        if is_last:
             lines.append("TER")
     path.write_text("\n".join([*lines, "END\n"]), encoding="utf-8")
 
 
 def _expected_atoms(
-    residue: Residue, name: str, parameter: str, ends: bool
+    residue: Residue, name: str, parameter: str, is_last: bool
 ) -> list[tuple[str, str, Coordinates]]:
     if residue.name not in _SIDE_CHAIN_ATOMS:
         raise ToolError(f"{parameter}: {name} is not one of the 20 amino acids.")
@@ -83,26 +83,26 @@ def _expected_atoms(
     missing = [atom for atom in expected if atom not in atom_by_name]
     if missing:
         raise ToolError(f"{parameter}: {name} has no {', '.join(missing)}.")
-    surplus = [atom for atom in atom_by_name if atom not in (*expected, "OXT")]
-    if surplus:
-        raise ToolError(f"{parameter}: {name} has an atom {surplus[0]}, which is not known.")
+    unknown = [atom for atom in atom_by_name if atom not in (*expected, "OXT")]
+    if unknown:
+        raise ToolError(f"{parameter}: {name} has an unknown atom {unknown[0]}.")
     atoms = [(atom, atom_by_name[atom].element, atom_by_name[atom].xyz) for atom in expected]
-    if ends:
-        last = atom_by_name["OXT"].xyz if "OXT" in atom_by_name else _terminal_oxygen(residue)
-        atoms.append(("OXT", "O", last))
+    if is_last:
+        oxygen = atom_by_name["OXT"].xyz if "OXT" in atom_by_name else _terminal_oxygen(residue)
+        atoms.append(("OXT", "O", oxygen))
     return atoms
 
 
 def _terminal_oxygen(residue: Residue) -> Coordinates:
-    """Opposite the bonds from the last carbon to its neighbours, in their plane."""
+    """Return the position opposite the bonds of the last carbon, in their plane."""
     import numpy as np
 
     carbon = np.array(residue.atoms["C"].xyz)
-    away = np.zeros(3)
+    direction = np.zeros(3)
     for name in ("CA", "O"):
         bond = np.array(residue.atoms[name].xyz) - carbon
-        away -= bond / np.linalg.norm(bond)
-    x, y, z = carbon + _TERMINAL_BOND_LENGTH * away / np.linalg.norm(away)
+        direction -= bond / np.linalg.norm(bond)
+    x, y, z = carbon + _TERMINAL_BOND_LENGTH * direction / np.linalg.norm(direction)
     return float(x), float(y), float(z)
 
 
@@ -111,32 +111,33 @@ _FORCE_FIELD = "amber14/protein.ff14SB.xml"
 _WATER_DIELECTRIC = 78.5
 _BORN_RADII = {"C": 1.7, "N": 1.55, "O": 1.5, "S": 1.8}
 _SCREENING = {"H": 0.85, "C": 0.72, "N": 0.79, "O": 0.85, "S": 0.96}
-"""Ångström (mbondi2: hydrogens 1.2, on nitrogen 1.3) and the factors of Hawkins, as Amber has them
-for OBC2 (A. Onufriev, D. Bashford, D. A. Case, 2004, doi 10.1002/prot.20033)."""
+"""Radii in Å (mbondi2: hydrogens 1.2, on nitrogen 1.3) and Hawkins' screening factors, as used in
+Amber for OBC2 (A. Onufriev, D. Bashford, D. A. Case, 2004, doi 10.1002/prot.20033)."""
 
 
 @dataclass(frozen=True)
 class PreparedPeptide:
-    """A peptide with its hydrogens, and OpenMM's names for it.
+    """A peptide with hydrogens, as OpenMM objects.
 
     Attributes:
-        topology: OpenMM's.
-        places: (n, 3), ångström.
-        system: the force field; each of its forces has a group, the index of its term in `TERMS`.
+        topology: the `openmm.app.Topology`.
+        coordinates: (n, 3) in ångström.
+        system: the `openmm.System`; the group of each force is the index of its term in
+            `ENERGY_TERMS`.
     """
 
     topology: Any
-    places: Array
+    coordinates: Array
     system: Any
 
-    def heavy(self) -> Array:
-        """Return an (n,) mask of the heavy atoms."""
+    def heavy_atom_mask(self) -> Array:
+        """Return the (n,) mask of the heavy atoms."""
         import numpy as np
 
         return np.array([atom.element.symbol != "H" for atom in self.topology.atoms()])
 
     def write(self, coordinates: Array, path: Path) -> None:
-        """Write a PDB file, without the header, which would hold the date."""
+        """Write a PDB file without the header, which would contain the date."""
         from openmm import app, unit
 
         with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -146,16 +147,16 @@ class PreparedPeptide:
 
 @dataclass(frozen=True)
 class MinimizationResult:
-    """Result of a minimisation.
+    """Result of an energy minimization.
 
     Attributes:
-        places: (n, 3), ångström.
-        before, after: the terms of the energy, kJ/mol.
-        energies: of each iteration, kJ/mol.
-        force: the root mean square of the force's components at the end, kJ/mol/nm.
+        coordinates: (n, 3) in ångström.
+        before, after: the energy by term in kJ/mol.
+        energies: the energy of each iteration in kJ/mol.
+        force: the root mean square of the final force components in kJ/mol/nm.
     """
 
-    places: Array
+    coordinates: Array
     before: dict[str, float]
     after: dict[str, float]
     energies: list[float]
@@ -163,10 +164,10 @@ class MinimizationResult:
 
 
 def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
-    """Read a PDB file of whole residues, and add the hydrogens that it has at this pH.
+    """Read a PDB file of complete residues, and add the hydrogens for this pH.
 
-    OpenMM puts each hydrogen near its place with a random shift, and lets the force field move the
-    hydrogens alone; its random numbers are the same for each peptide.
+    OpenMM places hydrogens with a random shift and then minimizes their energy; the random seed is
+    fixed.
     """
     import numpy as np
     import openmm
@@ -188,13 +189,13 @@ def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
     for force in system.getForces():
         force.setForceGroup(ENERGY_TERMS.index(groups[type(force)]))
     if solvent:
-        system.addForce(_add_solvent(topology, system))
+        system.addForce(_solvent_force(topology, system))
     coordinates = np.array(modeller.positions.value_in_unit(unit.angstrom), dtype=float)
     return PreparedPeptide(topology, coordinates, system)
 
 
-def _add_solvent(topology: Any, system: Any) -> Any:
-    """Return the implicit solvent OBC2 as a built-in force, ten times faster than its XML file."""
+def _solvent_force(topology: Any, system: Any) -> Any:
+    """Return the force of the implicit solvent OBC2; ten times faster than OpenMM's XML file."""
     import openmm
 
     nonbonded = next(f for f in system.getForces() if isinstance(f, openmm.NonbondedForce))
@@ -219,7 +220,13 @@ def _add_solvent(topology: Any, system: Any) -> Any:
 def minimize_energy(
     start: PreparedPeptide, iterations: int, tolerance: float
 ) -> MinimizationResult:
-    """Go downhill (L-BFGS) until the force is below `tolerance`, kJ/mol/nm, or `iterations` end."""
+    """Minimize the energy (L-BFGS).
+
+    Args:
+        start: the peptide.
+        iterations: the maximum number of iterations.
+        tolerance: the root mean square force at which to stop, in kJ/mol/nm.
+    """
     import numpy as np
     import openmm
     from openmm import unit
@@ -232,10 +239,10 @@ def minimize_energy(
             energies.append(float(args["system energy"]))
             return False
 
-    # Nothing moves by it: a context wants an integrator.
+    # Required by the context, and not used.
     integrator = openmm.VerletIntegrator(0.001)
     context = openmm.Context(start.system, integrator, _platform())
-    context.setPositions(start.places * unit.angstrom)
+    context.setPositions(start.coordinates * unit.angstrom)
     before = _energy_terms(context)
     openmm.LocalEnergyMinimizer.minimize(context, tolerance, iterations, Reporter())
     state = context.getState(getPositions=True, getForces=True)
@@ -271,7 +278,7 @@ def _platform() -> Any:
 
 @contextmanager
 def _fixed_random_seed() -> Iterator[None]:
-    """Python's random numbers from the same seed; afterwards they go on as if nothing had been."""
+    """Fix the seed of Python's random numbers, and restore their state afterwards."""
     state = random.getstate()
     random.seed(1)
     try:
@@ -299,25 +306,25 @@ def _read_request(settings: Settings) -> _Request:
     sequence, conformation = None, "helix"
     if values.get("sequence") is not None:
         if values.get("pdbFile") is not None:
-            raise ToolError("pdbFile: it can't be sent together with sequence.")
+            raise ToolError("pdbFile: it can't be combined with sequence.")
         sequence = _inputs.read_sequence(
             values,
             "sequence",
             _inputs.PROTEIN_LETTERS,
             "amino acid",
-            shortest=MIN_RESIDUES,
-            longest=MAX_RESIDUES,
+            min_length=MIN_RESIDUES,
+            max_length=MAX_RESIDUES,
         )
         if values.get("conformation") is not None:
             conformation = _inputs.read_choice(
                 values, "conformation", tuple(peptide_build.CONFORMATION_ANGLES)
             )
     elif values.get("pdbFile") is None:
-        raise ToolError("sequence: it is missing; send it, or a structure as pdbFile.")
+        raise ToolError("sequence: it is missing; send sequence or pdbFile.")
     else:
         _inputs.read_text(values, "pdbFile")
         if values.get("conformation") is not None:
-            raise ToolError("conformation: it applies only where sequence is sent.")
+            raise ToolError("conformation: it applies only if sequence is sent.")
     return _Request(
         sequence,
         conformation,
@@ -389,7 +396,7 @@ TOOL = Tool(
         ),
     ),
     requires=("openmm", "numpy", "PeptideBuilder", "Bio"),
-    # Not openmm: on import it loads GPU drivers, whose threads do not survive a fork.
+    # openmm is omitted: its import loads GPU drivers, whose threads do not survive a fork.
     preload=("numpy",),
     extra="tools",
     passes=("rank_1.pdb",),
@@ -402,24 +409,25 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `rank_1.pdb`, `start.pdb`, `energies.csv` and `minimisation.csv`.
 
-    The score: `energy_before` (with the hydrogens in place) and `energy_after` in kJ/mol; `rmsd` in
-    ångström of the heavy atoms, superposed on their start; `force` at the end in kJ/mol/nm.
+    The score: `energy_before` (after adding hydrogens) and `energy_after` in kJ/mol; `rmsd` of the
+    superposed heavy atoms from their start in ångström; the final `force` in kJ/mol/nm.
     """
     request = _read_request(settings)
     with TemporaryDirectory() as folder:
         start = _write_start(request, inputs, Path(folder))
         peptide = prepare_peptide(start, request.ph, request.solvent)
     result = minimize_energy(peptide, request.iterations, request.tolerance)
-    peptide.write(peptide.places, out / "start.pdb")
-    peptide.write(result.places, out / "rank_1.pdb")
+    peptide.write(peptide.coordinates, out / "start.pdb")
+    peptide.write(result.coordinates, out / "rank_1.pdb")
     _write_tables(result, out)
-    heavy = peptide.heavy()
+    heavy = peptide.heavy_atom_mask()
+    rmsd = _protein.superposed_rmsd(peptide.coordinates[heavy], result.coordinates[heavy])
     return {
         "residues": peptide.topology.getNumResidues(),
         "atoms": len(heavy),
         "energy_before": round(sum(result.before.values()), 3),
         "energy_after": round(sum(result.after.values()), 3),
-        "rmsd": round(_protein.superposed_rmsd(peptide.places[heavy], result.places[heavy]), 3),
+        "rmsd": round(rmsd, 3),
         "force": round(result.force, 3),
         "iterations": len(result.energies),
         "converged": "yes" if result.force <= request.tolerance else "no",
@@ -427,7 +435,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
 
 def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) -> Path:
-    """Write a PDB file of the heavy atoms of the built or uploaded peptide."""
+    """Write the heavy atoms of the built or uploaded peptide as a PDB file."""
     if request.sequence is not None:
         build_settings = {"sequence": request.sequence, "conformation": request.conformation}
         peptide_build.run(build_settings, {}, folder)
@@ -438,12 +446,12 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
             f"pdbFile: it has {len(residues)} residues; {MIN_RESIDUES} to {MAX_RESIDUES} "
             "are allowed."
         )
-    write_complete_residues(residues, "pdbFile", folder / "whole.pdb")
-    return folder / "whole.pdb"
+    write_complete_residues(residues, "pdbFile", folder / "complete.pdb")
+    return folder / "complete.pdb"
 
 
 def _write_tables(result: MinimizationResult, out: Path) -> None:
-    """Write the energies by term and by iteration."""
+    """Write `energies.csv` by term and `minimisation.csv` by iteration."""
     before, after = (
         terms | {"total": sum(terms.values())} for terms in (result.before, result.after)
     )

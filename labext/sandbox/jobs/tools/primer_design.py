@@ -1,4 +1,4 @@
-"""Design PCR primer pairs (Primer3, by primer3-py)."""
+"""Design PCR primer pairs (Primer3, using primer3-py)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, Too
 MIN_LENGTH, MAX_LENGTH = 40, 10_000
 MAX_PRODUCT_LENGTH = 3000
 MAX_SIZE_RANGE = 1000
-"""The most bases between the shortest and the longest product: Primer3 weighs the pairs in it."""
-_REPEAT_COPIES = 4
+"""Limit of productMax - productMin in bases; Primer3 compares all pairs in this range."""
+_MAX_REPEAT_COPIES = 4
+"""Limit of the mean number of copies of a primer-sized word in a sequence."""
 MAX_PAIRS = 20
 _PRIMER_SIZES = (15, 35)
-"""Primer3 has no thermodynamics for primers over 36 bases."""
+"""Minimum and maximum primer length; Primer3's thermodynamics end at 36 bases."""
 
 
 @dataclass(frozen=True)
 class _Request:
     sequence: str
     target: tuple[int, int] | None
-    """First base, from 0, and length."""
+    """First base (from 0) and length."""
     product: tuple[int, int]
     sizes: tuple[int, int, int]
     tms: tuple[float, float, float]
@@ -40,8 +41,8 @@ def _read_request(settings: Settings) -> _Request:
         "sequence",
         _inputs.DNA_LETTERS + "N",
         "DNA base",
-        shortest=MIN_LENGTH,
-        longest=MAX_LENGTH,
+        min_length=MIN_LENGTH,
+        max_length=MAX_LENGTH,
     )
     _check_repeats(sequence)
     sizes = tuple(
@@ -53,21 +54,21 @@ def _read_request(settings: Settings) -> _Request:
         _inputs.read_integer(values, f"product{end}", MIN_LENGTH, MAX_PRODUCT_LENGTH)
         for end in ("Min", "Max")
     )
-    for name, rising in (("size", sizes), ("tm", tms)):
-        _check_order(f"{name}Min", rising[0], f"{name}Opt", rising[1])
-        _check_order(f"{name}Opt", rising[1], f"{name}Max", rising[2])
+    for name, limits in (("size", sizes), ("tm", tms)):
+        _check_order(f"{name}Min", limits[0], f"{name}Opt", limits[1])
+        _check_order(f"{name}Opt", limits[1], f"{name}Max", limits[2])
     _check_order("gcMin", gc[0], "gcMax", gc[1])
     _check_order("productMin", product[0], "productMax", product[1])
     if product[1] - product[0] > MAX_SIZE_RANGE:
         raise ToolError(
-            f"productMax: it is more than {MAX_SIZE_RANGE:,} over productMin, {product[0]:,}."
+            f"productMax: it exceeds productMin ({product[0]:,}) by more than {MAX_SIZE_RANGE:,}."
         )
     if product[0] > len(sequence):
         raise ToolError(
             f"productMin: {product[0]} is more than the {len(sequence)} bases of the sequence."
         )
     if product[0] < sizes[2]:
-        raise ToolError(f"productMin: {product[0]} is less than a primer's sizeMax, {sizes[2]}.")
+        raise ToolError(f"productMin: {product[0]} is less than sizeMax, {sizes[2]}.")
     return _Request(
         sequence,
         _read_target(values, len(sequence), product[1]),
@@ -80,26 +81,26 @@ def _read_request(settings: Settings) -> _Request:
 
 
 def _check_repeats(sequence: str) -> None:
-    """Refuse a sequence that is one repeat, in which no primer site is unique.
+    """Reject a sequence of repeats, in which no primer site is unique.
 
-    Primer3 would compare all pairs of all copies for minutes.
+    Primer3 would take minutes to compare all pairs of all copies.
     """
     size = _PRIMER_SIZES[0]
     words = [sequence[i : i + size] for i in range(len(sequence) - size + 1)]
-    clear = [word for word in words if "N" not in word]
-    if len(set(clear)) * _REPEAT_COPIES < len(clear):
+    unambiguous = [word for word in words if "N" not in word]
+    if len(set(unambiguous)) * _MAX_REPEAT_COPIES < len(unambiguous):
         raise ToolError(
-            f"sequence: it is repetitive throughout: its stretches of {size} bases occur more "
-            f"than {_REPEAT_COPIES} times each, and a primer needs a unique position."
+            f"sequence: it is too repetitive: a stretch of {size} bases occurs more than "
+            f"{_MAX_REPEAT_COPIES} times on average, and a primer needs a unique position."
         )
 
 
-def _check_order(low: str, lowest: float, high: str, highest: float) -> None:
-    if lowest > highest:
-        raise ToolError(f"{low}: {lowest:g} is more than {high}, {highest:g}.")
+def _check_order(low_name: str, low: float, high_name: str, high: float) -> None:
+    if low > high:
+        raise ToolError(f"{low_name}: {low:g} is more than {high_name}, {high:g}.")
 
 
-def _read_target(settings: Settings, bases: int, longest: int) -> tuple[int, int] | None:
+def _read_target(settings: Settings, bases: int, max_length: int) -> tuple[int, int] | None:
     names = [name for name in ("targetStart", "targetEnd") if settings.get(name) is not None]
     if not names:
         return None
@@ -107,9 +108,10 @@ def _read_target(settings: Settings, bases: int, longest: int) -> tuple[int, int
         raise ToolError(f"{names[0]}: the other end of the target is required too.")
     start, end = (_inputs.read_integer(settings, name, 1, bases) for name in names)
     _check_order("targetStart", start, "targetEnd", end)
-    if end - start + 1 > longest:
+    if end - start + 1 > max_length:
         raise ToolError(
-            f"targetEnd: the target has {end - start + 1} bases, more than productMax, {longest}."
+            f"targetEnd: the target has {end - start + 1} bases, more than productMax, "
+            f"{max_length}."
         )
     return start - 1, end - start + 1
 
@@ -196,10 +198,10 @@ TOOL = Tool(
 
 
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
-    """Write `primers.csv` and `considered.csv`; with pairs, `primers.fasta` and `products.fasta`.
+    """Write `primers.csv` and `considered.csv`; with pairs also `primers.fasta`, `products.fasta`.
 
-    The score: how many `pairs`, and of the best one the `penalty`, the `product_size` in bases and
-    the melting temperatures `forward_tm` and `reverse_tm` in °C.
+    The score: the number of `pairs`; `penalty`, `product_size` in bases, `forward_tm` and
+    `reverse_tm` (melting temperatures in °C) of the best pair.
     """
     del inputs
     request = _read_request(settings)
@@ -236,8 +238,8 @@ def _design(request: _Request) -> dict[str, Any]:
         "PRIMER_NUM_RETURN": request.pairs,
         "PRIMER_MIN_GC": request.gc[0],
         "PRIMER_MAX_GC": request.gc[1],
-        # Set explicitly, independent of version defaults: SantaLucia's temperatures and salt
-        # formula.
+        # Set explicitly, since defaults differ between versions: temperatures and salt correction
+        # of SantaLucia 1998.
         "PRIMER_TM_FORMULA": 1,
         "PRIMER_SALT_CORRECTIONS": 1,
         "PRIMER_SALT_MONOVALENT": 50.0,
@@ -252,7 +254,7 @@ def _design(request: _Request) -> dict[str, Any]:
     try:
         result: dict[str, Any] = design_primers(template, primer3_options)
     except OSError as error:
-        raise ToolError(f"sequence: Primer3 refuses it: {' '.join(str(error).split())}") from None
+        raise ToolError(f"sequence: Primer3 rejected it: {' '.join(str(error).split())}") from None
     return result
 
 
@@ -272,11 +274,11 @@ _COLUMNS = (
 def _pair_row(result: dict[str, Any], index: int) -> dict[str, Any]:
     """Return a table row: positions from 1 on the input strand, temperatures in °C.
 
-    The reverse primer is given as ordered: the other strand, 5' to 3'. A hairpin or dimer with a
-    temperature of 0 does not form.
+    The reverse primer is the sequence to order: the complementary strand from 5' to 3'. A melting
+    temperature of 0 means that the hairpin or dimer does not form.
     """
     first, size = result[f"PRIMER_LEFT_{index}"]
-    last, back = result[f"PRIMER_RIGHT_{index}"]
+    last, reverse_size = result[f"PRIMER_RIGHT_{index}"]
     pair = f"PRIMER_PAIR_{index}"
     row: dict[str, Any] = {
         "pair": index + 1,
@@ -286,7 +288,7 @@ def _pair_row(result: dict[str, Any], index: int) -> dict[str, Any]:
         "product_size": last - first + 1,
         "dimer_tm": _round_celsius(result[f"{pair}_COMPL_ANY_TH"]),
     }
-    ends = {"forward": (first + 1, first + size), "reverse": (last - back + 2, last + 1)}
+    ends = {"forward": (first + 1, first + size), "reverse": (last - reverse_size + 2, last + 1)}
     for side, primer in (("forward", f"PRIMER_LEFT_{index}"), ("reverse", f"PRIMER_RIGHT_{index}")):
         row[side] = str(result[f"{primer}_SEQUENCE"]).upper()
         row[f"{side}_start"], row[f"{side}_end"] = ends[side]
@@ -303,7 +305,7 @@ def _round_celsius(value: float) -> float:
 
 
 def _write_considered(result: dict[str, Any], path: Path) -> None:
-    """Write the number of candidates by outcome, as counted by Primer3."""
+    """Write Primer3's number of candidates by kind and outcome."""
     sides = (("forward", "LEFT"), ("reverse", "RIGHT"), ("pair", "PAIR"))
     rows = (
         (side, match[1], match[2])
@@ -311,4 +313,4 @@ def _write_considered(result: dict[str, Any], path: Path) -> None:
         for part in str(result.get(f"PRIMER_{name}_EXPLAIN", "")).split(",")
         if (match := re.fullmatch(r"\s*(.+?)\s+(\d+)\s*", part)) is not None
     )
-    _outputs.write_csv(path, ("of", "what", "count"), rows)
+    _outputs.write_csv(path, ("kind", "outcome", "count"), rows)

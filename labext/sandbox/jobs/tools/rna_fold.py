@@ -10,7 +10,7 @@ from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool
 
 _STEP = 15.0
-"""ViennaRNA's distance of neighbours in a layout."""
+"""Distance of neighbouring bases in ViennaRNA's layouts."""
 
 
 def base_pairs(structure: str) -> Iterator[tuple[int, int]]:
@@ -29,34 +29,34 @@ def draw_structure(
     points: Sequence[tuple[float, float]],
     probabilities: Mapping[tuple[int, int], float],
 ) -> str:
-    """Draw `structure`.
+    """Draw a secondary structure as SVG, with bases coloured by the probability of their state.
 
     Args:
         sequence: the bases.
-        structure: dot-bracket.
-        points: a place for each base.
-        probabilities: of the pairs `(i, j)`, i < j, from 1; a pair that is absent has none.
+        structure: the structure in dot-bracket notation.
+        points: the coordinates of each base.
+        probabilities: the probability of each base pair `(i, j)`, i < j, from 1; 0 if omitted.
     """
-    drawn = list(base_pairs(structure))
+    pairs = list(base_pairs(structure))
     paired = [0.0] * (len(sequence) + 1)
     for (i, j), probability in probabilities.items():
         paired[i] += probability
         paired[j] += probability
-    sure = [1 - p for p in paired]
-    for i, j in drawn:
-        sure[i] = sure[j] = probabilities.get((i, j), 0.0)
+    confidence = [1 - p for p in paired]
+    for i, j in pairs:
+        confidence[i] = confidence[j] = probabilities.get((i, j), 0.0)
     left = min(x for x, _ in points) - _STEP
     top = min(y for _, y in points) - _STEP
-    at = [(x - left, y - top) for x, y in points]
-    width, height = (max(axis) + _STEP for axis in zip(*at, strict=True))
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+    shifted = [(x - left, y - top) for x, y in points]
+    width, height = (max(axis) + _STEP for axis in zip(*shifted, strict=True))
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in shifted)
     body = [f'<polyline points="{path}" fill="none" stroke="#999999" stroke-width="1.5"/>']
-    for i, j in drawn:
-        (x1, y1), (x2, y2) = at[i - 1], at[j - 1]
+    for i, j in pairs:
+        (x1, y1), (x2, y2) = shifted[i - 1], shifted[j - 1]
         body.append(
             f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="#555555" stroke-width="2"/>'
         )
-    for base, (x, y), probability in zip(sequence, at, sure[1:], strict=True):
+    for base, (x, y), probability in zip(sequence, shifted, confidence[1:], strict=True):
         body.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{_probability_colour(probability)}" '
             f'stroke="#555555" stroke-width="0.5"/>'
@@ -67,7 +67,7 @@ def draw_structure(
 
 
 def _probability_colour(probability: float) -> str:
-    """Return a colour from white (improbable) to orange (certain)."""
+    """Return a colour from white (0) to orange (1)."""
     share = min(max(probability, 0.0), 1.0)
     channels = (round(255 + (end - 255) * share) for end in (244, 165, 96))
     return "#" + "".join(f"{channel:02x}" for channel in channels)
@@ -87,7 +87,7 @@ class _Request:
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     sequence = _inputs.read_sequence(
-        values, "sequence", "ACGUTN", "RNA base", shortest=1, longest=MAX_LENGTH
+        values, "sequence", "ACGUTN", "RNA base", min_length=1, max_length=MAX_LENGTH
     ).replace("T", "U")
     return _Request(
         sequence,
@@ -139,11 +139,11 @@ TOOL = Tool(
 
 
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
-    """Write `structure.dbn`, `pairs.csv` (probability of 0.001 and more) and `structure.svg`.
+    """Write `structure.dbn`, `pairs.csv` (probabilities from 0.001) and `structure.svg`.
 
-    The score: `mfe`, `ensemble` (the ensemble's free energy) and `centroid` (the centroid's energy)
-    in kcal/mol; `frequency` of the MFE structure in the ensemble, 0 to 1; `diversity`, the mean
-    base-pair distance in the ensemble; `pairs` of the MFE structure.
+    The score: `mfe`, `ensemble` (free energy of the ensemble) and `centroid` (energy of the
+    centroid) in kcal/mol; `frequency` of the MFE structure in the ensemble, 0 to 1; `diversity`,
+    the mean base-pair distance in the ensemble; `pairs`, the number of pairs of the MFE structure.
     """
     del inputs
     request = _read_request(settings)
@@ -172,9 +172,9 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         f">centroid {energy:.2f} kcal/mol\n{request.sequence}\n{centroid}\n",
         encoding="utf-8",
     )
-    mates = dict(base_pairs(best)), dict(base_pairs(centroid))
+    structures = dict(base_pairs(best)), dict(base_pairs(centroid))
     rows = (
-        (i, j, f"{probability:.4f}", *(int(pairs.get(i) == j) for pairs in mates))
+        (i, j, f"{probability:.4f}", *(int(pairs.get(i) == j) for pairs in structures))
         for i, j, probability in likely
     )
     columns = ("i", "j", "probability", "in_mfe", "in_centroid")

@@ -24,17 +24,17 @@ _PANEL_HEIGHT, _BAND_HEIGHT, _LABEL_ROOM = 90.0, 10.0, 44.0
 
 
 def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | None]]]]) -> str:
-    """Draw a panel for each chain.
+    """Draw the areas and the secondary structure of residues, with one panel per chain.
 
     Args:
-        chains: its name and its residues as `(number, structure, area)`: `structure` is one of
-            helix, strand, coil, area in Å² or None where it is not known.
+        chains: the name and the residues of each chain. A residue is `(number, structure, area)`:
+            helix, strand or coil, and the area in Å² or None.
     """
-    most = max((area or 0.0 for _, rows in chains for _, _, area in rows), default=0.0) or 1.0
+    max_area = max((area or 0.0 for _, rows in chains for _, _, area in rows), default=0.0) or 1.0
     body = [_legend()]
     for index, (chain, rows) in enumerate(chains):
         body += _panel(
-            chain, rows, 30.0 + index * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM), most
+            chain, rows, 30.0 + index * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM), max_area
         )
     height = 30.0 + len(chains) * (_PANEL_HEIGHT + _BAND_HEIGHT + _LABEL_ROOM)
     return svg_document(_WIDTH, height, body)
@@ -53,33 +53,34 @@ def _legend() -> str:
 
 
 def _panel(
-    chain: str, rows: Sequence[tuple[str, str, float | None]], top: float, most: float
+    chain: str, rows: Sequence[tuple[str, str, float | None]], top: float, max_area: float
 ) -> list[str]:
     step = (_WIDTH - _LEFT - _RIGHT) / len(rows)
     base = top + _PANEL_HEIGHT
     body = [
-        svg_text(_LEFT - 6, top + 10, f"{most:.0f} Å²", "end"),
+        svg_text(_LEFT - 6, top + 10, f"{max_area:.0f} Å²", "end"),
         svg_text(_LEFT - 6, base + _BAND_HEIGHT, f"chain {chain}", "end"),
         f'<path d="M{_LEFT:.1f} {top:.1f}V{base:.1f}" stroke="#999999"/>',
     ]
     for index, (_, structure, area) in enumerate(rows):
         x, colour = _LEFT + index * step, STRUCTURE_COLOURS[structure]
-        tall = _PANEL_HEIGHT * (area or 0.0) / most
+        bar_height = _PANEL_HEIGHT * (area or 0.0) / max_area
         body.append(
             f'<path d="M{x:.2f} {base + 2:.1f}h{step:.2f}v{_BAND_HEIGHT:.1f}h-{step:.2f}z'
-            f'M{x:.2f} {base:.1f}v-{tall:.1f}h{0.85 * step:.2f}v{tall:.1f}z" fill="{colour}"/>'
+            f'M{x:.2f} {base:.1f}v-{bar_height:.1f}h{0.85 * step:.2f}v{bar_height:.1f}z" '
+            f'fill="{colour}"/>'
         )
-    every = next((n for n in (1, 2, 5, 10, 20, 50, 100, 200) if len(rows) <= 15 * n), 500)
+    interval = next((n for n in (1, 2, 5, 10, 20, 50, 100, 200) if len(rows) <= 15 * n), 500)
     for index, (number, _, _) in enumerate(rows):
-        if number.lstrip("-").isdecimal() and int(number) % every == 0:
-            at = _LEFT + (index + 0.5) * step
-            body.append(svg_text(at, base + _BAND_HEIGHT + 15, number, "middle"))
+        if number.lstrip("-").isdecimal() and int(number) % interval == 0:
+            x = _LEFT + (index + 0.5) * step
+            body.append(svg_text(x, base + _BAND_HEIGHT + 15, number, "middle"))
     return body
 
 
 MAX_RESIDUES, MAX_ATOMS = 3000, 30_000
 _MAX_BOX_VOLUME = 1e9
-"""Å³: the surface is found with a grid over the structure's box, which must fit into memory."""
+"""Limit of the bounding box in Å³; the surface computation keeps a grid of it in memory."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,8 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `residues.csv` and `profile.svg`.
 
-    The score: `sasa` in Å², absent where the file has alpha carbons alone; `helix`, `strand` and
-    `coil` as shares of the residues; `radius_of_gyration` in ångström, heavy atoms by mass.
+    The score: `sasa` in Å², omitted for files of alpha carbons only; `helix`, `strand` and `coil`
+    as fractions of the residues; `radius_of_gyration` in ångström (heavy atoms, mass-weighted).
     """
     request = _read_request(settings)
     residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile", request.model, request.chains)
@@ -171,7 +172,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     )
     if float(sides.prod()) > _MAX_BOX_VOLUME:
         raise ToolError(
-            "pdbFile: its atoms lie too far apart, in a box of "
+            "pdbFile: its bounding box is too large: "
             f"{' × '.join(f'{side:,.0f}' for side in sides)} Å."
         )
     structure = _protein.secondary_structure(residues)
@@ -199,29 +200,30 @@ def _write_results(
     angles: Sequence[tuple[float | None, float | None]],
     out: Path,
 ) -> None:
-    """Write the table, with areas in Å² and angles in degrees, and the drawing."""
+    """Write `residues.csv`, with areas in Å² and angles in degrees, and `profile.svg`."""
     sizes = [None] * len(residues) if areas is None else [float(area) for area in areas]
 
-    def figure(value: float | None, decimals: int) -> str:
+    def format_number(value: float | None, decimals: int) -> str:
         # Adding 0 turns -0.0 into 0.0.
         return "" if value is None else f"{round(value, decimals) + 0:.{decimals}f}"
 
     def relative(area: float | None, name: str) -> float | None:
-        most = _protein.MAX_ACCESSIBLE_AREA.get(name)
-        return None if area is None or most is None else area / most
+        max_area = _protein.MAX_ACCESSIBLE_AREA.get(name)
+        return None if area is None or max_area is None else area / max_area
 
     rows = (
         (
-            *(residue.chain, residue.number, residue.name, kind, figure(area, 2)),
-            *(figure(relative(area, residue.name), 3), figure(phi, 1), figure(psi, 1)),
+            *(residue.chain, residue.number, residue.name, kind, format_number(area, 2)),
+            format_number(relative(area, residue.name), 3),
+            *(format_number(phi, 1), format_number(psi, 1)),
         )
         for residue, kind, area, (phi, psi) in zip(residues, structure, sizes, angles, strict=True)
     )
     columns = ("chain", "residue", "name", "structure", "sasa", "relative_sasa", "phi", "psi")
     _outputs.write_csv(out / "residues.csv", columns, rows)
-    drawn = zip(residues, structure, sizes, strict=True)
+    profile = zip(residues, structure, sizes, strict=True)
     panels = [
         (chain, [(residue.number, kind, area) for residue, kind, area in rows])
-        for chain, rows in groupby(drawn, key=lambda row: row[0].chain)
+        for chain, rows in groupby(profile, key=lambda row: row[0].chain)
     ]
     (out / "profile.svg").write_text(draw_profile(panels), encoding="utf-8")

@@ -15,12 +15,11 @@ Settings = Mapping[str, Any]
 """A job's settings, parsed from JSON."""
 
 Score = dict[str, float | int | str]
-"""A tool's result in short: flat, numbers and short strings."""
+"""Summary of a tool's result: numbers and short strings by name."""
 
 ParameterType = Literal["string", "number", "integer", "boolean", "array", "pdb", "file"]
-"""The types that a parameter may declare. `pdb` and `file` take a file: the name of an uploaded
-file, a path in an earlier job's output, or the content itself
-(JOBS-39 to JOBS-50)."""
+"""Types of parameters. The value of `pdb` and `file` is the name of an uploaded file, the path of
+an output of an earlier job, or the content itself (JOBS-39 to JOBS-50)."""
 
 
 class ToolError(TaskError):
@@ -29,22 +28,22 @@ class ToolError(TaskError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One setting of a tool.
+    """A parameter of a tool.
 
     Attributes:
-        name: as it stands in a job's `settings`.
-        required: must always be sent.
+        name: the name in a job's `settings`.
+        required: True if it must be sent whenever it applies.
         type: the type checked by the service; None if the tool accepts several forms.
-        default: the value used if it is not sent; None for no value.
-        description: one or two sentences, with the unit and the condition.
-        options: the values it may have, if they are few.
-        when: `(other parameter, values)`: it applies, and may be sent, only where the other one has
-            one of these values (JOBS-34).
-        gate: the organization's permission that it needs; others neither see nor send it
+        default: the default value; None for no default.
+        description: one or two sentences, including unit and condition.
+        options: the allowed values, if they are few.
+        when: the condition `(other parameter, values)`; the parameter applies, and may be sent,
+            only if the other parameter has one of the values (JOBS-34).
+        gate: the required permission; accounts without it can't see or send the parameter
             (JOBS-29, JOBS-35).
-        content: the kinds of content that a pipeline may hand to it, such as `DNA` or `protein
-            structure`; `{molecule}` stands for the value of the setting `molecule`. Empty where
-            any will do. It is not part of the service's record.
+        content: the kinds of content that a pipeline may pass to it, such as `DNA` or `protein
+            structure`; `{molecule}` stands for the value of the setting `molecule`. Empty if any
+            content is accepted. Not listed by `GET /tools`.
     """
 
     name: str
@@ -59,15 +58,15 @@ class Parameter:
 
     @property
     def file(self) -> bool:
-        """Whether the value refers to a file."""
+        """True if the value refers to a file."""
         return self.type in ("pdb", "file")
 
     def applies(self, settings: Settings) -> bool:
-        """Return whether its condition is met by `settings`, in which defaults are filled in."""
+        """Return whether `settings`, with defaults filled in, meet the condition."""
         return self.when is None or settings.get(self.when[0]) in self.when[1]
 
     def record(self) -> dict[str, Any]:
-        """Return the parameter as `GET /tools` lists it, without null values (JOBS-28)."""
+        """Return the parameter as listed by `GET /tools`, without null values (JOBS-28)."""
         record: dict[str, Any] = {"name": self.name, "required": self.required}
         if self.type is not None:
             record["type"] = self.type
@@ -82,29 +81,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool of the catalogue.
+    """A tool of the catalogue.
 
     Attributes:
-        name: the `type` of its jobs, and its module's name.
-        display_name, description, github, paper: as `GET /tools` lists them (JOBS-27).
-        parameters: in the order in which they are shown.
-        requires: the top-level modules that `run` imports from outside.
-        preload: the modules that a fork server imports beforehand.
-        extra: the extra of labext-jupyter that brings them.
-        seconds: the time limit of a job if its settings don't bound its time; None for the limit of
-            the service.
-        passes: which of its output files a pipeline hands on where the next stage says `"pipe"`:
-            glob patterns relative to the output folder, the files of each in the order of their
-            names. A setting that is no file gets the sequence in a FASTA file, else its text.
-        passes_content: the kind of content of these files, as in `Parameter.content`; empty where
-            it is not known.
+        name: the `type` of its jobs, and the name of its module.
+        display_name, description, github, paper: fields of `GET /tools` (JOBS-27).
+        parameters: the parameters in display order.
+        requires: the third-party modules that `run` imports.
+        preload: the modules that a fork server imports in advance.
+        extra: the extra of labext-jupyter that installs the required modules.
+        seconds: a time limit for jobs below that of the service, or None.
+        passes: glob patterns, relative to the output folder, of the files that a pipeline passes to
+            `"pipe"` settings of the next stage. A setting that is not a file gets the sequence of a
+            FASTA file, or the text of another file.
+        passes_content: the kind of content of these files, as in `Parameter.content`; empty if
+            unknown.
         cores: the number of cores that a job uses.
-        memory: the bytes to keep free for a job; None for the memory limit of the service.
-        figures: the CSV files among its outputs that clients draw as the job's figures, in order
-            (JOBS-196).
-        check: takes settings, with or without their defaults, and returns one sentence about the
-            first limit that they break, or None. File values are the sent names or contents; only
-            `run` reads uploaded files.
+        memory: the memory to reserve for a job in bytes; None for the memory limit of the service.
+        figures: the CSV outputs that clients draw as figures, in order (JOBS-196).
+        check: takes settings, with or without defaults, and returns the first error as one
+            sentence, or None. Values of files are the sent names or contents; uploaded files are
+            read by `run` only.
     """
 
     name: str
@@ -125,13 +122,13 @@ class Tool:
     check: Callable[[Settings], str | None] | None = None
 
     def visible(self, gates: Collection[str]) -> tuple[Parameter, ...]:
-        """Return the parameters that are visible with the permissions `gates`."""
+        """Return the parameters that are available with the permissions `gates`."""
         return tuple(p for p in self.parameters if p.gate is None or p.gate in gates)
 
     def with_defaults(self, settings: Settings) -> dict[str, Any]:
-        """Return `settings` with the default of every parameter that applies and was not sent."""
+        """Return `settings` with the defaults of the parameters that apply and were not sent."""
         filled = dict(settings)
-        # A condition may ask for a value that is itself a default: first those without one.
+        # Unconditional parameters first, since a condition may refer to a default.
         for parameter in sorted(self.parameters, key=lambda p: p.when is not None):
             if (
                 parameter.default is not None
@@ -161,7 +158,7 @@ class Tool:
 
 
 INTERNAL_PARAMETERS = ("submit_method", "monomer_msa", "msa")
-"""Parameters set by the platform, which must not be sent (JOBS-32)."""
+"""Parameters that the platform sets and that must not be sent (JOBS-32)."""
 
 _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "string": ("a string", str),
@@ -177,29 +174,29 @@ _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
 def settings_error(
     tool: Tool, settings: Settings, gates: Collection[str], unknown: Collection[str] = ()
 ) -> str | None:
-    """Return the first fault of `settings` for an account with the permissions `gates`, or None.
+    """Return the first error of `settings` for an account with the permissions `gates`, or None.
 
     Args:
         tool: the tool of the settings.
         settings: the settings as sent.
         gates: the permissions, which determine the available parameters.
-        unknown: settings whose values are filled in later by a pipeline and not checked now. The
-            tool's own check is skipped unless all of them are files, which it does not read.
+        unknown: names of piped settings, whose values are not checked. `Tool.check` is skipped
+            unless all of them are files, which it does not read.
     """
     visible = {parameter.name: parameter for parameter in tool.visible(gates)}
-    waits = any(name in visible and not visible[name].file for name in unknown)
-    checked = {name: value for name, value in settings.items() if name not in unknown}
+    has_unknown_value = any(name in visible and not visible[name].file for name in unknown)
+    known = {name: value for name, value in settings.items() if name not in unknown}
     return (
         _unknown_setting_error(tool, settings, visible)
         or _missing_setting_error(tool, settings, visible)
-        or _visible_values(checked, visible)
+        or _type_error(known, visible)
         or _condition_error(tool, settings, visible, unknown)
-        or (tool.check(settings) if tool.check is not None and not waits else None)
+        or (tool.check(settings) if tool.check is not None and not has_unknown_value else None)
     )
 
 
 def normalize_settings(tool: Tool, settings: Settings, gates: Collection[str]) -> dict[str, Any]:
-    """Return the settings echoed by `/validate-job`, with defaults and the platform's field."""
+    """Return the settings with defaults and `submit_method`, as echoed by `/validate-job`."""
     visible = {parameter.name for parameter in tool.visible(gates)}
     filled = {k: v for k, v in tool.with_defaults(settings).items() if k in visible}
     return {**filled, "submit_method": "api"}
@@ -213,7 +210,7 @@ def _unknown_setting_error(
             return f"Setting {name} is set by the platform and must not be sent."
         if name not in visible:
             accepted = ", ".join(visible)
-            return f"Setting {quote_value(name)} is unknown to {tool.name}, which takes {accepted}."
+            return f"Setting {quote_value(name)} is unknown to {tool.name}; it has {accepted}."
     return None
 
 
@@ -222,8 +219,8 @@ def _missing_setting_error(
 ) -> str | None:
     filled = tool.with_defaults(settings)
     for parameter in visible.values():
-        needed = parameter.required and parameter.applies(filled)
-        if needed and settings.get(parameter.name) is None:
+        is_required = parameter.required and parameter.applies(filled)
+        if is_required and settings.get(parameter.name) is None:
             return f"Setting {parameter.name} is required by {tool.name} and missing."
     return None
 
@@ -238,14 +235,14 @@ def _condition_error(
             continue
         if not parameter.applies(filled):
             controlling, values = parameter.when
-            return f"Setting {name} applies only where {controlling} is {' or '.join(values)}."
+            return f"Setting {name} applies only if {controlling} is {' or '.join(values)}."
     return None
 
 
-def _visible_values(settings: Settings, visible: dict[str, Parameter]) -> str | None:
+def _type_error(settings: Settings, visible: dict[str, Parameter]) -> str | None:
     for name, value in settings.items():
-        if fault := _value_error(visible[name], value):
-            return f"Setting {name} {fault}."
+        if error := _value_error(visible[name], value):
+            return f"Setting {name} {error}."
     return None
 
 
@@ -254,9 +251,9 @@ def _value_error(parameter: Parameter, value: object) -> str | None:
         return "is null"
     if parameter.type is not None:
         expected, types = _TYPES[parameter.type]
-        boolean = isinstance(value, bool) and parameter.type != "boolean"
+        is_bool = isinstance(value, bool) and parameter.type != "boolean"
         is_whole = parameter.type == "integer" and isinstance(value, float) and value.is_integer()
-        if boolean or not (is_whole or isinstance(value, types)):
+        if is_bool or not (is_whole or isinstance(value, types)):
             return f"is not {expected}: {quote_value(value)}"
         if isinstance(value, float) and not math.isfinite(value):
             return "is not a finite number"

@@ -50,7 +50,7 @@ BAD = [
     ({"grain": "rye", "mode": "medium"}, "mode"),
     ({"grain": "rye", "mode": ["fine"]}, "mode"),
     ({"grain": "rye", "mode": None}, "mode"),
-    ({"grain": "rye", "grit": 4}, "grit applies only where mode is coarse or stone"),
+    ({"grain": "rye", "grit": 4}, "grit applies only if mode is coarse or stone"),
     ({"grain": "rye", "mode": "fine", "stone": "basalt"}, "stone"),
     ({"grain": "rye", "mode": "coarse", "grit": 4.5}, "grit"),
     ({"grain": "rye", "mode": "coarse", "grit": True}, "grit"),

@@ -121,9 +121,12 @@ def test_scores_match_a_reference_implementation(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sequence1": "ACGM"}, "sequence1: invalid DNA base 'M' at 4 (the letters are ACGTN)."),
+        ({"sequence1": "ACGM"}, "sequence1: invalid DNA base 'M' at 4 (allowed: ACGTN)."),
         ({"sequence2": "A" * 5001}, "sequence2: it has 5001 letters; 1 to 5000 are allowed."),
-        ({"matrix": "BLOSUM62"}, "matrix: 'BLOSUM62' is not for DNA, which takes NUC.4.4."),
+        (
+            {"matrix": "BLOSUM62"},
+            "matrix: 'BLOSUM62' can't be used for DNA; choose one of NUC.4.4.",
+        ),
         ({"gapExtend": 11}, "gapExtend: 11 is more than gapOpen, 10."),
         ({"gapOpen": -1}, "gapOpen: -1 is outside 0 to 100."),
         ({"mode": "semi"}, "mode: 'semi' is not one of global, local."),

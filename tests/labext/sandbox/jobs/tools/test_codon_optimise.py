@@ -222,8 +222,8 @@ def test_optimised_sequence_has_no_cut_in_a_digest(tmp_path):
             {"sequence": "WM", "avoid": "FokI"},
             "avoid: every choice of codons up to M at 2 creates a site or run to avoid.",
         ),
-        ({"sequence": "KK", "gcMin": 90}, "gcMin: the largest GC content of DNA for this is 33.33"),
-        ({"sequence": "GG", "gcMax": 20}, "gcMax: the least GC content of DNA for this is 66.67 %"),
+        ({"sequence": "KK", "gcMin": 90}, "gcMin: the highest possible GC content is 33.33"),
+        ({"sequence": "GG", "gcMax": 20}, "gcMax: the lowest possible GC content is 66.67 %"),
         (
             {"sequence": "KK", "gcMin": 20, "gcMax": 30},
             "gcMin, gcMax: no DNA was found between 20",
@@ -242,23 +242,23 @@ def test_impossible_constraints_are_an_error(tmp_path, options, message):
         ({"sequence": "MKJ"}, "sequence: invalid amino acid 'J' at 3"),
         (
             {"sequence": "MK*L"},
-            "sequence: there is a stop codon at 3, before the end of the protein.",
+            "sequence: it has a stop codon at 3, before the end of the protein.",
         ),
         ({"sequence": "*"}, "sequence: it contains only a stop codon."),
         (
             {"sequence": "ATGTAAAAA", "molecule": "DNA"},
-            "sequence: there is a stop codon at 2, before the end of the protein.",
+            "sequence: it has a stop codon at 2, before the end of the protein.",
         ),
         (
             {"sequence": "ATGA", "molecule": "DNA"},
-            "sequence: its 4 bases are not a whole number of codons.",
+            "sequence: its length 4 is not a multiple of 3.",
         ),
         ({"sequence": "A" * 2001}, "sequence: it has 2001 letters; 1 to 2000 are allowed."),
         ({"sequence": "MK", "host": "yeti"}, "host: 'yeti' is not one of e_coli, b_subtilis,"),
         ({"sequence": "MK", "avoid": "EcoR1"}, "avoid: 'EcoR1' is not in REBASE; did you mean"),
         (
             {"sequence": "MK", "avoid": ["EcoRI"] * 21},
-            "avoid: 21 were given; at most 20 are allowed.",
+            "avoid: 21 enzymes; at most 20 are allowed.",
         ),
         ({"sequence": "MK", "longestRun": 2}, "longestRun: 2 is outside 3 to 20."),
         ({"sequence": "MK", "gcMin": 60, "gcMax": 40}, "gcMin: 60 is more than gcMax, 40."),

@@ -212,7 +212,7 @@ def test_any_text_is_checked_without_an_exception(text):
     [
         ({"smiles": "(("}, "smiles: '((' can't be read as SMILES."),
         ({"smiles": "C1CC"}, "smiles: 'C1CC' can't be read as SMILES."),
-        ({"smiles": "CC O"}, "smiles: there is a space at 3, which SMILES does not allow."),
+        ({"smiles": "CC O"}, "smiles: it has a space at position 3, which SMILES does not allow."),
         ({"smiles": "C(C)(C)(C)(C)C"}, "smiles: it is not a valid molecule: Explicit valence for"),
         ({"smiles": "c1cccc1"}, "smiles: it is not a valid molecule: Can't kekulize mol."),
         ({"smiles": "CC(=O)[O-].[Na+]"}, "smiles: it is a salt or mixture of 2 parts; send one"),

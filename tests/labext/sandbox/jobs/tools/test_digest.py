@@ -159,11 +159,11 @@ def test_enzyme_names_ignore_case_and_duplicates(tmp_path):
     [
         (
             {"sequence": "GAXTTCZ", "enzymes": "EcoRI"},
-            "sequence: invalid DNA bases 'X' at 3, 'Z' at 7 (the letters are ACGTRYSWKMBDHVN).",
+            "sequence: invalid DNA bases 'X' at 3, 'Z' at 7 (allowed: ACGTRYSWKMBDHVN).",
         ),
         (
             {"sequence": "GA XTTC", "enzymes": "EcoRI"},
-            "sequence: invalid DNA base 'X' at 3 (the letters are ACGTRYSWKMBDHVN).",
+            "sequence: invalid DNA base 'X' at 3 (allowed: ACGTRYSWKMBDHVN).",
         ),
         (
             {"sequence": "GAATTC", "enzymes": "EcoR1"},
@@ -182,7 +182,7 @@ def test_enzyme_names_ignore_case_and_duplicates(tmp_path):
         ),
         (
             {"sequence": "GAATTC", "enzymes": ["EcoRI"] * 21},
-            "enzymes: 21 were given; at most 20 are allowed.",
+            "enzymes: 21 enzymes; at most 20 are allowed.",
         ),
         (
             {"sequence": "GAATTC", "enzymes": "EcoRI", "circular": "yes"},
@@ -199,4 +199,4 @@ def test_enzyme_with_unknown_cuts_is_refused():
 
     unknown = next(e for e in sorted(AllEnzymes, key=str) if not (e.cut_once() or e.cut_twice()))
     settings = {"sequence": "GAATTC", "enzymes": str(unknown)}
-    assert TOOL.check(settings) == f"enzymes: the cut position of {unknown} is not known."
+    assert TOOL.check(settings) == f"enzymes: the cut position of {unknown} is unknown."

@@ -179,11 +179,11 @@ def test_single_mode_refuses_short_sequences(tmp_path):
         ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a occurs twice."),
         (
             {"sequences": ">a\nACGT", "mode": "single"},
-            "mode: single needs at least 20,000 bases, and there are 4; use meta.",
+            "mode: single needs at least 20,000 bases, not 4; use meta.",
         ),
         (
             {"sequences": "".join(f">s{i}\nA\n" for i in range(2001))},
-            "sequences: there are 2,001; at most 2,000 are allowed.",
+            "sequences: 2,001 sequences; at most 2,000 are allowed.",
         ),
         (
             {"sequences": ">a\n" + "A" * 2_000_001, "mode": "meta"},
@@ -191,7 +191,7 @@ def test_single_mode_refuses_short_sequences(tmp_path):
             "meta.",
         ),
         ({"mode": "fast"}, "mode: 'fast' is not one of auto, single, meta."),
-        ({"translationTable": 4}, "translationTable: it applies only where mode is single."),
+        ({"translationTable": 4}, "translationTable: it applies only if mode is single."),
         ({"mode": "single", "translationTable": 1}, "translationTable: 1 is not one of 4, 11, 25."),
         ({"closedEnds": "yes"}, "closedEnds: true or false is expected, not 'yes'."),
     ],

@@ -170,13 +170,13 @@ HMM = "HMMER3/f [3.4 | Aug 2023]\n"
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("MKTAYIAK", "query: it is neither FASTA nor a Stockholm alignment nor a HMMER 3 profile."),
+        ("MKTAYIAK", "query: it is not FASTA, a Stockholm alignment or a HMMER 3 profile."),
         (HMM, "query: it has 0 profiles; exactly one is required."),
         ("HMMER3/x\nfoo\n", "query: HMMER could not build a profile from it: "),
         ("# STOCKHOLM 1.0\na MK\n", "query: HMMER could not build a profile from it: "),
         (
             ">a\nMK--\n>b\n--TA\n>c\nM\n",
-            "query: it is not an alignment: c has 1 columns where a has 4",
+            "query: it is not an alignment: c has 1 columns, but a has 4",
         ),
         (">a\n" + "M" * 1001, "query, a: it has 1001 letters; 1 to 1000 are allowed."),
         (">a\n--\n", "query: a has no letters."),
@@ -192,7 +192,7 @@ def test_invalid_query_is_an_error(tmp_path, query, message):
 def test_profile_of_another_molecule_is_an_error(tmp_path):
     search(tmp_path, ">a\nMKTAYIAKQRQISFVKSHFSRQ", ">t\nMKTAYIAK")
     profile = (tmp_path / "profile.hmm").read_text()
-    message = r"^query: the profile is not of the DNA that molecule asks for\.$"
+    message = r"^query: the profile is not a DNA profile, as required by molecule\.$"
     with pytest.raises(ToolError, match=message):
         search(tmp_path, profile, ">t\nACGT", molecule="DNA")
 
@@ -200,7 +200,7 @@ def test_profile_of_another_molecule_is_an_error(tmp_path):
 @needs_pyhmmer
 def test_too_large_search_is_an_error(tmp_path):
     targets = "".join(f">t{i}\n{'MK' * 5000}\n" for i in range(81))
-    with pytest.raises(ToolError, match=r"^targets: their letters times the 1000 of the profile"):
+    with pytest.raises(ToolError, match=r"^targets: their letters times the profile length 1000"):
         search(tmp_path, ">a\n" + "MKTAYIAKQR" * 100, targets)
 
 

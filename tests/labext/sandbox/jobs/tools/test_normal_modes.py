@@ -173,7 +173,10 @@ def test_number_of_modes_is_limited_by_the_structure(tmp_path):
             "6; use a larger cutoff.",
         ),
         ([(3.8 * i, 0, 0) for i in range(8)], None),
-        ([(0, 0, 0), (0, 0, 0), *TETRAHEDRON], "pdbFile: residues 1 and 2 lie at the same place."),
+        (
+            [(0, 0, 0), (0, 0, 0), *TETRAHEDRON],
+            "pdbFile: residues 1 and 2 have the same coordinates.",
+        ),
         (TETRAHEDRON, "pdbFile: it has 4 residues; 5 to 800 are allowed."),
         (
             [(i % 10 * 4, i // 10 % 10 * 4, i // 100 * 4) for i in range(801)],

@@ -148,7 +148,7 @@ def test_angles_can_be_text(tmp_path):
     [
         (
             {"sequence": "ACB"},
-            "sequence: invalid amino acid 'B' at 3 (the letters are ACDEFGHIKLMNPQRSTVWY).",
+            "sequence: invalid amino acid 'B' at 3 (allowed: ACDEFGHIKLMNPQRSTVWY).",
         ),
         ({"sequence": "A"}, "sequence: it has 1 letters; 2 to 1000 are allowed."),
         ({"sequence": "A" * 1001}, "sequence: it has 1001 letters; 2 to 1000 are allowed."),
@@ -158,16 +158,16 @@ def test_angles_can_be_text(tmp_path):
         ),
         (
             {"sequence": "AA", "conformation": "custom"},
-            "phi: it is required where conformation is custom.",
+            "phi: it is required if conformation is custom.",
         ),
         (
             {"sequence": "AA", "conformation": "custom", "phi": [1, 2]},
-            "psi: it is required where conformation is custom.",
+            "psi: it is required if conformation is custom.",
         ),
-        ({"sequence": "AA", "phi": [1, 2]}, "phi: it applies only where conformation is custom."),
+        ({"sequence": "AA", "phi": [1, 2]}, "phi: it applies only if conformation is custom."),
         (
             {"sequence": "AAA", "conformation": "custom", "phi": [1, 2], "psi": [1, 2, 3]},
-            "phi: it has 2 angles, where the sequence has 3 residues.",
+            "phi: it has 2 angles, but the sequence has 3 residues.",
         ),
         (
             {"sequence": "AA", "conformation": "custom", "phi": [1, 181], "psi": [1, 2]},

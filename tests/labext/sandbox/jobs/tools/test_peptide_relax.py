@@ -118,7 +118,7 @@ def test_solvent_energy_matches_the_obc2_file_of_openmm(tmp_path):
     energies = []
     for model in (peptide.system, system):
         context = openmm.Context(model, openmm.VerletIntegrator(0.001), platform)
-        context.setPositions(peptide.places * unit.angstrom)
+        context.setPositions(peptide.coordinates * unit.angstrom)
         energy = context.getState(getEnergy=True).getPotentialEnergy()
         energies.append(energy.value_in_unit(unit.kilojoule_per_mole))
     assert energies[0] == pytest.approx(energies[1], abs=0.01)
@@ -216,7 +216,7 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
     cut = "".join(x for x in lines if not (x[12:16] == " CG " and int(x[22:26]) == 163))
     assert message(cut) == "pdbFile: ASP 163 of chain A has no CG."
     gap = "".join(x for x in lines if int(x[22:26]) != 163)
-    assert message(gap) == "pdbFile: before TYR 164 of chain A the chain has a gap."
+    assert message(gap) == "pdbFile: the chain has a gap before TYR 164 of chain A."
     strange = text.replace("ASP A", "SEP A")
     assert message(strange) == "pdbFile: SEP 163 of chain A is not one of the 20 amino acids."
     surplus = text.replace(" CG  ASP", " CX  ASP") + lines[-1].replace(lines[-1][12:16], " CG ")
@@ -229,12 +229,12 @@ def test_incomplete_or_unknown_residue_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "sequence: it is missing; send it, or a structure as pdbFile."),
+        ({}, "sequence: it is missing; send sequence or pdbFile."),
         (
             {"sequence": "GA", "pdbFile": "x.pdb"},
-            "pdbFile: it can't be sent together with sequence.",
+            "pdbFile: it can't be combined with sequence.",
         ),
-        ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only where"),
+        ({"pdbFile": "x.pdb", "conformation": "helix"}, "conformation: it applies only if"),
         ({"sequence": "G" * 26}, "sequence: it has 26 letters; 2 to 25 are allowed."),
         ({"sequence": "GAX"}, "sequence: invalid amino acid 'X' at 3"),
         (

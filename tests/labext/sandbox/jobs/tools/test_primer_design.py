@@ -113,7 +113,7 @@ def test_table_explains_why_no_primer_fits(tmp_path):
     assert score == {"pairs": 0}
     assert rows == []
     rows = read_csv(tmp_path / "considered.csv")
-    counted = {(row["of"], row["what"]): int(row["count"]) for row in rows}
+    counted = {(row["kind"], row["outcome"]): int(row["count"]) for row in rows}
     assert counted["forward", "GC content failed"] > 0
     assert counted["forward", "ok"] == 0
     assert not (tmp_path / "products.fasta").exists()
@@ -144,7 +144,7 @@ def test_product_can_be_digested(tmp_path):
             "sequence: invalid DNA bases 'U' at 4, 'U' at 8, 'U' at 12 and 17 more",
         ),
         ({"sequence": "ACGT"}, "sequence: it has 4 letters; 40 to 10000 are allowed."),
-        ({"sequence": "ACGT" * 100}, "sequence: it is repetitive throughout: its stretches of 15"),
+        ({"sequence": "ACGT" * 100}, "sequence: it is too repetitive: a stretch of 15"),
         ({"targetStart": 5}, "targetStart: the other end of the target is required too."),
         ({"targetStart": 9, "targetEnd": 5}, "targetStart: 9 is more than targetEnd, 5."),
         ({"targetStart": 9, "targetEnd": 9999}, "targetEnd: 9999 is outside 1 to 600."),
@@ -157,7 +157,7 @@ def test_product_can_be_digested(tmp_path):
         ({"tmOpt": 70}, "tmOpt: 70 is more than tmMax, 63."),
         ({"gcMin": 70}, "gcMin: 70 is more than gcMax, 60."),
         ({"productMin": 800}, "productMin: 800 is more than productMax, 500."),
-        ({"productMax": 2000}, "productMax: it is more than 1,000 over productMin, 100."),
+        ({"productMax": 2000}, "productMax: it exceeds productMin (100) by more than 1,000."),
         (
             {"productMin": 700, "productMax": 900},
             "productMin: 700 is more than the 600 bases of the sequence.",

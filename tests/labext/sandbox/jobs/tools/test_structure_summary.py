@@ -228,7 +228,7 @@ def test_unknown_residue_is_measured(tmp_path):
         (atom(1) + atom(1, name=" XX ", element="XX"), "pdbFile: 'XX' is not a chemical element."),
         (
             atom(1) + atom(2, (9000, 9000, 9000)),
-            "pdbFile: its atoms lie too far apart, in a box of 9,007 × 9,007 × 9,007 Å.",
+            "pdbFile: its bounding box is too large: 9,007 × 9,007 × 9,007 Å.",
         ),
         (
             "".join(atom(n, (n % 10 * 4, n // 10 % 10 * 4, n // 100 * 4)) for n in range(3001)),
