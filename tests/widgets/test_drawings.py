@@ -208,6 +208,26 @@ def test_pairs_are_coloured_by_probability() -> None:
     assert "Pair probability" in drawn.svg
 
 
+@pytest.mark.parametrize("brackets", [CLOVERLEAF, "." * 76])
+def test_thumbnail_has_a_dot_for_each_base_inside_the_picture(brackets: str) -> None:
+    pairs = "i,j,probability\n1,72,1.0\n2,71,0.5\n"
+    svg = rna_view(f"{TRNA}\n{brackets}\n", pairs, None, name="trna").thumbnail(300, 190)
+    root = ElementTree.fromstring(svg)
+    _, _, width, height = (float(value) for value in (root.get("viewBox") or "").split())
+    dots: dict[str, list[tuple[int, int]]] = {}
+    for path in root.iter("{http://www.w3.org/2000/svg}path"):
+        x = y = 0
+        for dx, dy in re.findall(r"m(-?\d+) ?(-?\d+)h0", path.get("d") or ""):
+            x, y = x + int(dx), y + int(dy)
+            dots.setdefault(path.get("stroke") or "", []).append((x, y))
+    places = [place for found in dots.values() for place in found]
+    assert len({*places}) == 76
+    assert all(0 < x < width and 0 < y < 0.9 * height for x, y in places)
+    if "(" in brackets:
+        assert len(dots[canvas.shade(1)]) == len(dots[canvas.shade(0.5)]) == 2
+        assert len(dots[canvas.shade(0)]) == 2 * (21 - 2)
+
+
 @pytest.mark.parametrize(
     "brackets",
     [CLOVERLEAF, "((((..((...))..((...))..((...))..))))", "((((.....((((...))))..))))", "...."],

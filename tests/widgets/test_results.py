@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,6 +22,7 @@ from labext_widgets.results import (
 )
 from labext_widgets.results.open import main_file
 
+EXAMPLE = Path(__file__).parents[2] / "example_notebooks" / "data" / "1A8O.pdb"
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
 
@@ -128,6 +131,46 @@ def test_gallery_shows_the_pictures_of_one_page_sorted_by_score() -> None:
     highest = open_gallery("batch", jobs, sort="energy", ascending=False)
     assert highest.jobs[:2] == ["j00", "j01"]
     assert not highest.ascending
+
+
+def folded(length: int) -> dict[str, bytes]:
+    """Return the files of an RNA with many hairpins, each pair with another probability."""
+    brackets = "((((((..((((....))))))))))" * (length // 26)
+    pairs = ["i,j,probability"]
+    opened: list[int] = []
+    for number, bracket in enumerate(brackets, 1):
+        if bracket == "(":
+            opened.append(number)
+        elif bracket == ")":
+            pairs.append(f"{opened.pop()},{number},{number % 11 / 10}")
+    dbn = f">x mfe -9.5\n{('ACGU' * length)[: len(brackets)]}\n{brackets}\n"
+    return {"structure.dbn": dbn.encode(), "pairs.csv": "\n".join(pairs).encode()}
+
+
+@pytest.mark.parametrize("length", [40, 80, 598])
+def test_saved_gallery_of_rna_has_all_pictures_in_200_kilobytes(length: int) -> None:
+    jobs = [job(folded(length), name=f"rna{number:02}") for number in range(12)]
+    html = html_of(open_gallery("folds", jobs))
+    assert html.count("<img") == 12
+    assert len(json.dumps(html)) < 200_000
+
+
+@pytest.mark.parametrize("chains", [1, 4])
+def test_saved_gallery_of_proteins_has_all_pictures_in_200_kilobytes(chains: int) -> None:
+    pytest.importorskip("biotite")
+    text = EXAMPLE.read_text()
+    copies = [
+        "".join(
+            f"{row[:21]}{chain}{row[22:30]}{float(row[30:38]) + 25 * number:8.3f}{row[38:]}"
+            for row in text.splitlines(keepends=True)
+            if row.startswith("ATOM")
+        )
+        for number, chain in enumerate("ABCD"[:chains])
+    ]
+    jobs = [job({"a.pdb": "".join(copies).encode()}, name=f"p{n:02}") for n in range(12)]
+    html = html_of(open_gallery("proteins", jobs))
+    assert html.count("<img") == 12
+    assert len(json.dumps(html)) < 200_000
 
 
 def test_unreadable_picture_leaves_the_others_in_the_gallery() -> None:

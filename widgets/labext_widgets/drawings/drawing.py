@@ -58,6 +58,15 @@ class Drawing:
         lines = [f"{plain(self.name)}: {self.summary}", *map(plain, self._notes)]
         return "\n".join([*lines, *format_table(self._columns, self._rows)])
 
+    def thumbnail(self, width: int, height: int) -> str:  # noqa: ARG002
+        """Return a small picture as SVG, for a gallery; by default the picture itself.
+
+        Args:
+            width: the width in pixels.
+            height: the height in pixels.
+        """
+        return self.svg
+
     def html(self) -> str:
         """Return the picture as HTML images below a heading."""
         title = escape(f"{plain(self.name, 100)}: {self.summary}")

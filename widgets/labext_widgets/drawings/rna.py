@@ -76,7 +76,7 @@ class RnaView(Drawing):
         self.structure = structure
         self.probabilities = probabilities
         length = len(structure.sequence)
-        layout = _lay_out(structure) if length <= MAX_DRAWN else []
+        self._layout = layout = _lay_out(structure) if length <= MAX_DRAWN else []
         if tool_svg and _is_picture(tool_svg) and (not layout or overlaps(layout)):
             svg = tool_svg
         elif layout:
@@ -89,6 +89,12 @@ class RnaView(Drawing):
         pairs = pluralize(len(structure.pairs), "base pair")
         summary = f"RNA secondary structure of {length:,} bases, {pairs}{energy}"
         super().__init__(name, svg, summary, [], [])
+
+    def thumbnail(self, width: int, height: int) -> str:
+        """Return a small picture as SVG, without letters; all structures of 600 bases fit."""
+        if not self._layout:
+            return self.svg
+        return _draw_thumbnail(self.structure, self._layout, self.probabilities, width, height)
 
     def __str__(self) -> str:
         """Return the sequence above the structure in dot-bracket notation."""
@@ -224,6 +230,104 @@ def _draw(
     elements += _number_bases(points, style)
     elements += _legend(structure, height, known=probabilities is not None)
     return canvas.svg_document(width, height + _LEGEND_HEIGHT, elements)
+
+
+_FINENESS = 3
+"""Units of a thumbnail per pixel, so that coordinates are short whole numbers."""
+
+
+_UNPAIRED = "#b9c0c8"
+_MIN_STEP = 2.5
+"""Distance of neighbours in pixels, below which pairs are lines, and other bases have no dots."""
+
+
+def _draw_thumbnail(
+    structure: Structure,
+    layout: Sequence[Point],
+    probabilities: Mapping[tuple[int, int], float] | None,
+    width: int,
+    height: int,
+) -> str:
+    """Return a picture with a path per colour, which takes a few bytes per base."""
+    left, top = min(x for x, _ in layout), max(y for _, y in layout)
+    extent = _extent(layout)
+    margin, legend = 12.0, 20.0
+    step = min(
+        (width - 2 * margin) / (extent[0] or 1),
+        (height - legend - 2 * margin) / (extent[1] or 1),
+        16.0,
+    )
+    inset = ((width - extent[0] * step) / 2, (height - legend - extent[1] * step) / 2)
+    points = [
+        (
+            round((inset[0] + (x - left) * step) * _FINENESS),
+            round((inset[1] + (top - y) * step) * _FINENESS),
+        )
+        for x, y in layout
+    ]
+    pairs: dict[str, list[tuple[int, int]]] = {}
+    for i, j in structure.pairs:
+        color = _PLAIN_PAIR
+        if probabilities is not None:
+            color = shade(round(probabilities.get((i + 1, j + 1), 0.0) * 10) / 10)
+        pairs.setdefault(color, []).extend((points[i], points[j]))
+    dot = 2 * min(max(0.42 * step, 1.0), 6.0) * _FINENESS
+    elements = [_path(points, "l", canvas.RULE, _FINENESS)]
+    if step < _MIN_STEP:
+        elements += [_path(ends, "ml", color, dot) for color, ends in pairs.items()]
+    else:
+        paired = [end for ends in pairs.values() for end in ends]
+        elements.append(_path(paired, "ml", canvas.MUTED_INK, 1.3 * _FINENESS))
+        unpaired = [point for point in points if point not in {*paired}]
+        dots = {_UNPAIRED: unpaired, **pairs}
+        elements += [_path(ends, "m", color, dot) for color, ends in dots.items()]
+    if probabilities is not None:
+        elements += _thumbnail_legend(width, height)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width * _FINENESS} {height * _FINENESS}" '
+        'font-family="Helvetica,Arial,sans-serif">'
+        f'<rect width="100%" height="100%" fill="#ffffff"/>'
+        f'<g fill="none" stroke-linecap="round">{"".join(elements)}</g></svg>'
+    )
+
+
+def _path(points: Sequence[tuple[int, int]], commands: str, color: str, width: float) -> str:
+    """Return a path that goes through points by relative commands in turn.
+
+    `l` draws one line, `ml` a line for each two points, and `m` a dot at each point.
+    """
+    parts = []
+    x = y = 0
+    for number, (next_x, next_y) in enumerate(points):
+        command = commands[number % len(commands)] if number else "m"
+        dx, dy = next_x - x, next_y - y
+        parts.append(f"{command}{dx}{dy}" if dy < 0 else f"{command}{dx} {dy}")
+        if commands == "m":
+            parts.append("h0")
+        x, y = next_x, next_y
+    return f'<path d="{"".join(parts)}" stroke="{color}" stroke-width="{width:.4g}"/>'
+
+
+def _thumbnail_legend(width: int, height: int) -> list[str]:
+    """Return the scale of the pair probabilities, centred at the bottom."""
+    size, x, y = 11 * _FINENESS, (width / 2 - 20) * _FINENESS, (height - 10) * _FINENESS
+    steps, step = 10, 8 * _FINENESS
+    style = f'font-size="{size}" fill="{canvas.INK}"'
+    baseline = f'y="{y + 0.35 * size:.0f}"'
+    elements = [
+        f'<text x="{x - 18 * _FINENESS:.0f}" {baseline} text-anchor="end" {style}>'
+        "Pair probability</text>",
+        f'<text x="{x - 6 * _FINENESS:.0f}" {baseline} text-anchor="end" {style}>0</text>',
+        f'<text x="{x + steps * step + 6 * _FINENESS:.0f}" {baseline} {style}>1</text>',
+    ]
+    for number in range(steps):
+        color = shade((number + 0.5) / steps)
+        elements.append(
+            f'<path d="M{x + number * step:.0f} {y:.0f}h{step}" stroke="{color}" '
+            f'stroke-width="{8 * _FINENESS}" stroke-linecap="butt"/>'
+        )
+    return elements
 
 
 def _extent(points: Sequence[Point]) -> Point:

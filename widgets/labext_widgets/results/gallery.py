@@ -11,7 +11,8 @@ from labext.errors import InputError, LabextError
 from labext.messages import closest_match, join_words, pluralize
 from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
-from labext_widgets.core.picture import PictureView, image_html
+from labext_widgets.core.picture import PictureView, image_html, picture_type
+from labext_widgets.drawings.drawing import Drawing
 
 if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
@@ -22,7 +23,7 @@ PAGE_SIZE = 12
 MAX_SCORES = 3
 """Number of scores on a card."""
 
-MAX_PAGE_BYTES = 180_000
+MAX_PAGE_BYTES = 190_000
 """Maximum size of the pictures of a saved page; the pictures beyond are replaced by a note."""
 
 _GRID = "display:flex;flex-wrap:wrap;gap:12px"
@@ -222,7 +223,10 @@ def _open_card(entry: Entry) -> _Card:
         if isinstance(card.view, PictureView):
             card.picture, card.media_type = card.view.content, card.view.media_type
         elif _is_structure(card):
-            card.picture = card.view.draw(*_CARD_SIZE).encode()
+            card.picture = card.view.thumbnail(*_CARD_SIZE, MAX_PAGE_BYTES * 3 // 4 // PAGE_SIZE)
+            card.media_type = picture_type(card.picture)
+        elif isinstance(card.view, Drawing):
+            card.picture = card.view.thumbnail(*_CARD_SIZE).encode()
         else:
             card.picture = card.view.svg.encode()
     except LabextError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,10 +37,22 @@ class _Stroke:
     colour: str
 
 
+_Compared = tuple[Structure, Superposition]
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """The strokes of a picture, the rear ones first, and its size in pixels."""
+
+    strokes: Sequence[_Stroke]
+    width: int
+    height: int
+
+
 def draw_structure(
     structure: Structure,
     scheme: Scheme,
-    other: tuple[Structure, Superposition] | None = None,
+    other: _Compared | None = None,
     *,
     width: int = WIDTH,
     height: int = HEIGHT,
@@ -53,6 +66,36 @@ def draw_structure(
         width: the width in pixels.
         height: the maximum height in pixels.
     """
+    return _svg(_project(structure, scheme, other, width, height), structure.name)
+
+
+def draw_thumbnail(
+    structure: Structure,
+    scheme: Scheme,
+    other: _Compared | None = None,
+    *,
+    width: int,
+    height: int,
+    max_bytes: int,
+) -> bytes:
+    """Return the picture of `draw_structure`, as PNG if its SVG has more than `max_bytes`.
+
+    The resolution is the highest of several that fits, from 2 pixels per CSS pixel to 0.7.
+    """
+    scene = _project(structure, scheme, other, width, height)
+    svg = _svg(scene, structure.name).encode()
+    if len(svg) <= max_bytes:
+        return svg
+    for resolution in (2.0, 1.5, 1.0, 0.7):
+        png = _png(scene, resolution)
+        if len(png) <= max_bytes:
+            break
+    return png
+
+
+def _project(
+    structure: Structure, scheme: Scheme, other: _Compared | None, width: int, height: int
+) -> _Scene:
     parts = [(structure, structure.trace, structure.coordinates, 0)]
     if other is not None:
         second, transformation = other
@@ -85,7 +128,7 @@ def draw_structure(
             strokes += _ribbon(part, project(trace), colours, scale, budget)
         strokes += _sticks(part, project(atoms), atoms, scale, single)
     strokes.sort(key=lambda stroke: stroke.depth)
-    return _svg(strokes, width, height, structure.name)
+    return _Scene(strokes, width, height)
 
 
 def principal_axes(structure: Structure) -> tuple[Floats, Floats]:
@@ -181,13 +224,14 @@ def _bonds(
     return [(int(drawn[i]), int(drawn[j])) for i, j in np.argwhere(close)]
 
 
-def _svg(strokes: Sequence[_Stroke], width: int, height: int, name: str) -> str:
+def _svg(scene: _Scene, name: str) -> str:
+    width, height = scene.width, scene.height
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" role="img" aria-label="{escape(name)}" '
         'fill="none" stroke-linecap="round" stroke-linejoin="round">'
     ]
-    for stroke in strokes:
+    for stroke in scene.strokes:
         xy = [f"{x:.1f} {y:.1f}" for x, y in stroke.points[:, :2]]
         path = f"M{xy[0]}L{' '.join(xy[1:])}"
         outline, fill = _shade(stroke.colour, stroke.depth)
@@ -197,6 +241,35 @@ def _svg(strokes: Sequence[_Stroke], width: int, height: int, name: str) -> str:
         )
         lines.append(f'<path d="{path}" stroke="{fill}" stroke-width="{stroke.width:.1f}"/>')
     return "".join([*lines, "</svg>"])
+
+
+_SUPERSAMPLING = 2
+_PNG_COLOURS = 48
+
+
+def _png(scene: _Scene, resolution: float) -> bytes:
+    """Return a picture on a transparent ground, with `resolution` pixels per CSS pixel."""
+    from PIL import Image, ImageDraw
+
+    size = (round(scene.width * resolution), round(scene.height * resolution))
+    scale = resolution * _SUPERSAMPLING
+    image = Image.new("RGBA", (size[0] * _SUPERSAMPLING, size[1] * _SUPERSAMPLING))
+    pen = ImageDraw.Draw(image)
+    for stroke in scene.strokes:
+        points = [(x * scale, y * scale) for x, y in stroke.points[:, :2].tolist()]
+        outline, fill = _shade(stroke.colour, stroke.depth)
+        for colour, thickness, is_round in (
+            (outline, stroke.width + 1.8, len(points) == 2),
+            (fill, stroke.width, True),
+        ):
+            pen.line(points, fill=colour, width=max(round(thickness * scale), 1), joint="curve")
+            radius = thickness * scale / 2
+            for x, y in (points[0], points[-1]) if is_round else ():
+                pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
+    small = image.resize(size, Image.Resampling.BOX)
+    out = io.BytesIO()
+    small.quantize(_PNG_COLOURS, method=Image.Quantize.FASTOCTREE).save(out, "PNG", optimize=True)
+    return out.getvalue()
 
 
 def _shade(colour: str, depth: float) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from labext_widgets.structure.colours import (
     residue_colours,
     schemes,
 )
-from labext_widgets.structure.drawing import draw_structure, principal_axes
+from labext_widgets.structure.drawing import draw_structure, draw_thumbnail, principal_axes
 from labext_widgets.structure.molecule import Floats, Format, Structure, parse_structure
 from labext_widgets.structure.static_view import Style
 from labext_widgets.structure.superposition import Superposition, superpose
@@ -198,14 +198,29 @@ class StructureViewer(LiveOutput):
     @property
     def svg(self) -> str:
         """A drawing of the structure as SVG."""
-        return self.draw()
+        return draw_structure(self._structure, self._scheme, self._other())
 
-    def draw(self, width: int = 640, height: int = 400) -> str:
-        """Return a drawing as SVG, of a size in pixels."""
-        other = None
-        if self.compared is not None and self._superposition is not None:
-            other = (self.compared, self._superposition)
-        return draw_structure(self._structure, self._scheme, other, width=width, height=height)
+    def thumbnail(self, width: int, height: int, max_bytes: int) -> bytes:
+        """Return a small drawing as SVG, or as PNG if the SVG has more than `max_bytes`.
+
+        Args:
+            width: the width in pixels.
+            height: the maximum height in pixels.
+            max_bytes: the size that is not exceeded, but for pictures of very low resolution.
+        """
+        return draw_thumbnail(
+            self._structure,
+            self._scheme,
+            self._other(),
+            width=width,
+            height=height,
+            max_bytes=max_bytes,
+        )
+
+    def _other(self) -> tuple[Structure, Superposition] | None:
+        if self.compared is None or self._superposition is None:
+            return None
+        return self.compared, self._superposition
 
     def picture(self) -> PictureView:
         """Return the picture of the live view (PNG), or a drawing (SVG) if there was none yet."""
