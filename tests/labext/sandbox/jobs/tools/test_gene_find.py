@@ -187,8 +187,7 @@ def test_single_mode_refuses_short_sequences(tmp_path):
         ),
         (
             {"sequences": ">a\n" + "A" * 2_000_001, "mode": "meta"},
-            "sequences: they have 2,000,001 bases; at most 2,000,000 are allowed where mode is "
-            "meta.",
+            "sequences: they have 2,000,001 bases; at most 2,000,000 are allowed in mode meta.",
         ),
         ({"mode": "fast"}, "mode: 'fast' is not one of auto, single, meta."),
         ({"translationTable": 4}, "translationTable: it applies only if mode is single."),
