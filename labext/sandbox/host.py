@@ -24,6 +24,7 @@ from starlette.types import ASGIApp
 from labext.errors import LabextError, ServiceError, SetupError
 from labext.sandbox.core.backup import clean_up
 from labext.sandbox.core.data_folder import (
+    EXIT_CUT_OFF,
     EXIT_DISK_FULL,
     EXIT_LOCKED,
     DataFolder,
@@ -32,6 +33,7 @@ from labext.sandbox.core.data_folder import (
     write_json,
 )
 from labext.sandbox.core.database import Database, is_disk_full
+from labext.sandbox.core.database_lock import DatabaseLock
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
@@ -55,6 +57,7 @@ from labext.sandbox.core.service_protocol import (
 from labext.sandbox.core.startup_checks import (
     Quarantine,
     check_database,
+    check_no_sample_accounts,
     explain_failure,
     quarantine_orphans,
 )
@@ -74,9 +77,6 @@ start."""
 
 DRAIN_SECONDS = 10
 """Time that a server which stops leaves to running requests."""
-
-EXIT_CUT_OFF = 5
-"""Exit code of a host that was told twice to stop."""
 
 DATA_FOLDER_CHECK_SECONDS = 1.0
 """How often the host checks that its data folder is still there."""
@@ -128,6 +128,11 @@ class Host:
             remote=remote,
         )
         self._worker_command = worker_command
+        self._database_lock = (
+            DatabaseLock(folder.database_url, folder.path)
+            if self._database.is_postgresql and process is None
+            else None
+        )
 
     def prepare(self, stack: contextlib.ExitStack) -> dict[str, socket.socket]:
         """Check and set up the data, once for all service processes; return the open sockets."""
@@ -137,6 +142,9 @@ class Host:
             self._services,
             adopt_into=self._quarantine if self._adopt_empty else None,
         )
+        if self._database_lock is not None:
+            stack.callback(self._database_lock.release)
+            self._database_lock.acquire()
         sockets = {
             endpoint: stack.enter_context(self._listening_socket(endpoint))
             for service in self._services
@@ -249,15 +257,23 @@ class Host:
         """Close the connections of the database, before service processes are forked."""
         self._database.close()
 
+    def owns_data(self) -> bool:
+        """Return whether the data folder and the database still belong to this host."""
+        if not self._lock.is_current():
+            log.error("The data folder %s is gone.", self._folder.path)
+            return False
+        return self._database_lock is None or self._database_lock.is_held()
+
     async def _end_without_folder(self) -> None:
-        """Exit once the data folder is deleted, moved or owned by another host.
+        """Exit once the data folder or the database is gone or owned by another host.
 
         There is no cleanup, since a new folder at this path belongs to another host. The fork
         server ends the tasks.
         """
-        while self._lock.is_current() and self._parent in (None, os.getppid()):
+        await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
+        while self._parent in (None, os.getppid()) and await asyncio.to_thread(self.owns_data):
             await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
-        log.error("The data folder %s is gone: the sandbox ends.", self._folder.path)
+        log.error("The services end.")
         os._exit(1)
 
     async def _record_workers(self) -> None:
@@ -313,6 +329,8 @@ class Host:
     def _set_up(self, sites: dict[str, Site]) -> None:
         self._database.create(QueueBase.metadata, *(service.metadata for service in self._services))
         self._add_kinds(sites)
+        if self._server is not None:
+            check_no_sample_accounts(self._services, sites, self._folder)
         for service in self._services:
             service.seed(sites[service.name])
             quarantine_orphans(service, sites[service.name], self._folder, self._quarantine)
@@ -530,7 +548,7 @@ def _serve_with_processes(
             host.announce(sockets)
             host.close()  # a process that is forked later must not inherit a connection
 
-        processes = ServiceProcesses(options.processes, serve, lock.is_current)
+        processes = ServiceProcesses(options.processes, serve, host.owns_data)
         processes.run(announce)
         log.info("The sandbox stops.")
         folder.connection.unlink(missing_ok=True)

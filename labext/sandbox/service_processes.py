@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from labext.errors import ServiceError
+from labext.sandbox.core.data_folder import EXIT_CUT_OFF
 
 STOP_SECONDS = 12.0
 """Time that the processes have to stop, before they are killed."""
@@ -81,6 +82,7 @@ class ServiceProcesses:
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         for end_signal in (signal.SIGTERM, signal.SIGINT):
             signal.signal(end_signal, self._stop)
+        signal.signal(signal.SIGHUP, lambda *_: self._signal(signal.SIGHUP))
         signal.signal(signal.SIGCHLD, lambda *_: None)
         announced = False
         try:
@@ -96,7 +98,7 @@ class ServiceProcesses:
                     )
                 self._replace()
                 if not self._is_current():
-                    log.error("The data folder is gone: the sandbox ends.")
+                    log.error("The services end.")
                     self._signal(signal.SIGKILL)
                     os._exit(1)
                 if not announced and all(p.ready is None for p in self._processes.values()):
@@ -106,6 +108,10 @@ class ServiceProcesses:
             self._end_all()
 
     def _stop(self, *_: object) -> None:
+        if self._stopping:
+            log.warning("Stopped at once: running requests are cut off.")
+            self._signal(signal.SIGKILL)
+            os._exit(EXIT_CUT_OFF)
         self._stopping = True
 
     def _start(self, number: int) -> None:
@@ -125,6 +131,8 @@ class ServiceProcesses:
             signal.set_wakeup_fd(-1)
             for handled in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
                 signal.signal(handled, signal.SIG_DFL)
+            # A process that is starting reads the new certificate anyway.
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
             for process in self._processes.values():
                 if process.ready is not None:
                     os.close(process.ready)
@@ -183,7 +191,7 @@ class ServiceProcesses:
                 self._start(number)
 
     def _signal(self, number: signal.Signals) -> None:
-        for pid in self._processes:
+        for pid in [*self._processes]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 

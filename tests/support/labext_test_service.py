@@ -68,6 +68,9 @@ class TestService:
     def seed(self, site: Site) -> None:
         data_folder.ensure_secret(site.secrets / "jobs_api_key")
 
+    def has_sample_accounts(self, site: Site) -> bool:
+        return False
+
     def orphans(self, site: Site) -> list[Path]:
         with site.database.read() as session:
             existing_names = set(session.scalars(select(Row.name)))

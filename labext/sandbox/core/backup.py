@@ -28,6 +28,7 @@ from labext.sandbox.core.data_folder import (
     DATABASE_FILE,
     DATABASE_URL_FILE,
     PORTS_FILE,
+    SERVER_FILE,
     DataFolder,
     FileLock,
     has_content,
@@ -224,6 +225,7 @@ def _pin_files(folder: DataFolder, staging: Path) -> _PinnedFiles:
                 pinned.files[name] = target
 
     pin(folder.ports)
+    pin(folder.server)
     for top in filter(Path.is_dir, _data_entries(folder)):
         for parent, folders, names in os.walk(top, onerror=unreadable):
             if Path(parent) == top:
@@ -500,12 +502,12 @@ def _is_allowed(path: str) -> bool:
     """Return whether a backup may contain a file with this path."""
     first, *rest = parts = path.split("/")
     if not rest:
-        return path in (DATABASE_FILE, PORTS_FILE)
+        return path in (DATABASE_FILE, PORTS_FILE, SERVER_FILE)
     inside = not {"", ".", ".."} & {*parts} and "\0" not in path
     return (
         inside
         and not first.startswith((".", DATABASE_FILE))
-        and first not in {*RUNTIME_FILES, PORTS_FILE}
+        and first not in {*RUNTIME_FILES, PORTS_FILE, SERVER_FILE}
     )
 
 

@@ -27,6 +27,8 @@ EXIT_LOCKED = 3
 """Exit code of a host whose folder is in use by another host."""
 EXIT_DISK_FULL = 4
 """Exit code of a host that could not start because the disk is full."""
+EXIT_CUT_OFF = 5
+"""Exit code of a host that was told twice to stop."""
 
 
 class DataFolder:

@@ -21,7 +21,7 @@ LOCK_SECONDS = 30
 _IDLE_SECONDS = 120
 """Seconds after which a transaction of a process that has been stopped is ended."""
 
-_LOCK_CLASS = 0x6C616265
+LOCK_CLASS = 0x6C616265
 """First half of the keys of advisory locks, which other applications could also use."""
 
 _WRITE_LOCK = 1
@@ -97,19 +97,19 @@ def _begin_transaction(connection: Connection) -> None:
     columns = [] if durable else ["set_config('synchronous_commit', 'off', true)"]
     if exclusive:
         # READ COMMITTED: every statement after this one sees what the last owner has committed.
-        columns.append(f"pg_advisory_xact_lock({_LOCK_CLASS}, {_WRITE_LOCK})")
+        columns.append(f"pg_advisory_xact_lock({LOCK_CLASS}, {_WRITE_LOCK})")
     if columns:
         connection.exec_driver_sql(f"SELECT {', '.join(columns)}")
 
 
 def try_lock(session: Session, name: str) -> bool:
     """Take the lock of a name until the end of a transaction; return False if it is held."""
-    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(_LOCK_CLASS, _key(name)))))
+    return bool(session.scalar(select(func.pg_try_advisory_xact_lock(LOCK_CLASS, _key(name)))))
 
 
 def lock(session: Session, name: str) -> None:
     """Wait for the lock of a name, and hold it until the end of a transaction."""
-    session.execute(select(func.pg_advisory_xact_lock(_LOCK_CLASS, _key(name))))
+    session.execute(select(func.pg_advisory_xact_lock(LOCK_CLASS, _key(name))))
 
 
 def _key(name: str) -> int:

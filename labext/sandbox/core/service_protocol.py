@@ -186,6 +186,9 @@ class Service(Protocol):
         It never deletes files of users: see `orphans`.
         """
 
+    def has_sample_accounts(self, site: Site) -> bool:
+        """Return whether an account exists that `seed` creates in a sandbox only."""
+
     def orphans(self, site: Site) -> Iterable[Path]:
         """Return the entries of `data_folders` that have no row."""
 

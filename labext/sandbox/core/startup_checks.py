@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from sqlalchemy import inspect, select
 from sqlalchemy.exc import DBAPIError
 
 from labext import messages
-from labext.errors import LabextError, StorageError
+from labext.errors import LabextError, SetupError, StorageError
 from labext.sandbox.core import postgresql
 from labext.sandbox.core.data_folder import DataFolder, has_content, list_entries, remove_path
 from labext.sandbox.core.database import Database, is_database_corrupt, is_disk_full
@@ -100,6 +100,24 @@ def check_database(
             )
         # Ids are reused: a signature for an old one must not be valid for a new one.
         (folder.secrets / "signing").unlink(missing_ok=True)
+
+
+def check_no_sample_accounts(
+    services: Sequence[Service], sites: Mapping[str, Site], folder: DataFolder
+) -> None:
+    """Check that no service of a server has the accounts of a sandbox.
+
+    Raises:
+        SetupError: one has, since a sandbox's backup was restored or its database is used.
+    """
+    for service in services:
+        if service.has_sample_accounts(sites[service.name]):
+            raise SetupError(
+                f"The data in {_database_name(folder)} are of a sandbox: {service.name} has its "
+                "sample accounts, which a server must not have.",
+                "Start the server with a new folder and database, or run `labext sandbox start` "
+                "to use these data on this machine only.",
+            )
 
 
 def recovery_advice(folder: DataFolder) -> str:

@@ -62,6 +62,10 @@ class JobService:
         job_files.prepare_folders(site)
         seed.seed(site)
 
+    def has_sample_accounts(self, site: Site) -> bool:
+        """Return whether the student or the teacher exists."""
+        return seed.has_sample_accounts(site)
+
     def orphans(self, site: Site) -> Sequence[Path]:
         """Return the uploaded files and job folders without a database row."""
         return job_files.find_orphans(site)

@@ -51,6 +51,13 @@ def seed(site: Site) -> None:
             _seed_pipeline(session)
 
 
+def has_sample_accounts(site: Site) -> bool:
+    """Return whether the student or the teacher exists."""
+    query = select(Account.id).where(Account.email.in_([STUDENT, TEACHER])).limit(1)
+    with site.database.read() as session:
+        return session.scalar(query) is not None
+
+
 def student_key(site: Site) -> str:
     """Return the student's key, which connection.json contains."""
     return ensure_secret(site.secrets / "jobs_student_key")

@@ -53,6 +53,10 @@ class LabService:
         """Create the initial tenants, users, apps, projects and sequences."""
         seed.seed(site)
 
+    def has_sample_accounts(self, site: Site) -> bool:
+        """Return whether an initial user exists."""
+        return seed.has_sample_accounts(site)
+
     def orphans(self, site: Site) -> Sequence[Path]:  # noqa: ARG002
         """Return no files: all data are in the database."""
         return []

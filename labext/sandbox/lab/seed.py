@@ -134,6 +134,13 @@ FIRST_CREATED = datetime(2026, 2, 2, 9, 0, tzinfo=UTC)
 """Creation time of the first sequence."""
 
 
+def has_sample_accounts(site: Site) -> bool:
+    """Return whether a user exists that `seed` creates in a sandbox."""
+    emails = {user.email for plan in TENANT_PLANS for user in plan.people}
+    with site.database.read() as session:
+        return session.scalar(select(User.id).where(User.email.in_(emails)).limit(1)) is not None
+
+
 def seed(site: Site) -> None:
     """Create the data of tenants that were never seeded; fill `campus` according to the options."""
     with site.database.write() as session:

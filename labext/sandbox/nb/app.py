@@ -275,6 +275,10 @@ class NotebookService:
         provider_keys.store_environment(site)
         seed.seed_service(site)
 
+    def has_sample_accounts(self, site: Site) -> bool:  # noqa: ARG002
+        """Return False: the service has no accounts."""
+        return False
+
     def orphans(self, site: Site) -> Sequence[Path]:
         """Return uploaded files without a source, and audio files without an episode."""
         return [*files.orphaned_originals(site), *files.orphaned_episodes(site)]

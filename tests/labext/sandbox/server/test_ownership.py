@@ -1,0 +1,207 @@
+"""Whose data a server serves: no sandbox's accounts, and no other server's database."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import databases
+import psutil
+import pytest
+import requests
+from tls_server import issue, make_server
+
+from labext.errors import ConflictError, ServiceError, SetupError
+from labext.sandbox import Sandbox
+from labext.sandbox.core.database_lock import DatabaseLock
+from labext.sandbox.server import Server
+
+pytestmark = pytest.mark.faults
+
+
+@pytest.fixture
+def postgresql() -> Iterator[databases.Server]:
+    """A server that the test may stop."""
+    if reason := databases.missing():
+        pytest.skip(reason)
+    server = databases.Server()
+    yield server
+    server.stop()
+
+
+def _until(condition: Callable[[], Any], seconds: float = 40.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "not in time"
+        time.sleep(0.1)
+
+
+@pytest.mark.sqlite
+def test_backup_of_a_sandbox_does_not_start_as_a_server(new_box, tmp_path):
+    box = new_box()
+    archive = tmp_path / "box.zip"
+    box.backup(archive)
+    server = make_server(tmp_path)
+    server.restore(archive)
+    with pytest.raises(SetupError, match="belong to a sandbox") as refused:
+        server.start()
+    assert refused.value.next_step
+    assert not (server.data_dir / "server.json").exists()
+
+
+def test_database_of_a_sandbox_is_not_served_by_a_server(new_server, postgresql_server, tmp_path):
+    url = postgresql_server.new_database()
+    with Sandbox(tmp_path / "box", database_url=url):
+        pass
+    with pytest.raises(ServiceError, match="sample accounts") as refused:
+        new_server(url)
+    assert "labext sandbox start" in refused.value.next_step
+
+
+@pytest.mark.sqlite
+def test_backup_of_a_server_restores_a_server(new_server, tmp_path):
+    server = new_server()
+    archive = tmp_path / "server.zip"
+    server.backup(archive)
+    server.stop()
+    copy = Server(tmp_path / "copy", workers=1)
+    copy.restore(archive)
+    assert copy.settings == server.settings
+    assert copy.start().running
+    copy.stop()
+    server.restore(archive, replace=True)
+    assert server.start().running
+
+
+def test_second_server_on_a_database_is_refused_until_the_first_has_stopped(
+    new_server, postgresql_server, tmp_path
+):
+    url = postgresql_server.new_database()
+    first = new_server(url)
+    (tmp_path / "second").mkdir()
+    second = make_server(tmp_path / "second", url)
+    with pytest.raises(ServiceError, match=r"in use by \S+/data\. ") as refused:
+        second.start()
+    assert "Stop that one first" in refused.value.next_step
+    assert first.status().running
+    first.stop()
+    assert second.start().running
+    second.stop()
+
+
+def test_processes_of_one_server_share_its_database(new_server, postgresql_server):
+    server = new_server(postgresql_server.new_database(), processes=2)
+    assert server.health() == dict.fromkeys(("lab", "jobs", "nb", "lab-oidc"), "")
+
+
+def test_database_of_a_killed_server_is_taken_over(new_server, postgresql_server, tmp_path):
+    url = postgresql_server.new_database()
+    first = new_server(url)
+    (tmp_path / "second").mkdir()
+    second = make_server(tmp_path / "second", url)
+    os.kill(first.status().pid, signal.SIGKILL)
+    assert second.start().running
+    second.stop()
+
+
+def test_lock_survives_a_restart_of_the_database_unless_another_service_takes_it(
+    postgresql, tmp_path
+):
+    url = postgresql.new_database()
+    now = [0.0]
+    first = DatabaseLock(url, tmp_path / "first", lambda: now[0])
+    second = DatabaseLock(url, tmp_path / "second")
+    first.acquire()
+    assert first.is_held()
+    postgresql.stop_at_once()
+    now[0] += 10
+    assert first.is_held(), "unknown, so that it goes on"
+    postgresql.start()
+    now[0] += 10
+    assert first.is_held()
+    assert not second._try()
+    postgresql.stop_at_once()
+    second.release()
+    postgresql.start()
+    second.acquire()
+    now[0] += 10
+    assert not first.is_held()
+    first.release()
+    second.release()
+
+
+def test_waiting_for_the_lock_ends_with_its_owner(postgresql, tmp_path):
+    url = postgresql.new_database()
+    first = DatabaseLock(url, tmp_path / "first")
+    first.acquire()
+    now = iter(range(0, 1000, 20))
+    second = DatabaseLock(url, tmp_path / "second", lambda: next(now))
+    with pytest.raises(ConflictError, match=r"in use by \S+first"):
+        second.acquire()
+    first.release()
+    second.acquire()
+    second.release()
+
+
+@pytest.fixture
+def several(new_server, postgresql_server) -> Server:
+    """A server with two service processes."""
+    server: Server = new_server(postgresql_server.new_database(), processes=2)
+    return server
+
+
+def test_renewed_certificate_is_used_by_all_processes(several, tmp_path):
+    pid = several.status().pid
+    processes = {child.pid for child in psutil.Process(pid).children()}
+    issue(tmp_path / "tls", "localhost")
+    os.kill(pid, signal.SIGHUP)
+    log = several.data_dir / "host.log"
+    _until(lambda: log.read_text().count("The certificate is reloaded.") == 2)
+    ca = str(tmp_path / "tls" / "ca.pem")
+    for _ in range(10):  # either process answers
+        url = f"{several.settings.origin('nb')}/health"
+        assert requests.get(url, verify=ca, timeout=30).status_code == 200
+    assert {child.pid for child in psutil.Process(pid).children()} == processes
+
+
+def test_second_termination_signal_ends_all_processes_at_once(several, tmp_path):
+    _end_during_a_request(several, tmp_path)
+
+
+def test_second_termination_signal_ends_a_single_process_at_once(new_server, tmp_path):
+    _end_during_a_request(new_server(), tmp_path)
+
+
+def _end_during_a_request(server: Server, folder: Path) -> None:
+    host = psutil.Process(server.status().pid)
+    processes = [host, *host.children(recursive=True)]
+    password = (server.data_dir / "secrets" / "nb_password").read_text()
+
+    def endless() -> Iterator[bytes]:
+        yield b"{"
+        host.send_signal(signal.SIGTERM)
+        time.sleep(1.0)
+        assert host.is_running(), "it waits for this request"
+        began.append(time.monotonic())
+        host.send_signal(signal.SIGTERM)
+        time.sleep(60.0) if not psutil.wait_procs([host], 5)[0] else None
+        yield b"}"
+
+    began = list[float]()
+    with contextlib.suppress(requests.RequestException):
+        requests.post(
+            f"{server.settings.origin('nb')}/api/notebooks",
+            data=endless(),
+            headers={"Authorization": f"Bearer {password}", "Content-Type": "application/json"},
+            verify=str(folder / "tls" / "ca.pem"),
+            timeout=30,
+        )
+    _, alive = psutil.wait_procs(processes, 10)
+    assert not alive
+    assert time.monotonic() - began[0] < 8
+    assert "Stopped at once" in (server.data_dir / "host.log").read_text()
