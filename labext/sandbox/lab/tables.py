@@ -357,6 +357,25 @@ class AuditEntry(Base):
     reason: Mapped[str | None] = mapped_column(Text)
 
 
+class AuthorizationCode(Base):
+    """An authorization code of the identity provider that was not redeemed yet.
+
+    Attributes:
+        hash: the SHA-256 of the code, which is not stored itself.
+        expires: seconds since the epoch.
+        request: the fields of the `AuthorizationRequest`.
+        email: the user who has signed in.
+    """
+
+    __tablename__ = "lab_codes"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    hash: Mapped[str] = mapped_column(String(64), unique=True)
+    expires: Mapped[float]
+    request: Mapped[dict[str, Any]] = mapped_column(JSON)
+    email: Mapped[str] = mapped_column(String(200))
+
+
 class Seeded(Base):
     """Name of initial data that were created, so that they are not created again once removed."""
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-import threading
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from starlette.requests import ClientDisconnect, Request
 
+from labext.sandbox.core.database import Database
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.signing import hash_key
 from labext.sandbox.lab.endpoints import CAMPUS
 from labext.sandbox.lab.oidc.service import expected_audience
-from labext.sandbox.lab.tables import App, Tenant
+from labext.sandbox.lab.tables import App, AuthorizationCode, Tenant
 
 FORM_CONTENT_TYPE = "application/x-www-form-urlencoded"
 MAX_FORM_BYTES = 16 << 10
@@ -161,21 +162,29 @@ def check_parameters(query: Mapping[str, str]) -> None:
 
 
 class Codes:
-    """Issued authorization codes, each valid once and for a short time. Thread-safe."""
+    """Issued authorization codes, each valid once and for a short time, in all processes."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
         self._clock = clock
-        self._lock = threading.Lock()
-        self._codes: dict[str, tuple[float, AuthorizationRequest, str]] = {}
 
     def create(self, request: AuthorizationRequest, email: str) -> str:
         """Return a new code for a request and the user who has signed in."""
         code = secrets.token_urlsafe(32)
-        with self._lock:
-            now = self._clock()
-            valid = [item for item in self._codes.items() if item[1][0] > now]
-            self._codes = dict(valid[-MAX_CODES + 1 :])
-            self._codes[code] = now + CODE_SECONDS, request, email
+        now = self._clock()
+        newest = select(AuthorizationCode.id).order_by(AuthorizationCode.id.desc())
+        with self._database.write(durable=False) as session:
+            session.execute(delete(AuthorizationCode).where(AuthorizationCode.expires <= now))
+            if (last := session.scalar(newest.offset(MAX_CODES - 1).limit(1))) is not None:
+                session.execute(delete(AuthorizationCode).where(AuthorizationCode.id <= last))
+            session.add(
+                AuthorizationCode(
+                    hash=hash_key(code),
+                    expires=now + CODE_SECONDS,
+                    request=asdict(request),
+                    email=email,
+                )
+            )
         return code
 
     def redeem(self, form: Mapping[str, str]) -> tuple[AuthorizationRequest, str]:
@@ -184,17 +193,21 @@ class Codes:
         Raises:
             OAuthError: the code is invalid, or the client or the verifier does not match.
         """
-        with self._lock:
-            expires, request, email = self._codes.pop(form.get("code", ""), (0.0, None, ""))
-        if request is None or expires <= self._clock():
+        is_code = AuthorizationCode.hash == hash_key(form.get("code", ""))
+        with self._database.write() as session:
+            code = session.scalars(select(AuthorizationCode).where(is_code)).one_or_none()
+            if code is not None:
+                session.delete(code)
+        if code is None or code.expires <= self._clock():
             raise OAuthError("invalid_grant", "The code is unknown, expired or already used.")
+        request = AuthorizationRequest(**code.request)
         client = form.get("client_id"), form.get("redirect_uri")
         if client != (request.client_id, request.redirect_uri):
             raise OAuthError("invalid_grant", "The code was issued to another client.")
         verifier = form.get("code_verifier", "")
         if not _VERIFIER.fullmatch(verifier) or s256(verifier) != request.code_challenge:
             raise OAuthError("invalid_grant", "The code_verifier does not match.")
-        return request, email
+        return request, code.email
 
 
 def s256(verifier: str) -> str:

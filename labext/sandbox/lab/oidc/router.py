@@ -47,7 +47,7 @@ SIGN_IN_PAGE_SECONDS = 600.0
 def create_provider_app(site: Site) -> FastAPI:
     """Return the provider's application."""
     application = FastAPI(openapi_url=None)
-    application.state.site, application.state.codes = site, Codes()
+    application.state.site, application.state.codes = site, Codes(site.database)
     load_signing_keys(site.secrets)  # generated now, so that the first request does not wait
     application.get(WELL_KNOWN)(configuration)
     application.get("/jwks")(jwks)

@@ -14,8 +14,7 @@ depends_on = None
 def upgrade() -> None:
     """Upgrade the tables of the previous revision."""
     op.execute("UPDATE tasks SET turn = turn * 1000")
-    whole = sa.Integer().with_variant(sa.BigInteger(), "postgresql")
     with op.batch_alter_table("jobs_accounts", schema=None) as batch_op:
         batch_op.add_column(sa.Column("weight", sa.Double(), server_default="1", nullable=False))
-        batch_op.add_column(sa.Column("max_running", whole, nullable=True))
-        batch_op.add_column(sa.Column("max_queued", whole, nullable=True))
+        batch_op.add_column(sa.Column("max_running", sa.Integer(), nullable=True))
+        batch_op.add_column(sa.Column("max_queued", sa.Integer(), nullable=True))

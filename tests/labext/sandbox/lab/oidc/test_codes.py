@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import threading
 
+import pytest
+from sqlalchemy import select
+
+from labext.sandbox.core.database import Database
+from labext.sandbox.lab.oidc import oauth
 from labext.sandbox.lab.oidc.oauth import (
     CODE_SECONDS,
-    MAX_CODES,
     AuthorizationRequest,
     Codes,
     OAuthError,
     s256,
 )
+from labext.sandbox.lab.tables import AuthorizationCode, Base
 
 VERIFIER = "v" * 43
 REQUEST = AuthorizationRequest("ours", "http://localhost/", None, None, s256(VERIFIER))
@@ -32,8 +37,14 @@ def test_challenge_matches_the_example_of_rfc_7636():
     assert s256(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
-def test_code_expires_after_a_minute(clock):
-    codes = Codes(clock)
+@pytest.fixture
+def database(each_database):
+    each_database.create(Base.metadata)
+    return each_database
+
+
+def test_code_expires_after_a_minute(database, clock):
+    codes = Codes(database, clock)
     first, second = codes.create(REQUEST, "a@b.c"), codes.create(REQUEST, "d@e.f")
     clock.now += CODE_SECONDS - 0.1
     assert codes.redeem(form(first)) == (REQUEST, "a@b.c")
@@ -43,12 +54,37 @@ def test_code_expires_after_a_minute(clock):
     assert refused.value.error == "invalid_grant"
 
 
-def test_oldest_code_is_dropped_above_the_limit(clock):
-    codes = Codes(clock)
-    created = [codes.create(REQUEST, "a@b.c") for _ in range(MAX_CODES + 1)]
+def test_oldest_code_is_dropped_above_the_limit(database, clock, monkeypatch):
+    monkeypatch.setattr(oauth, "MAX_CODES", 5)
+    codes = Codes(database, clock)
+    created = [codes.create(REQUEST, "a@b.c") for _ in range(6)]
     with pytest.raises(OAuthError):
         codes.redeem(form(created[0]))
     assert codes.redeem(form(created[1])) == codes.redeem(form(created[-1]))
+
+
+def test_code_of_one_process_is_redeemed_once_in_any_other(database, clock):
+    code = Codes(database, clock).create(REQUEST, "a@b.c")
+    with database.read() as session:
+        assert code not in str(session.execute(select(AuthorizationCode.__table__)).all())
+    others = [Database(database.url) for _ in range(4)]
+    results = []
+
+    def redeem(other):
+        try:
+            results.append(Codes(other, clock).redeem(form(code)))
+        except OAuthError as error:
+            results.append(error.error)
+
+    threads = [threading.Thread(target=redeem, args=(other,)) for other in others]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for other in others:
+        other.close()
+    assert results.count((REQUEST, "a@b.c")) == 1
+    assert results.count("invalid_grant") == 3
 
 
 def test_callback_url_keeps_its_own_query():
