@@ -1849,7 +1849,7 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
 
 .labext-stage {
   position: relative;
-  height: 400px;
+  height: clamp(220px, 65vh, 400px);
   background: var(--labext-ground);
   border: 1px solid var(--jp-border-color2, #e0e0e0);
   border-radius: 4px;

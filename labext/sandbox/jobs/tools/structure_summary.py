@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 STRUCTURE_COLOURS = {"helix": "#c0504d", "strand": "#4f81bd", "coil": "#b8b8b8", "": "#e6e6e6"}
-_WIDTH, _LEFT, _RIGHT = 1000.0, 60.0, 20.0
+_WIDTH, _LEFT, _RIGHT = 760.0, 60.0, 20.0
 _PANEL_HEIGHT, _BAND_HEIGHT, _LABEL_ROOM = 90.0, 10.0, 44.0
 
 

@@ -22,12 +22,15 @@ _WORD = re.compile(r"[^\s。！？]{1,32}[。！？]*|[。！？]+")
 _SENTENCE_END = re.compile(r"[.!?…]['\")\]»”’]*$|[。！？]$")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _ITEM = re.compile(r"(?:[-*+•·]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)]|:?\w[\w ]{0,30}:)[ \t]")
+_LOWER_FIELD = re.compile(r"[a-z][\w ]{1,30}:[ \t]")
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
 _ROW = re.compile(r"\||\t|.*\S(?: \| |\t)\S|\S.*\S {3,}\S")
 _TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…\s]")
 _FENCE = re.compile(r"(```|~~~)")
 _MAX_TITLE_WORDS = 8
+_MIN_WRAPPED_LENGTH = 60
+"""Characters of a line from which on a page layout may have wrapped it."""
 _COPYRIGHT = re.compile(r"(?i)(?:copyright|copr\.|\(c\)|©)\s*(?:\(c\)|©|\d)")
 _OPEN_END = re.compile(r"(?i)\b(?:a|an|and|are|as|at|by|for|from|in|is|of|on|or|the|to|was|with)$")
 """Ends of a line that a title does not have."""
@@ -199,9 +202,19 @@ def _parse_layout(text: str) -> _Layout:
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
             header = None
-        if _ITEM.match(line):
+        if _ITEM.match(line) and not _continues(stripped[number - 1] if number else "", line):
             layout.items.add(start)
     return layout
+
+
+def _continues(before: str, line: str) -> bool:
+    """Return whether a line such as `temperature: at 25 °C` goes on with a wrapped sentence."""
+    return (
+        _LOWER_FIELD.match(line) is not None
+        and len(before) >= _MIN_WRAPPED_LENGTH
+        and before[-1].isalnum()
+        and not _ITEM.match(before)
+    )
 
 
 def _heading(full_line: str, before: str, after: str) -> tuple[int, str] | None:

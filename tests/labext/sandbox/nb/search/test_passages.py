@@ -13,6 +13,7 @@ from labext.sandbox.nb.text.passages import (
     MIN_LENGTH,
     PATH_SEPARATOR,
     PassageText,
+    display_lines,
     split_passages,
     with_confidence,
 )
@@ -149,3 +150,11 @@ def test_sentences_code_and_fields_are_no_headings() -> None:
     assert headings(text) == [""]
     assert headings("```\n# a comment\n```\n\ntext") == [""]
     assert headings("Copyright 2014 Pallets\n\nCopyright (c) 2008 Chaos\n\ntext") == [""]
+
+
+def test_wrapped_sentence_with_a_colon_is_shown_as_one_line() -> None:
+    first = "Vary the concentration first, since it moves expression further. Then vary the"
+    second = "temperature: at 25 °C proteins that form inclusion bodies stay soluble."
+    assert display_lines(f"{first}\n{second}") == [f"{first} {second}"]
+    fields = ["Strain: TOP10, a strain that does not consume any of the arabinose", "medium: LB"]
+    assert display_lines("\n".join(fields)) == fields
