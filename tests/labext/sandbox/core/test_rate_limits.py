@@ -1,11 +1,14 @@
-"""Rate limits hold among service processes that share a PostgreSQL database."""
+"""Rate limits of one process, and of processes that share a PostgreSQL database."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import text
+from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import QueueBase
@@ -20,23 +23,46 @@ class Clock:
         return self.now
 
 
-@pytest.fixture
-def limiters(postgresql_server):
-    """The limiters of two processes, of three requests in ten seconds, and their clock."""
+@dataclass
+class Limiters:
+    """Two limiters with a common count of three requests in ten seconds."""
+
+    one: SlidingWindowLimiter
+    other: SlidingWindowLimiter
+    clock: Clock
+
+
+@pytest.fixture(params=["one process", "postgresql"])
+def limiters(request: pytest.FixtureRequest) -> Iterator[Limiters]:
+    """The limiter of a process, or those of two processes."""
     clock = Clock()
-    databases = [Database(postgresql_server.new_database())]
+    if request.param == "one process":
+        limiter = SlidingWindowLimiter(3, 10, clock)
+        yield Limiters(limiter, limiter, clock)
+        return
+    yield from _shared(request, clock)
+
+
+@pytest.fixture
+def shared(request: pytest.FixtureRequest) -> Iterator[Limiters]:
+    """The limiters of two processes."""
+    yield from _shared(request, Clock())
+
+
+def _shared(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Limiters]:
+    databases = [Database(request.getfixturevalue("postgresql_server").new_database())]
     databases[0].create(QueueBase.metadata)
     databases.append(Database(databases[0].url))
     limiters = [SharedLimiter(database, "jobs", clock) for database in databases]
     for limiter in limiters:
         limiter.requests = 3
-    yield *limiters, clock
+    yield Limiters(limiters[0], limiters[1], clock)
     for database in databases:
         database.close()
 
 
-def test_processes_count_together_in_a_sliding_window(limiters):
-    one, other, clock = limiters
+def test_rate_window_slides(limiters):
+    one, other, clock = limiters.one, limiters.other, limiters.clock
     remaining = []
     for limiter, moment in ((one, 0), (other, 4), (one, 8)):
         clock.now = 1000 + moment
@@ -46,24 +72,27 @@ def test_processes_count_together_in_a_sliding_window(limiters):
     refused = other.take("a")
     assert not refused.allowed
     assert refused.reset == pytest.approx(0.5)
+    assert refused.retry_after == {"Retry-After": "1"}
     clock.now = 1010
     assert one.take("a").allowed
     clock.now = 1010.1
     assert not other.take("a").allowed
-    assert other.take("b").allowed
+    assert other.take("b").allowed, "each identity has its own limit"
+    clock.now = 1014
+    assert one.take("a").allowed
 
 
 def test_no_request_is_lost_or_counted_twice_among_threads(limiters):
-    limits = limiters[:2]
-    for limiter in limits:
+    pair = limiters.one, limiters.other
+    for limiter in pair:
         limiter.requests, limiter.seconds = 100, 1000
         limiter._clock = SlidingWindowLimiter(None)._clock
     allowed: list[bool] = []
 
-    def ask(limiter: SharedLimiter) -> None:
-        allowed.extend(limiter.take("a").allowed for _ in range(40))
+    def take(limiter: SlidingWindowLimiter) -> None:
+        allowed.extend([limiter.take("a").allowed for _ in range(40)])
 
-    threads = [threading.Thread(target=ask, args=(limiter,)) for limiter in (*limits, *limits)]
+    threads = [threading.Thread(target=take, args=(limiter,)) for limiter in (*pair, *pair)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -71,24 +100,40 @@ def test_no_request_is_lost_or_counted_twice_among_threads(limiters):
     assert (len(allowed), sum(allowed)) == (160, 100)
 
 
-def test_restart_of_the_machine_forgets_earlier_requests(limiters):
-    one, _, clock = limiters
-    for _ in range(3):
-        clock.now += 0.1
-        one.take("a")
-    clock.now = 5.0
-    assert one.take("a").allowed
-
-
 def test_idle_identities_are_forgotten(limiters):
-    one, _, clock = limiters
-    for number in range(5):
-        one.take(str(number))
-    clock.now += 100
-    one.take("late")
-    with one._database.read() as session:
-        names = session.scalars(text("SELECT identity FROM rate_windows")).all()
-    assert names == ["jobs late"]
+    for number in range(1000 if limiters.one is limiters.other else 5):
+        limiters.one.take(str(number))
+    limiters.clock.now += 100
+    limiters.one.take("late")
+    if isinstance(limiters.one, SharedLimiter):
+        with limiters.one._database.read() as session:
+            names = session.scalars(text("SELECT identity FROM rate_windows")).all()
+        assert names == ["jobs late"]
+    else:
+        assert list(limiters.one._seen) == ["late"]
+
+
+def test_restart_of_the_machine_forgets_earlier_requests(shared):
+    for _ in range(3):
+        shared.clock.now += 0.1
+        shared.one.take("a")
+    shared.clock.now = 5.0
+    assert shared.one.take("a").allowed
+
+
+def test_rate_limit_is_429_with_retry_after():
+    limiter = SlidingWindowLimiter(1, 10, clock := Clock())
+    limiter.check("a")
+    clock.now += 2.5
+    with pytest.raises(HTTPException) as caught:
+        limiter.check("a")
+    assert caught.value.status_code == 429
+    assert caught.value.headers == {"Retry-After": "8"}
+
+
+def test_rate_limit_can_be_off():
+    limiter = SlidingWindowLimiter(None, 10, Clock())
+    assert all(limiter.take("a").allowed for _ in range(10_000))
 
 
 def test_a_sqlite_file_has_one_process_that_counts_in_memory(tmp_path):
