@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,8 @@ Printed = Callable[[str], str]
 """Runs a cell and returns its printed output."""
 Refused = Callable[[str], LabextError]
 """Runs a cell that is refused and returns the error."""
+RefusedLines = Sequence[tuple[str, type[LabextError], str]]
+"""Lines that are refused, with the type of the error and a part of its text."""
 SET_MODELS = """
 %nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
 %nb profiles edit solo_expert --voice-model fake-tts
@@ -26,6 +28,15 @@ SET_MODELS = """
 %nb profiles edit business_panel --voice-model fake-tts
 """
 """Cell that sets the models of all podcast profiles of Open Notebook."""
+
+
+def check_refused(refused: Refused, lines: RefusedLines) -> str:
+    """Check the errors of refused lines; return their texts."""
+    errors = [(line, kind, part, refused(line)) for line, kind, part in lines]
+    for line, kind, part, error in errors:
+        assert isinstance(error, kind), (line, error)
+        assert part in str(error), (line, str(error))
+    return "\n".join(str(error) for *_, error in errors)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from labext_test_shell import Printed, Refused, Run
+from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused
 from openai_server import OpenAI, respond_with
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
@@ -138,7 +138,7 @@ def test_provider_models_are_adopted(run: Run, printed: Printed, lab: OpenAI) ->
     assert "openai_compatible" in set(run("%nb models sync")["provider"])
 
 
-LINES: list[tuple[str, type[LabextError], str]] = [
+LINES: RefusedLines = [
     ("%nb models defaults --set chta=helper", InputError, 'did you mean "chat"'),
     ("%nb models defaults --set chat=helpr", NotFoundError, 'did you mean "helper"'),
     ("%nb models defaults --set chat=helper --clear chat", InputError, "Keep one of them"),
@@ -154,8 +154,5 @@ LINES: list[tuple[str, type[LabextError], str]] = [
 
 def test_wrong_lines_do_nothing(run: Run, refused: Refused, lab: OpenAI) -> None:
     before = run("%nb models defaults")
-    for line, kind, expected_message in LINES:
-        error = refused(line)
-        assert isinstance(error, kind), (line, error)
-        assert expected_message in str(error), (line, str(error))
+    check_refused(refused, LINES)
     assert run("%nb models defaults").equals(before)

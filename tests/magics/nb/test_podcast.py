@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import soundfile
-from labext_test_shell import Printed, Refused, Run
+from labext_test_shell import Printed, Refused, Run, check_refused
 from openai_server import OpenAI, respond_with, serving
 
 import labext
@@ -196,10 +196,7 @@ def test_impossible_request_is_refused_before_any_work(
     run("%nb use Bare --create")
     lines.append((f"{LINE} --notebook Bare", InputError, "has no text"))
     run("%nb use Talked")
-    for line, kind, name in lines:
-        error = refused(line)
-        assert isinstance(error, kind), (line, error)
-        assert name in str(error), (line, str(error))
+    check_refused(refused, lines)
     before = about.models.defaults()
     for slot in ("podcast", "text_to_speech"):
         about.models.set_defaults({slot: None})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run, offered
+from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused, offered
 
 import labext
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
@@ -60,7 +60,7 @@ def test_profile_life_cycle(run: Run, printed: Printed) -> None:
     assert not {"trio", "briefer"} & set(run("%nb profiles")["name"])
 
 
-LINES: list[tuple[str, type[LabextError], str]] = [
+LINES: RefusedLines = [
     ("%nb profiles new", InputError, "needs NAME"),
     ("%nb profiles new x", InputError, "`--kind speaker`"),
     ("%nb profiles new x --segments 2 --voice en-us", InputError, "`--voice` is for a speaker"),
@@ -89,10 +89,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
 def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
     run("%nb profiles new twin --speakers host\n%nb profiles new twin --kind speaker")
     before = run("%nb profiles")
-    for line, kind, message in LINES:
-        error = refused(line)
-        assert isinstance(error, kind), (line, error)
-        assert message in str(error), (line, str(error))
+    check_refused(refused, LINES)
     assert run("%nb profiles").equals(before)
     assert run("%nb profiles show twin --kind speaker")["kind"].item() == "speaker"
 

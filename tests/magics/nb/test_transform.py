@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run
+from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
 from labext.frames.views import frame_text
@@ -140,7 +140,7 @@ def test_default_prompt_is_shown_and_set(run: Run, printed: Printed) -> None:
         run(f"%%nb transformations prompt\n{before}")
 
 
-LINES: list[tuple[str, type[LabextError], str]] = [
+LINES: RefusedLines = [
     ('%nb transform "Key findings"', InputError, "There is nothing to transform"),
     ('%nb transform "Key findngs" x', NotFoundError, 'did you mean "Key findings"'),
     ("%nb transform Key findings --note Leak", InputError, "that contains spaces"),
@@ -162,10 +162,7 @@ LINES: list[tuple[str, type[LabextError], str]] = [
 
 def test_wrong_lines_do_nothing(bench: None, run: Run, refused: Refused) -> None:
     before = list(run("%nb transformations")["id"])
-    for line, kind, expected_message in LINES:
-        error = refused(line)
-        assert isinstance(error, kind), (line, error)
-        assert expected_message in str(error), (line, str(error))
+    check_refused(refused, LINES)
     assert list(run("%nb transformations")["id"]) == before
     assert len(run("%nb notes")) == 1
 
