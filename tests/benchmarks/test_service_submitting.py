@@ -7,25 +7,21 @@ where they leave; the memory is the most that the process had, beyond what it ha
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from transfer_benchmarks import run_client
 
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.benchmark
 
 CLIENT = """
-import json, sys, threading, time
+import json, sys, time
 from collections import Counter
 
 import pandas as pd
-import psutil
 import requests
 
 how, jobs = sys.argv[1], int(sys.argv[2])
@@ -65,24 +61,12 @@ else:
     def submit():
         shell.run_line_magic("jobs", line)
 
-process = psutil.Process()
-before = most = process.memory_info().rss
-done = threading.Event()
-
-def watch():
-    global most
-    while not done.wait(0.01):
-        most = max(most, process.memory_info().rss)
-
-watcher = threading.Thread(target=watch)
-watcher.start()
-cpu, began = time.process_time(), time.perf_counter()
-submit()
-seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-done.set()
-watcher.join()
+with PeakMemory() as memory:
+    cpu, began = time.process_time(), time.perf_counter()
+    submit()
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
 print(json.dumps({
-    "seconds": seconds, "cpu": cpu, "memory": (most - before) / 2**20, "asked": asked,
+    "seconds": seconds, "cpu": cpu, "memory": memory.bytes / 2**20, "asked": asked,
     "statuses": statuses, "sent": sent, "received": received,
 }))
 """
@@ -90,16 +74,8 @@ print(json.dumps({
 
 def submit(how: str, jobs: int, box: Sandbox) -> dict[str, Any]:
     connection = {"BASE_URL": box.jobs.base_url, "API_KEY": box.jobs.api_key}
-    done = subprocess.run(
-        [sys.executable, "-c", CLIENT, how, str(jobs)],
-        env=os.environ | {f"LABEXT_JOBS_{name}": value for name, value in connection.items()},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
-    )
-    output: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return output
+    environment = {f"LABEXT_JOBS_{name}": str(value) for name, value in connection.items()}
+    return run_client(CLIENT, how, jobs, environment=environment)
 
 
 @pytest.mark.parametrize("how", ["JobsClient", "%jobs batch"])

@@ -1,0 +1,90 @@
+"""Benchmark clients in processes of their own, with their peak memory, and their comparison."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any
+
+PEAK_MEMORY = """
+import threading
+import psutil
+
+class PeakMemory:
+    '''Bytes by which the memory of this process rises at most while the block runs.'''
+
+    def __enter__(self):
+        self._process, self._done = psutil.Process(), threading.Event()
+        self._before = self._peak = self._process.memory_info().rss
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._done.set()
+        self._thread.join()
+        self.bytes = self._peak - self._before
+
+    def _watch(self):
+        while not self._done.wait(0.01):
+            self._peak = max(self._peak, self._process.memory_info().rss)
+"""
+
+
+def run_client(
+    script: str, *arguments: object, environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Run a script, which may use `PeakMemory`; return the JSON object in its last line."""
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK_MEMORY + script, *map(str, arguments)],
+        env=os.environ | (environment or {}),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def compare_transfers(
+    benchmark: Any,
+    figure: Callable[[str, str], None],
+    transfer: Callable[[str], dict[str, float]],
+    title: str,
+    baseline: str,
+) -> list[dict[str, float]]:
+    """Compare the speed of labext with that of a baseline, and record it with the memory.
+
+    Args:
+        benchmark: the fixture.
+        figure: the fixture.
+        transfer: transfers once by `bare` or `ours`; returns `seconds`, `bytes` and `memory`.
+        title: the name of the figure, without the size.
+        baseline: the name of the baseline.
+
+    Returns:
+        The results of all transfers.
+    """
+    results: dict[str, list[dict[str, float]]] = {"bare": [], "ours": []}
+
+    def take_turns() -> None:
+        for how in sorted(results, reverse=len(results["bare"]) % 2 == 0):
+            results[how].append(transfer(how))
+
+    benchmark.pedantic(take_turns, rounds=15 if benchmark.enabled else 1, iterations=1)
+    mib = results["ours"][0]["bytes"] / 2**20
+    speed = {how: mib / median(run["seconds"] for run in runs) for how, runs in results.items()}
+    ratio = speed["ours"] / speed["bare"]
+    memory = max(run["memory"] for run in results["ours"]) / 2**20
+    benchmark.extra_info |= {"speed_ratio": ratio, "memory_mib": memory}
+    figure(
+        f"{mib:,.0f} MiB {title}",
+        f"{ratio:.2f} of the speed of {baseline}, of 0.9 ({speed['ours']:,.0f} MiB/s to "
+        f"{speed['bare']:,.0f}); {memory:.0f} MiB more memory, of 32",
+    )
+    return [*results["bare"], *results["ours"]]
