@@ -35,6 +35,7 @@ def test_queued_job_has_no_started_and_no_score(new_box, kit):
     api.submit("rna_fold", kit.SLOW)
     waiting = api.row(api.submit("digest", kit.cut()))
     assert waiting["JobStatus"] == "In Queue"
+    assert waiting.pop("QueueReason") == "All slots are busy."
     assert set(waiting) == {"JobName", "Type", "JobStatus", "Created", "Settings", "statuses"}
     assert waiting["statuses"] == {"Complete": 0, "Running": 0, "In Queue": 1, "Stopped": 0}
 
