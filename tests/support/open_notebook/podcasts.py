@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -16,86 +18,80 @@ SOUND = b"ID3\x04" + bytes(91781)
 """The recorded number of bytes of an episode."""
 
 
+@dataclass(frozen=True)
+class ProfileKind:
+    """Episode or speaker profiles: their noun, and the recordings of refusals and deletions."""
+
+    noun: str
+    missing: str
+    deleted: Fields
+    save: Callable[[Call, str], Fields]
+
+    @classmethod
+    def of(cls, call: Call) -> ProfileKind:
+        """Return the kind of a request."""
+        if call.path.startswith("/api/episode"):
+            deleted = like("episode_profiles.delete")
+            return cls("episode", "episode_profiles.get_by_id_404", deleted, _save_episode_profile)
+        deleted = {"message": "Speaker profile deleted successfully"}
+        return cls("speaker", "speaker_profiles.get_missing", deleted, _save_speaker_profile)
+
+    def table(self, call: Call) -> dict[str, Fields]:
+        """Return the profiles by identifier; the predefined ones have no models."""
+        profiles: dict[str, Fields] = getattr(call.state, f"{self.noun}_profiles")
+        return profiles
+
+
 @route("GET", "/api/episode-profiles")
-def episode_profiles(call: Call) -> Any:
-    """Return the profiles; the predefined ones have no models."""
-    return list(call.state.episode_profiles.values())
+@route("GET", "/api/speaker-profiles")
+def profiles(call: Call) -> Any:
+    return list(ProfileKind.of(call).table(call).values())
 
 
 @route("GET", "/api/episode-profiles/{profile_name}")
-def episode_profile(call: Call, name: str) -> Any:
+@route("GET", "/api/speaker-profiles/{profile_name}")
+def profile(call: Call, name: str) -> Any:
     """Return a profile by name; identifiers are not accepted."""
-    return _named(call.state.episode_profiles, name, "episode_profiles.get_by_id_404")
+    kind = ProfileKind.of(call)
+    matches = [row for row in kind.table(call).values() if row["name"] == name]
+    return matches[0] if matches else refuse(kind.missing)
 
 
 @route("POST", "/api/episode-profiles")
-def new_episode_profile(call: Call) -> Any:
-    """Create a profile that names a speaker profile."""
-    return _save_episode_profile(call, call.state.new("episode_profile"))
+@route("POST", "/api/speaker-profiles")
+def new_profile(call: Call) -> Any:
+    """Create a profile."""
+    kind = ProfileKind.of(call)
+    return kind.save(call, call.state.new(f"{kind.noun}_profile"))
 
 
 @route("PUT", "/api/episode-profiles/{profile_id}")
-def put_episode_profile(call: Call, identifier: str) -> Any:
+@route("PUT", "/api/speaker-profiles/{profile_id}")
+def put_profile(call: Call, identifier: str) -> Any:
     """Replace a profile."""
-    known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
-    return _save_episode_profile(call, identifier)
+    kind = ProfileKind.of(call)
+    known(kind.table(call), identifier, kind.missing)
+    return kind.save(call, identifier)
 
 
 @route("DELETE", "/api/episode-profiles/{profile_id}")
-def delete_episode_profile(call: Call, identifier: str) -> Any:
-    known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
-    del call.state.episode_profiles[identifier]
-    return like("episode_profiles.delete")
+@route("DELETE", "/api/speaker-profiles/{profile_id}")
+def delete_profile(call: Call, identifier: str) -> Any:
+    kind = ProfileKind.of(call)
+    known(kind.table(call), identifier, kind.missing)
+    del kind.table(call)[identifier]
+    return kind.deleted
 
 
 @route("POST", "/api/episode-profiles/{profile_id}/duplicate")
-def duplicate_episode_profile(call: Call, identifier: str) -> Any:
-    """Copy a profile under a new name."""
-    profile = known(call.state.episode_profiles, identifier, "episode_profiles.get_by_id_404")
-    new = call.state.new("episode_profile")
-    duplicate = {**profile, "id": new, "name": f"{profile['name']} - Copy"}
-    call.state.episode_profiles[new] = duplicate
-    return duplicate
-
-
-@route("GET", "/api/speaker-profiles")
-def speaker_profiles(call: Call) -> Any:
-    """Return the speaker profiles, each with one to four speakers."""
-    return list(call.state.speaker_profiles.values())
-
-
-@route("GET", "/api/speaker-profiles/{profile_name}")
-def speaker_profile(call: Call, name: str) -> Any:
-    return _named(call.state.speaker_profiles, name, "speaker_profiles.get_missing")
-
-
-@route("POST", "/api/speaker-profiles")
-def new_speaker_profile(call: Call) -> Any:
-    """Create a speaker profile; every speaker needs four texts."""
-    return _save_speaker_profile(call, call.state.new("speaker_profile"))
-
-
-@route("PUT", "/api/speaker-profiles/{profile_id}")
-def put_speaker_profile(call: Call, identifier: str) -> Any:
-    """Replace a profile."""
-    known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
-    return _save_speaker_profile(call, identifier)
-
-
-@route("DELETE", "/api/speaker-profiles/{profile_id}")
-def delete_speaker_profile(call: Call, identifier: str) -> Any:
-    known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
-    del call.state.speaker_profiles[identifier]
-    return {"message": "Speaker profile deleted successfully"}
-
-
 @route("POST", "/api/speaker-profiles/{profile_id}/duplicate")
-def duplicate_speaker_profile(call: Call, identifier: str) -> Any:
+def duplicate_profile(call: Call, identifier: str) -> Any:
     """Copy a profile under a new name."""
-    profile = known(call.state.speaker_profiles, identifier, "speaker_profiles.get_missing")
-    new = call.state.new("speaker_profile")
-    duplicate = {**profile, "id": new, "name": f"{profile['name']} - Copy"}
-    call.state.speaker_profiles[new] = duplicate
+    kind = ProfileKind.of(call)
+    original = known(kind.table(call), identifier, kind.missing)
+    new = call.state.new(f"{kind.noun}_profile")
+    duplicate = {**original, "id": new, "name": f"{original['name']} - Copy"}
+    kind.table(call)[new] = duplicate
     return duplicate
 
 
@@ -194,11 +190,6 @@ def retry(call: Call, identifier: str) -> Any:
         "briefing": result["briefing"],
     }
     return {"job_id": job, "message": "Retry submitted successfully"}
-
-
-def _named(profiles: dict[str, Fields], name: str, absent: str) -> Fields:
-    profile = next((row for row in profiles.values() if row["name"] == name), None)
-    return profile if profile is not None else refuse(absent)
 
 
 def _save_episode_profile(call: Call, identifier: str) -> Fields:
