@@ -54,6 +54,40 @@ Parse = Callable[..., grammar.ParsedLine]
             False,
             {"sources": ["a", "b"], "notes": ["c"]},
         ),
+        (
+            'transform "Key findings" --source "Bench notes" --source b --save T',
+            False,
+            {"transformation": "Key findings", "sources": ["Bench notes", "b"], "save": "T"},
+        ),
+        ("transform Summary", True, {"transformation": "Summary", "text": None, "notes": []}),
+        ("transform Summary 'A text.'", False, {"text": "A text."}),
+        (
+            'transformations new "Methods" --prompt "List every reagent." --apply-default',
+            False,
+            {"name": "Methods", "prompt": "List every reagent.", "apply_default": True},
+        ),
+        ("transformations edit M --apply-default no", False, {"apply_default": False}),
+        ("transformations prompt", True, {"text": None}),
+        (
+            "models defaults --set chat=extractive --set text-to-speech=espeak-ng --clear podcast",
+            False,
+            {
+                "set": [{"chat": "extractive"}, {"text-to-speech": "espeak-ng"}],
+                "clear": ["podcast"],
+            },
+        ),
+        (
+            "models defaults --set chat=openai/gpt-4o:latest",
+            False,
+            {"set": [{"chat": "openai/gpt-4o:latest"}]},
+        ),
+        ("credentials new openai --name lab", False, {"provider": "openai", "name": "lab"}),
+        ("credentials edit lab --new-key", False, {"new_key": True, "no_key": False}),
+        (
+            "credentials register lab --model llama3:8b=llm --model whisper-1=stt",
+            False,
+            {"models": [{"llama3:8b": "llm"}, {"whisper-1": "stt"}], "all_models": False},
+        ),
     ],
 )
 def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
@@ -65,12 +99,26 @@ def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, 
     ("line", "message"),
     [
         ("notebooks foo", "it has show, new, edit, archive, unarchive, link, unlink, delete"),
-        ("notes shwo", "Did you mean `%nb notes show`?"),
         ("sources --all show", "does not take `show`"),
-        ("sessions 'a title'", "has no subcommand `a title`"),
+        ("models new x --provider openai", "needs --type"),
+        ("models new x --type lm --provider openai", "Did you mean `llm`?"),
+        ("models defaults --set chat", "`--set` takes SLOT=MODEL"),
+        ("models defaults chat=x", "does not take `chat=x`"),
+        ("credentials register lab --model whisper-1", "takes NAME=TYPE"),
+        ("credentials new openai", "needs --name"),
+        ("transform", "needs TRANSFORMATION"),
+        ("transformations new", "needs NAME"),
+        ("credentials status x", "does not take `x`"),
+        ("settings docling_ocr=no", "does not take `docling_ocr=no`"),
+        ("settings --set docling_ocr", "`--set` takes SETTING=VALUE"),
+        ("commands shwo", "Did you mean `%nb commands show`?"),
+        ("insights x", "it has show, new, save, delete"),
+        ("embeddings rebuild --mode some", "existing or all"),
+        ("source-chats", "needs --source"),
+        ("source-chats show X", "needs --source"),
     ],
 )
-def test_unknown_verb_lists_the_verbs(parse: Parse, line: str, message: str) -> None:
+def test_invalid_line_is_refused(parse: Parse, line: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parse(line)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Lines for transformations, models and credentials; where a key may come from."""
+"""Keys of credentials: refused on lines, taken from the environment or a prompt."""
 
 from __future__ import annotations
 
@@ -15,67 +15,6 @@ from labext_magics.nb import credential_keys
 Parse = Callable[..., grammar.ParsedLine]
 
 KEY = "sk-proj-4f9b2c7d8e1a6035"
-
-
-@pytest.mark.parametrize(
-    ("line", "has_body", "values"),
-    [
-        (
-            'transform "Key findings" --source "Bench notes" --source b --save T',
-            False,
-            {"transformation": "Key findings", "sources": ["Bench notes", "b"], "save": "T"},
-        ),
-        ("transform Summary", True, {"transformation": "Summary", "text": None, "notes": []}),
-        ("transform Summary 'A text.'", False, {"text": "A text."}),
-        (
-            'transformations new "Methods" --prompt "List every reagent." --apply-default',
-            False,
-            {"name": "Methods", "prompt": "List every reagent.", "apply_default": True},
-        ),
-        ("transformations edit M --apply-default no", False, {"apply_default": False}),
-        ("transformations prompt", True, {"text": None}),
-        (
-            "models defaults --set chat=extractive --set text-to-speech=espeak-ng --clear podcast",
-            False,
-            {
-                "set": [{"chat": "extractive"}, {"text-to-speech": "espeak-ng"}],
-                "clear": ["podcast"],
-            },
-        ),
-        ("models defaults --set chat=openai/gpt-4o:latest", False,
-         {"set": [{"chat": "openai/gpt-4o:latest"}]}),
-        ("credentials new openai --name lab", False, {"provider": "openai", "name": "lab"}),
-        ("credentials edit lab --new-key", False, {"new_key": True, "no_key": False}),
-        (
-            "credentials register lab --model llama3:8b=llm --model whisper-1=stt",
-            False,
-            {"models": [{"llama3:8b": "llm"}, {"whisper-1": "stt"}], "all_models": False},
-        ),
-    ],
-)  # fmt: skip
-def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
-    parsed_values = parse(line, has_body=has_body).values
-    assert {name: parsed_values[name] for name in values} == values
-
-
-@pytest.mark.parametrize(
-    ("line", "expected_message"),
-    [
-        ("models new x --provider openai", "needs --type"),
-        ("models new x --type lm --provider openai", "Did you mean `llm`?"),
-        ("models defaults --set chat", "`--set` takes SLOT=MODEL"),
-        ("models defaults chat=x", "does not take `chat=x`"),
-        ("credentials register lab --model whisper-1", "takes NAME=TYPE"),
-        ("credentials new openai", "needs --name"),
-        ("transform", "needs TRANSFORMATION"),
-        ("transformations new", "needs NAME"),
-        ("credentials status x", "does not take `x`"),
-    ],
-)
-def test_invalid_option_is_named(parse: Parse, line: str, expected_message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parse(line)
-    assert expected_message in str(caught.value)
 
 
 @pytest.mark.parametrize(
