@@ -1,4 +1,4 @@
-"""Plain requests to a running job service, independent of the client of labext."""
+"""HTTP helpers for a running job service, independent of the labext client."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from labext.sandbox.jobs.tables import Account, Base, Limit
 
 ENDED = {"Complete", "Stopped", "AggregationFailed"}
 SLOW = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23}
-"""989 bases for rna_fold: several seconds."""
+"""Settings of rna_fold with 989 bases, which takes several seconds."""
 ONE_RESIDUE = "ATOM      1  CA  ALA A   1      11.104   6.134  -6.504  1.00  0.00           C\n"
 """PDB text too small for normal_modes, which stops with a reason."""
 
@@ -71,7 +71,7 @@ def check_response(response: requests.Response, **_options: Any) -> None:
 
 
 class Api:
-    """One account's view of a service; every response is checked against its description."""
+    """Requests of one account to a service; checks every response against its description."""
 
     def __init__(self, box: Sandbox, key: str | None = None) -> None:
         self.base = box.jobs.base_url
@@ -125,18 +125,18 @@ class Api:
     def batch(self, settings: list[dict[str, Any]], type: str = "digest", **more: Any) -> str:
         """Submit a batch with jobs j0, j1, …; return its name."""
         name = new_name()
-        names = [f"j{place}" for place in range(len(settings))]
+        names = [f"j{number}" for number in range(len(settings))]
         body = {"batchName": name, "type": type, "jobNames": names, "settings": settings} | more
         self.accepted("submit-batch", body)
         return name
 
     def until(
-        self, name: str, good: Callable[[dict[str, Any]], bool], seconds: float = 90
+        self, name: str, condition: Callable[[dict[str, Any]], bool], seconds: float = 90
     ) -> dict[str, Any]:
-        """Ask for a row until it is as wanted."""
+        """Poll a row until it meets a condition."""
         deadline = time.monotonic() + seconds
-        while not good(row := self.row(name)):
-            assert time.monotonic() < deadline, f"not in time: {row}"
+        while not condition(row := self.row(name)):
+            assert time.monotonic() < deadline, f"timed out: {row}"
             time.sleep(0.02)
         return row
 
@@ -147,7 +147,7 @@ class Api:
         return self.accepted("result", {"jobName": name} | more).text
 
     def archive(self, name: str, **more: Any) -> zipfile.ZipFile:
-        """The archive of a complete job, fetched without a key."""
+        """Download the archive of a complete job without a key."""
         response = requests.get(self.address(name, **more), timeout=60)
         assert response.status_code == 200, response.text
         return zipfile.ZipFile(io.BytesIO(response.content))
@@ -158,7 +158,7 @@ def new_name() -> str:
 
 
 def kill_and_restart(box: Sandbox) -> Api:
-    """Kill the service and start it again; return the student's view of it."""
+    """Kill the service and start it again; return the student's `Api`."""
     host = psutil.Process(box.status().pid)
     host.kill()
     host.wait(30)
@@ -184,11 +184,11 @@ def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
 
 
 def send_raw(box: Sandbox, head: str, body: bytes = b"") -> int | None:
-    """Send a handwritten request; return the status, or None if there was no response."""
+    """Send a raw request; return the status, or None without a response."""
     address = urlsplit(box.jobs.base_url)
     head = head.replace("$HOST", address.netloc).replace("$KEY", box.jobs.api_key)
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
-        with suppress(ConnectionError):  # refused before all of it was sent
+        with suppress(ConnectionError):  # the service may respond before it has read everything
             connection.sendall(head.replace("\n", "\r\n").encode("latin-1") + b"\r\n" + body)
         response = b""
         with suppress(ConnectionError):
@@ -198,7 +198,7 @@ def send_raw(box: Sandbox, head: str, body: bytes = b"") -> int | None:
 
 
 def cut(sequence: str = "AAGAATTCAAAAGCTTAA") -> dict[str, Any]:
-    """Settings of the fastest tool, digest."""
+    """Return settings of digest, the fastest tool."""
     return {"sequence": sequence, "enzymes": ["EcoRI", "HindIII"]}
 
 
@@ -214,15 +214,15 @@ def sentence(response: requests.Response, status: int = 400) -> str:
     return text
 
 
-class Back:
-    """Change limits and accounts in the service's database."""
+class DatabaseAccess:
+    """Change limits and accounts directly in the service's database."""
 
     def __init__(self, box: Sandbox) -> None:
         self.data_dir = box.data_dir
 
     @contextmanager
     def limit(self, name: str, value: int) -> Iterator[None]:
-        """Another value for one of the service's limits."""
+        """Change a limit of the service during the block."""
         before = self._set_limit(name, value)
         try:
             yield
@@ -231,7 +231,7 @@ class Back:
 
     @contextmanager
     def quota(self, email: str, value: int) -> Iterator[None]:
-        """Another storage quota for an account, in bytes."""
+        """Change the storage quota of an account (bytes) during the block."""
         before = self._set_quota(email, value)
         try:
             yield
@@ -266,15 +266,15 @@ def teacher_key(box: Sandbox) -> str:
 
 
 def only_json(text: str) -> Any:
-    """The value of a field that holds JSON as a string."""
+    """Parse a field that contains JSON as a string."""
     assert isinstance(text, str)
     return json.loads(text)
 
 
 class Kit:
-    """The helpers of this folder, which tests get as a fixture."""
+    """Namespace of the helpers, for the fixture `kit`."""
 
-    Api, Back = Api, Back
+    Api, DatabaseAccess = Api, DatabaseAccess
     SLOW, ONE_RESIDUE = SLOW, ONE_RESIDUE
     kill_and_restart = staticmethod(kill_and_restart)
     processes_in = staticmethod(processes_in)
@@ -294,19 +294,19 @@ def kit() -> type[Kit]:
 
 @pytest.fixture(scope="session")
 def api(box: Sandbox) -> Api:
-    """The student."""
+    """Requests of the student."""
     return Api(box)
 
 
 @pytest.fixture(scope="session")
 def teacher(box: Sandbox) -> Api:
-    """The organization's owner, who may also set gated parameters."""
+    """Requests of the organization's owner, who may also set gated parameters."""
     return Api(box, teacher_key(box))
 
 
 @pytest.fixture(scope="session")
-def back(box: Sandbox) -> Back:
-    return Back(box)
+def back(box: Sandbox) -> DatabaseAccess:
+    return DatabaseAccess(box)
 
 
 @pytest.fixture(scope="session")
@@ -316,7 +316,7 @@ def services() -> list[str]:
 
 @pytest.fixture
 def site(tmp_path):
-    """A job service with its queue, in which nothing runs."""
+    """A job service with a queue, without workers."""
     (tmp_path / "jobs").mkdir()
     (tmp_path / "secrets").mkdir()
     database = Database.at(tmp_path / "db")

@@ -1,4 +1,4 @@
-"""Changes by an administrator apply to the next request and survive a restart."""
+"""Administrative changes apply to the next request and survive a restart."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def add_usage(kit, service):
     """Add hours to the usage of an account, as a long job does."""
 
     def add(email, hours):
-        with kit.Back(service).session() as session:
+        with kit.DatabaseAccess(service).session() as session:
             number = find_account(session, email).id
             session.add(Usage(account_id=number, tool="rna_fold", jobs=1, weighted_hours=hours))
 
@@ -165,7 +165,7 @@ def test_no_account_of_an_organization_over_its_budget_can_submit(
     for account in (first, second):
         message = account.refused("submit-job", {"jobName": kit.name(), **job}, 403)
         assert organization in message
-    api.submit("digest", kit.cut())  # another organization's
+    api.submit("digest", kit.cut())  # of another organization
 
 
 def test_storage_quota_of_an_account_can_be_changed(admin, kit, service, person):
@@ -246,7 +246,7 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
     done = api.submit("digest", kit.cut())
     api.ended(done)
     batch = api.batch([kit.SLOW] * 3, type="rna_fold")
-    # A row is Running a moment before its folder is made and its process started.
+    # A row is Running shortly before its folder is created and its process starts.
     api.until(
         batch, lambda _row: len(stored_files() - before_removal) >= 3 and bool(children(service))
     )
@@ -265,7 +265,7 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
 
 
 def children(service):
-    """The processes of the jobs that run now: each in a group of its own below the fork server."""
+    """Return the processes of running jobs, which are children of the fork server."""
     host = psutil.Process(service.status().pid)
     return [job for forkserver in host.children() for job in forkserver.children()]
 

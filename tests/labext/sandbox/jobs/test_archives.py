@@ -1,4 +1,4 @@
-"""Archives and the table of metrics are complete, with unchanged numbers."""
+"""Archives and their metrics are complete, with unchanged numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches: form, states, archive, limits, validation (JOBS-57, JOBS-58, JOBS-87 to JOBS-99)."""
+"""Batches: request, states, archive, limits, validation (JOBS-57, JOBS-58, JOBS-87 to JOBS-99)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def test_archive_of_100_jobs_has_the_scores_of_each(api, kit):
 def test_batch_is_aggregating_once_all_jobs_are_complete(new_box, kit):
     api = kit.Api(new_box(workers=1))
     name = api.batch([kit.cut(), kit.cut()])
-    blocker = api.submit("rna_fold", kit.SLOW)  # keeps the only worker from the aggregation
+    blocker = api.submit(
+        "rna_fold", kit.SLOW
+    )  # keeps the only worker busy, so that the aggregation waits
     parent = api.until(name, lambda row: row["batchStatus"] != "Running")
     assert parent["batchStatus"] == "Aggregating"
     assert parent["JobStatus"] == "Running"
@@ -116,7 +118,7 @@ FAULTS = [
     (arrays(jobNames=["a", "b c"]), "jobNames[1]"),
     (arrays(jobNames=["a", 7]), "jobNames[1]"),
     (arrays(jobNames=["a", None]), "jobNames[1]"),
-    (arrays(jobNames=["a", "x" * 99]), "101"),  # b- before it
+    (arrays(jobNames=["a", "x" * 99]), "101"),  # with the prefix b-
     (arrays(settings=...), "settings"),
     (arrays(settings={"a": 1}), "settings"),
     (arrays(settings=[GOOD, 7]), "settings[1]"),
@@ -198,7 +200,7 @@ def test_batch_without_a_complete_job_is_stopped_with_the_reason(api, kit):
 def test_archive_over_the_quota_fails_the_aggregation(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
-    with kit.Back(box).quota("student@sandbox.local", 100):
+    with kit.DatabaseAccess(box).quota("student@sandbox.local", 100):
         name = api.batch([kit.cut(), kit.cut()])
         parent = api.ended(name)
     assert parent["batchStatus"] == "AggregationFailed"
@@ -208,7 +210,7 @@ def test_archive_over_the_quota_fails_the_aggregation(new_box, kit):
     assert all("AggregationError" not in row for row in api.rows(batch=name))
     refused = kit.sentence(api.post("result", {"jobName": name}))
     assert refused == f"Job {name} is not complete. Status: AggregationFailed"
-    assert api.archive(f"{name}-j0").namelist()  # the jobs' own results are there
+    assert api.archive(f"{name}-j0").namelist()  # the results of the jobs are available
 
 
 def test_batch_over_its_budget_stops_the_remaining_jobs(new_box, kit):

@@ -55,7 +55,7 @@ def test_upload_replaces_a_file_of_the_same_name(api, kit, back):
     first = api.submit("msa_tree", {"sequences": name})
     api.upload(name, b"no FASTA")
     second = api.submit("msa_tree", {"sequences": name})
-    assert api.ended(first)["JobStatus"] == "Complete"  # with the content of its time
+    assert api.ended(first)["JobStatus"] == "Complete"  # with the content at submission
     assert "FASTA" in api.ended(second)["Reason"]
     assert api.get("files").json().count(name) == 1
     assert len(list((back.data_dir / "jobs" / "incoming").iterdir())) == 0
@@ -85,7 +85,7 @@ def test_stored_files_are_readable_by_their_owner_only(new_box, kit):
     assert {"pdbs.zip", "archive.zip", "metrics.csv", "log.txt"} <= {
         path.name for path in stored_paths
     }
-    # The authority's certificate alone is to be handed on.
+    # Only the certificate of the authority is public.
     assert {path.name for path in stored_paths if path.stat().st_mode & 0o077} <= {"ca.pem"}
 
 
@@ -135,7 +135,7 @@ def test_file_names_are_literal_and_decoded_once(api, kit, name, presigned):
 )
 def test_file_must_have_a_plain_name(api, kit, name):
     assert "filename" in api.refused("getPresignedUploadUrl", {"filename": name})
-    if name not in (7, ".", ".."):  # the client resolves dots
+    if name not in (7, ".", ".."):  # requests normalizes dots
         assert "filename" in kit.sentence(api.upload(quote(str(name), safe=""), b"a"))
 
 
@@ -187,10 +187,10 @@ def test_upload_over_the_limit_is_refused(api, kit, back):
 def test_storage_of_an_account_is_limited(new_box, kit):
     box = new_box(workers=1)
     api = kit.Api(box)
-    with kit.Back(box).quota("student@sandbox.local", 1000):
+    with kit.DatabaseAccess(box).quota("student@sandbox.local", 1000):
         assert api.upload("a", b"x" * 600).status_code == 200
         assert "storage" in kit.sentence(api.upload("b", b"x" * 600))
-        assert api.upload("a", b"x" * 900).status_code == 200  # in place of the first
+        assert api.upload("a", b"x" * 900).status_code == 200  # replaces the first upload
         api.delete("delete-file", filePath="a")
         assert api.upload("b", b"x" * 600).status_code == 200
     stored = [f for f in (box.data_dir / "jobs").rglob("*") if f.is_file()]

@@ -1,7 +1,6 @@
-"""The service's disk fills up while it works, and has room again later.
+"""The disk becomes full while the service runs, and has free space again later.
 
-No file of the host may grow beyond the size that the database's log has now (RLIMIT_FSIZE, put on
-the running process): every write fails as it does on a full disk.
+RLIMIT_FSIZE of the running host is set to 0, so that every write fails as on a full disk.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def jobs(box: Sandbox) -> Iterator[JobsClient]:
 
 @contextlib.contextmanager
 def full_disk(box: Sandbox) -> Iterator[None]:
-    """While the block runs, the host can write nothing."""
+    """Make all writes of the host fail during the block."""
     host = psutil.Process(box.status().pid)
     before = host.rlimit(psutil.RLIMIT_FSIZE)
     host.rlimit(psutil.RLIMIT_FSIZE, (0, before[1]))
@@ -84,7 +83,7 @@ def test_submission_to_a_full_disk_is_refused_and_leaves_nothing(
             jobs.submit_batch("batch", "digest", {"a": CUT, "b": CUT})
         with pytest.raises(ServiceError, match="disk"):
             jobs.delete("before")
-        assert job_names(jobs) == ["before"]  # what is there is still shown
+        assert job_names(jobs) == ["before"]  # existing jobs are still listed
     assert jobs.job("before")["JobStatus"] == "Complete"
     jobs.submit("single", "digest", CUT)
     jobs.submit_batch("batch", "digest", {"a": CUT, "b": CUT})
@@ -147,7 +146,7 @@ def test_jobs_that_ended_are_recorded_once_there_is_space(
 
     kit.wait_until(running)
     with full():
-        # All that run have ended, and that can't be recorded.
+        # All running jobs have ended, which can't be recorded.
         kit.wait_until(lambda: 0 < running() <= reports())
     row = jobs.wait("folds", timeout=90)
     assert row["batchStatus"] == "Complete"

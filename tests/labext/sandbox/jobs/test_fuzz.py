@@ -1,4 +1,4 @@
-"""Generated bodies, queries and names get a documented status, never 500 (JOBS-13)."""
+"""Responses to generated bodies, queries and names have a documented status (JOBS-13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile requests: the job service refuses them or stores them unchanged, and stays up."""
+"""Hostile requests are refused or stored unchanged, and the service keeps running."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUT = '{"sequence": "AAGAATTCAA", "enzymes": "EcoRI"}'
 
 @pytest.fixture(autouse=True)
 def alive(box, api):
-    """After each of them the service answers as before."""
+    """Check after each test that the service responds normally."""
     yield
     assert api.get("jobs", limit=1).status_code == 200
 
@@ -132,7 +132,7 @@ QUERIES = ["jobName", "batch", "startKey", "jobEmail", "limit", "organization", 
 def test_malicious_query_value_is_refused(api, kit, field, value):
     address = f"{api.base}jobs?{field}={value}"
     prepared = requests.Request("GET", address, headers=api.session.headers).prepare()
-    prepared.url = address  # as it is
+    prepared.url = address  # not normalized
     answer = api.session.send(prepared, timeout=30)
     assert answer.status_code in (400, 403, 404)
     kit.sentence(answer, answer.status_code)
@@ -192,7 +192,7 @@ def test_malformed_request_is_refused(box, kit, head):
 
 
 def test_folded_header_adds_no_header(box, kit):
-    """RFC 9112, 5.2, leaves the choice to a server, but the line must not become another header."""
+    """RFC 9112, 5.2, allows refusal or unfolding, but the line must not become another header."""
     head = "GET /api/files HTTP/1.1\nHost: $HOST\nx-api-key: wrong\nx: y\n x-api-key: $KEY\n"
     assert kit.send_raw(box, head) in (400, 401)
 

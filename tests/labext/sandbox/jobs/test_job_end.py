@@ -11,7 +11,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture
 def narrow(new_box, kit):
-    """A service with one worker, that a slow job keeps busy; and that job."""
+    """Return a service whose only worker is busy, and the slow job that it runs."""
     box = new_box(workers=1)
     api = kit.Api(box)
     slow = api.submit("rna_fold", kit.SLOW)
@@ -47,7 +47,7 @@ def test_stopped_queued_job_never_runs(narrow, kit):
 def test_stopping_an_ended_job_changes_nothing(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
-    with kit.Back(box).quota("student@sandbox.local", 100):
+    with kit.DatabaseAccess(box).quota("student@sandbox.local", 100):
         failed = api.batch([kit.cut()])
         api.ended(failed)
     stopped, stopped_batch = api.submit("rna_fold", kit.SLOW), api.batch([kit.SLOW] * 2, "rna_fold")
@@ -101,7 +101,7 @@ def test_batch_can_be_stopped_while_aggregating(new_box, kit):
     api.post("stop-job", {"jobName": name})
     api.post("stop-job", {"jobName": slow})
     other = api.submit("digest", kit.cut())
-    api.ended(other)  # the queue went on past where the aggregation was
+    api.ended(other)  # runs after the aggregation would have run
     parent = api.row(name)
     assert parent["batchStatus"] == "Stopped"
     assert parent["statuses"]["Complete"] == 1

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def helix(api):
-    """A complete job."""
+    """Return the name of a complete job."""
     name = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
     assert api.ended(name)["JobStatus"] == "Complete"
     return name

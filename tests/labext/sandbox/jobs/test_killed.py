@@ -1,7 +1,7 @@
-"""The service is killed at random moments while a client submits, runs, aggregates, deletes.
+"""The service is killed at random times while a client submits, runs, aggregates and deletes jobs.
 
-The client keeps a ledger of its requests and types the same line again after an error, as a
-user would. In the end the service must match the ledger: nothing lost, nothing doubled.
+The client records its confirmed requests and repeats a request after an error. At the end, the
+service must match these records: nothing is lost or done twice.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 6}
 
 
 @dataclass
-class Ledger:
-    """The confirmed requests of the client, with the jobs of a batch and a pipeline."""
+class ConfirmedRequests:
+    """Confirmed requests of the client, with the jobs of batches and pipelines."""
 
     jobs: set[str] = field(default_factory=set)
     parents: dict[str, list[str]] = field(default_factory=dict)
     submitted: int = 0
-    tries: int = 0
+    attempts: int = 0
     kills: int = 0
 
     def names(self) -> list[str]:
@@ -56,53 +56,53 @@ class Ledger:
 
 
 class User:
-    """Types lines, and each again until it is confirmed."""
+    """A user who repeats every request until it is confirmed."""
 
     def __init__(self, box: Sandbox) -> None:
         self.client = JobsClient(box.jobs.base_url, box.jobs.api_key)
-        self.ledger = Ledger()
+        self.confirmed = ConfirmedRequests()
 
     def submit(self, name: str) -> None:
-        self._again(lambda: self.client.submit(name, "digest", CUT))
-        self.ledger.jobs.add(name)
-        self.ledger.submitted += 1
+        self._retry(lambda: self.client.submit(name, "digest", CUT))
+        self.confirmed.jobs.add(name)
+        self.confirmed.submitted += 1
 
     def batch(self, name: str, tool: str = "digest", settings: dict[str, Any] = CUT) -> None:
         jobs = {f"j{n}": settings for n in range(JOBS)}
-        self._again(lambda: self.client.submit_batch(name, tool, jobs))
-        self.ledger.parents[name] = list(jobs)
-        self.ledger.submitted += JOBS
+        self._retry(lambda: self.client.submit_batch(name, tool, jobs))
+        self.confirmed.parents[name] = list(jobs)
+        self.confirmed.submitted += JOBS
 
     def pipeline(self, name: str) -> None:
         sequences = ["ACDEFGHIKL", "MKTAYIAKQR", "GIGKFLHSAK", "LLGDFFRKSK"]
-        self._again(lambda: self.client.run_pipeline(name, "helix-to-modes", sequences))
+        self._retry(lambda: self.client.run_pipeline(name, "helix-to-modes", sequences))
         jobs = [
             f"stage{stage}-{tool}-{n}"
             for stage, tool in [(1, "peptide_build"), (2, "normal_modes")]
             for n in range(1, len(sequences) + 1)
         ]
-        self.ledger.parents[name] = jobs
-        self.ledger.submitted += len(jobs)
+        self.confirmed.parents[name] = jobs
+        self.confirmed.submitted += len(jobs)
 
     def delete(self, name: str) -> None:
-        def gone() -> None:
-            # An earlier try, whose answer was lost, may have deleted it.
+        def attempt() -> None:
+            # An earlier attempt without a response may have deleted it.
             with contextlib.suppress(NotFoundError):
                 self.client.delete(name)
 
-        self._again(gone)
-        self.ledger.jobs.discard(name)
-        self.ledger.parents.pop(name, None)
+        self._retry(attempt)
+        self.confirmed.jobs.discard(name)
+        self.confirmed.parents.pop(name, None)
 
-    def look(self, name: str) -> dict[str, Any]:
-        return self._again(lambda: self.client.job(name))
+    def job(self, name: str) -> dict[str, Any]:
+        return self._retry(lambda: self.client.job(name))
 
-    def _again(self, line: Callable[[], Any]) -> Any:
+    def _retry(self, request: Callable[[], Any]) -> Any:
         until = time.monotonic() + 60
         while True:
-            self.ledger.tries += 1
+            self.confirmed.attempts += 1
             try:
-                return line()
+                return request()
             except LabextError:
                 if time.monotonic() > until:
                     raise
@@ -115,7 +115,7 @@ def killed(new_box: Any) -> Iterator[tuple[Sandbox, User, Callable[[float], thre
     user = User(box)
 
     def kill_after(seconds: float) -> threading.Thread:
-        """Kill the host from another thread after so long, and start it again."""
+        """Kill the host from another thread after a delay, and start it again."""
         host = psutil.Process(box.status().pid)
 
         def kill() -> None:
@@ -123,7 +123,7 @@ def killed(new_box: Any) -> Iterator[tuple[Sandbox, User, Callable[[float], thre
             host.kill()
             host.wait(30)
             box.start()
-            user.ledger.kills += 1
+            user.confirmed.kills += 1
 
         thread = threading.Thread(target=kill)
         thread.start()
@@ -135,7 +135,7 @@ def killed(new_box: Any) -> Iterator[tuple[Sandbox, User, Callable[[float], thre
 
 def until_state(user: User, name: str, *states: str) -> None:
     deadline = time.monotonic() + 60
-    while records.phase(user.look(name)) not in states:
+    while records.phase(user.job(name)) not in states:
         assert time.monotonic() < deadline
         time.sleep(0.005)
 
@@ -166,7 +166,7 @@ def test_no_job_is_lost_or_duplicated_by_repeated_kills(
             user.submit(f"single{n}-{number}")
             user.batch(f"sent{n}-{number}")
         killer.join()
-        # What runs while the service is killed three times is given up: that is not the question.
+        # Jobs that run during three kills are stopped, which is not tested here.
         until_idle(box)
 
     for n in range(KILLS):  # while jobs run
@@ -183,23 +183,23 @@ def test_no_job_is_lost_or_duplicated_by_repeated_kills(
         kill_after(chance.uniform(0, 0.05)).join()
         until_state(user, name, "Complete")
 
-    for n in range(KILLS):  # while jobs are deleted, one batch complete and one that runs
+    for n in range(KILLS):  # while jobs are deleted, of a complete and of a running batch
         running = f"deleted{n}"
         user.batch(running, "rna_fold", FOLD)
         killer = kill_after(chance.uniform(0, 0.15))
         user.delete(running)
         user.delete(f"aggregate{n}")
         killer.join()
-        assert user.ledger.kills == 3 * KILLS + n + 1
+        assert user.confirmed.kills == 3 * KILLS + n + 1
 
     check_as_in_the_ledger(box, user, kit, tmp_path)
 
 
 def check_as_in_the_ledger(box: Sandbox, user: User, kit: Any, folder: Path) -> None:
-    ledger = user.ledger
+    confirmed = user.confirmed
     until_idle(box)
     rows = list(user.client.iter_jobs(subjobs=True))
-    assert sorted(row["JobName"] for row in rows) == ledger.names()
+    assert sorted(row["JobName"] for row in rows) == confirmed.names()
     assert {records.phase(row) for row in rows} == {"Complete"}
 
     batch = "run0"
@@ -212,7 +212,7 @@ def check_as_in_the_ledger(box: Sandbox, user: User, kit: Any, folder: Path) -> 
     try:
         with database.read() as session:
             stored = {str(number) for number in session.scalars(select(Job.id))}
-            assert session.scalar(select(func.sum(Usage.jobs))) == ledger.submitted
+            assert session.scalar(select(func.sum(Usage.jobs))) == confirmed.submitted
     finally:
         database.close()
     on_disk = {entry.name for entry in (box.data_dir / "jobs" / "jobs").iterdir()}

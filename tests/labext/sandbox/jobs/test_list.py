@@ -1,4 +1,4 @@
-"""`GET /jobs`: by name, plain, a batch, an organization; paging (JOBS-75 to JOBS-86)."""
+"""`GET /jobs`: one job, all jobs, a batch, an organization; pages (JOBS-75 to JOBS-86)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TALLY = {"Complete", "Running", "In Queue", "Stopped"}
 
 @pytest.fixture(scope="module")
 def names(api, kit):
-    """Five jobs, a batch of three and their names, oldest first."""
+    """Create five jobs and a batch of three; return their names, oldest first."""
     singles = [api.submit("digest", kit.cut()) for _ in range(5)]
     batch = api.batch([kit.cut()] * 3)
     for name in [*singles, batch]:
@@ -81,7 +81,7 @@ def test_pages_concatenate_to_the_whole_list(api, names, query):
 def test_batch_is_listed_in_pages(api, names):
     found_rows = pages(api, limit="2", batch=names[-1])
     assert [len(page["jobs"]) for page in found_rows] == [2, 1]
-    assert found_rows[0]["statuses"]["Complete"] == 3  # of the selection, not of the page
+    assert found_rows[0]["statuses"]["Complete"] == 3  # of the list, not of the page
 
 
 def test_newer_jobs_do_not_shift_pages(api, kit, names):
@@ -141,7 +141,9 @@ def test_only_owners_list_the_jobs_of_another_account(api, teacher, kit, names):
     assert teacher.row(names[0], jobEmail=student)["JobName"] == names[0]
     assert len(teacher.rows(jobEmail=student, batch=names[-1])) == 3
     assert teacher.get("jobs", jobName=names[0]).status_code == 404
-    assert names[0] in [row["JobName"] for row in api.rows(jobEmail=student)]  # oneself
+    assert names[0] in [
+        row["JobName"] for row in api.rows(jobEmail=student)
+    ]  # the caller's own address
     for email in ("teacher@sandbox.local", "nobody@sandbox.local"):
         assert "jobEmail" in kit.sentence(api.get("jobs", jobEmail=email), 403)
     assert "jobEmail" in kit.sentence(teacher.get("jobs", jobEmail="nobody@sandbox.local"), 404)

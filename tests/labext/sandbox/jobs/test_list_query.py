@@ -13,7 +13,7 @@ PAGE = 1000
 
 @pytest.fixture
 def many(site, student):
-    """A job more than a page has."""
+    """Create one job more than a page has."""
     with site.database.write() as session:
         session.add_all(
             Job(

@@ -1,4 +1,4 @@
-"""GET /openapi.json: the eight core operations, and that the answers are as it says."""
+"""GET /openapi.json describes the eight core operations and matches the service."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_described_limits_are_those_of_the_service(description):
 
 
 def test_described_job_fields_are_those_that_occur(description, api, teacher, kit):
-    """The schema of a row is open, so that a client takes newer ones; this list is not."""
+    """The schema of a row allows unknown fields for newer versions; this list is exact."""
     good = api.submit("digest", kit.cut())
     api.post("submit-job", {"jobName": (tagged := kit.name()), "type": "digest",
                             "settings": kit.cut(), "projectTag": "proj_a"})  # fmt: skip

@@ -1,4 +1,4 @@
-"""Values of `"pipe"` in a setting, and outputs that a job passes on."""
+"""Settings with the value `"pipe"`, and the outputs that a job passes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pipelines without workers: validation, and repeated ends of jobs."""
+"""Pipelines without workers: validation, and transitions when jobs end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def submit(site, student, name="p", inputs=("ACDEF",), stages=TWO):
 
 
 def finish(site, name, outcome="done", file="peptide.pdb", seconds=36.0, content=None):
-    """End a job's task as if it had run."""
+    """End the task of a job as if it had run."""
     with site.database.write() as session:
         job = named(session, name)
         out = job_files.output_folder(site, job.id)
@@ -50,7 +50,7 @@ def row(site, name):
 
 
 def waiting(site):
-    """The names of the jobs that wait in the queue, and of the pipelines that are aggregated."""
+    """Return the names of the queued jobs and of the pipelines being aggregated."""
     with site.database.read() as session:
         tasks = session.scalars(select(Task).order_by(Task.id)).all()
         return [session.get_one(Job, task.payload["job"]).name for task in tasks]
@@ -70,7 +70,7 @@ def test_end_of_a_stage_starts_the_next_with_its_files(site, student):
 
 
 def test_stage_starts_on_a_retry_after_a_failed_commit(site, student, monkeypatch):
-    """As after a full disk: nothing of the first try stays, and the end itself is not lost."""
+    """A commit fails once, as on a full disk; the job's end is processed again."""
     submit(site, student)
 
     def full(*_args):
@@ -95,7 +95,7 @@ def test_pipeline_is_complete_once_its_archive_exists(site, student):
     finish(site, "p-stage1-peptide_build")
     finish(site, "p-stage2-normal_modes")
     parent = row(site, "p")
-    assert (parent.status, parent.batch_status) == ("In Queue", None)  # no hook has started it here
+    assert (parent.status, parent.batch_status) == ("In Queue", None)  # tasks are not started here
     assert waiting(site) == ["p"]
     with site.database.write() as session:
         task = site.queue.find(session, parent_jobs.aggregate_key(parent.id))
@@ -106,7 +106,7 @@ def test_pipeline_is_complete_once_its_archive_exists(site, student):
 
 
 def built(site, name, size):
-    """End the building of a parent's archive; returns the jobs that were to be in it."""
+    """End the aggregation of a parent; return the jobs of the archive."""
     with site.database.write() as session:
         task = site.queue.find(session, parent_jobs.aggregate_key(named(session, name).id))
         jobs = [part["name"] for part in task.payload["parts"]]

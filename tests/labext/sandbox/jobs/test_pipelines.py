@@ -1,4 +1,4 @@
-"""POST /submit-pipeline and /run-pipeline: stages, their outputs, and the end of a pipeline."""
+"""POST /submit-pipeline and /run-pipeline: stages, piped outputs, and the end of pipelines."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def submit(api, kit, stages, inputs, **more):
 
 
 def names(api, pipeline):
-    """The pipeline's jobs without its name, in order."""
+    """Return the names of the pipeline's jobs without its prefix, in order."""
     return [row["JobName"].removeprefix(f"{pipeline}-") for row in api.rows(batch=pipeline)]
 
 

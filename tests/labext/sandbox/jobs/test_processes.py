@@ -1,8 +1,7 @@
-"""Whatever ends a job ends its processes within two seconds, however they have cut loose.
+"""All processes of a job end within two seconds after the job, even if they are detached.
 
-The job's processes are its own, a child, a grandchild, one in a session of its own, and two more
-that ignore SIGTERM, work elsewhere and lack the job's environment: a daemon of two
-forks and a program.
+The job starts a child, a grandchild, a process in a new session, and two processes that ignore
+SIGTERM and have another working folder and environment: a daemon (double fork) and a program.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import pytest
 from labext.sandbox import Sandbox
 
 PARTS = Path(__file__).parents[3] / "support"
-LOOSE = {"seconds": 300}
+SETTINGS = {"seconds": 300}
 PROCESSES = 6
-SLOWER = 5  # than the machine for which two seconds are promised may this one be
+SLOWER = 5  # allowance for slow test machines
 
 pytestmark = [
     pytest.mark.contract,
@@ -27,10 +26,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def loose_box(tmp_path_factory):
-    """A sandbox whose job service has the tool `cut_loose`."""
+def detaching_box(tmp_path_factory):
+    """A sandbox whose job service has the tool `cut_loose`, which detaches its processes."""
     box = Sandbox(
-        tmp_path_factory.mktemp("loose") / "data",
+        tmp_path_factory.mktemp("detaching") / "data",
         rate="off",
         workers=4,
         services=["labext_test_jobs:service"],
@@ -43,24 +42,24 @@ def loose_box(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def loose(loose_box, kit):
-    return kit.Api(loose_box)
+def service(detaching_box, kit):
+    return kit.Api(detaching_box)
 
 
 @pytest.fixture(scope="module")
-def processes(loose_box):
-    """The numbers of all processes that the jobs there are have read_pids of."""
+def processes(detaching_box):
+    """Return a function that lists the process ids recorded by existing jobs."""
 
     def read_pids():
-        files = (loose_box.data_dir / "jobs" / "jobs").glob("*/work/**/pids")
+        files = (detaching_box.data_dir / "jobs" / "jobs").glob("*/work/**/pids")
         return {int(pid) for file in files for pid in file.read_text().split()}
 
     return read_pids
 
 
 @pytest.fixture
-def gone_in_time(kit):
-    """Wait until processes have ended, zombies included."""
+def wait_for_end(kit):
+    """Return a function that waits until processes have ended, including zombies."""
     return lambda pids, seconds=2.0 * SLOWER: kit.wait_until(
         lambda: not any(map(psutil.pid_exists, pids)), seconds
     )
@@ -74,32 +73,32 @@ ENDS = [
 
 
 @pytest.fixture
-def start(loose, kit):
-    """Start a job, or a batch or a pipeline of two; its name. Afterwards it is deleted."""
+def start(service, kit):
+    """Return a function that starts a job, batch or pipeline; deleted after the test."""
     names = []
 
-    def started(kind, **more):
+    def create(kind, **more):
         if kind == "job":
-            names.append(loose.submit("cut_loose", LOOSE))
+            names.append(service.submit("cut_loose", SETTINGS))
         elif kind == "batch":
-            names.append(loose.batch([LOOSE] * 2, "cut_loose", **more))
+            names.append(service.batch([SETTINGS] * 2, "cut_loose", **more))
         else:
-            stage = {"task": "Leaving", "toolSettings": {"cut_loose": {**LOOSE, "label": "pipe"}}}
+            stage = {"task": "Detach", "toolSettings": {"cut_loose": {**SETTINGS, "label": "pipe"}}}
             names.append(kit.name())
             body = {"jobName": names[-1], "initialInputs": ["a", "b"], "stages": [stage]}
-            assert loose.post("submit-pipeline", body).status_code == 200
+            assert service.post("submit-pipeline", body).status_code == 200
         return names[-1]
 
-    yield started
+    yield create
     for name in names:
-        loose.delete("delete-job", {"jobName": name})
+        service.delete("delete-job", {"jobName": name})
 
 
 @pytest.fixture
-def living(start, processes, kit):
-    """Start a job or a batch; its name and its processes, once all of them live."""
+def start_and_wait(start, processes, kit):
+    """Return a function that starts a job or batch and waits until all its processes exist."""
 
-    def started(kind):
+    def create(kind):
         name = start(kind)
         count = PROCESSES * (1 if kind == "job" else 2)
         kit.wait_until(lambda: len(processes()) >= count)
@@ -107,51 +106,53 @@ def living(start, processes, kit):
         assert all(map(psutil.pid_exists, pids))
         return name, pids
 
-    return started
+    return create
 
 
 @pytest.mark.parametrize(("kind", "path"), ENDS)
 def test_processes_end_within_two_seconds_of_the_response(
-    loose_box, loose, living, gone_in_time, kit, kind, path
+    detaching_box, service, start_and_wait, wait_for_end, kit, kind, path
 ):
-    name, pids = living(kind)
+    name, pids = start_and_wait(kind)
     body = {"batchName" if path == "cancelBatch" else "jobName": name}
-    answer = loose.delete(path, body) if path == "delete-job" else loose.post(path, body)
-    gone_in_time(pids)
+    answer = service.delete(path, body) if path == "delete-job" else service.post(path, body)
+    wait_for_end(pids)
     assert answer.status_code == 200
     if "deleted" in answer.json()["message"]:
-        kit.sentence(loose.get("jobs", jobName=name), 404)
-        assert loose.rows(includeSubjobs="true") == []
-        assert list((loose_box.data_dir / "jobs" / "jobs").iterdir()) == []
+        kit.sentence(service.get("jobs", jobName=name), 404)
+        assert service.rows(includeSubjobs="true") == []
+        assert list((detaching_box.data_dir / "jobs" / "jobs").iterdir()) == []
     else:
-        rows = [loose.row(name)] if kind == "job" else [loose.row(name), *loose.rows(batch=name)]
+        rows = (
+            [service.row(name)] if kind == "job" else [service.row(name), *service.rows(batch=name)]
+        )
         assert {(row["JobStatus"], row["Reason"]) for row in rows} == {
             ("Stopped", "Stopped by hand.")
         }
-    assert [*(loose_box.data_dir / "jobs" / "tasks").glob("[0-9]*")] == []
+    assert [*(detaching_box.data_dir / "jobs" / "tasks").glob("[0-9]*")] == []
 
 
 def test_processes_end_with_a_killed_fork_server(
-    loose_box, loose, living, processes, gone_in_time, kit
+    detaching_box, service, start_and_wait, processes, wait_for_end, kit
 ):
-    name, pids = living("job")
-    [server] = psutil.Process(loose_box.status().pid).children()
+    name, pids = start_and_wait("job")
+    [server] = psutil.Process(detaching_box.status().pid).children()
     server.kill()
-    gone_in_time(pids, 20.0)
+    wait_for_end(pids, 20.0)
     kit.wait_until(lambda: (new := processes() - pids) and all(map(psutil.pid_exists, new)))
-    # A row becomes `Running` when the start of its process is recorded, after the process began.
-    loose.until(name, lambda row: row["JobStatus"] == "Running")
-    [other] = psutil.Process(loose_box.status().pid).children()
+    # A row becomes `Running` when the start of the process is recorded, after it has started.
+    service.until(name, lambda row: row["JobStatus"] == "Running")
+    [other] = psutil.Process(detaching_box.status().pid).children()
     assert other != server
 
 
-def test_processes_of_other_jobs_continue(loose, living):
-    first, pids = living("job")
+def test_processes_of_other_jobs_continue(service, start_and_wait):
+    first, pids = start_and_wait("job")
     before = {psutil.Process(pid) for pid in pids}
-    loose.submit("digest", {"sequence": "ACGT", "enzymes": "EcoRI"}, other := f"{first}x")
-    assert loose.ended(other)["JobStatus"] == "Complete"
+    service.submit("digest", {"sequence": "ACGT", "enzymes": "EcoRI"}, other := f"{first}x")
+    assert service.ended(other)["JobStatus"] == "Complete"
     assert all(process.is_running() for process in before)
-    loose.delete("delete-job", {"jobName": other})
+    service.delete("delete-job", {"jobName": other})
 
 
 LIMITS = {
@@ -165,23 +166,23 @@ LIMITS = {
 
 @pytest.mark.parametrize(("limit", "reason"), LIMITS.values(), ids=LIMITS)
 def test_limit_stops_the_jobs_with_the_reason_and_ends_their_processes(
-    loose, start, processes, gone_in_time, limit, reason
+    service, start, processes, wait_for_end, limit, reason
 ):
     name = start("batch", **limit)
-    parent = loose.ended(name)
-    gone_in_time(processes())
+    parent = service.ended(name)
+    wait_for_end(processes())
     assert parent["batchStatus"] == parent["JobStatus"] == "Stopped"
     assert reason in parent["Reason"]
-    for row in loose.rows(batch=name):
+    for row in service.rows(batch=name):
         assert (row["JobStatus"], row["Reason"]) == ("Stopped", reason)
         assert row["WeightedHours"] > 0
         assert "Score" not in row
 
 
-def test_processes_left_by_a_complete_job_are_ended(loose, gone_in_time):
-    name = loose.submit("cut_loose", {"seconds": 0})
-    row = loose.ended(name)
+def test_processes_left_by_a_complete_job_are_ended(service, wait_for_end):
+    name = service.submit("cut_loose", {"seconds": 0})
+    row = service.ended(name)
     assert row["JobStatus"] == "Complete", row
-    pids = loose.archive(name).read("pids").split()
-    gone_in_time({int(pid) for pid in pids})
-    loose.delete("delete-job", {"jobName": name})
+    pids = service.archive(name).read("pids").split()
+    wait_for_end({int(pid) for pid in pids})
+    service.delete("delete-job", {"jobName": name})

@@ -21,7 +21,7 @@ FASTA = ">a\nACGT\n>b\nACGA\n>c\nACGG\n"
 
 
 def finish(site, name, score=None):
-    """End a job's task as if it had run, with one structure as its output."""
+    """End the task of a job as if it had run, with one PDB file as output."""
     with site.database.write() as session:
         job = session.scalars(select(Job).where(Job.name == name)).one()
         out = job_files.output_folder(site, job.id)
@@ -41,7 +41,7 @@ def job(site, student, name, settings=None, type="digest"):
 
 
 def batch(site, student, name, count=1):
-    """Create a batch with complete jobs; return the number of its parent."""
+    """Create a batch with complete jobs; return the id of its parent."""
     names = [f"j{n}" for n in range(count)]
     body = {"batchName": name, "type": "digest", "jobNames": names, "settings": [CUT] * count}
     submission.submit_batch(site, student, orjson.dumps(body))
@@ -75,7 +75,7 @@ def test_stopped_aggregation_leaves_no_file(site, student, monkeypatch, act):
     work = begin(site, parent_jobs.aggregate_key(number))
     body = orjson.dumps({"jobName": "b"})
     act(site, student, body) if act is service.stop_job else act(site, student, body, None)
-    work.mkdir(parents=True, exist_ok=True)  # its process lived on for a moment
+    work.mkdir(parents=True, exist_ok=True)  # the process continued for a short time
     end(site, parent_jobs.aggregate_key(number))
     assert not work.exists()
 
@@ -90,14 +90,14 @@ def test_stopped_batch_has_the_hours_of_its_jobs(site, student, monkeypatch):
         parent = session.scalars(select(Job).where(Job.name == "b")).one()
     assert parent.weighted_hours == pytest.approx(0.01)
     assert orjson.loads(parent.record)["WeightedHours"] == pytest.approx(0.01)
-    # What was used stays used.
+    # The usage is kept after a deletion.
     service.delete_job(site, student, orjson.dumps({"jobName": "b-a"}), None)
     with site.database.read() as session:
         assert session.get_one(Job, parent.id).weighted_hours == pytest.approx(0.01)
 
 
 def test_job_does_not_get_files_of_an_unstored_submission(site, student):
-    """The number of a submission is reused after a failed commit."""
+    """The id of a submission that failed to commit is used again."""
     stale = job_files.inputs_folder(site, 1) / "sequences"
     stale.mkdir(parents=True)
     (stale / "other.fa").write_text("not this job's")
@@ -140,7 +140,7 @@ def test_structures_of_a_job_deleted_meanwhile_are_404(site, student, monkeypatc
         service.delete_job(site, student, body_of("f"), None)
         if fails:
             return whole(target, entries)
-        target.parent.mkdir(parents=True)  # it was packed while the folder was being emptied
+        target.parent.mkdir(parents=True)  # written while the folder was being deleted
         target.write_bytes(b"zip")
         return 3
 
@@ -170,7 +170,7 @@ def test_file_deleted_before_it_is_opened_is_404(site, student, monkeypatch):
     monkeypatch.setattr(router, "_DownloadResponse", Late)
     response = get(site, address)
     assert response.status_code == 404
-    assert "gone" in response.json()["error"]
+    assert "deleted" in response.json()["error"]
 
 
 def test_file_deleted_before_the_download_is_404(site, student, monkeypatch):

@@ -1,4 +1,4 @@
-"""Counting that loses nothing between processes."""
+"""Usage counted by several processes is complete."""
 
 from __future__ import annotations
 

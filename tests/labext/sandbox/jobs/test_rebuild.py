@@ -18,7 +18,7 @@ PEPTIDES = [{"sequence": name} for name in ("ACDEFGHIK", "MKTAYIAKQR", "GIGKFLHS
 
 
 def jobs_in(archive):
-    """The folders of an archive, and the jobs that its metrics tell of."""
+    """Return the folders of an archive and the jobs in its metrics."""
     table = csv.DictReader(io.StringIO(archive.read("metrics.csv").decode()))
     folders = {name.partition("/")[0] for name in archive.namelist() if "/" in name}
     return folders, [line["job"] for line in table]
@@ -31,7 +31,7 @@ def delete(api, name):
 
 
 def used(box):
-    """The bytes of the parents' archives, as they are counted, and as they are."""
+    """Return the counted and the actual bytes of the parents' archives."""
     from sqlalchemy import select
 
     from labext.sandbox.jobs.tables import Job
@@ -108,7 +108,7 @@ def test_batch_whose_jobs_were_all_deleted_is_stopped(new_box, kit):
 
 @pytest.fixture
 def busy(new_box, kit):
-    """A service with a complete batch, whose only worker runs a slow job."""
+    """A service with a complete batch and a single worker, which runs a slow job."""
     box = new_box(workers=1)
     api = kit.Api(box)
     name = api.batch([kit.cut()] * 4)
@@ -176,7 +176,7 @@ def test_kill_during_a_rebuild_brings_no_deleted_job_back(new_box, kit):
     api.ended(name)
     for n in range(4):
         delete(api, f"{name}-j{n}")
-        time.sleep(0.02 * n)  # the archive is about to be built, is being built, or is there
+        time.sleep(0.02 * n)  # the archive is queued, being built, or complete
         api = kit.kill_and_restart(box)
         assert api.ended(name)["batchStatus"] == "Complete"
         left = [f"j{number}" for number in range(n + 1, 12)]
@@ -191,7 +191,7 @@ def test_archive_is_rebuilt_with_full_storage(new_box, kit):
     name = api.batch(PEPTIDES, "peptide_build")
     api.ended(name)
     (size,) = used(box)[0].values()
-    with kit.Back(box).quota("student@sandbox.local", size):
+    with kit.DatabaseAccess(box).quota("student@sandbox.local", size):
         delete(api, f"{name}-j0")
         assert api.ended(name)["batchStatus"] == "Complete"
         (smaller,) = used(box)[0].values()

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def helix(api):
-    """A complete job, and the path of its structure in the archive."""
+    """Return the name of a complete job and the path of its PDB file in the archive."""
     name = api.submit("peptide_build", {"sequence": "ACDEFGHIKLMN"})
     assert api.ended(name)["JobStatus"] == "Complete"
     pdb = next(n for n in api.archive(name).namelist() if n.endswith(".pdb"))
@@ -32,7 +32,7 @@ def modes(api, value, kit):
 
 @pytest.fixture(scope="module")
 def helices(api):
-    """A complete batch with one structure."""
+    """Return the name of a complete batch with one PDB file."""
     name = api.batch([{"sequence": "ACDEFGHIKLMN"}], type="peptide_build")
     api.ended(name)
     return name
@@ -80,7 +80,7 @@ def test_job_uses_the_file_as_it_was_at_submission(new_box, kit, structure):
     assert [file.name for file in inputs_folder.rglob("*.pdb")] == ["a.pdb"]
     assert api.ended(name)["JobStatus"] == "Complete"
     deadline = time.monotonic() + 60
-    while inputs_folder.exists():  # it goes once the end is recorded
+    while inputs_folder.exists():  # removed once the end is recorded
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

@@ -1,4 +1,4 @@
-"""The service takes up after a kill where it stopped: nothing lost, nothing doubled."""
+"""After a kill, the service continues without losing or repeating anything."""
 
 from __future__ import annotations
 
@@ -71,7 +71,9 @@ def test_acknowledged_jobs_exist_once_after_a_kill(new_box, kit):
         assert api.ended(name)["JobStatus"] == "Complete"
     job_names = [row["JobName"] for row in api.rows()]
     assert len(job_names) == len(set(job_names))
-    assert len(acknowledged) <= len(job_names) <= len(acknowledged) + 4  # whose answers were lost
+    assert (
+        len(acknowledged) <= len(job_names) <= len(acknowledged) + 4
+    )  # requests without a response
 
 
 def test_rows_files_and_urls_survive_a_restart(new_box, kit):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def helix(api):
-    """A complete job with a PDB file."""
+    """Return the name of a complete job with a PDB file."""
     name = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
     assert api.ended(name)["JobStatus"] == "Complete"
     return name
@@ -24,7 +24,7 @@ def helix(api):
 
 @pytest.fixture(scope="module")
 def helices(api):
-    """A complete batch of two jobs with PDB files."""
+    """Return the name of a complete batch of two jobs with PDB files."""
     name = api.batch([{"sequence": "ACDEFGHIK"}, {"sequence": "ACDEFG"}], type="peptide_build")
     assert api.ended(name)["batchStatus"] == "Complete"
     return name
@@ -185,7 +185,7 @@ def test_result_url_of_a_deleted_job_is_404(api, kit):
     kit.sentence(fetch(address), 404)
     api.submit("digest", kit.cut(), name)
     api.ended(name)
-    kit.sentence(fetch(address), 404)  # nor does it read another job of that name
+    kit.sentence(fetch(address), 404)  # not valid for a new job with this name
 
 
 def test_range_resumes_unless_the_file_changed(api, helix):

@@ -1,8 +1,8 @@
 """Valid and invalid requests generated from OpenAPI descriptions, sent to a running service.
 
-No answer is a 500; its status and its type are among those described, its body is as described;
-what the description forbids is refused, and nothing is told without a key. Whether a right request
-is taken depends on what is there, too (names, tools' settings), so that this is not checked.
+No response is a 500; status, content type and body match the description; invalid requests are
+refused, and so are requests without a key. Whether a valid request succeeds is not checked, since
+that depends on existing objects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 
 
 def core():
-    """The description served by the service, with identifiers of existing objects."""
+    """Return the description of the service, extended by identifiers of existing objects."""
     description = json.loads((files("labext.sandbox.jobs") / "openapi.json").read_text())
     schemas = description["components"]["schemas"]
     schemas["Known"] = or_one_of({"type": "string"}, JOB, BATCH, f"{BATCH}-a")
@@ -68,7 +68,7 @@ CORE, OTHERS = loaded(core()), loaded(others())
 
 @pytest.fixture(scope="module")
 def ask(box, api):
-    """Send a made up request, and check its answer."""
+    """Return a function that sends a generated request and checks the response."""
     body = {"jobName": JOB, "type": "digest", "settings": CUT}
     batch = {"batchName": BATCH, "type": "digest", "jobNames": ["a"], "settings": [CUT]}
     for path, content in (("submit-job", body), ("submit-batch", batch)):

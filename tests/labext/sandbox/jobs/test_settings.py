@@ -1,4 +1,4 @@
-"""Validation of settings, with a tool made for these tests (JOBS-31 to JOBS-38)."""
+"""Validation of settings with a test tool (JOBS-31 to JOBS-38)."""
 
 from __future__ import annotations
 

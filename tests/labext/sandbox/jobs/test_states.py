@@ -1,4 +1,4 @@
-"""A job's row while its task starts, is requeued after a kill, and starts again."""
+"""The row of a job while its task starts, is requeued after a kill, and restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ledger(site, student):
 
 
 def states(site):
-    """`JobStatus`, and whether there is a `Started`, of the batch and of its job."""
+    """Return `JobStatus` and the presence of `Started` of the batch and its job."""
     with site.database.read() as session:
         rows = [orjson.loads(record) for record in session.scalars(select(Job.record))]
     assert rows[0]["batchStatus"] == "Running"

@@ -146,7 +146,7 @@ def test_normalized_settings_cannot_be_submitted(api, kit):
 
 
 def test_normalized_settings_omit_gated_parameters(api, teacher, kit):
-    body = {"type": "normal_modes", "settings": {"pdbFile": kit.ONE_RESIDUE}}  # has no name
+    body = {"type": "normal_modes", "settings": {"pdbFile": kit.ONE_RESIDUE}}  # without a name
     assert "springs" not in api.post("validate-job", body).json()["normalized"]
     assert teacher.post("validate-job", body).json()["normalized"]["springs"] == "uniform"
 

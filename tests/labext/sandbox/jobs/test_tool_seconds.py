@@ -1,4 +1,4 @@
-"""A tool whose settings can't bound its time has a time limit of its own."""
+"""A tool can have its own time limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def limits_of_waiting(box):
 def test_shortest_time_limit_applies(new_box, kit):
     box = new_box(workers=1)
     api = kit.Api(box)
-    api.submit("rna_fold", kit.SLOW)  # holds the worker, so that the others wait
+    api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy, so that the other jobs wait
     search = {"query": ">q\nMKTAYIAKQR\n", "targets": ">t\nMKTAYIAKQRQISFVK\n"}
     api.submit("hmm_search", search)
     api.batch([kit.cut()], maxRuntimeSeconds=30)

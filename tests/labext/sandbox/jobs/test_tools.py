@@ -63,7 +63,7 @@ def test_unknown_path_or_method_is_a_json_error(api, kit, path, status):
 def test_too_many_requests_are_429_with_retry_after(new_box, kit):
     named = new_box(rate="named", workers=1)
     api = kit.Api(named)
-    with kit.Back(named).limit("flood_requests", 3):
+    with kit.DatabaseAccess(named).limit("flood_requests", 3):
         answers = [api.get("files") for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         assert "More than 3 requests" in kit.sentence(answers[-1], 429)

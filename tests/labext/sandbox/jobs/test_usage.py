@@ -37,7 +37,7 @@ def test_usage_is_counted_once_and_kept_after_deletion(student, kit, service):
     batch = student.batch([kit.cut()] * 3)
     refused = student.post(
         "submit-job", {"jobName": job, "type": "digest", "settings": kit.cut()}
-    )  # the name is taken: nothing is counted
+    )  # the name is taken, so nothing is counted
     assert refused.status_code == 400
     hours = student.ended(job)["WeightedHours"] + student.ended(batch)["WeightedHours"]
 

@@ -73,7 +73,7 @@ def test_long_alignment_is_wrapped_with_positions(tmp_path):
 
 
 def gotoh(first: str, second: str, opening: float, extension: float, local: bool) -> float:
-    """The best score with +5 for a match and -4 for a mismatch (NUC.4.4)."""
+    """Return the best score with +5 for a match and -4 for a mismatch (NUC.4.4)."""
     low = float("-inf")
     best = 0.0 if local else low
     pair = {(0, 0): 0.0}

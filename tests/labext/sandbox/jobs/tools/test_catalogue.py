@@ -1,4 +1,4 @@
-"""The catalogue of tools, and rules that hold for every tool."""
+"""The catalogue of tools, and properties of every tool."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def installed(tool: Tool) -> Tool:
 
 
 def files(inputs: dict[str, Path | str], folder: Path) -> dict[str, Path]:
-    """The files of an example, those that are given by their content written into `folder`."""
+    """Return the input files of an example; content in settings is written into `folder`."""
     result = {}
     for name, value in inputs.items():
         result[name] = value if isinstance(value, Path) else folder / f"{name}.txt"

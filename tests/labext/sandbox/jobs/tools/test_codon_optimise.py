@@ -1,4 +1,4 @@
-"""Codon optimisation, compared with Biopython and with a search of all choices."""
+"""Codon optimisation, compared with Biopython and exhaustive search."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def optimise(out: Path, sequence: str, **options):
 def test_genetic_code_and_codon_shares_are_consistent():
     from Bio.Data import CodonTable
 
-    for number in (1, 11):  # the two differ in their starts alone
+    for number in (1, 11):  # the codes differ only in their start codons
         table = CodonTable.unambiguous_dna_by_id[number]
         assert {c: a for c, a in GENETIC_CODE.items() if a != "*"} == table.forward_table
         assert {c for c, a in GENETIC_CODE.items() if a == "*"} == set(table.stop_codons)
@@ -85,7 +85,7 @@ def test_peptide_by_hand(tmp_path):
 def test_adaptation_index_before_and_after(tmp_path):
     score, dna, rows = optimise(tmp_path, "ATGAAGCTAAGGTGA", molecule="DNA")
     assert dna == "ATGAAACTGCGCTAA"
-    logs = [log(24 / 76), log(4 / 50), log(2 / 40)]  # M and the stop are left out
+    logs = [log(24 / 76), log(4 / 50), log(2 / 40)]  # M and the stop are ignored
     assert score["cai_before"] == round(exp(sum(logs) / 3), 4)
     assert score["changed"] == 4
     assert [row["codon_before"] for row in rows] == ["ATG", "AAG", "CTA", "AGG", "TGA"]
@@ -107,7 +107,7 @@ def test_alternative_start_codon_is_kept(tmp_path):
 
 
 def genes() -> list[str]:
-    """The coding sequences of plasmid pPCP1, from its annotation."""
+    """Return the annotated coding sequences of plasmid pPCP1."""
     record, features = coding_features("NC_005816.gb")
     return [str(feature.extract(record.seq)) for feature in features]
 
@@ -141,7 +141,7 @@ def test_gc_content_stays_within_its_bounds(tmp_path):
         )
         assert bounds[0] <= score["gc"] <= bounds[1]
         assert 0.4 < score["cai"] < free["cai"]
-    # all alike, so that one worth of a G or C changes all of them at once
+    # identical residues, which all change at the same value of a G or C
     assert 40 <= optimise(tmp_path, "L" * 100, gcMin=40, gcMax=41)[0]["gc"] <= 41
 
 

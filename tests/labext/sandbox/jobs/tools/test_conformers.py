@@ -83,7 +83,7 @@ def test_conformers_are_distinct_and_ranked_by_energy(tmp_path):
         atoms = molecule.GetConformer().GetPositions()
         rmsd = float(row["rmsd_to_best"])
         assert rmsd > 0.6
-        # The files lie on the best as well as can be, so the plain distance is the one told.
+        # The files are superposed on the best conformer, so no further superposition is needed.
         assert np.sqrt(((atoms - best) ** 2).sum(axis=1).mean()) == pytest.approx(rmsd, abs=2e-3)
         assert _protein.superposed_rmsd(atoms, best) == pytest.approx(rmsd, abs=2e-3)
     wide, _ = run(tmp_path / "wide", "OCCCCC(N)=O", conformers=30, apart=10)
@@ -173,7 +173,7 @@ def test_drawing_is_valid_xml_and_optional(tmp_path, monkeypatch, capsys):
     assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
     import sys
 
-    # As where libXrender is missing.
+    # As without libXrender.
     monkeypatch.setitem(sys.modules, "rdkit.Chem.Draw", None)
     run(tmp_path / "without", ASPIRIN)
     assert "The molecule could not be drawn" in capsys.readouterr().out

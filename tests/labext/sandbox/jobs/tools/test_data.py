@@ -1,4 +1,4 @@
-"""The example data: real sequences, and hairpins cut from them by the rule of its README."""
+"""The example data: real sequences, and hairpins extracted by the rule in its README."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEM, LOOP, FLANK, ROWS = 5, range(3, 13), 8, 250
 
 
 def sequences() -> dict[str, str]:
-    """Each source sequence by its accession without a version, in the order of the files."""
+    """Return the source sequences by accession without version, in order of the files."""
     result = {}
     for name in SOURCES:
         text = (DATA / name).read_text()
@@ -32,7 +32,7 @@ def sequences() -> dict[str, str]:
 
 
 def stems(letters: str) -> list[tuple[int, int, int, int]]:
-    """(stem, loop, start, end) of every inverted repeat with its flanks, from 0, end excluded."""
+    """Return (stem, loop, start, end) of all inverted repeats with flanks; 0-based, half-open."""
     results = []
     for inner in range(len(letters)):
         for loop in LOOP:
@@ -51,7 +51,7 @@ def stems(letters: str) -> list[tuple[int, int, int, int]]:
 
 
 def hairpins() -> list[tuple[str, str]]:
-    """The rule of example_notebooks/data/README.md."""
+    """Return the hairpins by the rule in example_notebooks/data/README.md."""
     order = {accession: place for place, accession in enumerate(sequences())}
     ranked = []
     for accession, letters in sequences().items():

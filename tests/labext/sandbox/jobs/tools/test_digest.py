@@ -50,7 +50,7 @@ def test_two_enzymes_on_linear_dna(tmp_path):
         ("BsaI", "TTGGTCTCACGTAAA", ["TTGGTCTCA", "CGTAAA"], "5'", "CGTA"),
         # the same site on the other strand: cut before the site
         ("BsaI", "AAACGTATGAGACCTT", ["AAA", "CGTATGAGACCTT"], "5'", "CGTA"),
-        # GACNNNN^NNGTC: a site with any letters within, two of them in the 3' overhang
+        # GACNNNN^NNGTC: arbitrary bases within the site, two of them in the 3' overhang
         ("DrdI", "TTGACAAGCATGTCTT", ["TTGACAAGC", "ATGTCTT"], "3'", "GC"),
     ],
 )
@@ -92,7 +92,7 @@ def test_real_plasmid(tmp_path):
     plasmid = genbank_bases("pBAD30.gb")
     score, _, pieces = digest(tmp_path, plasmid, ["EcoRI", "HindIII", "TaqI"], circular=True)
     assert sum(map(len, pieces)) == 4923
-    # TaqI is T^CGA: counted by text over the origin; no two of the three cut at one place here
+    # TaqI is T^CGA, counted across the origin; no two of the three enzymes cut at one position
     letters = plasmid + plasmid[:5]
     sites = len(re.findall("(?=TCGA)", letters[: 4923 + 3]))
     sites += len(re.findall("(?=GAATTC|AAGCTT)", letters))

@@ -27,7 +27,7 @@ needs_pyrodigal = pytest.mark.skipif(
 
 
 def annotated(name: str) -> dict[tuple[int, int, str], str]:
-    """The coding sequences of a record: lower end, upper end, strand, and the protein."""
+    """Return the coding sequences of a record as (low, high, strand, protein)."""
     return {
         (
             int(feature.location.start) + 1,
@@ -57,7 +57,7 @@ def test_genes_of_plasmid_ppcp1_match_its_annotation(tmp_path):
     known = annotated("NC_005816.gb")
     score, rows = find(tmp_path, f">pPCP1\n{genbank_bases('NC_005816.gb')}\n")
     assert score["mode"] == "meta"
-    # A gene is known by its end: where it starts is what annotations differ in.
+    # Genes are matched by their ends, since annotations differ in starts.
     ends = {(e if strand == "+" else s, strand): (s, e, strand) for s, e, strand in known}
     hits = [row for row in rows if stop(row) in ends]
     assert len(hits) >= 7
@@ -85,7 +85,7 @@ def test_both_genes_of_pbad30_are_found(tmp_path):
     _, rows = find(tmp_path, f">pBAD30\n{genbank_bases('pBAD30.gb')}\n")
     proteins = sequences(tmp_path / "proteins.fasta")
     found_proteins = set(proteins.values())
-    # AraC and the beta-lactamase, by how they start and end
+    # AraC and the beta-lactamase, by their first and last residues
     assert any(p.startswith("MAEAQNDPLLPGYS") and p.endswith("VAVKLS") for p in found_proteins)
     assert any(
         p.startswith("MSIQHFRVALIPFFAAFCLPVFAHPETLVKVKDAEDQLGARVGYIELD") for p in found_proteins
@@ -139,7 +139,7 @@ def test_closed_ends_exclude_partial_genes(tmp_path):
 
 @needs_pyrodigal
 def test_single_mode_trains_on_the_genome(tmp_path):
-    # Genes of one composition with nothing but stops between them
+    # Genes of the same composition, separated by stop codons
     chance = random.Random(4)
     letters = [
         c for c in codon_optimise.CODONS if codon_optimise.GENETIC_CODE[c] != "*" and c[2] in "GC"

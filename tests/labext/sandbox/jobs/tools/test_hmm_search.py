@@ -1,4 +1,4 @@
-"""Profile searches: members of a family, their places, and the rate of chance hits."""
+"""Profile searches: members of a family, their positions, and the rate of random hits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def search(out: Path, query: str, targets: str, **options):
 
 
 def proteins() -> dict[str, str]:
-    """The proteins of plasmid pPCP1 by their locus tags, from its annotation."""
+    """Return the annotated proteins of plasmid pPCP1 by locus tag."""
     return {
         feature.qualifiers["locus_tag"][0]: feature.qualifiers["translation"][0]
         for feature in coding_features("NC_005816.gb")[1]
@@ -46,7 +46,7 @@ def proteins() -> dict[str, str]:
 
 
 def relative(letters: str, seed: int, alphabet: str, share: float) -> str:
-    """The sequence with a share of its letters changed."""
+    """Return the sequence with a fraction of its letters changed."""
     chance = random.Random(seed)
     return "".join(
         chance.choice(alphabet) if chance.random() < share else letter for letter in letters

@@ -23,22 +23,22 @@ needs_biotite = pytest.mark.skipif(
 
 
 def paths(tree: msa_tree.TreeNode) -> dict[tuple[str, str], float]:
-    """The way from each leaf to each other one, by names in order."""
+    """Return the path length between each pair of leaves, by names in order."""
     distances_by_pair: dict[tuple[str, str], float] = {}
 
-    def below(node: msa_tree.TreeNode) -> dict[str, float]:
+    def leaf_distances(node: msa_tree.TreeNode) -> dict[str, float]:
         if not node.branches:
             return {node.name: 0.0}
         sides = [
-            {name: way + length for name, way in below(child).items()}
+            {name: distance + length for name, distance in leaf_distances(child).items()}
             for child, length in node.branches
         ]
         for left, right in combinations(sides, 2):
             for a, b in ((a, b) for a in left for b in right):
                 distances_by_pair[min(a, b), max(a, b)] = left[a] + right[b]
-        return {name: way for side in sides for name, way in side.items()}
+        return {name: distance for side in sides for name, distance in side.items()}
 
-    below(tree)
+    leaf_distances(tree)
     return distances_by_pair
 
 

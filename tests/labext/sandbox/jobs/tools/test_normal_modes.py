@@ -1,4 +1,4 @@
-"""Normal modes of an elastic network, compared with physics."""
+"""Normal modes of an elastic network, compared with theory."""
 
 from __future__ import annotations
 

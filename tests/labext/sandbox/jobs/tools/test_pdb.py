@@ -1,4 +1,4 @@
-"""The PDB readers on records as they occur in real files."""
+"""The PDB parsers with records from real files."""
 
 from __future__ import annotations
 

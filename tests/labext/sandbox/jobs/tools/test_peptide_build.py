@@ -61,7 +61,7 @@ def test_helix_has_textbook_rise_and_turn(tmp_path):
     axis = alpha[18] - alpha[0]
     assert np.linalg.norm(axis) / 18 == pytest.approx(1.5, abs=0.06)
     axis /= np.linalg.norm(axis)
-    # the second differences of places on a helix point to its axis
+    # the second differences of positions on a helix point to its axis
     inward = [alpha[i - 1] - 2 * alpha[i] + alpha[i + 1] for i in range(1, 30)]
     flat = [step - np.dot(step, axis) * axis for step in inward]
     turns = [

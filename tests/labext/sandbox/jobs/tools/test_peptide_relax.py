@@ -28,7 +28,7 @@ def run(out: Path, path: Path | None = None, **options):
 
 
 def fragment(tmp_path: Path, first: int, last: int) -> Path:
-    """Residues of the first helix of the domain, as they stand in its file."""
+    """Write a PDB file with residues of the first helix of the domain."""
     path = tmp_path / "fragment.pdb"
     with (DATA / "1A8O.pdb").open() as file:
         atom_lines = [x for x in file if x.startswith("ATOM") and first <= int(x[22:26]) <= last]
@@ -37,7 +37,7 @@ def fragment(tmp_path: Path, first: int, last: int) -> Path:
 
 
 def handedness(residues) -> list[int]:
-    """+1 for each L residue, -1 for D, 0 for glycine."""
+    """Return +1 for L residues, -1 for D residues, 0 for glycine."""
     results = []
     for residue in residues:
         if "CB" not in residue.atoms:
@@ -57,7 +57,7 @@ def bond_lengths(residues) -> list[float]:
 
 @pytest.fixture(scope="module")
 def magainin(tmp_path_factory):
-    """A complete run with an amphipathic peptide of frog skin."""
+    """Run the tool on magainin, an amphipathic peptide of frog skin."""
     out = tmp_path_factory.mktemp("magainin")
     return run(out, sequence="GIGKFLHSAKKFGKAFVGEIMNS", iterations=90), out
 
@@ -83,7 +83,7 @@ def test_energy_terms_add_up(magainin):
         )
         assert float(total[when]) == pytest.approx(score[f"energy_{when}"], abs=0.002)
         assert all(float(rows[term][when]) > 0 for term in ("bonds", "angles"))
-    # The charges of a peptide are eased by water, and never the other way.
+    # Water always stabilizes the charges of a peptide.
     assert float(rows["solvent"]["after"]) < 0
 
 
@@ -97,8 +97,8 @@ def test_helix_keeps_its_chirality_and_bonds(magainin):
     for first, two in pairwise(end):
         atoms = [(first, "CA"), (first, "C"), (two, "N"), (two, "CA")]
         omega = _protein.dihedral_angle(*(residue.atoms[name].xyz for residue, name in atoms))
-        assert abs(omega) > 160  # every peptide bond trans, as it was built
-    # Half of the backbone's oxygens are within reach of the hydrogen four residues on.
+        assert abs(omega) > 160  # all peptide bonds stay trans
+    # Half of the backbone oxygens have a hydrogen bond four residues further.
     reach = [
         np.linalg.norm(np.subtract(end[i].atoms["O"].xyz, end[i + 4].atoms["H"].xyz)) < 2.5
         for i in range(len(end) - 4)
@@ -129,7 +129,7 @@ def test_converged_minimum_is_within_the_tolerance(tmp_path):
     assert score["converged"] == "yes"
     assert score["force"] <= 1
     again = run(tmp_path / "again", tmp_path / "out" / "rank_1.pdb", tolerance=1)
-    # From a minimum there is next to nothing to gain: its hydrogens are placed anew.
+    # A second run hardly lowers the energy; the hydrogens are placed again.
     assert again["energy_after"] == pytest.approx(score["energy_after"], abs=3)
     assert again["rmsd"] < 0.3
     assert run(tmp_path / "short", sequence="GA", tolerance=1, iterations=2)["converged"] == "no"
@@ -139,7 +139,7 @@ def test_number_of_hydrogens_depends_on_ph(tmp_path):
     atoms = [
         run(tmp_path / "out", sequence="GDKHG", ph=ph, iterations=1)["atoms"] for ph in (1, 7, 13)
     ]
-    # Asp gains one at pH 1, His too; Lys and the amino end lose one each at pH 13.
+    # Asp and His gain a hydrogen at pH 1; Lys and the N-terminus lose one at pH 13.
     assert atoms[0] > atoms[1] > atoms[2]
 
 
@@ -159,7 +159,7 @@ def test_crystal_fragment_hardly_moves(tmp_path):
     end = _pdb.read_residues(tmp_path / "out" / "start.pdb", "x")
     assert [residue.number for residue in end] == [residue.number for residue in start]
     for first, two in zip(start, end, strict=True):
-        for atom in first.heavy:  # the heavy atoms start where the file has them
+        for atom in first.heavy:  # the heavy atoms start at the positions of the file
             assert two.atoms[atom.name].xyz == pytest.approx(atom.xyz, abs=0.0011)
     last = end[-1].atoms
     apart = [np.linalg.norm(np.subtract(last["OXT"].xyz, last[x].xyz)) for x in ("C", "O")]

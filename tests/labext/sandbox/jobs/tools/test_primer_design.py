@@ -1,4 +1,4 @@
-"""Primers, compared with the template that they copy."""
+"""Primers, compared with their template and the nearest-neighbour model."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_melting_temperatures_match_the_nearest_neighbour_model(tmp_path):
     _, rows = design(tmp_path, genbank_bases("pBAD30.gb")[:1500])
     for row in rows:
         for side in ("forward", "reverse"):
-            # SantaLucia 1998, magnesium as sodium after von Ahsen 2001; Primer3 takes a quarter of
-            # the 50 nM, which Biopython leaves to its caller
+            # SantaLucia 1998, magnesium as sodium after von Ahsen 2001; Primer3 uses a quarter of
+            # the 50 nM, which the caller of Biopython must do
             theirs = MeltingTemp.Tm_NN(
                 row[side],
                 nn_table=MeltingTemp.DNA_NN3,

@@ -50,7 +50,7 @@ def test_helices_of_a_real_domain_match_its_file(tmp_path):
     assert score["helix"] == pytest.approx(len(helix_residues) / 70, abs=1e-4)
     assert score["helix"] + score["coil"] == pytest.approx(1, abs=2e-4)
     assert (score["residues"], score["chains"], score["strand"]) == (70, 1, 0)
-    # 556 heavy protein atoms, says REMARK 3 of the file; the 88 waters are left out.
+    # REMARK 3 of the file has 556 heavy protein atoms; the 88 waters are ignored.
     assert score["atoms"] == 556
     helix = [row for row in rows if 162 <= int(row["residue"]) <= 173]
     assert all(-90 < float(row["phi"]) < -40 and -60 < float(row["psi"]) < -10 for row in helix)
@@ -76,7 +76,7 @@ def test_residue_areas_add_up_and_are_bounded(tmp_path):
     assert score["sasa"] == pytest.approx(sum(areas), abs=0.5)
     assert min(areas) >= 0
     assert all(0 <= float(row["relative_sasa"]) < 1.1 for row in rows)
-    # Of 70 residues the monomer of a helical domain hides some altogether.
+    # Some of the 70 residues are completely buried in the monomer.
     assert 2 <= sum(area < 5 for area in areas) <= 30
 
 
@@ -126,7 +126,7 @@ def test_helix_is_shorter_than_strand(tmp_path):
         run(tmp_path / "out", peptide(tmp_path / kind, "A" * 30, kind))[0]
         for kind in ("helix", "strand")
     )
-    # 1.5 Å a residue against 3.3: the lengths of a rod of 30 residues over the square root of 12.
+    # A rod has length / sqrt(12): 30 residues of 1.5 Å in a helix, 3.3 Å in a strand.
     assert helix["radius_of_gyration"] == pytest.approx(1.5 * 30 / math.sqrt(12), rel=0.1)
     assert strand["radius_of_gyration"] == pytest.approx(3.3 * 30 / math.sqrt(12), rel=0.1)
     assert helix["sasa"] < strand["sasa"]
