@@ -107,6 +107,19 @@ def try_lock(session: Session, name: str) -> bool:
     return bool(session.scalar(select(func.pg_try_advisory_xact_lock(LOCK_CLASS, _key(name)))))
 
 
+def next_ids(session: Session, table: str, count: int) -> list[int] | None:
+    """Return new values of the column `id` of a table; None on SQLite.
+
+    Rows with known ids are inserted without `RETURNING`: psycopg then prepares a short statement
+    once, and does not parse one with thousands of parameters.
+    """
+    if session.get_bind().dialect.name != "postgresql":
+        return None
+    sequence = func.pg_get_serial_sequence(table, "id")
+    numbers = func.generate_series(1, count).table_valued("number")
+    return [*session.scalars(select(func.nextval(sequence)).select_from(numbers))]
+
+
 def lock(session: Session, name: str) -> None:
     """Wait for the lock of a name, and hold it until the end of a transaction."""
     session.execute(select(func.pg_advisory_xact_lock(LOCK_CLASS, _key(name))))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import JSON, Index, String, Text, func, select, text
+from sqlalchemy import JSON, Index, String, Text, func, insert, select, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.core.database import Database, after_commit
@@ -211,6 +211,40 @@ class Queue:
         session.add(task)
         self._notify_after_commit(session)
         return task
+
+    def put_all(
+        self,
+        session: Session,
+        kind: str,
+        payloads: Mapping[str, Mapping[str, Any]],
+        *,
+        max_seconds: float | None = None,
+        owner: str = "",
+        weight: float = 1.0,
+        needs: str = "",
+    ) -> None:
+        """Queue tasks of an owner, given by their payloads by key; see `put`.
+
+        They are inserted by one statement and not as objects, since there may be hundreds.
+
+        Raises:
+            sqlalchemy.exc.IntegrityError: an unfinished task has one of the keys.
+        """
+        rows = [
+            {
+                "kind": self.kinds[kind].name,
+                "key": key,
+                "payload": dict(payload),
+                "max_seconds": max_seconds,
+                "owner": owner,
+                "turn": _next_turn(session, owner, 0, weight),
+                "needs": needs,
+            }
+            for key, payload in payloads.items()
+        ]
+        if rows:
+            session.connection().execute(insert(Task), rows)
+            self._notify_after_commit(session)
 
     def cancel(self, session: Session, key: str, reason: str) -> bool:
         """Cancel a waiting or running task; return False if no unfinished task has the key.

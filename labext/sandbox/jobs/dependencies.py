@@ -87,7 +87,7 @@ SiteOf = Annotated[Site, Depends(_site)]
 
 def _caller(site: SiteOf, request: Request) -> Account:
     """Authenticate the caller; 401 without a valid key, 429 above the request limit."""
-    with site.database.read() as session:
+    with site.database.read(snapshot=False) as session:
         account = authenticate(session, request.headers.get("x-api-key"))
         set_account(request, account.id)
         limiter: SlidingWindowLimiter = request.app.state.limiter

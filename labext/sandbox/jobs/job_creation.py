@@ -12,6 +12,8 @@ import orjson
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core import postgresql
+from labext.sandbox.core.database import text_table
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import usage
 from labext.sandbox.jobs.files import job_files
@@ -192,9 +194,9 @@ class JobOrder:
 
 def check_names_free(session: Session, account: Account, names: Sequence[str]) -> None:
     """Refuse names of existing jobs of the account (400)."""
-    existing = session.scalars(
-        select(Job.name).where(Job.account_id == account.id, Job.name.in_(names)).limit(1)
-    ).first()
+    names_table = text_table(names)
+    taken = select(Job.name).join(names_table, Job.name == names_table.c.value)
+    existing = session.scalars(taken.where(Job.account_id == account.id).limit(1)).first()
     if existing is not None:
         raise bad_request(f"Job name {existing} is already taken.")
 
@@ -250,6 +252,9 @@ def store_jobs(
         )
         for order in orders
     ]
+    if (ids := postgresql.next_ids(session, Job.__tablename__, len(jobs))) is not None:
+        for job, job_id in zip(jobs, ids, strict=True):
+            job.id = job_id
     session.add_all(jobs)
     session.flush()
     owner = session.get_one(Account, account.id)
@@ -258,7 +263,18 @@ def store_jobs(
     try:
         for job, order in zip(jobs, orders, strict=True):
             _store_inputs(site, job, order.inputs)
-            _queue_run(session, site, owner, job, order.settings, seconds)
+        site.queue.put_all(
+            session,
+            RUN_KIND,
+            {
+                run_key(job.id): _payload(job, order)
+                for job, order in zip(jobs, orders, strict=True)
+            },
+            max_seconds=seconds,
+            owner=owner.queue_owner,
+            weight=owner.weight,
+            needs=tool.name,
+        )
         usage.count_submitted(session, account.id, tool.name, len(jobs))
         session.flush()
     except BaseException:
@@ -300,24 +316,9 @@ def dump_json(value: Mapping[str, Any]) -> str:
     return orjson.dumps(value).decode()
 
 
-def _queue_run(
-    session: Session,
-    site: Site,
-    account: Account,
-    job: Job,
-    settings: Mapping[str, Any],
-    max_seconds: float,
-) -> None:
-    site.queue.put(
-        session,
-        RUN_KIND,
-        run_key(job.id),
-        {"job": job.id, "account": job.account_id, "tool": job.tool, "settings": settings},
-        max_seconds=max_seconds,
-        owner=account.queue_owner,
-        weight=account.weight,
-        needs=job.tool,
-    )
+def _payload(job: Job, order: JobOrder) -> dict[str, Any]:
+    names = {"job": job.id, "account": job.account_id, "tool": job.tool}
+    return names | {"settings": order.settings}
 
 
 def _store_inputs(site: Site, job: Job, inputs: dict[str, InputFile]) -> None:

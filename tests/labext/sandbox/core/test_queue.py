@@ -137,6 +137,26 @@ def test_task_of_another_owner_is_next_however_many_tasks_wait(database, queue, 
     assert transitions.next(Counter()) == single
 
 
+def test_tasks_put_together_are_as_those_put_one_by_one(database, queue, transitions):
+    calls: list[int] = []
+    queue.listen(lambda: calls.append(1))
+    with database.write() as session:
+        payloads = {f"a{n}": {"number": n} for n in range(3)}
+        queue.put_all(session, "kind", payloads, max_seconds=9.0, owner="a", weight=0.5, needs="x")
+        queue.put(session, "kind", "a3", {}, owner="a", weight=0.5)
+        queue.put_all(session, "kind", {}, owner="a")
+    assert calls == [1]
+    _put(database, queue, *[f"b{n}" for n in range(4)], owner="b")
+    with database.read() as session:
+        tasks = session.scalars(select(Task).where(Task.owner == "a").order_by(Task.id)).all()
+    assert [task.payload.get("number") for task in tasks] == [0, 1, 2, None]
+    assert {(task.max_seconds, task.needs) for task in tasks[:3]} == {(9.0, "x")}
+    assert (tasks[0].state, tasks[0].priority, tasks[0].attempt) == ("queued", 0, 0)
+    assert _order(transitions)[:6] == ["a0", "b0", "b1", "a1", "b2", "b3"]
+    with pytest.raises(IntegrityError), database.write() as session:
+        queue.put_all(session, "kind", {"a0": {}, "new": {}})
+
+
 def test_owners_start_as_many_tasks_as_their_weights_say(database, queue, transitions):
     _put(database, queue, *[f"a{n}" for n in range(30)], owner="a")
     _put(database, queue, *[f"b{n}" for n in range(30)], owner="b", weight=3)
