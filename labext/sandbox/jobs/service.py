@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, delete, func, literal, select, union_all
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.service_protocol import Site
@@ -28,6 +29,7 @@ from labext.sandbox.jobs.tables import (
     count_by_state,
     find_job,
     job_record,
+    tally,
 )
 
 MAX_PAGE_SIZE = 1000
@@ -55,7 +57,8 @@ class JobSelection:
 
 def list_jobs(site: Site, caller: Account, query: Query) -> bytes:
     """Return the response of GET /jobs as JSON: one row, or a page of rows."""
-    with site.database.read() as session:
+    # A page is one statement, and needs no transaction for a consistent state.
+    with site.database.read(snapshot="jobName" in query) as session:
         organization = schemas.query_flag(query, "organization")
         if organization:
             check_organization_access(caller)
@@ -138,12 +141,20 @@ def _job_page(
     if after is not None:
         where.append(Job.id > after if selection.oldest_first else Job.id < after)
     order = Job.id if selection.oldest_first else Job.id.desc()
-    statement = select(Job.id, Job.record).where(*where).order_by(order).limit(limit + 1)
+    emails = Account.email if selection.with_email else literal("")
+    page = select(Job.id, Job.record, emails.label("email")).where(*where)
     if selection.with_email:
-        statement = statement.add_columns(Account.email).join(Account, Account.id == Job.account_id)
+        page = page.join(Account, Account.id == Job.account_id)
+    page_rows = page.order_by(order).limit(limit + 1).subquery()
+    counts = select(literal(0), Job.status, literal("")).add_columns(func.count())
+    statement = union_all(
+        select(page_rows, literal(0)), counts.where(*selection.where).group_by(Job.status)
+    )
     # Plain columns are much faster than ORM objects for a thousand rows.
-    page: Sequence[Any] = session.connection().execute(statement).all()
-    rows, has_more = page[:limit], len(page) > limit
+    results: Sequence[Any] = session.connection().execute(statement).all()
+    found = [row for row in results if row[0]]
+    found.sort(key=itemgetter(0), reverse=not selection.oldest_first)
+    rows, has_more = found[:limit], len(found) > limit
     start_key = ""
     if has_more:
         start_key = site.signer.seal([rows[-1][0], selection.scope], "jobs.startKey")
@@ -151,7 +162,7 @@ def _job_page(
         records: list[Any] = [{**orjson.loads(row[1]), "Email": row[2]} for row in rows]
     else:
         records = [orjson.Fragment(row[1]) for row in rows]
-    statuses = count_by_state(session, *selection.where)
+    statuses = tally({row[1]: row[3] for row in results if not row[0]})
     return orjson.dumps({"jobs": records, "startKey": start_key, "statuses": statuses})
 
 

@@ -314,7 +314,12 @@ def count_by_state(session: Session, *selection: ColumnElement[bool]) -> dict[st
     rows = session.execute(
         select(Job.status, func.count()).where(*selection).group_by(Job.status)
     ).all()
-    return {COMPLETE: 0, RUNNING: 0, IN_QUEUE: 0, STOPPED: 0} | {r[0]: r[1] for r in rows}
+    return tally({row[0]: row[1] for row in rows})
+
+
+def tally(counts: dict[str, int]) -> dict[str, int]:
+    """Return the number of jobs in each state, given those that are not 0."""
+    return {COMPLETE: 0, RUNNING: 0, IN_QUEUE: 0, STOPPED: 0} | counts
 
 
 def used_storage(session: Session, account_id: int) -> int:
