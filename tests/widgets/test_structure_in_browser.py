@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from notebook_page import NotebookPage
+from notebook_page import SIZE, NotebookPage
 from own_server import until
 from PIL import Image
 
@@ -199,6 +199,8 @@ def test_replaced_canvas_leaves_its_picture_and_returns_when_there_is_room(
     nb.output(1).scroll_into_view_if_needed()
     stage.scroll_into_view_if_needed()
     nb.gone(picture)
+    assert stage.bounding_box()["height"] < 230, "the molecule fits into a low window"
+    nb.page.set_viewport_size(SIZE)
     until(lambda: _dark_pixels(stage.locator("canvas")) > 0.7 * before, "the same picture in 3D")
     assert nb.errors == []
     assert refused == []
