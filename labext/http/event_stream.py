@@ -12,7 +12,7 @@ import requests
 
 from labext.errors import ResponseLimitError, ServiceError
 from labext.http.connection_pool import MIB, ResponseLimits, ResponseTooLarge
-from labext.http.responses import READ_FOR_WORDS, excerpt, parse_json
+from labext.http.responses import EXCERPT_BYTES, excerpt, parse_json
 
 MAX_EVENT_SIZE = 16 * 1024 * 1024
 """Characters of one event, at most: a stream without end would fill the memory."""
@@ -156,7 +156,7 @@ def read_json(response: requests.Response) -> Any:
     try:
         return parse_json(content)
     except (ValueError, ResponseTooLarge):
-        start = excerpt(content[:READ_FOR_WORDS].decode("utf-8", "replace"), is_cut=True)
+        start = excerpt(content[:EXCERPT_BYTES].decode("utf-8", "replace"), is_cut=True)
     raise ServiceError(
         f"The service answered “{start}” in place of JSON.",
         "Check the service's address, then try again.",
@@ -167,8 +167,8 @@ def read_json(response: requests.Response) -> Any:
 def _first_words(response: requests.Response) -> str:
     """Return the beginning of a body that is not an event stream and may never end."""
     content, end = b"", time.monotonic() + PATIENCE
-    while len(content) < READ_FOR_WORDS and time.monotonic() < end:
-        chunk = response.raw.read1(READ_FOR_WORDS, decode_content=True)
+    while len(content) < EXCERPT_BYTES and time.monotonic() < end:
+        chunk = response.raw.read1(EXCERPT_BYTES, decode_content=True)
         if not chunk:
             return excerpt(content.decode("utf-8", "replace"))
         content += chunk

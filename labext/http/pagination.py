@@ -1,4 +1,4 @@
-"""Stop reading a paginated list that does not end."""
+"""Detect paginated lists that do not end."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Hashable, Iterable
 from labext.errors import ResponseLimitError
 
 MAX_PAGES = 10_000
-"""Pages of one list."""
+"""Maximum number of pages of one list."""
 
 MAX_REPEATED = 3
-"""Pages in a row with known items only. One is normal if items are added meanwhile."""
+"""Maximum number of consecutive pages without a new item; one is normal if items were added."""
 
 MAX_EMPTY = 100
-"""Pages in a row without any item. Some are normal if a service filters after paging."""
+"""Maximum number of consecutive empty pages; some are normal if a service filters its pages."""
 
 
 class PageGuard:
     """Check after every page that the list advances.
 
     Args:
-        what: name of the list for errors: `The job service's list of jobs`.
+        name: name of the list for errors, such as `The job service's list of jobs`.
         cursor: the cursor of the first page.
     """
 
@@ -35,37 +35,37 @@ class PageGuard:
 
         An item without an identifier (None) counts as new.
         """
-        count = items = 0
+        new = total = 0
         for identifier in ids:
-            items += 1
+            total += 1
             if identifier is None or identifier not in self._seen:
-                count += 1
+                new += 1
                 self._seen.add(identifier)
         self._pages += 1
-        self._empty = 0 if items else self._empty + 1
-        self._repeated = 0 if count or not items else self._repeated + 1
-        return count
+        self._empty = 0 if total else self._empty + 1
+        self._repeated = 0 if new or not total else self._repeated + 1
+        return new
 
     def check_next(self, cursor: str | None = None) -> None:
-        """Check that another page may be requested.
+        """Check that the next page may be requested.
 
         Args:
-            cursor: the cursor of that page; None if the caller counts pages.
+            cursor: the cursor of the next page; None if pages are requested by number.
 
         Raises:
-            ResponseLimitError: the list does not end.
+            ResponseLimitError: the list repeats pages, or exceeds a limit.
         """
         if cursor is not None and cursor in self._cursors:
-            why = "repeats a page"
+            reason = "repeats a page"
         elif self._repeated >= MAX_REPEATED or self._empty >= MAX_EMPTY:
-            why = "goes on without anything new"
+            reason = "continues without new items"
         elif self._pages >= MAX_PAGES:
-            why = f"has more than {MAX_PAGES:,} pages"
+            reason = f"has more than {MAX_PAGES:,} pages"
         else:
             if cursor is not None:
                 self._cursors.add(cursor)
             return
         raise ResponseLimitError(
-            f"{self._name} does not end: it {why}.",
-            "Give a limit or a filter, or tell the administrator of the service.",
+            f"{self._name} does not end: it {reason}.",
+            "Set a limit or a filter, or tell the administrator of the service.",
         )

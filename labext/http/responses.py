@@ -6,7 +6,6 @@ import errno
 import gc
 import http.client
 import json
-import json as stdlib_json
 import re
 import ssl
 from collections.abc import Callable, Iterator, Mapping
@@ -40,12 +39,12 @@ from labext.http.request import Operation
 from labext.redaction import mask_start
 from labext.sanitize import strip_control
 
-READ_FOR_WORDS = 64 * 1024
-"""Bytes of a body that are read to quote the start of it. Enough that its end can be dropped after
-masking (`labext.redaction.MARGIN`) without shortening the quote."""
+EXCERPT_BYTES = 64 * 1024
+"""Bytes of a body that are read for an excerpt. More than an excerpt needs, since masking drops the
+end (`labext.redaction.MARGIN`)."""
 
 MESSAGE_LIMIT = 500
-"""Characters of a service's message that are kept."""
+"""Maximum length of a service's message in characters."""
 
 _FIELDS = ("userMessage", "message", "error", "detail", "title", "error_description", "msg")
 
@@ -57,13 +56,12 @@ class ErrorResponse:
     Attributes:
         status: the HTTP status.
         method: the HTTP method.
-        path: without host and query.
+        path: the path, without host and query.
         server_message: the service's message, masked, in one line.
         op: the operation.
-        from_service: the service itself sent it, as JSON; proxies send web pages and plain text.
-        action: what the user can do, if the service sent that as data.
-        has_challenge: it names an authentication scheme, as a 401 of the service does (RFC 9110,
-            11.6.1).
+        from_service: True for a JSON response; proxies send web pages and plain text.
+        has_challenge: True if the response names an authentication scheme (RFC 9110, 11.6.1).
+        action: the action that the service suggests, as data.
     """
 
     status: int
@@ -77,15 +75,14 @@ class ErrorResponse:
 
 
 ErrorMapper = Callable[[ErrorResponse], LabextError | None]
-"""A service's own reading of a failure; None leaves it to the general one."""
+"""Maps an error response to the exception of a service, or None for the default."""
 
 
 def server_message(body: bytes, content_type: str = "") -> str:
     """Return the server's message in one line, masked and of bounded length.
 
-    A body may be plain text, a JSON string, or an object with `error`, `message`, `detail` or
-    `title`, each of which may hold another object or a list. For a
-    web page the title is returned.
+    The body may be plain text, a JSON string, or an object with one of `_FIELDS`, which may contain
+    another object or a list. For a web page, the title is returned.
     """
     text = body.decode("utf-8", "replace").strip()
     if "html" in content_type.lower() or looks_like_html(text):
@@ -99,7 +96,7 @@ def server_message(body: bytes, content_type: str = "") -> str:
 
 
 def sent_action(body: bytes) -> Action | None:
-    """Return the action in an error response of the sandbox, None if there is none."""
+    """Return the action in an error response of the sandbox, or None."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -110,7 +107,7 @@ def sent_action(body: bytes) -> Action | None:
 def read_start(response: requests.Response) -> bytes:
     """Return the start of a body for an error message; empty if it can't be read."""
     try:
-        return bytes(response.raw.read(READ_FOR_WORDS, decode_content=True) or b"")
+        return bytes(response.raw.read(EXCERPT_BYTES, decode_content=True) or b"")
     except NETWORK_ERRORS:
         return b""
 
@@ -118,9 +115,9 @@ def read_start(response: requests.Response) -> bytes:
 def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
     """Return the start of a text as one masked line without control characters.
 
-    `is_cut`: the text is itself the start of a longer one.
+    `is_cut`: True if the text is the start of a longer text.
     """
-    # More is read than shown, because runs of blanks are collapsed.
+    # More than `limit` characters are needed, since whitespace is collapsed.
     line = " ".join(strip_control(mask_start(text, limit * 20, is_cut=is_cut)).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
@@ -143,17 +140,17 @@ def _json_message(body: Any) -> str:
         return "; ".join(filter(None, map(_json_message, body[:10])))
     if not isinstance(body, dict):
         return ""
-    words = next(filter(None, (_json_message(body.get(name)) for name in _FIELDS)), "")
-    where = body.get("loc")  # the location of a validation error of FastAPI
-    if words and isinstance(where, list):
-        return f"{'.'.join(map(str, where))}: {words}"
-    return words
+    message = next(filter(None, (_json_message(body.get(name)) for name in _FIELDS)), "")
+    location = body.get("loc")  # in validation errors of FastAPI
+    if message and isinstance(location, list):
+        return f"{'.'.join(map(str, location))}: {message}"
+    return message
 
 
 def to_exception(
     failure: ErrorResponse, service: str, map_error: ErrorMapper | None
 ) -> LabextError:
-    """Return the error for a failure: from the service's error mapper, or a general one."""
+    """Return the exception for a failure, from the service's error mapper or by status."""
     error = map_error(failure) if map_error else None
     if error is None:
         error = _default_exception(failure, service)
@@ -180,22 +177,22 @@ def _default_exception(failure: ErrorResponse, service: str) -> LabextError:
         case 429:
             return BusyError(message)
         case _ if status < 500:
-            return InputError(message, "Correct the request as the message says.")
+            return InputError(message, "Correct the request.")
         case _:
             return ServiceError(message)
 
 
 class FailureStage(Enum):
-    """The stage at which a request was lost."""
+    """The stage at which a request failed."""
 
     NEVER = "never"
-    """It can't be sent at all; a retry would not help."""
+    """The request can't be sent; a retry would not help."""
     UNSENT = "unsent"
-    """No connection: it did not arrive."""
+    """No connection; the request did not arrive."""
     SENT = "sent"
-    """It may have arrived."""
+    """The request may have arrived."""
     LIMIT = "limit"
-    """It arrived, and the response exceeds a limit; a retry would not help."""
+    """The request arrived, and its response exceeds a limit; a retry would not help."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +215,7 @@ NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSErr
 
 
 def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFailure:
-    """Classify a failure of `requests`, without its message, which contains the whole URL."""
+    """Classify a failure of `requests`; its message is not used, since it contains the URL."""
     place = _redacted_url(url)
     too_slow, too_large = (
         _find_cause(failure, ResponseTooSlow),
@@ -235,29 +232,29 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
             "Ask for less, or allow more with `max_response_mib` in the profile.",
         )
     if _find_cause(failure, urllib3.exceptions.InvalidHeader):
-        summary = f"The {service} at {place} sends invalid headers."
-        error = ServiceError(summary, "Tell the administrator of the service, and try again later.")
+        summary = f"The {service} at {place} sent invalid headers."
+        error = ServiceError(summary, "Try again later, or tell the administrator of the service.")
         return ConnectionFailure(FailureStage.SENT, "invalid headers", error)
     if isinstance(failure, requests.exceptions.SSLError) or _find_cause(failure, ssl.SSLError):
         return _tls_failure(failure, place, service)
-    stage, why = _failure_stage(failure)
+    stage, reason = _failure_stage(failure)
     if stage is FailureStage.NEVER:
         return ConnectionFailure(
             stage,
-            why,
-            SetupError(f"{place} is not a valid address ({why}).", "Correct the address."),
+            reason,
+            SetupError(f"{place} is not a valid address ({reason}).", "Correct the address."),
         )
     if stage is FailureStage.UNSENT:
-        summary = f"No {service} answers at {place} ({why})."
+        summary = f"No {service} answers at {place} ({reason})."
         error = UnreachableError(summary, "Check the address, and that the service runs.")
         if is_sandbox(url):
             error = UnreachableError(
                 summary, "Start the sandbox again: {action}.", action=Action.start_sandbox()
             )
-        return ConnectionFailure(stage, why, error)
-    summary = f"The connection to the {service} at {place} broke ({why})."
+        return ConnectionFailure(stage, reason, error)
+    summary = f"The connection to the {service} at {place} was interrupted ({reason})."
     return ConnectionFailure(
-        stage, why, UnreachableError(summary, "Try again; check the service if this persists.")
+        stage, reason, UnreachableError(summary, "Try again; check the service if this persists.")
     )
 
 
@@ -268,7 +265,7 @@ def _limit_exceeded(message: str, step: str) -> ConnectionFailure:
 
 
 def _redacted_url(url: str) -> str:
-    """Return an address without user, password and query."""
+    """Return a URL without user, password and query."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -279,25 +276,25 @@ def _redacted_url(url: str) -> str:
 def _tls_failure(failure: Exception, place: str, service: str) -> ConnectionFailure:
     refused = _find_cause(failure, ssl.SSLCertVerificationError)
     if isinstance(refused, ssl.SSLCertVerificationError):
-        why = excerpt(refused.verify_message or "certificate refused")
+        reason = excerpt(refused.verify_message or "certificate refused")
         error: LabextError = SetupError(
-            f"The certificate of the {service} at {place} is not trusted ({why}).",
+            f"The certificate of the {service} at {place} is not trusted ({reason}).",
             f"Give the service's CA bundle ({parameter('verify', 'FILE')}, or a profile's "
             "ca_bundle), or correct the address.",
         )
-        return ConnectionFailure(FailureStage.NEVER, why, error)
+        return ConnectionFailure(FailureStage.NEVER, reason, error)
     broken = _find_cause(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError)
     if broken is not None:
-        why = "the TLS connection was interrupted"
+        reason = "the TLS connection was interrupted"
         return ConnectionFailure(
-            FailureStage.SENT, why, ServiceError(f"The {service} at {place} failed: {why}.")
+            FailureStage.SENT, reason, ServiceError(f"The {service} at {place} failed: {reason}.")
         )
-    why = "the server does not use TLS"
+    reason = "the server does not use TLS"
     return ConnectionFailure(
         FailureStage.NEVER,
-        why,
+        reason,
         SetupError(
-            f"The {service} at {place} can't be reached by HTTPS ({why}).",
+            f"The {service} at {place} can't be reached by HTTPS ({reason}).",
             "Check the address: scheme, host and port.",
         ),
     )
@@ -359,14 +356,14 @@ def _causes(failure: BaseException, depth: int) -> Iterator[BaseException]:
 _NOT_PARSED: Any = object()
 
 _MIN_VALUE_SIZE = 64
-"""Bytes of an empty list or a short string, with its place in another list."""
+"""Bytes of an empty list or a short string, including its slot in a list."""
 
 
 class Response:
     """A successful response.
 
     Attributes:
-        status: the HTTP status; 404 only for a repeated deletion that had succeeded.
+        status: the HTTP status; 404 only if a repeated deletion has succeeded before.
         headers: case-insensitive mapping.
         content: the body's bytes.
         repeated: True if an earlier attempt may have reached the service.
@@ -396,15 +393,15 @@ class Response:
         return f"Response({self.status}, {len(self.content)} bytes)"
 
     def text(self) -> str:
-        """Return the body as text, in UTF-8."""
+        """Return the body as UTF-8 text."""
         return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """Return the body parsed as JSON, once.
+        """Return the body parsed as JSON; the result is cached.
 
         Raises:
-            ServiceError: the body is a web page, incomplete JSON, or empty.
-            ResponseLimitError: its values would exceed the memory limit.
+            ServiceError: the body is not valid JSON.
+            ResponseLimitError: the values would exceed the memory limit.
         """
         if self._json is _NOT_PARSED:
             try:
@@ -418,16 +415,15 @@ class Response:
                     path=f"/{self._op.path.lstrip('/')}",
                 ) from None
             except ValueError:
-                raise self._senseless("JSON") from None
+                raise self._unexpected_error("JSON") from None
         return self._json
 
     def validation_error(self) -> ServiceError | None:
-        """Return why this response can't come from the service, or None if it can.
+        """Return the error of an invalid response, or None if it is valid.
 
-        A web page under 200 comes from a proxy. An empty body without a Content-Length is a
-        response cut within its headers. JSON is parsed if the operation declares it, or if the
-        response declares it and begins like JSON: some services label every response as JSON, plain
-        text included.
+        A web page with status 200 comes from a proxy. An empty body without a Content-Length means
+        that the headers were truncated. JSON is parsed if the operation expects it, or if the
+        response is labelled as JSON and starts like JSON; some services label plain text as JSON.
         """
         if self._op.answer == "unchecked" or self._op.method == "HEAD":
             return None
@@ -436,11 +432,11 @@ class Response:
         kind = self.headers.get("Content-Type", "").lower()
         start = self.content[:200].lstrip()
         if "html" in kind or looks_like_html(start.decode("utf-8", "replace")):
-            return self._senseless("an answer of its own")
+            return self._unexpected_error("a response of the service")
         length = self.headers.get("Content-Length", "")  # the header may be cut before its digits
         bounded = length.strip().isdigit() or "Transfer-Encoding" in self.headers
         if not start and not bounded:
-            return self._senseless("a whole answer")
+            return self._unexpected_error("a complete response")
         if self._op.answer == "json" or ("json" in kind and start[:1] in {b"{", b"["}):
             try:
                 self.json()
@@ -448,14 +444,14 @@ class Response:
                 return error
         return None
 
-    def _senseless(self, expected: str) -> ServiceError:
+    def _unexpected_error(self, expected: str) -> ServiceError:
         start = excerpt(
-            self.content[:READ_FOR_WORDS].decode("utf-8", "replace"),
-            is_cut=len(self.content) > READ_FOR_WORDS,
+            self.content[:EXCERPT_BYTES].decode("utf-8", "replace"),
+            is_cut=len(self.content) > EXCERPT_BYTES,
         )
-        instead = f"“{start}”" if start else "an empty response"
+        received = f"“{start}”" if start else "an empty response"
         return ServiceError(
-            f"The {self._service} answered {instead} to '{self._op.name}', not {expected}.",
+            f"The {self._service} answered {received} to '{self._op.name}', not {expected}.",
             "Check the service's address, then try again.",
             status=self.status,
             method=self._op.method,
@@ -465,15 +461,15 @@ class Response:
 
 
 def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
-    """Parse JSON; `NaN` and `Infinity`, which Python writes, are accepted too.
+    """Parse JSON; `NaN` and `Infinity` are accepted, since Python writes them.
 
     Args:
-        content: the text.
-        limit: maximum memory of the values in bytes; `[[],[],…` needs 20 times its length.
+        content: the JSON text.
+        limit: the maximum memory of the values in bytes; `[[],[],…` needs 20 times its length.
 
     Raises:
-        ValueError: it is not JSON.
-        ResponseTooLarge: it has too many values.
+        ValueError: the text is not JSON.
+        ResponseTooLarge: the text has too many values.
     """
     if len(content) * _MIN_VALUE_SIZE > 2 * limit:  # a value has at least two characters
         values = content.count(b",") + content.count(b"[") + content.count(b"{")
@@ -483,7 +479,7 @@ def parse_json(content: bytes, limit: int = ResponseLimits.size) -> Any:
         return _parse_without_gc(content)
     except ValueError:
         try:
-            return stdlib_json.loads(content)
+            return json.loads(content)
         except RecursionError:
             raise ValueError("nested too deeply") from None
 
@@ -493,10 +489,10 @@ def _parse_without_gc(content: bytes) -> Any:
 
     Values being parsed are never garbage, and no other thread runs during the call.
     """
-    searching = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         return orjson.loads(content)
     finally:
-        if searching:
+        if was_enabled:
             gc.enable()

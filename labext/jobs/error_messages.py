@@ -165,7 +165,7 @@ def _next_step(failure: ErrorResponse) -> tuple[str, Action | None]:
             f"Free some storage: {{action}} lists uploaded files, {remove} deletes one.",
             Action.list_files(),
         )
-    return "Correct the request as the message says.", None
+    return "Correct the request.", None
 
 
 def _with_server_message(failure: ErrorResponse, summary: str) -> str:

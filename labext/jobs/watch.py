@@ -30,7 +30,7 @@ request, so that a suspended machine does not exceed it.
 """
 
 REQUEST_CREDIT = 5
-"""Maximum number of requests beyond one per look; above it, looks are skipped.
+"""Maximum number of requests beyond one per poll; above it, polls are skipped.
 
 This bounds the request rate of a watch, independent of the number of parts.
 """
@@ -73,18 +73,18 @@ class JobWatcher:
         self._failures: tuple[Part, ...] = ()
         self._failures_known = 0
 
-    def look(self) -> Progress:
+    def poll(self) -> Progress:
         """Query the service and return a snapshot.
 
-        After looks that took several requests, such as the first look at a split batch, every other
-        look returns the previous snapshot without a request.
+        After polls that took several requests, such as the first poll at a split batch, every other
+        poll returns the previous snapshot without a request.
 
         Raises:
-            NotFoundError: the job does not exist at the first look. A job that disappears later has
+            NotFoundError: the job does not exist at the first poll. A job that disappears later has
                 the outcome of a deleted job.
-            ServiceError, BusyError: the service did not respond to the first look, or for
+            ServiceError, BusyError: the service did not respond to the first poll, or for
                 `OUTAGE_TIMEOUT` seconds.
-            AccessError: the service denied access at the first look, or for `OUTAGE_TIMEOUT`
+            AccessError: the service denied access at the first poll, or for `OUTAGE_TIMEOUT`
                 seconds. Services temporarily respond with 403 after too many requests.
         """
         self._skips = not self._skips and self._extra_requests > REQUEST_CREDIT
@@ -92,13 +92,13 @@ class JobWatcher:
             self._extra_requests -= 1
             return self._last_shown
         self._extra_requests -= 1
-        self._last_shown = self._look_or_repeat()
+        self._last_shown = self._poll_or_repeat()
         return self._last_shown
 
-    def _look_or_repeat(self) -> Progress:
+    def _poll_or_repeat(self) -> Progress:
         """Return a new snapshot, or the previous one during an outage."""
         try:
-            self._last = self._look()
+            self._last = self._poll()
         except (ServiceError, BusyError, AccessError) as error:
             now = self._clock()
             since = now if self._outage_started is None else self._outage_started
@@ -109,7 +109,7 @@ class JobWatcher:
         self._outage_started = None
         return self._last
 
-    def _look(self) -> Progress:
+    def _poll(self) -> Progress:
         try:
             self._update_rows()
         except NotFoundError:
@@ -227,7 +227,7 @@ class JobWatcher:
         except InputError as error:
             if records.is_batch(self.row):
                 if isinstance(error, NotFoundError):
-                    return {}  # just deleted; the next look reports it
+                    return {}  # just deleted; the next poll reports it
                 raise
             self._can_list_jobs = False  # the service does not list the jobs of pipelines
             return {}

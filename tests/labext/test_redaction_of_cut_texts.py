@@ -14,7 +14,7 @@ from labext import messages
 from labext.errors import InputError, LabextError
 from labext.http import Operation, RetryMode
 from labext.http.event_stream import ServerSentEvent, read_events
-from labext.http.responses import READ_FOR_WORDS, Response, server_message
+from labext.http.responses import EXCERPT_BYTES, Response, server_message
 from labext.jobs.identity import settings_difference
 from labext.redaction import register_secret
 from labext.sandbox.jobs.names import quote_value as shown_by_the_service
@@ -97,7 +97,7 @@ def test_secret_at_the_end_of_the_read_text_is_masked(
 ) -> None:
     register_secret(SECRET)
     wide = "\u3000"  # three bytes that become nothing of a line
-    for limit in (4000, 4096, READ_FOR_WORDS):
+    for limit in (4000, 4096, EXCERPT_BYTES):
         text = "x" + wide * ((limit - 10) // 3) + SECRET
         assert SECRET[:4] not in message(text + " more" * 1000)
 

@@ -225,12 +225,12 @@ class UsageMethods(BaseClient):
         """Return the workers that run jobs: one row per worker.
 
         Columns: name, state (`ready`, `unreachable`, `refused` or `full`), slots and busy (cores),
-        memory (bytes), jobs (one's own that it runs), tools, address, lastSeen (seconds ago),
-        sharedDir, note. `.attrs` holds `executor`, its address, and `waiting`: for each tool whose
-        queued jobs no worker can run, `tool`, `jobs` (their number) and `reason`.
+        memory (bytes), jobs (the caller's running jobs), tools, address, lastSeen (seconds ago),
+        sharedDir, note. `.attrs` has `executor`, its address, and `waiting`: `tool`, number of
+        `jobs` and `reason` for each tool whose queued jobs no worker can run.
 
         Raises:
-            ServiceError: the service does not tell.
+            ServiceError: the service does not list its workers.
         """
         from labext.jobs import frames
         from labext.jobs.api import is_not_served

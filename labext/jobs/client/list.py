@@ -172,7 +172,7 @@ class ListMethods(BaseClient):
             NotFoundError: no job, batch or pipeline has this name.
             ServiceError: the service has not responded for ten minutes.
         """
-        return progress.watch(self._watcher(name, email).look, stop=stop)
+        return progress.watch(self._watcher(name, email).poll, stop=stop)
 
     def wait(self, name: str, timeout: float | None = None) -> dict[str, Any]:
         """Wait until a job or batch is complete, and return its row.
@@ -186,7 +186,7 @@ class ListMethods(BaseClient):
             NotReadyError: the timeout expired; the job is still running.
         """
         watcher = self._watcher(name)
-        for snapshot in progress.watch(watcher.look):
+        for snapshot in progress.watch(watcher.poll):
             if snapshot.outcome is Outcome.COMPLETE:
                 return watcher.row
             if snapshot.outcome is not None:

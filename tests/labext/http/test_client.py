@@ -246,7 +246,7 @@ def test_status_of_an_explanation_is_kept() -> None:
 def test_connection_error_shows_neither_password_nor_query() -> None:
     url = "http://ada:lovelace@h.example/a?signature=c0ffee"
     missing = classify_failure(requests.ConnectionError(), url, "job service")
-    assert "at http://h.example/a broke" in missing.error.message
+    assert "at http://h.example/a was interrupted" in missing.error.message
 
 
 # --- responses ---------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ def test_pages_without_new_items_are_an_error(items: list[str], most: int) -> No
         pages.add_page(items)
         pages.check_next(str(number))
     pages.add_page(items)
-    with pytest.raises(ResponseLimitError, match="goes on without anything new"):
+    with pytest.raises(ResponseLimitError, match="continues without new items"):
         pages.check_next("last")
 
 

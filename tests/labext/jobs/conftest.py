@@ -416,7 +416,7 @@ def no_pauses(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Poll at once in watches; `test_progress` covers the interval."""
     monkeypatch.setattr("labext.progress.interval", lambda waited: 0.02)
 

@@ -42,7 +42,7 @@ def test_requests_of_an_hour_of_watching(
         ledger._tally = lambda _: {}
     monkeypatch.setattr(progress, "TICK", 15.0)
     watched = JobWatcher(client._service, client._parts, name, clock=clock)
-    for snapshot in progress.watch(watched.look, clock=clock, sleep=clock.sleep):
+    for snapshot in progress.watch(watched.poll, clock=clock, sleep=clock.sleep):
         assert snapshot.outcome is None
         if snapshot.elapsed >= HOUR:
             break

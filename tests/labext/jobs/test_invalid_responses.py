@@ -245,8 +245,8 @@ def test_unknown_outcome_names_the_submission_and_the_next_step(
 ) -> None:
     case = OPERATIONS[operation_name]
     ledger.fail(case.operation, ledger.spoilt(lambda _: b"", stalls=True))
-    looks = 2 if operation_name == "batch" else 1
-    ledger.fail("jobs", *[None] * looks, *[ledger.answer(403, BLOCKED)] * 99)
+    polls = 2 if operation_name == "batch" else 1
+    ledger.fail("jobs", *[None] * polls, *[ledger.answer(403, BLOCKED)] * 99)
     with pytest.raises(OutcomeUnknownError, match="was sent, but the response was lost") as raised:
         case.act(quick, tmp_path)
     message, step = {

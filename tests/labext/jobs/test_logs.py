@@ -133,7 +133,7 @@ def test_long_log_is_read_in_parts_and_its_start_left_out(
     assert offsets(ledger) == ["0", "3", "0", "5", "8"]
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_log_is_followed_until_the_job_has_ended(client: JobsClient, ledger: Any) -> None:
     answers(
         ledger,
@@ -150,7 +150,7 @@ def test_log_is_followed_until_the_job_has_ended(client: JobsClient, ledger: Any
     assert offsets(ledger) == ["0", "4", "4", "8", "10", "10", "14"]
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_following_survives_an_outage_and_a_restart_of_the_job(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,7 +194,7 @@ def test_pipeline_name_and_project_are_checked(client: JobsClient, ledger: Any) 
     assert ledger.received == []
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_watch_reports_state_and_stage(client: JobsClient, ledger: Any) -> None:
     send(client)
     ledger.add("p1-stage1-fold", settings={})

@@ -70,7 +70,7 @@ def test_400_not_found_of_a_repeated_delete_is_success(client: JobsClient, ledge
     assert not ledger.rows
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 @pytest.mark.parametrize("status", [400, 404])
 def test_pipeline_without_a_job_list_is_watched(
     client: JobsClient, ledger: Any, status: int
@@ -90,7 +90,7 @@ def test_pipeline_without_a_job_list_is_watched(
     assert last.outcome is Outcome.COMPLETE
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_watch_ends_if_a_batch_without_tally_is_deleted(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b1", {"a": {}})
     ledger.as_list = lambda rows, key: {"jobs": rows, "startKey": key}

@@ -94,7 +94,7 @@ def test_invalid_response_is_a_service_error(client: JobsClient, ledger: Any, bo
         (403, "Only corporate users operate this", AccessError, "permission, the budget, or"),
         (403, "", AccessError, "permission, the budget, or too many requests"),
         (429, {"title": "slow down"}, BusyError, ""),
-        (400, "what is that", InputError, "as the message says"),
+        (400, "what is that", InputError, "Correct the request"),
     ],
 )
 def test_error_type_and_next_step_depend_on_the_message(
@@ -161,7 +161,7 @@ def test_unknown_state_is_shown_and_does_not_end_a_watch(client: JobsClient, led
     assert ledger.count("jobs") <= 4
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_outcome_of_a_batch_is_its_own_status(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {"x": SETTINGS, "y": SETTINGS})
     ledger.complete("b")
@@ -205,7 +205,7 @@ def test_final_states_end_a_watch(
     assert snapshots.reason == ("" if outcome is Outcome.COMPLETE else "time limit")
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_deleted_job_ends_the_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     watch = client.watch("f1")

@@ -17,20 +17,20 @@ pytestmark = pytest.mark.faults
 ATTEMPTS = 5
 
 
-def silent(ledger: Any, how: str, looks: int) -> None:
-    """Let the service fail for as many looks."""
+def silent(ledger: Any, how: str, polls: int) -> None:
+    """Let the service fail for as many polls."""
     answer = ledger.lost_before() if how == "gone" else ledger.answer(status=int(how), body="no")
     tries = 1 if how == "403" else ATTEMPTS
-    ledger.fail("jobs", *[answer] * (tries * looks))
+    ledger.fail("jobs", *[answer] * (tries * polls))
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 @pytest.mark.parametrize("how", ["gone", "503", "403"])
 def test_watch_continues_after_an_outage(client: JobsClient, ledger: Any, how: str) -> None:
     ledger.add_batch("b", {"x": {}, "y": {}})
     watch = client.watch("b")
     first = next(watch)
-    silent(ledger, how, looks=1)
+    silent(ledger, how, polls=1)
     away = next(snapshot for snapshot in watch if snapshot.reason)
     assert (away.phase, away.states, away.outcome) == (first.phase, first.states, None)
     assert away.reason.startswith("No response, trying again. ")
@@ -39,7 +39,7 @@ def test_watch_continues_after_an_outage(client: JobsClient, ledger: Any, how: s
     assert (last.outcome, last.reason) == (Outcome.COMPLETE, "")
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_long_outage_ends_the_watch(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,7 +47,7 @@ def test_long_outage_ends_the_watch(
     ledger.add("f1")
     watch = client.watch("f1")
     next(watch)
-    silent(ledger, "gone", looks=1)
+    silent(ledger, "gone", polls=1)
     with pytest.raises(ServiceError):
         for _ in itertools.islice(watch, 50):
             pass
@@ -55,12 +55,12 @@ def test_long_outage_ends_the_watch(
 
 def test_watch_does_not_start_without_a_response(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
-    silent(ledger, "gone", looks=1)
+    silent(ledger, "gone", polls=1)
     with pytest.raises(ServiceError):
         next(client.watch("f1"))
 
 
-@pytest.mark.usefixtures("quick_looks")
+@pytest.mark.usefixtures("quick_polls")
 def test_refused_key_ends_the_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     watch = client.watch("f1")
@@ -76,13 +76,13 @@ def test_poll_of_a_split_batch_takes_one_request(client: JobsClient, ledger: Any
     client.submit_batch("folds", "fold", jobs)
     parts = [f"folds-part{n}of5" for n in range(1, 6)]
     watched = jobs_watch.JobWatcher(client._service, client._parts, "folds")
-    watched.look()
-    before, looks = ledger.count("jobs"), 0
+    watched.poll()
+    before, polls = ledger.count("jobs"), 0
 
     def look() -> Any:
-        nonlocal looks
-        looks += 1
-        return watched.look()
+        nonlocal polls
+        polls += 1
+        return watched.poll()
 
     ledger.complete(parts[3])  # out of turn
     assert any(look().done == 100 for _ in range(2 * len(parts))), "each part has its turn"
@@ -90,7 +90,7 @@ def test_poll_of_a_split_batch_takes_one_request(client: JobsClient, ledger: Any
     assert any(look().done == 400 for _ in range(2)), "ended jobs are skipped at once"
     ledger.complete(parts[4])
     assert any(look().outcome is Outcome.COMPLETE for _ in range(2))
-    assert ledger.count("jobs") - before <= looks + len(parts)
+    assert ledger.count("jobs") - before <= polls + len(parts)
 
 
 def fail(ledger: Any, batch: str, reasons: dict[str, str]) -> None:
@@ -125,21 +125,21 @@ def test_failed_jobs_are_requested_once_per_change(client: JobsClient, ledger: A
     ledger.add_batch("b", {name: {} for name in "xyz"})
     fail(ledger, "b", {"x": "Out of time."})
     watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
-    watched.look()
+    watched.poll()
     before = ledger.count("jobs")
     for _ in range(5):
-        assert len(watched.look().parts) == 1
+        assert len(watched.poll().parts) == 1
     assert ledger.count("jobs") - before <= 5
 
 
 def test_refused_job_list_does_not_end_the_watch(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {name: {} for name in "xyz"})
     watched = jobs_watch.JobWatcher(client._service, client._parts, "b")
-    watched.look()
+    watched.poll()
     fail(ledger, "b", {"x": "Out of time."})
     ledger.fail("jobs", None, ledger.answer(status=400, body="no lists today"))
-    assert watched.look().parts == ()
-    assert len(watched.look().parts) == 1
+    assert watched.poll().parts == ()
+    assert len(watched.poll().parts) == 1
 
 
 def test_refused_job_lists_are_limited_by_the_request_credit(
@@ -151,6 +151,6 @@ def test_refused_job_lists_are_limited_by_the_request_credit(
     refusal = ledger.answer(status=400, body="no lists")
     for _ in range(2 * jobs_watch.REQUEST_CREDIT):
         ledger.fail("jobs", None, refusal)
-        watched.look()
+        watched.poll()
     before = ledger.count("jobs")
     assert before <= 2 * jobs_watch.REQUEST_CREDIT + jobs_watch.REQUEST_CREDIT + 2
