@@ -55,14 +55,15 @@ def test_requests_of_a_batch_of_5000_jobs(client: JobsClient, ledger: Any) -> No
     assert len(ledger.members) == 50
     assert sent == {
         "tools": 1,
-        "jobs": 2,  # whether a job has the batch's name, and the list, for its parts'
+        "usage-statistics": 1,  # the budget that is left
+        "jobs": 2,  # the batch's name, and the list for the names of its parts
         "validate-job": 5,  # every row, before the first part is sent
         "submit-batch": 50,
     }
     ledger.received.clear()
     assert not client.submit_batch("many", "fold", JOBS).created
     assert count_requests(ledger) == {"jobs": 2 + 50}, (
-        "each part's jobs are compared, at one look a part"
+        "the jobs of each part are compared, with one request per part"
     )
     ledger.received.clear()
     assert not client.resume("many").created
