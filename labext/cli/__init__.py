@@ -12,7 +12,7 @@ import click
 
 from labext.actions import Action, Style, python_call, use_style
 from labext.cli import sandbox, server
-from labext.cli.groups import Group, data_dir
+from labext.cli.groups import Group, data_dir, program
 from labext.errors import LabextError
 from labext.extras import DISTRIBUTION, install_line, installed_version, missing_packages
 
@@ -21,15 +21,16 @@ labext.context_settings = {"help_option_names": ["-h", "--help"]}
 click.version_option(package_name="labext-jupyter", message="%(prog)s %(version)s")(labext)
 
 
-_COMMANDS = {"start_sandbox": "labext sandbox start", "stop_sandbox": "labext sandbox stop"}
-"""Shell commands of actions; the others are shown as Python."""
+_VERBS = {"start_sandbox": "start", "stop_sandbox": "stop"}
+"""Verbs of actions that are shell commands; the others are shown as Python."""
 
 
 def _shell_command(action: Action) -> str:
-    return _COMMANDS.get(action.kind) or python_call(action)
+    verb = _VERBS.get(action.kind)
+    return f"{program()} {verb}" if verb else python_call(action)
 
 
-_OPTIONS = {"replace": "yes"}
+_OPTIONS = {"replace": "yes", "database_url": "database"}
 """Options that have another name than the parameter of the function."""
 
 

@@ -172,14 +172,16 @@ class ServiceGroup(VerbGroup):
             return changed, f"{changed['name']} is {changed['value']:,} again."
 
 
+def program() -> str:
+    """Return the program and group of the current command: `labext sandbox` or `labext server`."""
+    context = click.get_current_context(silent=True)
+    words = context.command_path.split() if context else []
+    return "labext server" if words[1:2] == ["server"] else "labext sandbox"
+
+
 def default_data_dir() -> Path:
     """Return the usual data folder of what the current command administers."""
-    context: click.Context | None = click.get_current_context()
-    while context is not None:
-        if context.command.name == "server":
-            return config.server_dir()
-        context = context.parent
-    return config.sandbox_dir()
+    return config.server_dir() if program() == "labext server" else config.sandbox_dir()
 
 
 def _check_encoding(values: Iterable[Any]) -> None:

@@ -17,6 +17,7 @@ from labext.cli.groups import (
     listing,
     option,
     profile_option,
+    program,
     removed_with,
 )
 from labext.errors import InputError
@@ -58,7 +59,7 @@ def add_account(admin: Admin, email: str, organization: str, owner: bool) -> Res
     created = admin.add_account(email, organization, owner=owner)
     return created, (
         f"{email} is {'an owner' if owner else 'an account'} of {organization}; it has no key yet: "
-        f"`labext sandbox jobs keys add {email}` creates one."
+        f"`{program()} jobs keys add {email}` creates one."
     )
 
 

@@ -20,6 +20,7 @@ from labext.cli.groups import (
     listing,
     option,
     profile_option,
+    program,
     removed_with,
     table,
 )
@@ -80,7 +81,7 @@ def add_user(admin: Admin, email: str, name: str | None) -> Result:
     created = admin.add_user(email, name)
     return created, (
         f"{created['email']} is a user of {admin.tenant}, without a key and without a grant: "
-        f"`labext sandbox lab grants add --user {created['email']}` lets it see something."
+        f"`{program()} lab grants add --user {created['email']}` lets it see something."
     )
 
 

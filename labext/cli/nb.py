@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from labext import messages
-from labext.cli.groups import Result, ServiceGroup, confirmed, listing, option
+from labext.cli.groups import Result, ServiceGroup, confirmed, listing, option, program
 from labext.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def set_password(admin: Admin, stdin: bool) -> Result:
     """
     value = sys.stdin.readline().rstrip("\r\n") if stdin else _ask_password()
     changed = admin.set_password(value)
-    return changed, "The password is set, and `labext sandbox start --json` hands it out."
+    hint = "" if program() == "labext server" else f" `{program()} start --json` hands it out."
+    return changed, f"The password is set.{hint}"
 
 
 @password.verb("remove")

@@ -147,13 +147,14 @@ def backup(sandbox: Sandbox, file: Path) -> Result:
     return {**asdict(archive), "file": str(archive.file)}, "\n".join(lines)
 
 
+def restore_options(command: Any) -> Any:
+    """Add the file of a restore, and the confirmation that it replaces data."""
+    about = "Stop the services and replace their data, which are moved to quarantine."
+    return _file(click.option("--yes", is_flag=True, help=about)(command))
+
+
 @sandbox.verb("restore")
-@_file
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Stop the services and replace their data, which are moved to quarantine.",
-)
+@restore_options
 def restore(sandbox: Sandbox, file: Path, yes: bool) -> Result:
     """Restore a backup."""
     done = sandbox.restore(file, replace=yes)

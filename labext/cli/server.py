@@ -39,6 +39,12 @@ server = ServerGroup("server", "Serve a group over a network.")
 server.modules = {name: f"labext.cli.{name}" for name in ("lab", "jobs", "nb")}
 
 _path = click.Path(path_type=Path, dir_okay=False)
+_database = option(
+    "--database",
+    "URL",
+    "Keep the data in PostgreSQL: postgresql+psycopg://…",
+    envvar="LABEXT_DATABASE_URL",
+)
 
 
 @server.verb("start")
@@ -72,12 +78,7 @@ _path = click.Path(path_type=Path, dir_okay=False)
     type=click.Choice(["text", "json"]),
     help="One JSON object per line, also for every request (default: text).",
 )
-@option(
-    "--database",
-    "URL",
-    "Keep the data in PostgreSQL: postgresql+psycopg://…",
-    envvar="LABEXT_DATABASE_URL",
-)
+@_database
 @click.option("--processes", type=click.IntRange(min=1), help="Service processes (PostgreSQL).")
 @sandbox_commands.executor_options
 @click.option("--workers", type=click.IntRange(min=1), help="Number of concurrent tasks here.")
@@ -140,7 +141,15 @@ def certificates(folder: Path, hosts: tuple[str, ...]) -> None:
 
 server.verb("stop")(sandbox_commands.stop)
 server.verb("backup")(sandbox_commands.backup)
-server.verb("restore")(sandbox_commands.restore)
+
+
+@server.verb("restore")
+@_database
+@sandbox_commands.restore_options
+def restore(server: Server, file: Path, yes: bool) -> Result:
+    """Restore a backup, into a PostgreSQL database if it is of one."""
+    result: Result = sandbox_commands.restore(server, file, yes)
+    return result
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:

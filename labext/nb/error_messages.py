@@ -408,7 +408,7 @@ def _validation_error(failure: ErrorResponse, refusal: str) -> LabextError:
         SetupError,
         failure,
         refusal,
-        "Set a model for it, or ask the administrator of the service: `labext sandbox nb models`.",
+        "Set a model for it, or ask the administrator of the service.",
     )
 
 

@@ -22,7 +22,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from labext.errors import LabextError, ServiceError, SetupError
-from labext.sandbox.core.backup import clean_up
+from labext.sandbox.core.admin_commands import KIND_VARIABLE
 from labext.sandbox.core.data_folder import (
     EXIT_CUT_OFF,
     EXIT_DISK_FULL,
@@ -41,6 +41,7 @@ from labext.sandbox.core.http_timeouts import TimeoutProtocol
 from labext.sandbox.core.monitoring.setup import Monitoring, prepare_metrics, start_logging
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.queue_notifications import QueueNotifications
+from labext.sandbox.core.restore import clean_up
 from labext.sandbox.core.server_settings import (
     ServerSettings,
     listening_socket,
@@ -486,6 +487,7 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         max_running_per_account=options.max_running_per_account,
         max_queued_per_account=options.max_queued_per_account,
     )
+    os.environ[KIND_VARIABLE] = "server" if folder.is_server() else "sandbox"
     if folder.is_server():
         prepare_metrics(folder)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}

@@ -35,7 +35,8 @@ from labext.sandbox.core.data_folder import (
 )
 
 if TYPE_CHECKING:
-    from labext.sandbox.core.backup import BackupResult, RestoreResult
+    from labext.sandbox.core.backup import BackupResult
+    from labext.sandbox.core.restore import RestoreResult
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -386,16 +387,19 @@ class Sandbox:
         return back_up(self._folder, Path(file))
 
     def restore(self, file: str | Path, *, replace: bool = False) -> RestoreResult:
-        """Restore a backup; see `labext.sandbox.core.backup.restore`.
+        """Restore a backup; see `labext.sandbox.core.restore.restore`.
 
         With `replace` it is stopped first, and its data are replaced.
         """
         check_system()
-        from labext.sandbox.core.backup import check_backup, restore
+        from labext.sandbox.core.restore import check_backup, restore
 
         check_backup(Path(file))
         if replace:
             self.stop()
+        if self._database_url is not None:
+            self._folder.prepare()
+            self._use_database()
         return restore(self._folder, Path(file), replace=replace)
 
     def connection(self) -> dict[str, Any]:

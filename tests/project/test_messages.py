@@ -50,3 +50,14 @@ def test_no_text_has_magic_syntax(path: Path) -> None:
 def test_the_check_finds_a_line_an_option_and_a_magic_that_is_filled_in() -> None:
     for text in ('"See `%jobs list`."', '"Add `--yes`."', 'f"Run `%{service} login`."'):
         assert any(SYNTAX.search(match) for match in texts(ast.parse(f"x = {text}")))
+
+
+def test_services_name_the_commands_of_a_sandbox_or_of_a_server() -> None:
+    """Commands come from `admin_command` or `DataFolder.command`, which know what is served."""
+    fixed = {
+        (path.relative_to(ROOT).as_posix(), text)
+        for path in (ROOT / "sandbox").rglob("*.py")
+        for text in texts(ast.parse(path.read_text("utf-8")))
+        if "labext sandbox " in text
+    }
+    assert {path for path, _ in fixed} == {"sandbox/core/startup_checks.py"}

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
+from labext.sandbox.core.admin_commands import use_kind_of
 from labext.sandbox.core.backup import check_started
 from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json
 from labext.sandbox.core.database import Database
@@ -65,7 +66,8 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
         else:
             check_database(database, folder, [service])
             database.create(QueueBase.metadata, service.metadata)
-        yield administration(_site(folder, database, service), running)
+        with use_kind_of(folder):
+            yield administration(_site(folder, database, service), running)
     except DBAPIError as error:
         raise explain_failure(error, folder) from error
     finally:

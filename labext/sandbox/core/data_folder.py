@@ -58,6 +58,20 @@ class DataFolder:
             return f"sqlite:///{self.database}"
 
     @property
+    def uses_postgresql(self) -> bool:
+        """Whether its data are in a PostgreSQL database."""
+        return self.database_url_file.is_file()
+
+    @property
+    def database_name(self) -> str:
+        """The path or the address of its database, without the password."""
+        from labext.sandbox.core import postgresql
+
+        if self.uses_postgresql:
+            return postgresql.display(self.database_url)
+        return str(self.database)
+
+    @property
     def has_database(self) -> bool:
         """Whether a database was ever created for it."""
         return self.database_url_file.is_file() or self.database.is_file()
@@ -72,8 +86,7 @@ class DataFolder:
         if has_content(self.database):
             raise SetupError(
                 f"The data of this sandbox are in {self.database}, not in another database.",
-                f"Make a backup with `{self.command('backup', 'FILE')}`, and restore it into a new "
-                "folder that uses the other database.",
+                "Choose a new folder for the other database.",
             )
         with storage_errors(self.database_url_file):
             write_atomic(self.database_url_file, url.encode(), private=True)

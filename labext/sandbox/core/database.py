@@ -130,10 +130,14 @@ class Database:
     def drop_tables(self) -> None:
         """Drop the tables of the services and of the queue, with their rows."""
         with self._writes[True, True].begin() as connection:
-            for name in inspect(connection).get_table_names():
-                if name in _CORE_TABLES or name.startswith(_SERVICE_PREFIXES):
-                    quoted = connection.dialect.identifier_preparer.quote(name)
-                    connection.exec_driver_sql(f"DROP TABLE {quoted} CASCADE")
+            for name in self.table_names():
+                quoted = connection.dialect.identifier_preparer.quote(name)
+                connection.exec_driver_sql(f"DROP TABLE {quoted} CASCADE")
+
+    def table_names(self) -> list[str]:
+        """Return the tables of the services and of the queue, without those of others."""
+        names = inspect(self.engine).get_table_names()
+        return [n for n in names if n in _CORE_TABLES or n.startswith(_SERVICE_PREFIXES)]
 
     def _upgrade(self, stored: str | None) -> None:
         newest = migrations.newest_revision()

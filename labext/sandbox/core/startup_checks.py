@@ -113,7 +113,7 @@ def check_no_sample_accounts(
     for service in services:
         if service.has_sample_accounts(sites[service.name]):
             raise SetupError(
-                f"The data in {_database_name(folder)} are of a sandbox: {service.name} has its "
+                f"The data in {folder.database_name} are of a sandbox: {service.name} has its "
                 "sample accounts, which a server must not have.",
                 "Start the server with a new folder and database, or run `labext sandbox start` "
                 "to use these data on this machine only.",
@@ -137,7 +137,7 @@ def damaged_database_error(folder: DataFolder) -> StorageError:
 def empty_database_error(folder: DataFolder) -> StorageError:
     """Return the refusal of a database without rows, or without the rows of files."""
     return StorageError(
-        f"The database {_database_name(folder)} is empty, but the data folder is not.",
+        f"The database {folder.database_name} is empty, but the data folder is not.",
         recovery_advice(folder),
     )
 
@@ -200,12 +200,6 @@ def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
             f"{error.filename} cannot be used: {error.strerror}.", f"Look at {folder.log}."
         )
     return LabextError(f"{type(error).__name__}: {error}", f"Look at {folder.log}.")
-
-
-def _database_name(folder: DataFolder) -> str:
-    if folder.database_url_file.exists():
-        return postgresql.display(folder.database_url)
-    return str(folder.database)
 
 
 def _has_no_rows(database: Database, service: Service) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 from sqlalchemy.orm import Session, joinedload
 
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import parent_jobs, usage
@@ -136,5 +137,6 @@ def _on_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> N
 
 def _failure_reason(outcome: TaskOutcome) -> str:
     if outcome.over == "memory":
-        return f"{outcome.reason} To allow more: `labext sandbox jobs limits set job_memory`."
+        command = admin_command("jobs limits set job_memory")
+        return f"{outcome.reason} To allow more: {command}."
     return outcome.reason

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse
 
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.lab.tables import Record, User
 
 PAGE_HEADERS = {
@@ -119,7 +120,7 @@ testing. {about}</p>
 
 _OPEN_SIGN_IN_NOTE = "No secret is required: choose a user."
 _SIGN_IN_NOTE = """Sign in with the secret of a user, which
-<code>labext sandbox lab users secret EMAIL</code> prints for the administrator of the sandbox."""
+<code>{command}</code> prints for the administrator."""
 _SIGN_IN_FIELD = """<p><label for="secret">Secret of this user</label></p>
 <p><input id="secret" name="secret" type="password" required autocomplete="current-password"></p>
 """
@@ -145,7 +146,9 @@ def sign_in_page(
     if selected not in {user.email for user in users}:
         options = f'<option value="" selected disabled>Choose …</option>{options}'
     content = _SIGN_IN_FORM.format(
-        about=_SIGN_IN_NOTE if requires_secret else _OPEN_SIGN_IN_NOTE,
+        about=_SIGN_IN_NOTE.format(command=admin_command("lab users secret EMAIL").strip("`"))
+        if requires_secret
+        else _OPEN_SIGN_IN_NOTE,
         users=options,
         field=_SIGN_IN_FIELD if requires_secret else "",
         request=escape(request),

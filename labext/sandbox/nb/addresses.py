@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from labext.config import clean_url
 from labext.errors import InputError
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.errors import UnreadableError
 
@@ -92,7 +93,7 @@ def resolve_host(host: str, port: int, *, private: bool) -> list[str]:
             raise UnreadableError(
                 f"{host} is an address of this machine or its network, from which no page is "
                 "fetched; the administrator of the service may switch that on: "
-                "`labext sandbox nb fetch allow-private`."
+                f"{admin_command('nb fetch allow-private')}."
             )
     return numbers
 

@@ -15,6 +15,7 @@ from labext import messages
 from labext.actions import Action
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
 from labext.sandbox.core import administration
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.data_folder import DataFolder, read_json, write_json, write_secret
 from labext.sandbox.core.database import count_rows
@@ -164,7 +165,7 @@ class NotebookAdministration(Administration):
             if registry.is_built_in(model):
                 raise InputError(
                     f"The model {messages.quote_value(model.name)} is built in and needs no key.",
-                    "Name a model of a server; `labext sandbox nb models list` has them.",
+                    f"Name a model of a server; {admin_command('nb models list')} has them.",
                 )
             if model.credential_id is None:
                 raise InputError(
@@ -212,7 +213,7 @@ def as_labext_errors() -> Iterator[None]:
         yield
     except ServiceError as error:
         kind = _ERRORS.get(error.status_code, SetupError)
-        step = error.next_step or "See `labext sandbox nb models list`."
+        step = error.next_step or f"See {admin_command('nb models list')}."
         if error.action is not None:
             step = error.action.sentence(step)
         raise kind(error.message, step, action=error.action) from None

@@ -182,10 +182,3 @@ def test_reset_drops_the_tables_of_the_services_alone(box: Sandbox, postgresql_s
         "SELECT tablename FROM pg_tables WHERE schemaname = 'public'", name
     )
     assert tables == [("of_another_application",)]
-
-
-def test_backup_of_a_postgresql_database_names_its_own_tool(box: Sandbox, tmp_path: Path) -> None:
-    with pytest.raises(LabextError, match="are in the database postgresql") as caught:
-        box.backup(tmp_path / "backup.zip")
-    assert "pg_dump" in str(caught.value.next_step)
-    assert not (tmp_path / "backup.zip").exists()

@@ -16,7 +16,7 @@ from labext.nb.records import Answer, Record
 
 _NO_SETTINGS = (
     "has no settings that can be read or changed by its API",
-    "Its administrator configures it by `labext sandbox nb`; {action} sets models.",
+    "Its administrator configures it on the command line; {action} sets models.",
     Action.set_model(),
 )
 _NO_COMMANDS = (

@@ -14,6 +14,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from labext import messages
 from labext.actions import parameter
 from labext.errors import ConflictError, InputError, SetupError
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.validation import (
     MAX_NAME_LENGTH,
@@ -100,8 +101,8 @@ def find_tenant(session: Session, name: str) -> Tenant:
     tenants = {tenant.name: tenant for tenant in session.scalars(select(Tenant))}
     if not tenants:
         raise SetupError(
-            "This sandbox has no laboratory platform yet: it was never started with one.",
-            "Start it once with `labext sandbox start`.",
+            "There is no laboratory platform yet: it was never started.",
+            f"Start it once with {admin_command('start')}.",
         )
     if name not in tenants:
         raise not_found_error("tenant", name, tenants)
@@ -286,8 +287,8 @@ class SecurityAdministration(TenantAdministration):
         """Return the URL of the OpenID configuration of the sandbox's own provider."""
         if not self.site.origins.get(PROVIDER_ENDPOINT):
             raise SetupError(
-                "The sandbox's identity provider was never started.",
-                "Start it once with `labext sandbox start`.",
+                "The identity provider was never started.",
+                f"Start it once with {admin_command('start')}.",
             )
         return service.own_configuration_url(self.site)
 

@@ -12,6 +12,7 @@ import orjson
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.embedding import passage_vectors
@@ -185,8 +186,8 @@ class ProcessTask(RowTask[Source, IngestionResult]):
     def _failure_reason(self, outcome: TaskOutcome) -> str:
         if outcome.over == "memory":
             return (
-                f"{outcome.reason} Add it in parts, or allow more: `labext sandbox nb limits set "
-                "source_memory`."
+                f"{outcome.reason} Add it in parts, or allow more: "
+                f"{admin_command('nb limits set source_memory')}."
             )
         if outcome.outcome == "stopped":
             return f"{outcome.reason} Retry it, or add it in parts."

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, task_process
@@ -106,8 +107,8 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
         if outcome.outcome == "stopped":
             name = "podcast_memory" if outcome.over == "memory" else "podcast_seconds"
             return (
-                f"{outcome.reason} Retry it with fewer segments, or allow more: `labext sandbox nb "
-                f"limits set {name}`."
+                f"{outcome.reason} Retry it with fewer segments, or allow more: "
+                f"{admin_command(f'nb limits set {name}')}."
             )
         if outcome.reason.startswith("The tool's process"):
             return "The process that made it ended unexpectedly; retry it."

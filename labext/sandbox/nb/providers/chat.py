@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, limits
 from labext.sandbox.nb.cancellation import CancelToken
@@ -129,7 +130,7 @@ def ask_in_parts(
         raise errors.too_large(
             f"The text has {len(text):,} characters; a model's server is given at most "
             f"{limits.characters * limits.parts:,}. Take a shorter text or the built-in model, or "
-            "allow more: `labext sandbox nb limits set model_parts`."
+            f"allow more: {admin_command('nb limits set model_parts')}."
         )
     pieces = split_text(text, limits.characters)
     replies = [

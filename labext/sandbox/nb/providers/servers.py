@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from labext.actions import Action
 from labext.redaction import MASK, MIN_SECRET_LENGTH, mask, mask_only
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.limits import get_limit
@@ -143,7 +144,7 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
     elif isinstance(error, requests.Timeout):
         problem = (
             f"did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
-            "`labext sandbox nb limits set model_seconds`."
+            f"{admin_command('nb limits set model_seconds')}."
         )
     elif isinstance(error, requests.exceptions.ChunkedEncodingError):
         problem = "closed the connection before the end of its response. Try again."
@@ -222,7 +223,7 @@ def _known_failure(
         return errors.bad_gateway(
             f"{message} The text is longer than the model's context. Name fewer sources, choose a "
             "model with a longer context, or send shorter parts: "
-            "`labext sandbox nb limits set model_characters`."
+            f"{admin_command('nb limits set model_characters')}."
         )
     if _MODEL_GONE.search(text) or (status == 404 and model):
         return errors.bad_gateway(

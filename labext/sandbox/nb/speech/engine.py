@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from labext.extras import install_line
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
@@ -100,7 +101,7 @@ def _engine(model: Model) -> ModuleType:
     if module is None:
         raise errors.not_configured(
             f"The model {model.name} does not speak. Set the default slot text_to_speech to one "
-            "that does: `labext sandbox nb models default text_to_speech NAME`."
+            f"that does: {admin_command('nb models default text_to_speech NAME')}."
         )
     return import_module(f"labext.sandbox.nb.speech.{module}")
 

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.speech.audio import Sound
 
@@ -58,7 +59,7 @@ def say(voice: str, text: str) -> Sound:
         except (OSError, subprocess.SubprocessError, soundfile.SoundFileError):
             raise errors.not_configured(
                 "flite fails to speak here. Set the default slot text_to_speech to another model: "
-                "`labext sandbox nb models default text_to_speech espeak-ng`."
+                f"{admin_command('nb models default text_to_speech espeak-ng')}."
             ) from None
     return Sound(samples, int(rate))
 

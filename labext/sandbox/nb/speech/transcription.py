@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.extras import install_line
+from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import registry
@@ -253,7 +254,7 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcri
         import_pocketsphinx()
         raise UnreadableError(
             f"No speech-to-text model is set. Set the default slot {SLOT}: "
-            f"`labext sandbox nb models default {SLOT} NAME`, then retry it."
+            f"{admin_command(f'nb models default {SLOT} NAME')}, then retry it."
         )
     return transcribe(site, model, path, on_stage)
 

@@ -25,9 +25,11 @@ from labext.errors import (
     StorageError,
 )
 from labext.sandbox.core import backup, migrations
+from labext.sandbox.core import restore as restore_module
 from labext.sandbox.core.administration import Administration, open_administration
-from labext.sandbox.core.backup import BackupResult, back_up, restore
+from labext.sandbox.core.backup import BackupResult, back_up
 from labext.sandbox.core.data_folder import DataFolder, FileLock
+from labext.sandbox.core.restore import restore
 
 pytestmark = pytest.mark.faults
 
@@ -216,7 +218,7 @@ def test_full_disk_leaves_no_partial_backup(folder, tmp_path, monkeypatch):
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(backup, "_copy_file", full)
+    monkeypatch.setattr(backup, "copy_file", full)
     with pytest.raises(StorageError, match="disk is full"):
         back_up(folder, tmp_path / "b.zip")
     assert [path.name for path in tmp_path.iterdir()] == ["box"]
@@ -415,7 +417,7 @@ def test_missing_disk_space_is_reported_before_unpacking(saved, folder, monkeypa
 KILLED = """
 import os, sys
 from pathlib import Path
-from labext.sandbox.core.backup import restore
+from labext.sandbox.core.restore import restore
 from labext.sandbox.core.data_folder import DataFolder
 
 def watched(event, arguments):
@@ -478,7 +480,7 @@ def test_killed_restore_leaves_old_or_new_data(saved, tmp_path, killed_after):
             ):
                 pass
         folder.prepare()  # as every start does
-        backup.clean_up(folder)
+        restore_module.clean_up(folder)
         word = word_of(folder)
         assert is_whole(folder, word), steps
         assert not [path for path in folder.path.iterdir() if path.name.startswith(".rest")]

@@ -189,3 +189,41 @@ def test_health_of_every_endpoint_needs_no_credentials(server, endpoint):
 
 def test_status_shows_the_health_of_every_endpoint(server, admin):
     assert admin("status")["health"] == dict.fromkeys(PORT_OFFSETS, "healthy")
+
+
+def test_messages_name_the_commands_of_the_server(server, admin, capsys):
+    def text(*words: str) -> str:
+        capsys.readouterr()
+        cli.main(["server", *words, "--data-dir", str(server.data_dir)])
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    assert "`labext server jobs keys add named@lab.example.org`" in text(
+        "jobs", "accounts", "add", "named@lab.example.org"
+    )
+    assert "`labext server lab grants add" in text("lab", "users", "add", "n@lab.example.org")
+    assert "labext server nb models list" in text("nb", "models", "key", "extractive", "--no-key")
+    password = (server.data_dir / "secrets" / "nb_password").read_text()
+    client = NotebookClient(f"{origin(server, 'nb')}/api", password, verify=ca(server))
+    source = client.sources.add_url("http://127.0.0.1:1/private")
+    until = time.monotonic() + 60  # the page is fetched in the process of a task
+    while "labext server nb fetch allow-private" not in str(client.sources.status(source["id"])):
+        assert time.monotonic() < until, client.sources.status(source["id"])
+        time.sleep(0.2)
+
+
+def test_sign_in_page_names_the_command_of_the_server(server):
+    configuration = f"{origin(server, 'lab-oidc')}/.well-known/openid-configuration"
+    endpoints = requests.get(configuration, verify=ca(server), timeout=30).json()
+    query = {
+        "response_type": "code",
+        "client_id": server.connection()["lab"]["oidc_client_id"],
+        "redirect_uri": "http://127.0.0.1:1/",
+        "scope": "openid",
+        "code_challenge": "x" * 43,
+        "code_challenge_method": "S256",
+    }
+    page = requests.get(
+        endpoints["authorization_endpoint"], params=query, verify=ca(server), timeout=30
+    )
+    assert "labext server lab users secret EMAIL" in page.text

@@ -1,0 +1,389 @@
+"""Restore the backup of a sandbox or server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from labext.actions import parameter
+from labext.errors import (
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    SetupError,
+    StorageError,
+)
+from labext.sandbox.core import migrations
+from labext.sandbox.core.backup import (
+    FORMAT,
+    FORMAT_VERSION,
+    MANIFEST,
+    RUNTIME_FILES,
+    copy_file,
+    data_entries,
+    open_private,
+    restored_folder,
+)
+from labext.sandbox.core.data_folder import (
+    DATABASE_FILE,
+    PORTS_FILE,
+    SERVER_FILE,
+    DataFolder,
+    FileLock,
+    has_content,
+    list_entries,
+    read_json,
+    remove_path,
+    write_json,
+)
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.database_lock import DatabaseLock
+from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables, restore_tables
+from labext.sandbox.core.startup_checks import (
+    explain_failure,
+    is_database_damaged,
+)
+from labext.storage import storage_errors, sync_folder
+
+_ARCHIVE_ERRORS = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, KeyError, TypeError, ValueError),
+    RuntimeError,  # encrypted, or packed by a method that is not there
+)
+"""Exceptions that a damaged ZIP file or manifest may raise."""
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """Result of a restore.
+
+    Attributes:
+        created: the time of the backup, ISO 8601.
+        files: the number of restored files.
+        previous: the folder of the replaced data; None if there were none.
+    """
+
+    created: str
+    files: int
+    previous: Path | None
+
+
+def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> RestoreResult:
+    """Restore a backup into `folder`, whose sandbox must not be running.
+
+    Args:
+        folder: the folder of a sandbox, or an empty or new folder.
+        source: the archive.
+        replace: replace existing data, which is moved to the quarantine folder.
+
+    Raises:
+        NotFoundError: there is no such archive.
+        InputError: it is not a backup.
+        SetupError: it was made by another version of labext, or the folder holds other things.
+        ConflictError: data are there and `replace` is not given, or the sandbox runs.
+        StorageError: the archive is damaged, or the disk is full; nothing has changed.
+    """
+    with _open_archive(source.expanduser()) as archive:
+        manifest = _read_manifest(archive)
+        _check_same_kind_of_database(folder, manifest)
+        folder.prepare()
+        lock = FileLock(folder.lock_file)
+        if not lock.acquire(seconds=1.0):
+            raise ConflictError(
+                f"The sandbox in {folder.path} runs.",
+                f"Stop it first: `{folder.command('stop')}`.",
+            )
+        try:
+            with storage_errors(folder.path), contextlib.ExitStack() as stack:
+                clean_up(folder)
+                stack.enter_context(_exclusive_database(folder))
+                previous = [path for path in data_entries(folder) if has_content(path)]
+                has_tables = _has_tables(folder)
+                if (previous or has_tables) and not replace:
+                    raise ConflictError(
+                        f"There are data in {folder.path if previous else folder.database_name}, "
+                        "which a restore would replace.",
+                        f"Add {parameter('replace')} to replace them; they are moved to the folder "
+                        "quarantine.",
+                    )
+                aside = folder.quarantine / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}-replaced"
+                _unpack(archive, manifest["files"], folder)
+                if has_tables:
+                    with _database(folder) as database:
+                        dump_tables(database, _staging_folder(folder) / DUMP_FILE)
+                _commit_restore(folder, aside)
+                try:
+                    finish_restore(folder)
+                except LabextError:
+                    if (restored_folder(folder) / "data" / DUMP_FILE).exists():  # nothing is moved
+                        remove_path(restored_folder(folder))
+                    raise
+        finally:
+            lock.release()
+    is_replaced = previous or has_tables
+    return RestoreResult(
+        manifest["created"], len(manifest["files"]), aside if is_replaced else None
+    )
+
+
+def _check_same_kind_of_database(folder: DataFolder, manifest: dict[str, Any]) -> None:
+    """Check that a backup of a PostgreSQL database is restored to one, and others are not.
+
+    Raises:
+        SetupError: it is not so, or its tables are those of a newer version.
+    """
+    is_dump = "revision" in manifest
+    if is_dump and not folder.uses_postgresql:
+        raise SetupError(
+            "The backup is of a PostgreSQL database.",
+            f"Name an empty one with {parameter('database_url', 'URL')}.",
+        )
+    if folder.uses_postgresql and not is_dump:
+        raise SetupError(
+            f"The backup has a SQLite database, but the data of {folder.path} are in "
+            f"{folder.database_name}.",
+            "Restore it into a new folder without a PostgreSQL database.",
+        )
+
+
+@contextmanager
+def _database(folder: DataFolder) -> Iterator[Database]:
+    database = Database(folder.database_url)
+    try:
+        yield database
+    except DBAPIError as error:
+        raise explain_failure(error, folder) from error
+    finally:
+        database.close()
+
+
+def _has_tables(folder: DataFolder) -> bool:
+    """Return whether a PostgreSQL database has tables, which a restore would replace."""
+    if not folder.uses_postgresql:
+        return False
+    with _database(folder) as database:
+        return bool(database.table_names())
+
+
+@contextmanager
+def _exclusive_database(folder: DataFolder) -> Iterator[None]:
+    """Keep other services off a PostgreSQL database.
+
+    Raises:
+        ConflictError: one is using it.
+        StorageError: it cannot be reached.
+    """
+    if not folder.uses_postgresql:
+        yield
+        return
+    with _database(folder) as database:
+        database.table_names()  # explains why it cannot be reached
+    lock = DatabaseLock(folder.database_url, folder.path)
+    lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def check_backup(source: Path) -> None:
+    """Check that a file is a backup that can be restored, as far as its manifest says.
+
+    Raises:
+        NotFoundError, InputError, SetupError: as `restore`.
+    """
+    with _open_archive(source.expanduser()) as archive:
+        _read_manifest(archive)
+
+
+def clean_up(folder: DataFolder) -> None:
+    """Finish an interrupted restore and remove leftovers of interrupted restores and backups.
+
+    The caller must hold the folder's lock.
+    """
+    finish_restore(folder)
+    remove_path(_staging_folder(folder))
+    lock = FileLock(folder.path / "backup.lock")
+    if lock.path.exists() and lock.acquire():
+        remove_path(folder.path / ".backup")
+        lock.release()
+
+
+def finish_restore(folder: DataFolder) -> None:
+    """Replace the data by that of a committed restore; every step is idempotent."""
+    restored = restored_folder(folder)
+    if not restored.exists():
+        return
+    journal = read_json(restored / "journal.json")
+    aside = Path(journal["aside"])
+    dump, replaced = restored / "data" / DUMP_FILE, restored / DUMP_FILE
+    if dump.exists():
+        with _database(folder) as database:
+            restore_tables(database, dump, restored)
+        dump.unlink()
+    if replaced.exists():
+        aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replaced.rename(aside / DUMP_FILE)
+    for name in journal["previous"]:
+        current, moved = folder.path / name, aside / name
+        if current.exists() and not moved.exists():
+            aside.mkdir(mode=0o700, parents=True, exist_ok=True)
+            current.rename(moved)
+    for path in list_entries(restored / "data"):
+        current = folder.path / path.name
+        if current.exists() and not has_content(current):
+            remove_path(current)
+        path.rename(current)
+    sync_folder(folder.path)
+    restored.rename(_staging_folder(folder))
+    remove_path(_staging_folder(folder))
+
+
+def _commit_restore(folder: DataFolder, aside: Path) -> None:
+    """Commit the unpacked files with a single rename."""
+    previous = [path.name for path in data_entries(folder) if has_content(path)]
+    write_json(
+        _staging_folder(folder) / "journal.json", {"aside": str(aside), "previous": previous}
+    )
+    os.sync()
+    _staging_folder(folder).rename(restored_folder(folder))
+    sync_folder(folder.path)
+
+
+def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: DataFolder) -> None:
+    """Unpack and verify all files in the staging folder of a restore."""
+    if sum(entry["bytes"] for entry in files) > shutil.disk_usage(folder.path).free:
+        raise StorageError(
+            f"There is no room for the backup in {folder.path}.", "Make room, then try again."
+        )
+    data = _staging_folder(folder) / "data"
+    try:
+        for entry in files:
+            target = data / entry["path"]
+            _make_folders(target.parent, folder.path)
+            with (
+                archive.open(entry.get("member", entry["path"])) as packed,
+                open(target, "xb", opener=open_private) as out,
+            ):
+                size_and_hash = copy_file(packed, out, max_bytes=entry["bytes"])
+            if size_and_hash != (entry["bytes"], entry["sha256"]):
+                raise _damaged_archive_error(archive, entry["path"])
+        if folder.database.name in {entry["path"] for entry in files}:
+            _check_restored_database(data / folder.database.name, archive)
+    except BaseException as error:
+        remove_path(_staging_folder(folder))
+        if isinstance(error, _ARCHIVE_ERRORS):
+            raise _damaged_archive_error(archive, str(error)) from error
+        raise
+
+
+def _check_restored_database(path: Path, archive: zipfile.ZipFile) -> None:
+    if is_database_damaged(path):
+        raise _damaged_archive_error(archive, path.name)
+    database = Database.at(path)
+    try:
+        database.check_version(upgradable=True)
+    except SetupError:
+        raise _other_version_error(archive) from None
+    finally:
+        database.close()
+
+
+@contextmanager
+def _open_archive(source: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        archive = zipfile.ZipFile(source)
+    except (FileNotFoundError, IsADirectoryError):
+        raise NotFoundError(f"There is no file {source}.", "Name a backup.") from None
+    except _ARCHIVE_ERRORS:
+        raise InputError(
+            f"{source} is not a backup of a sandbox, or not all of one.", "Name another backup."
+        ) from None
+    except OSError as error:
+        raise StorageError(
+            f"{source} cannot be read: {error.strerror}.", "Name another backup."
+        ) from None
+    with archive:
+        if any(info.flag_bits & 1 for info in archive.infolist()):
+            raise InputError(
+                f"{source} is encrypted; a backup of a sandbox is not.", "Name another backup."
+            )
+        yield archive
+
+
+def _read_manifest(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """Return the manifest of a backup.
+
+    Raises:
+        InputError: the manifest is missing, or names files that a backup cannot contain.
+        SetupError: the backup was made by another version.
+    """
+    try:
+        manifest = json.loads(archive.read(MANIFEST))
+        if manifest["format"] != FORMAT:
+            raise ValueError(manifest["format"])
+        if manifest["version"] != FORMAT_VERSION:
+            raise _other_version_error(archive)
+        str(manifest["created"])
+        paths = [str(entry["path"]) for entry in manifest["files"] if entry["bytes"] >= 0]
+        database = DUMP_FILE if "revision" in manifest else DATABASE_FILE
+        if not all(map(_is_allowed, paths)) or {DATABASE_FILE, DUMP_FILE} & {*paths} != {database}:
+            raise ValueError(paths)
+        if manifest.get("revision") not in (None, *migrations.revisions()):
+            raise _other_version_error(archive)
+    except (*_ARCHIVE_ERRORS, OSError):
+        raise InputError(
+            f"{archive.filename} is not a backup of a sandbox.", "Name another backup."
+        ) from None
+    return dict(manifest)
+
+
+def _is_allowed(path: str) -> bool:
+    """Return whether a backup may contain a file with this path."""
+    first, *rest = parts = path.split("/")
+    if not rest:
+        return path in (DATABASE_FILE, DUMP_FILE, PORTS_FILE, SERVER_FILE)
+    inside = not {"", ".", ".."} & {*parts} and "\0" not in path
+    return (
+        inside
+        and not first.startswith((".", DATABASE_FILE))
+        and first not in {*RUNTIME_FILES, DUMP_FILE, PORTS_FILE, SERVER_FILE}
+    )
+
+
+def _damaged_archive_error(archive: zipfile.ZipFile, reason: str) -> StorageError:
+    return StorageError(
+        f"The backup {archive.filename} is damaged: {reason}. Nothing was changed.",
+        "Restore another backup.",
+    )
+
+
+def _other_version_error(archive: zipfile.ZipFile) -> SetupError:
+    return SetupError(
+        f"The backup {archive.filename} was made by another version of labext.",
+        "Restore it with that version, or name another backup.",
+    )
+
+
+def _make_folders(path: Path, root: Path) -> None:
+    """Create a folder and its parents up to `root`, readable by their owner only."""
+    for folder in reversed([path, *path.parents]):
+        if folder.is_relative_to(root):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _staging_folder(folder: DataFolder) -> Path:
+    return folder.path / ".restoring"

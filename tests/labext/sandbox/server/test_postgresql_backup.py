@@ -1,0 +1,205 @@
+"""Backups of a server whose data are in PostgreSQL, made while it runs, and their restore."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from databases import open_database
+
+from labext import cli
+from labext.errors import ConflictError, LabextError, SetupError, StorageError
+from labext.jobs import JobsClient
+from labext.sandbox.core import restore as restore_module
+from labext.sandbox.server import Server
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.skipif(shutil.which("pg_dump") is None, reason="pg_dump is not installed"),
+]
+
+CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `labext server …` and return its JSON."""
+
+    def call(server: Server, *words: object) -> Any:
+        capsys.readouterr()
+        data_dir = ("--data-dir", str(server.data_dir))
+        code = cli.main(["server", *map(str, words), *data_dir, "--json"])
+        printed = capsys.readouterr()
+        assert code == 0, printed.err
+        return json.loads(printed.out)
+
+    return call
+
+
+def _client(server: Server, key: str) -> JobsClient:
+    assert server.settings is not None
+    url = f"{server.settings.origin('jobs')}/api/"
+    return JobsClient(url, key, verify=str(server.settings.ca_bundle))
+
+
+def _account(server: Server, run: Run) -> JobsClient:
+    run(server, "jobs", "accounts", "add", "a@lab.example.org")
+    return _client(server, run(server, "jobs", "keys", "add", "a@lab.example.org")["key"])
+
+
+def _finish(client: JobsClient, name: str) -> None:
+    client.submit(name, "digest", CUT)
+    client.wait(name, timeout=90)
+
+
+def _names(client: JobsClient) -> set[str]:
+    return set(client.jobs()["JobName"])
+
+
+def test_backup_of_a_running_server_restores_rows_and_files(
+    new_server, postgresql_server, run, tmp_path
+):
+    server = new_server(postgresql_server.new_database(), processes=2)
+    client = _account(server, run)
+    _finish(client, "first")
+    stop = threading.Event()
+
+    def submit() -> None:
+        number = 0
+        while not stop.is_set():
+            client.submit(f"during-{number}", "digest", CUT)
+            number += 1
+
+    submitting = threading.Thread(target=submit)
+    submitting.start()
+    try:
+        saved = run(server, "backup", tmp_path / "saved.zip")
+    finally:
+        stop.set()
+        submitting.join()
+    assert saved["files"] > 3
+    assert (tmp_path / "saved.zip").stat().st_mode & 0o077 == 0
+    with zipfile.ZipFile(tmp_path / "saved.zip") as archive:
+        assert {"database.dump", "server.json"} <= set(archive.namelist())
+        assert "database.url" not in archive.namelist()
+    server.stop()
+
+    url = postgresql_server.new_database()
+    copy = Server(tmp_path / "copy", workers=1)
+    restored = run(copy, "restore", tmp_path / "saved.zip", "--database", url)
+    assert restored["previous"] is None
+    copy.start()
+    try:
+        client = _client(copy, _key(run, copy))
+        assert "first" in _names(client)
+        assert client.download("first", tmp_path / "out")
+        _finish(client, "after")
+        for name in _names(client):
+            client.wait(name, timeout=90)
+    finally:
+        copy.stop()
+
+
+def _key(run: Run, server: Server) -> str:
+    return str(run(server, "jobs", "keys", "add", "a@lab.example.org", "--name", "other")["key"])
+
+
+def test_restore_replaces_the_database_and_keeps_a_dump_of_the_former(
+    new_server, postgresql_server, run, tmp_path
+):
+    url = postgresql_server.new_database()
+    name = url.partition("?")[0].rpartition("/")[2]
+    postgresql_server.run("CREATE TABLE of_another_application (x INTEGER)", name)
+    server = new_server(url)
+    run(server, "jobs", "accounts", "add", "kept@lab.example.org")
+    run(server, "backup", tmp_path / "saved.zip")
+    run(server, "jobs", "accounts", "add", "later@lab.example.org")
+    with pytest.raises(ConflictError, match=r"which a restore would replace|runs"):
+        server.restore(tmp_path / "saved.zip")
+    done = run(server, "restore", tmp_path / "saved.zip", "--yes")
+    assert (Path(done["previous"]) / "database.dump").stat().st_size > 1000
+    server.start()
+    accounts = {account["email"] for account in run(server, "jobs", "accounts", "list")}
+    assert accounts == {"kept@lab.example.org"}
+    tables = postgresql_server.run(
+        "SELECT 1 FROM pg_tables WHERE tablename = 'of_another_application'", name
+    )
+    assert tables == [(1,)]
+
+
+def test_restore_is_finished_at_the_next_start_after_a_crash(
+    new_server, postgresql_server, run, tmp_path, monkeypatch
+):
+    server = new_server(postgresql_server.new_database())
+    run(server, "jobs", "accounts", "add", "kept@lab.example.org")
+    run(server, "backup", tmp_path / "saved.zip")
+    run(server, "jobs", "accounts", "add", "later@lab.example.org")
+    with monkeypatch.context() as patch:
+
+        def crash(*_arguments: object) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr(restore_module, "restore_tables", crash)
+        with pytest.raises(KeyboardInterrupt):
+            server.restore(tmp_path / "saved.zip", replace=True)
+    server.start()
+    accounts = {account["email"] for account in run(server, "jobs", "accounts", "list")}
+    assert accounts == {"kept@lab.example.org"}
+
+
+def test_failed_restore_of_the_database_changes_nothing(
+    new_server, postgresql_server, run, tmp_path, monkeypatch
+):
+    server = new_server(postgresql_server.new_database())
+    run(server, "jobs", "accounts", "add", "kept@lab.example.org")
+    run(server, "backup", tmp_path / "saved.zip")
+    run(server, "jobs", "accounts", "add", "later@lab.example.org")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "psql").write_text("#!/bin/sh\necho 'psql: error: no room' >&2\nexit 3\n")
+    (programs / "psql").chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        with pytest.raises(StorageError, match=r"psql fails: .*no room"):
+            server.restore(tmp_path / "saved.zip", replace=True)
+    server.start()
+    assert len(run(server, "jobs", "accounts", "list")) == 2
+
+
+def test_missing_program_and_another_kind_of_database_are_refused(
+    new_server, postgresql_server, run, tmp_path, monkeypatch
+):
+    server = new_server(postgresql_server.new_database())
+    with monkeypatch.context() as patch:
+        patch.setattr("labext.sandbox.core.postgresql_backup.shutil.which", lambda _name: None)
+        with pytest.raises(SetupError, match=r"pg_dump.* is not installed") as refused:
+            server.backup(tmp_path / "none.zip")
+        assert "postgresql-client" in refused.value.next_step
+    assert not (tmp_path / "none.zip").exists()
+    server.backup(tmp_path / "saved.zip")
+    with pytest.raises(LabextError, match="is of a PostgreSQL database") as without:
+        Server(tmp_path / "file").restore(tmp_path / "saved.zip")
+    assert "database_url" in without.value.next_step
+
+
+def test_restore_into_the_database_of_a_running_server_is_refused(
+    new_server, postgresql_server, run, tmp_path
+):
+    url = postgresql_server.new_database()
+    server = new_server(url)
+    server.backup(tmp_path / "saved.zip")
+    other = Server(tmp_path / "other", database_url=url)
+    with pytest.raises(ConflictError, match="is in use by"):
+        other.restore(tmp_path / "saved.zip", replace=True)
+    database = open_database(server.data_dir)
+    assert database.table_names()
+    database.close()
