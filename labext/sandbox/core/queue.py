@@ -276,7 +276,9 @@ class Queue:
     def set_weight(self, session: Session, owner: str, weight: float) -> None:
         """Distribute the turns of an owner's waiting tasks again, by a new weight."""
         is_waiting = (Task.owner == owner) & (Task.state == QUEUED)
-        tasks = session.scalars(select(Task).where(is_waiting).order_by(Task.turn, Task.id)).all()
+        # Without those that another process is just claiming.
+        waiting = select(Task).where(is_waiting).order_by(Task.turn, Task.id)
+        tasks = session.scalars(waiting.with_for_update(skip_locked=True)).all()
         for priority in {task.priority for task in tasks}:
             same = [task for task in tasks if task.priority == priority]
             turn = _current_turn(session, priority)

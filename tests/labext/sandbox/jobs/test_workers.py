@@ -19,6 +19,7 @@ from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
 from labext.sandbox.core.executors.executor import WorkerState
 from labext.sandbox.core.service_protocol import NoExecutors
+from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.jobs.job_creation import run_key
 from labext.sandbox.jobs.tables import IN_QUEUE, Account, Job
 from labext.sandbox.jobs.workers import list_workers
@@ -79,11 +80,26 @@ def test_jobs_wait_for_a_worker_and_run_on_it(
         assert "digest with" in client.log("cut")
         assert "fragments.csv" in client.result_files("cut")
         poll(lambda: any(w["name"] == "bench" for w in cluster.status().cluster), 15)
+        _check_running_limit(cluster, client)
     finally:
         worker.terminate()
         assert worker.wait(20) == 0
     assert "is connected to" in (tmp_path / "worker.log").read_text()
     assert not list(tmp_path.glob("*/forkserver.lock"))
+
+
+def _check_running_limit(cluster: Sandbox, client: JobsClient) -> None:
+    """Check that one of two jobs waits for the other one, although a second slot is free."""
+    with open_administration(cluster.data_dir) as admin:
+        admin.set_scheduling("student@sandbox.local", max_running=1)
+    sequence = "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23
+    client.submit_batch("two", "rna_fold", {n: {"sequence": sequence} for n in ("a", "b")})
+    poll(lambda: client.show("two-a")["JobStatus"].tolist() == ["Running"], 30)
+    second = client.show("two-b")
+    assert second["QueueReason"].tolist() == ["The account runs 1 of at most 1 job at a time."]
+    client.wait("two", timeout=120)
+    rows = client.jobs(batch="two").set_index("JobName")
+    assert rows.loc["two-b", "Started"] >= rows.loc["two-a", "Completed"]
 
 
 def test_jobs_of_others_are_counted_and_not_named(site, student) -> None:
