@@ -289,13 +289,16 @@ class SubmitMethods(BaseClient):
         expected = self._estimate(draft.type, _valid_settings(draft))
         if expected is None or (expected.weighted_hours or 0) <= limit:
             return
-        is_own = limit == budget
+        if limit == budget:
+            budget_text = f"its budget is {limit:g}."
+            remedy, rule = "Raise the budget", "the service stops a batch that has used its budget."
+        else:
+            budget_text = f"{limit:.3g} of your budget are left."
+            remedy, rule = "Submit fewer jobs", "the service accepts no more jobs once it is used."
         raise InputError(
             f"{draft.name} is expected to need {expected.weighted_hours:.3g} weighted hours "
-            f"(estimated from {messages.pluralize(expected.runs, 'earlier run')}); "
-            + (f"its budget is {limit:g}." if is_own else f"{limit:.3g} of your budget are left."),
-            f"{'Raise the budget' if is_own else 'Submit fewer jobs'}, or add "
-            f"{parameter('over_budget')}; the service stops a batch that has used its budget.",
+            f"(estimated from {messages.pluralize(expected.runs, 'earlier run')}); {budget_text}",
+            f"{remedy}, or add {parameter('over_budget')}; {rule}",
         )
 
     def _checked(
