@@ -32,8 +32,6 @@ pytestmark = pytest.mark.benchmark
 PASSAGES, WORDS = 8, 150
 NOTEBOOK = "notebook:bench"
 
-Find = Callable[..., list[dict[str, Any]]]
-
 
 @pytest.fixture(scope="session")
 def services() -> list[str]:

@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,6 +196,3 @@ class Proxy:
     async def _flowing(self) -> None:
         while not self._flows.is_set():
             await asyncio.sleep(0.02)
-
-
-NewCluster = Callable[..., Cluster]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.nb.records import EPISODE_PROFILE, SPEAKER_PROFILE
-from open_notebook.facts import request_body
 from open_notebook.proof import proof
 from open_notebook.proved.ids import BUSINESS, MODEL_ID, SOLO, SOLO_SPEAKER, TECH_SPEAKERS, TTS
 
 _UNTIMED = "created_at updated_at"
-_SOLO = request_body("episode_profiles.put.solo_expert")
 
 PROFILES = (
     proof(

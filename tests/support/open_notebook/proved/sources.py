@@ -9,7 +9,6 @@ from open_notebook.facts import request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPLOAD
 
-_LISTED = "size stage error file_name url notebooks"
 _READY = "transcribed_by confidence size stage error insights_count file_name url"
 _QUEUED = "transcribed_by confidence size stage error notebooks insights_count full_text"
 _MAKING = (derived("models.defaults_after_auto"), derived("transformations.list"))
