@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -55,17 +54,6 @@ def test_credentials_are_accepted_in_the_form_or_as_basic(world, kit, secret):
         assert world.campus.get("users/me", f"Bearer {token}").status == 404
         assert world.campus.get("users/me", f"bearer {token}").status == 404
         assert world.clinic.get("users/me", f"Bearer {token}").status == 401
-
-
-def test_only_hashes_are_stored(world, secret):
-    token = _issued_token(world.campus.token(client_id="id-app", client_secret=secret))
-    assert len(token) >= 43, "256 bits"
-    with world.database.read() as session:
-        assert session.scalars(select(Token).where(Token.hash == hash_key(token))).one()
-    path = Path(world.database.engine.url.database)
-    content = b"".join(path.with_name(path.name + end).read_bytes() for end in ("", "-wal"))
-    assert hash_key(token).encode() in content
-    assert token.encode() not in content
 
 
 def test_token_expires_after_its_lifetime(world, secret):
