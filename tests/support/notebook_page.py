@@ -52,6 +52,18 @@ CLEAR = """async () => {
 }"""
 
 
+HOSTILE_STATE = """() => ({
+  hacked: window.hacked || 0,
+  acting: [...document.querySelectorAll(
+    ".jp-OutputArea script, .jp-OutputArea iframe, .jp-OutputArea [onload],"
+    + " .jp-OutputArea [onerror], .jp-OutputArea [onmouseover],"
+    + " .jp-OutputArea img:not([src^='data:'])")]
+    .map((e) => e.outerHTML),
+  links: [...document.querySelectorAll(".jp-OutputArea a")].map((link) => link.href),
+})"""
+"""State of a page with hostile texts: the number of scripts that ran, acting elements and links."""
+
+
 class Lab:
     """A page with JupyterLab that tests share: to load one takes longer than most tests."""
 
@@ -189,6 +201,23 @@ class NotebookPage:
     def wait_for_text(self, words: str, cell: int = 0) -> None:
         """Wait until a cell's output shows the words."""
         until(lambda: words in self.output(cell).inner_text(), words)
+
+    def wait_for_printed(self, text: str, cell: int = 1) -> None:
+        """Run a cell until it prints a text."""
+
+        def prints() -> bool:
+            self.run(cell)
+            self.idle()
+            return text in self.output(cell).inner_text()
+
+        until(prints, text)
+
+    def check_inert(self) -> None:
+        """Check that no script of hostile texts has run, or would at a click."""
+        state = self.page.evaluate(HOSTILE_STATE)
+        assert state["hacked"] == 0
+        assert state["acting"] == []
+        assert not [link for link in state["links"] if link.startswith("javascript")]
 
     def record_texts(self) -> None:
         """Record every text that appears on the page from now on."""

@@ -60,17 +60,6 @@ UNNAMED = """root => [...root.querySelectorAll("button, select, [tabindex], [rol
   .filter((e) => !e.getAttribute("aria-label") && !e.labels?.length).length"""
 
 
-def in_python(nb: NotebookPage, text: str) -> None:
-    """Wait until the cell that prints the selection prints the text."""
-
-    def printed() -> bool:
-        nb.run(1)
-        nb.idle()
-        return text in nb.output(1).inner_text()
-
-    until(printed, text)
-
-
 def settle(page: Any) -> None:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
 
@@ -106,10 +95,10 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
     page.mouse.click(box["x"] + 190, box["y"] + 120)
     until(lambda: status.inner_text().startswith("Selected: protein_"), "a selected row")
     chosen = status.inner_text().removeprefix("Selected: ")
-    in_python(nb, f"['{chosen}']")
+    nb.wait_for_printed(f"['{chosen}']")
     area.focus()
     page.keyboard.press("Escape")
-    in_python(nb, "[] [")
+    nb.wait_for_printed("[] [")
 
     # By keyboard: the cursor is revealed and described, Enter selects its row.
     area.evaluate("e => e.scrollTo(0, 0)")
@@ -120,7 +109,7 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
     page.keyboard.press("Enter")
     until(lambda: "Selected: " in status.inner_text(), "the row of the cursor")
     chosen = status.inner_text().removeprefix("Selected: ")
-    in_python(nb, f"['{chosen}']")
+    nb.wait_for_printed(f"['{chosen}']")
 
     # From Python; in the order of the tree.
     nb.run(2)

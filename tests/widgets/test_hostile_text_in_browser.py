@@ -37,13 +37,6 @@ LINES = [
     "%jobs files",
     "%jobs stop folds",
 ]
-STATE = """() => ({
-  hacked: window.hacked || 0,
-  acting: [...document.querySelectorAll(
-    ".jp-OutputArea script, .jp-OutputArea img, .jp-OutputArea iframe, .jp-OutputArea svg[onload],"
-    + ".jp-OutputArea [onerror], .jp-OutputArea [onmouseover]")].map(each => each.outerHTML),
-  links: [...document.querySelectorAll(".jp-OutputArea a")].map(each => each.href),
-})"""
 
 
 class Service:
@@ -92,14 +85,6 @@ def service() -> Iterator[Service]:
         yield service
 
 
-def check(nb: NotebookPage) -> None:
-    """Check that nothing of the service's words has run, or would at a click."""
-    state = nb.page.evaluate(STATE)
-    assert state["hacked"] == 0
-    assert state["acting"] == []
-    assert not [link for link in state["links"] if link.startswith("javascript")]
-
-
 def test_service_texts_run_no_script(
     page_of: Callable[..., NotebookPage], service: Service, refused: list[str]
 ) -> None:
@@ -108,7 +93,7 @@ def test_service_texts_run_no_script(
     nb.idle()
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
-    check(nb)
+    nb.check_inert()
     service.over.set()
     nb.wait_for_text("ended with the state AggregationFailed")
     nb.idle()
@@ -117,7 +102,7 @@ def test_service_texts_run_no_script(
         nb.wait_for_text("window.hacked", number)
     nb.idle()
     nb.output(0).hover()
-    check(nb)
+    nb.check_inert()
 
     saved = nb.save()
     assert sum("window.hacked" in str(cell.outputs) for cell in saved.cells) == len(LINES)
@@ -128,6 +113,6 @@ def test_service_texts_run_no_script(
     until(lambda: "window.hacked" in again.output(1).inner_text(), "the kept outputs")
     trusted = "() => window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted"
     assert again.page.evaluate(trusted) is False
-    check(again)
+    again.check_inert()
     assert nb.errors == again.errors == []
     assert refused == []

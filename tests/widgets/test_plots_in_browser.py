@@ -45,17 +45,6 @@ FRAGMENTS = "print(q.selection.length.tolist())"
 TICK_COLOUR = "e => getComputedStyle(e.querySelector('.labext-plot-tick')).fill"
 
 
-def selection(nb: NotebookPage, rows: list[int], cell: int = 1) -> None:
-    """Wait until a cell that prints the selection prints these rows."""
-
-    def has_rows() -> bool:
-        nb.run(cell)
-        nb.idle()
-        return str(rows) in nb.output(cell).inner_text()
-
-    until(has_rows, str(rows))
-
-
 def point(nb: NotebookPage, length: float, mfe: float) -> tuple[float, float]:
     """Return where a value is drawn on the page, found from two ticks of each axis."""
     area = nb.output().locator(".labext-plot-area")
@@ -96,14 +85,14 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     until(lambda: "folds-<b>2</b>" in out.inner_text(), "the view of the job")
     page.mouse.click(*point(nb, 23, -6.9 + 7))
     until(lambda: "folds-<b>1</b> was stopped. Look at its log." in out.inner_text(), "the error")
-    selection(nb, [])
+    nb.wait_for_printed("[]")
     page.mouse.move(*point(nb, 127.5, 0))
     page.mouse.down()
     page.mouse.move(*point(nb, 138.5, -45), steps=4)
     page.mouse.up()
     until(lambda: status.inner_text() == "4 of 40 jobs selected", "a brush")
     nb.shot("plot-brushed", out)
-    selection(nb, [36, 37, 38, 39])
+    nb.wait_for_printed("[36, 37, 38, 39]")
 
     # By keyboard alone.
     out.locator(".labext-plot-area").focus()
@@ -117,9 +106,9 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     until(lambda: "folds-<b>4</b>" in out.inner_text(), "the job that Enter opens")
-    selection(nb, [1, 2])
+    nb.wait_for_printed("[1, 2]")
     out.locator("button", has_text="riboswitch").click()
-    selection(nb, list(range(1, 40, 4)))
+    nb.wait_for_printed(str(list(range(1, 40, 4))))
 
     # Of several figures each has its own selection; they are side by side where there is room.
     nb.run(3)
@@ -129,7 +118,7 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     areas.nth(1).focus()
     for key in ("End", "Space"):
         page.keyboard.press(key)
-    selection(nb, [67], 4)
+    nb.wait_for_printed("[67]", 4)
     tops = [areas.nth(n).bounding_box()["y"] for n in range(2)]
     assert abs(tops[0] - tops[1]) < 2
     nb.shot("plot-figures", nb.output(3))

@@ -36,17 +36,6 @@ SELECT = "viewer.select(2390, 10); viewer.enzymes = 'BamHI'"
 INK = "e => getComputedStyle(e.querySelector('.labext-bases')).fill"
 
 
-def in_python(nb: NotebookPage, expected: str) -> None:
-    """Wait until a cell that asks for the selection says so."""
-
-    def is_printed() -> bool:
-        nb.run(1)
-        nb.idle()
-        return expected in nb.output(1).inner_text()
-
-    until(is_printed, expected)
-
-
 def status_says(nb: NotebookPage, words: str) -> None:
     status = nb.output().locator(".labext-status")
     until(lambda: status.inner_text() == words, words)
@@ -65,7 +54,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     # By mouse: a name on the circle, then along the bases, backwards.
     out.locator(".labext-circle").locator("text", has_text="araC <").click()
     status_says(nb, "Selected 301-1100 (800 bp, −)")
-    in_python(nb, "(300, 1100, -1, 800)")
+    nb.wait_for_printed("(300, 1100, -1, 800)")
     row = out.locator(".labext-rows:visible svg").nth(3).bounding_box()
     base, y = row["width"] / 50, row["y"] + 12
     page.mouse.move(row["x"] + 30 * base, y)
@@ -79,7 +68,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     until(lambda: out.locator(".labext-count").inner_text() == "1 hit", "the other strand's")
     page.keyboard.press("Enter")
     status_says(nb, "Selected 1501-1510 (10 bp, −)")
-    in_python(nb, "(1500, 1510, -1, 10)")
+    nb.wait_for_printed("(1500, 1510, -1, 10)")
     out.locator(".labext-maps").focus()
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Shift+ArrowRight")
@@ -87,7 +76,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     nb.shot("sequence-selected", out)
     page.keyboard.press("Escape")
     status_says(nb, "Nothing selected.")
-    in_python(nb, "None")
+    nb.wait_for_printed("None")
 
     # From Python, over the origin; the enzymes too.
     nb.run(2)

@@ -56,17 +56,6 @@ STRETCHED_TRACE = """structure_viewer("\\n".join(
     for i in range(12)), name="trace")"""
 
 
-def python_prints(nb: NotebookPage, text: str) -> None:
-    """Run the second cell until it prints the text."""
-
-    def prints() -> bool:
-        nb.run(1)
-        nb.idle()
-        return text in nb.output(1).inner_text()
-
-    until(prints, text)
-
-
 def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[str]) -> None:
     nb = page_of().write(SINGLE, ASK, OTHERS, COMPARED, STRETCHED_TRACE).open()
     page, out = nb.page, nb.output()
@@ -82,7 +71,7 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     typed.press("Enter")
     status = out.locator(".labext-status")
     until(lambda: status.inner_text() == "Selected B:2-9 (8 residues)", "the typed range")
-    python_prints(nb, "ResidueRange(chain='B', start=2, end=9, letters='AAAAAAAA') cartoon chain")
+    nb.wait_for_printed("ResidueRange(chain='B', start=2, end=9, letters='AAAAAAAA') cartoon chain")
     row = out.locator(".labext-strip-row").first
     for key in ("ArrowRight", "ArrowRight", "Shift+ArrowRight"):
         row.press(key)
@@ -90,7 +79,7 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     out.get_by_role("button", name="Zoom to the selected residues").click()
     out.get_by_role("button", name="Stick", exact=True).click()
     out.locator("select").select_option("secondary")
-    python_prints(nb, "stick secondary <PictureView <b>two</b> helices, PNG")
+    nb.wait_for_printed("stick secondary <PictureView <b>two</b> helices, PNG")
     nb.shot("structure-stick", out)
     out.get_by_role("button", name="Show the whole molecule").click()
     canvas = stage.locator("canvas")
@@ -156,7 +145,7 @@ def test_saved_picture_shows_a_surface_that_takes_long_to_compute(page_of: Pages
     nb.run(0)
     out.locator(".labext-structure[data-ready]").wait_for()
     nb.wait_for_saved_html("data:image/png;base64,")
-    python_prints(nb, " cartoon")
+    nb.wait_for_printed(" cartoon")
     ribbon = int(nb.output(1).inner_text().split()[1])
     out.get_by_role("button", name="Surface", exact=True).click()
 
@@ -240,7 +229,7 @@ def test_gallery_is_paged_and_sorted_with_at_most_twelve_canvases(
     until(lambda: page.evaluate(CANVASES) <= 3, "the canvases of the first page are closed")
     out.locator("select").select_option("energy")
     until(lambda: grid.evaluate(NAMES)[0] == "fold<i>14</i>", "the lowest energy first")
-    python_prints(nb, "1 energy")
+    nb.wait_for_printed("1 energy")
     out.get_by_role("button", name="Open fold<i>14</i> below").click()
     out.locator(".labext-structure[data-ready]").wait_for()
     assert page.evaluate(CANVASES) <= 12
