@@ -173,6 +173,8 @@ class Host:
         stopped = asyncio.Event()
 
         def stop() -> None:
+            if stopped.is_set() and self._process is not None:
+                return  # of several: a terminal and systemd signal them too; their parent kills
             if stopped.is_set():
                 log.warning("Stopped at once: running requests are cut off.")
                 os._exit(EXIT_CUT_OFF)

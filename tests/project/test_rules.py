@@ -1,4 +1,4 @@
-"""Check the RULES.md of each sandbox service: numbers, cited modules and cited tests."""
+"""Check the RULES.md of each sandbox service and of the server: numbers, modules and tests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[2]
 SANDBOX = ROOT / "labext" / "sandbox"
-FILES = sorted(SANDBOX.glob("*/RULES.md"))
+FILES = sorted([SANDBOX / "RULES.md", *SANDBOX.glob("*/RULES.md")])
 HEADER = "| number | rule | module | test |"
 NAMES = re.compile(r"`([^`]+)`")
 
 Row = tuple[str, str, list[str], list[str]]
 """Number, rule, modules and tests."""
+
+
+def prefix_of(file: Path) -> str:
+    """Return the prefix of the numbers of a file: SERVER, or the name of a service."""
+    return "SERVER" if file.parent == SANDBOX else file.parent.name.upper()
 
 
 def rows_of(file: Path) -> list[Row]:
@@ -59,7 +64,7 @@ def test_services_have_rules() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
 def test_rule_numbers_are_unique(file: Path) -> None:
-    prefix = file.parent.name.upper()
+    prefix = prefix_of(file)
     numbers = [row[0] for row in rows_of(file)]
     assert len(set(numbers)) == len(numbers)
     assert all(re.fullmatch(rf"{prefix}-[1-9][0-9]*", number) for number in numbers)
@@ -90,7 +95,7 @@ def test_rules_are_not_repeated(file: Path) -> None:
 def test_every_cited_rule_exists(file: Path) -> None:
     """Docstrings and comments of the service and of tests cite rules by number."""
     known = {row[0] for row in rows_of(file)}
-    cited = re.compile(rf"\b{file.parent.name.upper()}-[0-9]+\b")
+    cited = re.compile(rf"\b{prefix_of(file)}-[0-9]+\b")
     for module in [*file.parent.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         cited_tests = set(cited.findall(module.read_text(encoding="utf-8")))
         assert cited_tests <= known, f"{module.relative_to(ROOT)}: {sorted(cited_tests - known)}"
