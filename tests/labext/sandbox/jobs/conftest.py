@@ -108,7 +108,7 @@ class Api:
 
     def refused(self, path: str, body: Any, status: int = 400) -> str:
         """Return the error message of a refused request."""
-        return sentence(self.post(path, body), status)
+        return error_message(self.post(path, body), status)
 
     def end(self, action: str, name: str) -> None:
         """Stop or delete a job."""
@@ -202,7 +202,7 @@ def cut(sequence: str = "AAGAATTCAAAAGCTTAA") -> dict[str, Any]:
     return {"sequence": sequence, "enzymes": ["EcoRI", "HindIII"]}
 
 
-def sentence(response: requests.Response, status: int = 400) -> str:
+def error_message(response: requests.Response, status: int = 400) -> str:
     """Return the one-sentence error message of a refused request."""
     assert response.status_code == status, response.text
     body = response.json()
@@ -282,7 +282,7 @@ class Kit:
     send_raw = staticmethod(send_raw)
     name = staticmethod(new_name)
     cut = staticmethod(cut)
-    sentence = staticmethod(sentence)
+    error_message = staticmethod(error_message)
     json = staticmethod(only_json)
     teacher_key = staticmethod(teacher_key)
 
@@ -305,7 +305,7 @@ def teacher(box: Sandbox) -> Api:
 
 
 @pytest.fixture(scope="session")
-def back(box: Sandbox) -> DatabaseAccess:
+def db(box: Sandbox) -> DatabaseAccess:
     return DatabaseAccess(box)
 
 

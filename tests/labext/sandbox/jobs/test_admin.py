@@ -91,7 +91,7 @@ def test_added_key_is_valid_at_once_and_removed_key_is_refused(admin, kit, servi
     assert "already" in admin(service, "keys", "add", email, "--name", "laptop", refused=True)
     assert "--yes" in admin(service, "keys", "remove", email, "laptop", refused=True)
     admin(service, "keys", "remove", email, "laptop", "--yes")
-    kit.sentence(other.get("files"), 401)
+    kit.error_message(other.get("files"), 401)
     assert api.get("files").status_code == 200
     names = [key["name"] for key in admin(service, "keys", "list", email)]
     assert names == ["key1"]
@@ -171,7 +171,7 @@ def test_no_account_of_an_organization_over_its_budget_can_submit(
 def test_storage_quota_of_an_account_can_be_changed(admin, kit, service, person):
     email, api = person()
     admin(service, "quotas", "set", email, "100")
-    assert "storage" in kit.sentence(api.upload("a.txt", b"x" * 101))
+    assert "storage" in kit.error_message(api.upload("a.txt", b"x" * 101))
     admin(service, "quotas", "remove", email)
     assert api.upload("a.txt", b"x" * 101).status_code == 200
     (quota,) = (q for q in admin(service, "quotas", "list") if q["account"] == email)
@@ -196,11 +196,11 @@ def test_only_owners_see_the_jobs_of_their_organization(admin, kit, service, per
     assert name not in [row["JobName"] for row in stranger.rows(organization="true")]
     colleague, third = person(organization)
     for path, query in requests:
-        kit.sentence(third.get(path, **query), 403)
+        kit.error_message(third.get(path, **query), 403)
     admin(service, "accounts", "set", colleague, "--owner", "yes")
     assert third.get("jobs", organization="true").status_code == 200
     admin(service, "accounts", "set", colleague, "--owner", "no")
-    kit.sentence(third.get("jobs", organization="true"), 403)
+    kit.error_message(third.get("jobs", organization="true"), 403)
 
 
 def test_permission_shows_and_hides_gated_parameters(admin, kit, service, person):
@@ -224,7 +224,7 @@ def test_upload_limit_applies_to_the_next_request(admin, kit, service, person):
     before = next(x for x in admin(service, "limits", "list") if x["name"] == "upload_bytes")
     try:
         admin(service, "limits", "set", "upload_bytes", "1KiB")
-        kit.sentence(api.upload("big.bin", b"x" * 1025))
+        kit.error_message(api.upload("big.bin", b"x" * 1025))
         assert api.upload("fits.bin", b"x" * 1024).status_code == 200
     finally:
         admin(service, "limits", "remove", "upload_bytes")
@@ -260,7 +260,7 @@ def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, se
     assert (removed["keys"], removed["jobs"], removed["files"]) == (1, 5, 1)
     assert not any(process.is_running() for process in running)
     assert stored_files() <= before_removal
-    kit.sentence(api.get("files"), 401)
+    kit.error_message(api.get("files"), 401)
     assert email in admin(service, "accounts", "remove", email, refused=True)
 
 
@@ -281,8 +281,8 @@ def test_removed_seed_accounts_do_not_return_after_a_restart(admin, kit, new_box
     admin(box, "pipelines", "remove", "helix-to-modes", "--yes")
     key = admin(box, "keys", "add", TEACHER)["key"]
     box.start()
-    kit.sentence(teacher.get("files"), 401)
-    kit.sentence(student.get("files"), 401)
+    kit.error_message(teacher.get("files"), 401)
+    kit.error_message(student.get("files"), 401)
     again = kit.Api(box, key)
     assert again.get("jobs", organization="true").json()["jobs"] == []
     assert [a["email"] for a in admin(box, "accounts", "list")] == [TEACHER]

@@ -63,7 +63,7 @@ def test_batch_is_aggregating_once_all_jobs_are_complete(new_box, kit):
     assert not {"resultUrl", "AggregationError", "Completed"} & set(parent)
     assert [row["JobStatus"] for row in api.rows(batch=name)] == ["Complete"] * 2
     early = api.post("result", {"jobName": name})
-    assert kit.sentence(early) == f"Job {name} is not complete. Status: Aggregating"
+    assert kit.error_message(early) == f"Job {name} is not complete. Status: Aggregating"
     api.post("stop-job", {"jobName": blocker})
     assert "resultUrl" in api.ended(name)
 
@@ -145,13 +145,13 @@ FAULTS = [
 @pytest.mark.parametrize(("body", "message"), FAULTS)
 def test_invalid_batch_is_refused_with_the_field(api, kit, body, message):
     body = {field: value for field, value in body.items() if value is not ...}
-    assert message in kit.sentence(api.post("submit-batch", body))
+    assert message in kit.error_message(api.post("submit-batch", body))
 
 
 def test_invalid_batch_stores_no_job(api, kit):
     name = kit.name()
     body = arrays(batchName=name, jobNames=["a", "b"], settings=[kit.cut(), kit.cut("QQ")])
-    assert "Job b" in kit.sentence(api.post("submit-batch", body))
+    assert "Job b" in kit.error_message(api.post("submit-batch", body))
     for used_name in (name, f"{name}-a", f"{name}-b"):
         assert api.get("jobs", jobName=used_name).status_code == 404
 
@@ -161,7 +161,7 @@ def test_batch_names_and_job_names_must_differ(api, kit, taken):
     name = kit.name()
     api.submit("digest", kit.cut(), taken.format(name))
     refused = api.post("submit-batch", arrays(batchName=name))
-    assert kit.sentence(refused) == f"Job name {taken.format(name)} is already taken."
+    assert kit.error_message(refused) == f"Job name {taken.format(name)} is already taken."
     assert api.get("jobs", jobName=f"{name}-a").status_code == 404
 
 
@@ -208,7 +208,7 @@ def test_archive_over_the_quota_fails_the_aggregation(new_box, kit):
     assert parent["statuses"]["Complete"] == 2
     assert "resultUrl" not in parent
     assert all("AggregationError" not in row for row in api.rows(batch=name))
-    refused = kit.sentence(api.post("result", {"jobName": name}))
+    refused = kit.error_message(api.post("result", {"jobName": name}))
     assert refused == f"Job {name} is not complete. Status: AggregationFailed"
     assert api.archive(f"{name}-j0").namelist()  # the results of the jobs are available
 
@@ -252,7 +252,7 @@ def test_batch_validation_reports_every_invalid_row(api, kit):
     assert "settings[3] is not an object" in errors[3]
     assert errors[0] is errors[4] is None
     refused = api.post("submit-job", {"jobName": kit.name(), "type": "digest", "settings": wrong})
-    assert kit.sentence(refused) == errors[1]
+    assert kit.error_message(refused) == errors[1]
 
 
 def test_batch_validation_stores_nothing(api, kit):

@@ -21,7 +21,7 @@ def test_file_is_uploaded_listed_and_deleted(api, kit):
     answer = api.delete("delete-file", filePath=name)
     assert name in answer.json()["message"]
     assert name not in api.get("files").json()
-    assert name in kit.sentence(api.delete("delete-file", filePath=name), 404)
+    assert name in kit.error_message(api.delete("delete-file", filePath=name), 404)
 
 
 def test_files_lists_folders_only_on_request(api, kit):
@@ -35,7 +35,7 @@ def test_files_lists_folders_only_on_request(api, kit):
     assert not any(name.endswith("/") for name in files)
     assert f"{folder}/" in api.get("files", includeFolders="true").json()
     assert api.get("files", folder=kit.name()).json() == []
-    assert "includeFolders" in kit.sentence(api.get("files", includeFolders="yes"))
+    assert "includeFolders" in kit.error_message(api.get("files", includeFolders="yes"))
 
 
 def test_deleting_a_folder_deletes_its_files(api, kit):
@@ -46,10 +46,10 @@ def test_deleting_a_folder_deletes_its_files(api, kit):
     assert api.get("files", folder=folder).json() == ["b.txt", "c.txt"]
     assert api.delete("delete-file", folder=folder).status_code == 200
     assert api.get("files", folder=folder).json() == []
-    assert folder in kit.sentence(api.delete("delete-file", folder=folder), 404)
+    assert folder in kit.error_message(api.delete("delete-file", folder=folder), 404)
 
 
-def test_upload_replaces_a_file_of_the_same_name(api, kit, back):
+def test_upload_replaces_a_file_of_the_same_name(api, kit, db):
     name = f"{kit.name()}.fa"
     api.upload(name, b">a\nACGT\n>b\nACGA\n>c\nACGG\n")
     first = api.submit("msa_tree", {"sequences": name})
@@ -58,7 +58,7 @@ def test_upload_replaces_a_file_of_the_same_name(api, kit, back):
     assert api.ended(first)["JobStatus"] == "Complete"  # with the content at submission
     assert "FASTA" in api.ended(second)["Reason"]
     assert api.get("files").json().count(name) == 1
-    assert len(list((back.data_dir / "jobs" / "incoming").iterdir())) == 0
+    assert len(list((db.data_dir / "jobs" / "incoming").iterdir())) == 0
 
 
 def test_simultaneous_uploads_leave_one_whole_file(new_box, kit):
@@ -93,7 +93,7 @@ def test_accounts_cannot_see_files_of_others(api, teacher, kit):
     name = f"{kit.name()}.txt"
     api.upload(name, b"a")
     assert name not in teacher.get("files").json()
-    kit.sentence(teacher.delete("delete-file", filePath=name), 404)
+    kit.error_message(teacher.delete("delete-file", filePath=name), 404)
 
 
 @pytest.mark.parametrize("presigned", [False, True])
@@ -136,25 +136,25 @@ def test_file_names_are_literal_and_decoded_once(api, kit, name, presigned):
 def test_file_must_have_a_plain_name(api, kit, name):
     assert "filename" in api.refused("getPresignedUploadUrl", {"filename": name})
     if name not in (7, ".", ".."):  # requests normalizes dots
-        assert "filename" in kit.sentence(api.upload(quote(str(name), safe=""), b"a"))
+        assert "filename" in kit.error_message(api.upload(quote(str(name), safe=""), b"a"))
 
 
 @pytest.mark.parametrize("folder", ["a/b", "..", "a\\b", "a\nb", "x" * 256, 7])
 def test_folder_must_be_a_plain_name(api, kit, folder):
     assert "folder" in api.refused("getPresignedUploadUrl", {"filename": "a.txt", "folder": folder})
     if folder != 7:
-        assert "folder" in kit.sentence(api.upload("a.txt", b"a", folder=folder))
+        assert "folder" in kit.error_message(api.upload("a.txt", b"a", folder=folder))
 
 
 @pytest.mark.parametrize("query", [{}, {"filePath": "a", "folder": "b"}])
 def test_delete_file_needs_either_a_file_or_a_folder(api, kit, query):
-    assert "filePath or folder" in kit.sentence(api.delete("delete-file", **query))
+    assert "filePath or folder" in kit.error_message(api.delete("delete-file", **query))
 
 
 @pytest.mark.parametrize("query", [{"filePath": ""}, {"folder": ""}, {"filePath": "/a"}])
 def test_empty_name_deletes_nothing(api, kit, query):
     api.upload("a", b"kept")
-    kit.sentence(api.delete("delete-file", **query), 404)
+    kit.error_message(api.delete("delete-file", **query), 404)
     assert "a" in api.get("files").json()
 
 
@@ -172,14 +172,14 @@ def test_large_upload_is_streamed_to_disk(api, kit):
     api.delete("delete-file", filePath=name)
 
 
-def test_upload_over_the_limit_is_refused(api, kit, back):
+def test_upload_over_the_limit_is_refused(api, kit, db):
     name = kit.name()
-    with back.limit("upload_bytes", 1000):
-        assert "1,000 bytes" in kit.sentence(api.upload(name, b"x" * 1001))
+    with db.limit("upload_bytes", 1000):
+        assert "1,000 bytes" in kit.error_message(api.upload(name, b"x" * 1001))
         chunked = api.session.put(
             f"{api.base}upload/{name}", data=(b"x" * 300 for _ in range(4)), timeout=30
         )
-        assert "1,000 bytes" in kit.sentence(chunked)
+        assert "1,000 bytes" in kit.error_message(chunked)
         assert name not in api.get("files").json()
         assert api.upload(name, b"x" * 1000).status_code == 200
 
@@ -189,7 +189,7 @@ def test_storage_of_an_account_is_limited(new_box, kit):
     api = kit.Api(box)
     with kit.DatabaseAccess(box).quota("student@sandbox.local", 1000):
         assert api.upload("a", b"x" * 600).status_code == 200
-        assert "storage" in kit.sentence(api.upload("b", b"x" * 600))
+        assert "storage" in kit.error_message(api.upload("b", b"x" * 600))
         assert api.upload("a", b"x" * 900).status_code == 200  # replaces the first upload
         api.delete("delete-file", filePath="a")
         assert api.upload("b", b"x" * 600).status_code == 200
@@ -230,4 +230,4 @@ def test_folders_are_listed_while_they_contain_files(api, teacher, kit):
 
 @pytest.mark.parametrize("name", ["a%2Fb", "%2e%2e", "..%2Fx", "a%00b", "a%0Ab", "a%5Cb", "%20a"])
 def test_encoded_names_that_are_not_plain_are_refused(api, kit, name):
-    assert "filename" in kit.sentence(api.upload(name, b"a"))
+    assert "filename" in kit.error_message(api.upload(name, b"a"))

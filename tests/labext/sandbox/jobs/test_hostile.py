@@ -50,7 +50,7 @@ def test_malicious_text_in_a_field_is_refused_in_one_line(api, kit, path, field,
     body = json.dumps({**more, field: "$TEXT"}, ensure_ascii=False).replace("$TEXT", text)
     answer = api.session.post(api.base + path, data=body.encode(), timeout=30)
     assert answer.headers["Content-Type"] == "application/json"
-    message = kit.sentence(answer, answer.status_code)
+    message = kit.error_message(answer, answer.status_code)
     assert answer.status_code in (400, 403, 404)
     assert message.isprintable()
 
@@ -62,12 +62,12 @@ def test_invalid_number_is_refused(api, kit, number):
     name = kit.name()
     settings = f'{{"sequence": "ACGU", "temperature": {number}}}'
     body = f'{{"jobName": "{name}", "type": "rna_fold", "settings": {settings}}}'
-    kit.sentence(api.session.post(api.base + "submit-job", data=body, timeout=30))
+    kit.error_message(api.session.post(api.base + "submit-job", data=body, timeout=30))
     limit = (
         f'{{"batchName": "{name}", "type": "digest", "jobNames": ["a"], "settings": [{CUT}], '
         f'"weightedHoursBudget": {number}}}'
     )
-    kit.sentence(api.session.post(api.base + "submit-batch", data=limit, timeout=30))
+    kit.error_message(api.session.post(api.base + "submit-batch", data=limit, timeout=30))
     assert api.get("jobs", jobName=name).status_code == 404
 
 
@@ -85,7 +85,7 @@ def test_deep_nesting_is_refused(api, kit, levels, opening):
     closing = {"[": "]", '{"a":': "}"}[opening]
     deep = opening * levels + "1" + closing * levels
     body = f'{{"jobName": "{kit.name()}", "type": "digest", "settings": {{"sequence": {deep}}}}}'
-    kit.sentence(api.session.post(api.base + "submit-job", data=body, timeout=30))
+    kit.error_message(api.session.post(api.base + "submit-job", data=body, timeout=30))
 
 
 @pytest.mark.parametrize(
@@ -98,21 +98,21 @@ def test_body_that_is_not_json_is_refused_for_any_content_type(api, kit, path, c
     for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded", ""):
         headers = {"Content-Type": kind}
         answer = api.session.post(api.base + path, data=content, headers=headers, timeout=30)
-        kit.sentence(answer)
+        kit.error_message(answer)
 
 
 def test_compressed_body_is_not_decompressed(api, kit):
     content = gzip.compress(b"[" + b"0," * 10_000_000 + b"0]")
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     answer = api.session.post(api.base + "submit-job", data=content, headers=headers, timeout=30)
-    assert "JSON" in kit.sentence(answer)
+    assert "JSON" in kit.error_message(answer)
 
 
 def test_html_in_a_setting_is_kept_as_text(api, kit):
     name = kit.name()
     settings = {"sequence": "ACDEFGHIK", "conformation": HTML}
     body = {"jobName": name, "type": "peptide_build", "settings": settings}
-    message = kit.sentence(api.post("submit-job", body))
+    message = kit.error_message(api.post("submit-job", body))
     assert "conformation" in message
     pdb = f"REMARK {HTML}\n" * 3
     name = api.submit("normal_modes", {"pdbFile": pdb + "ATOM  \n"})
@@ -135,7 +135,7 @@ def test_malicious_query_value_is_refused(api, kit, field, value):
     prepared.url = address  # not normalized
     answer = api.session.send(prepared, timeout=30)
     assert answer.status_code in (400, 403, 404)
-    kit.sentence(answer, answer.status_code)
+    kit.error_message(answer, answer.status_code)
 
 
 def bomb():

@@ -140,15 +140,15 @@ def test_deleting_removes_rows_and_files(new_box, kit):
     assert list((box.data_dir / "jobs" / "jobs").iterdir()) == []
     assert api.rows(includeSubjobs="true") == []
     for name in (single, batch, f"{batch}-j0"):
-        kit.sentence(api.get("jobs", jobName=name), 404)
-    kit.sentence(api.delete("delete-job", {"jobName": single}), 404)
+        kit.error_message(api.get("jobs", jobName=name), 404)
+    kit.error_message(api.delete("delete-job", {"jobName": single}), 404)
 
 
 def test_deleting_a_running_job_stops_it(narrow, kit):
     api, slow, box = narrow
     assert api.delete("delete-job", {"jobName": slow}).status_code == 200
     assert kit.processes_in(box.data_dir / "jobs") == []
-    kit.sentence(api.get("jobs", jobName=slow), 404)
+    kit.error_message(api.get("jobs", jobName=slow), 404)
     assert list((box.data_dir / "jobs" / "jobs").iterdir()) == []
     api.submit("digest", kit.cut(), slow)  # the name is free again
     assert api.ended(slow)["JobStatus"] == "Complete"
@@ -157,30 +157,30 @@ def test_deleting_a_running_job_stops_it(narrow, kit):
 def test_name_to_delete_may_be_in_the_query(api, kit):
     name = api.submit("digest", kit.cut())
     assert api.delete("delete-job", jobName=name).status_code == 200
-    kit.sentence(api.get("jobs", jobName=name), 404)
+    kit.error_message(api.get("jobs", jobName=name), 404)
 
 
 @pytest.mark.parametrize("body", [{}, {"jobName": 7}, {"jobName": None}, {"job": "a"}])
 def test_missing_job_name_is_refused(api, kit, body):
-    assert "jobName" in kit.sentence(api.post("stop-job", body))
-    assert "jobName" in kit.sentence(api.delete("delete-job", body))
+    assert "jobName" in kit.error_message(api.post("stop-job", body))
+    assert "jobName" in kit.error_message(api.delete("delete-job", body))
 
 
 def test_delete_without_a_name_is_refused(api, kit):
-    kit.sentence(api.delete("delete-job"))
+    kit.error_message(api.delete("delete-job"))
 
 
 @pytest.mark.parametrize("name", ["nope", "a b", "", "x" * 200, "a\0b"])
 def test_unknown_job_is_404(api, kit, name):
-    kit.sentence(api.post("stop-job", {"jobName": name}), 404)
-    kit.sentence(api.delete("delete-job", {"jobName": name}), 404)
+    kit.error_message(api.post("stop-job", {"jobName": name}), 404)
+    kit.error_message(api.delete("delete-job", {"jobName": name}), 404)
 
 
 def test_jobs_of_other_accounts_cannot_be_stopped_or_deleted(api, teacher, kit):
     name = api.submit("digest", kit.cut())
     for path in ("stop-job", "cancelJob"):
         teacher.refused(path, {"jobName": name}, 404)
-    kit.sentence(teacher.delete("delete-job", {"jobName": name}), 404)
+    kit.error_message(teacher.delete("delete-job", {"jobName": name}), 404)
     assert api.ended(name)["JobStatus"] == "Complete"
 
 

@@ -78,7 +78,7 @@ def test_log_and_files_of_a_running_and_of_a_stopped_job(new_box, kit):
     assert log["text"].startswith("rna_fold with ")
     assert log["running"]
     assert "log.txt" in paths(api, name)
-    message = kit.sentence(api.get("job-outputs", name=name, file="log.txt"))
+    message = kit.error_message(api.get("job-outputs", name=name, file="log.txt"))
     assert message == f"Job {name} is still running; its files can be read once it has ended."
     empty = {"text": "", "start": 0, "offset": 0, "size": 0, "running": True}
     assert api.get("job-log", name=waiting).json() == empty
@@ -178,17 +178,19 @@ def test_jobs_of_others_are_unknown_and_open_to_their_owner(api, teacher, kit, h
     email = "student@sandbox.local"
     own = teacher.submit("digest", kit.cut())
     for path in ("job-log", "job-outputs"):
-        assert helix in kit.sentence(teacher.get(path, name=helix), 404)
-        assert own in kit.sentence(api.get(path, name=own), 404)
-        assert "email" in kit.sentence(api.get(path, name=own, email="teacher@sandbox.local"), 403)
+        assert helix in kit.error_message(teacher.get(path, name=helix), 404)
+        assert own in kit.error_message(api.get(path, name=own), 404)
+        assert "email" in kit.error_message(
+            api.get(path, name=own, email="teacher@sandbox.local"), 403
+        )
         assert teacher.get(path, name=helix, email=email).status_code == 200
-        assert "no account" in kit.sentence(teacher.get(path, name=helix, email="x@y.z"), 404)
+        assert "no account" in kit.error_message(teacher.get(path, name=helix, email="x@y.z"), 404)
 
 
 def test_log_of_a_batch_is_refused_with_its_jobs(api, kit):
     batch = api.batch([kit.cut()] * 4)
     for path, noun in (("job-log", "logs"), ("job-outputs", "files")):
-        message = kit.sentence(api.get(path, name=batch))
+        message = kit.error_message(api.get(path, name=batch))
         jobs = f"{batch}-j0, {batch}-j1, {batch}-j2"
         assert (
             message == f"{batch} is a batch; request the {noun} of one of its jobs, such as {jobs}."
@@ -198,13 +200,13 @@ def test_log_of_a_batch_is_refused_with_its_jobs(api, kit):
 
 @pytest.mark.parametrize("offset", ["-1", "x", "1.5", "", "9" * 19, "\u0663"])
 def test_invalid_offset_is_refused_by_name(api, kit, helix, offset):
-    assert "offset" in kit.sentence(api.get("job-log", name=helix, offset=offset))
+    assert "offset" in kit.error_message(api.get("job-log", name=helix, offset=offset))
 
 
 def test_name_is_required(api, kit):
     for path in ("job-log", "job-outputs"):
-        assert "name" in kit.sentence(api.get(path))
-        assert "nope" in kit.sentence(api.get(path, name="nope"), 404)
+        assert "name" in kit.error_message(api.get(path))
+        assert "nope" in kit.error_message(api.get(path, name="nope"), 404)
 
 
 def _listed(site, student):

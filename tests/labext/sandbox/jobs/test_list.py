@@ -43,7 +43,7 @@ def test_job_name_returns_one_row_with_its_statuses(api, names):
 @pytest.mark.parametrize("field", ["jobName", "batch"])
 @pytest.mark.parametrize("name", ["nope", "", "a b"])
 def test_unknown_job_or_batch_is_404(api, kit, field, name):
-    kit.sentence(api.get("jobs", **{field: name}), 404)
+    kit.error_message(api.get("jobs", **{field: name}), 404)
 
 
 def test_list_has_three_fields_and_no_subjobs(api, names):
@@ -97,21 +97,21 @@ def test_newer_jobs_do_not_shift_pages(api, kit, names):
 def test_forged_or_foreign_start_key_is_refused(api, teacher, kit, names):
     key = api.get("jobs", limit=1).json()["startKey"]
     for forged in ("x", "1", key[:-2], key + "a", "a" * 5000):
-        assert "startKey" in kit.sentence(api.get("jobs", startKey=forged))
-    assert "startKey" in kit.sentence(api.get("jobs", startKey=key, includeSubjobs="true"))
-    assert "startKey" in kit.sentence(api.get("jobs", startKey=key, batch=names[-1]))
-    assert "startKey" in kit.sentence(teacher.get("jobs", startKey=key))
+        assert "startKey" in kit.error_message(api.get("jobs", startKey=forged))
+    assert "startKey" in kit.error_message(api.get("jobs", startKey=key, includeSubjobs="true"))
+    assert "startKey" in kit.error_message(api.get("jobs", startKey=key, batch=names[-1]))
+    assert "startKey" in kit.error_message(teacher.get("jobs", startKey=key))
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "1.5", "", " 1", "²", "9" * 30])
 def test_limit_must_be_a_positive_integer(api, kit, limit):
-    assert "limit" in kit.sentence(api.get("jobs", limit=limit))
+    assert "limit" in kit.error_message(api.get("jobs", limit=limit))
 
 
 @pytest.mark.parametrize("field", ["organization", "includeSubjobs"])
 @pytest.mark.parametrize("value", ["yes", "1", "", "truth"])
 def test_boolean_must_be_true_or_false(api, kit, field, value):
-    assert field in kit.sentence(api.get("jobs", **{field: value}))
+    assert field in kit.error_message(api.get("jobs", **{field: value}))
 
 
 def test_booleans_ignore_case(api, names):
@@ -119,7 +119,7 @@ def test_booleans_ignore_case(api, names):
 
 
 def test_batch_filter_refuses_a_single_job(api, kit, names):
-    assert "batch" in kit.sentence(api.get("jobs", batch=names[0]))
+    assert "batch" in kit.error_message(api.get("jobs", batch=names[0]))
 
 
 def test_only_owners_list_the_organization(api, teacher, kit, names):
@@ -130,7 +130,7 @@ def test_only_owners_list_the_organization(api, teacher, kit, names):
     assert emails[names[0]] == "student@sandbox.local"
     assert f"{names[-1]}-j0" not in emails
     assert names[0] not in [row["JobName"] for row in teacher.rows()]
-    assert "organization" in kit.sentence(api.get("jobs", organization="true"), 403)
+    assert "organization" in kit.error_message(api.get("jobs", organization="true"), 403)
     assert teacher.row(names[0], organization="true")["JobName"] == names[0]
     assert len(teacher.rows(organization="true", batch=names[-1])) == 3
 
@@ -145,5 +145,7 @@ def test_only_owners_list_the_jobs_of_another_account(api, teacher, kit, names):
         row["JobName"] for row in api.rows(jobEmail=student)
     ]  # the caller's own address
     for email in ("teacher@sandbox.local", "nobody@sandbox.local"):
-        assert "jobEmail" in kit.sentence(api.get("jobs", jobEmail=email), 403)
-    assert "jobEmail" in kit.sentence(teacher.get("jobs", jobEmail="nobody@sandbox.local"), 404)
+        assert "jobEmail" in kit.error_message(api.get("jobs", jobEmail=email), 403)
+    assert "jobEmail" in kit.error_message(
+        teacher.get("jobs", jobEmail="nobody@sandbox.local"), 404
+    )

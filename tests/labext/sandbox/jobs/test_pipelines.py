@@ -223,7 +223,7 @@ def test_deleting_a_running_pipeline_leaves_nothing(new_box, kit):
     assert api.rows(includeSubjobs="true") == []
     assert list((box.data_dir / "jobs" / "jobs").iterdir()) == []
     for deleted_name in (name, f"{name}-stage1-digest-1"):
-        kit.sentence(api.get("jobs", jobName=deleted_name), 404)
+        kit.error_message(api.get("jobs", jobName=deleted_name), 404)
     submitted = api.post(
         "submit-pipeline", {"jobName": name, "initialInputs": ["ACGT"], "stages": stages[:1]}
     )
@@ -271,8 +271,8 @@ def test_pipeline_continues_after_a_kill(new_box, kit, killed_stage):
     assert len(api.archive(name).read("metrics.csv").splitlines()) == 16
 
 
-def test_archive_over_the_quota_stops_the_pipeline(api, back, kit):
-    with back.quota("student@sandbox.local", 100):
+def test_archive_over_the_quota_stops_the_pipeline(api, db, kit):
+    with db.quota("student@sandbox.local", 100):
         name = submit(api, kit, [stage(UNCUT)], ["ACGT"])
         row = api.ended(name)
     assert row["JobStatus"] == "Stopped"
@@ -280,8 +280,8 @@ def test_archive_over_the_quota_stops_the_pipeline(api, back, kit):
     assert row["statuses"]["Complete"] == 1
 
 
-def test_time_limit_applies_to_jobs_of_a_pipeline(api, back, kit):
-    with back.limit("job_seconds", 1):
+def test_time_limit_applies_to_jobs_of_a_pipeline(api, db, kit):
+    with db.limit("job_seconds", 1):
         name = submit(api, kit, [SLOW], [kit.SLOW["sequence"]])
         row = api.ended(name)
     assert "time limit of 1 seconds" in row["Reason"]
@@ -295,20 +295,20 @@ def test_pipeline_is_one_row_of_a_list(api, kit):
     assert every == [f"{name}-stage1-digest", name]
     assert {row["ProjectTag"] for row in api.rows(limit=2, includeSubjobs="true")} == {"proj_1"}
     job = f"{name}-stage1-digest"
-    assert "batch" in kit.sentence(api.get("jobs", batch=job))
+    assert "batch" in kit.error_message(api.get("jobs", batch=job))
     assert api.row(job)["statuses"]["Complete"] == 1
 
 
 def test_taken_name_is_refused(api, kit):
     name = submit(api, kit, [stage(UNCUT)], ["ACGT"])
     body = {"jobName": name, "initialInputs": ["ACGT"], "stages": [stage(UNCUT)]}
-    message = kit.sentence(api.post("submit-pipeline", body))
+    message = kit.error_message(api.post("submit-pipeline", body))
     assert message == f"Job name {name} is already taken."
     other = api.submit("digest", kit.cut(), f"{kit.name()}-stage2-normal_modes")
     free = other.removesuffix("-stage2-normal_modes")
     body = {"jobName": free, "initialInputs": [PEPTIDE], "stages": [stage(HELIX), stage(MODES)]}
-    assert other in kit.sentence(api.post("submit-pipeline", body))
-    kit.sentence(api.get("jobs", jobName=free), 404)
+    assert other in kit.error_message(api.post("submit-pipeline", body))
+    kit.error_message(api.get("jobs", jobName=free), 404)
     api.ended(name)
 
 
@@ -375,22 +375,22 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 def test_invalid_pipeline_is_refused_with_the_field(api, kit, case):
     change, message = BAD[case]
     body = {"jobName": kit.name()} | GOOD | change
-    assert message in kit.sentence(api.post("submit-pipeline", body))
-    kit.sentence(api.get("jobs", jobName=body["jobName"]), 404)
+    assert message in kit.error_message(api.post("submit-pipeline", body))
+    kit.error_message(api.get("jobs", jobName=body["jobName"]), 404)
 
 
 @pytest.mark.parametrize("name", [None, "", "a b", "x" * 101, 7, "a\0b"])
 @pytest.mark.parametrize("path", ["submit-pipeline", "run-pipeline"])
 def test_invalid_pipeline_name_is_refused(api, kit, path, name):
     body = {"jobName": name, "pipelineName": "helix-to-modes"} | GOOD
-    assert "jobName" in kit.sentence(api.post(path, body))
+    assert "jobName" in kit.error_message(api.post(path, body))
 
 
 def test_gated_setting_is_accepted_with_the_permission(api, teacher, kit):
     springs = {"normal_modes": {"pdbFile": "pipe", "springs": "distance"}}
     name = submit(teacher, kit, [stage(HELIX), stage(springs)], [PEPTIDE])
     assert teacher.ended(name)["JobStatus"] == "Complete"
-    kit.sentence(api.get("jobs", jobName=name), 404)
+    kit.error_message(api.get("jobs", jobName=name), 404)
 
 
 @pytest.mark.parametrize(
@@ -405,11 +405,11 @@ def test_gated_setting_is_accepted_with_the_permission(api, teacher, kit):
 )
 def test_invalid_run_of_a_saved_pipeline_is_refused(api, kit, change, message):
     body = {"jobName": kit.name(), "pipelineName": "helix-to-modes", "inputs": ["ACD"]} | change
-    assert message in kit.sentence(api.post("run-pipeline", body))
+    assert message in kit.error_message(api.post("run-pipeline", body))
 
 
-def test_saved_pipeline_of_another_organization_is_404(api, back, kit):
-    with back.session() as session:
+def test_saved_pipeline_of_another_organization_is_404(api, db, kit):
+    with db.session() as session:
         other = Organization(name=kit.name())
         session.add(other)
         session.flush()
@@ -417,4 +417,4 @@ def test_saved_pipeline_of_another_organization_is_404(api, back, kit):
         session.add(SavedPipeline(organization_id=other.id, **theirs))
     for name in ("theirs", "nobody's", ""):
         body = {"jobName": kit.name(), "pipelineName": name, "initialInputs": ["ACGT"]}
-        assert "saved pipeline" in kit.sentence(api.post("run-pipeline", body), 404)
+        assert "saved pipeline" in kit.error_message(api.post("run-pipeline", body), 404)

@@ -101,7 +101,7 @@ def test_presigned_url_is_valid_for_its_file_and_method_only(api, teacher, kit):
         mine["uploadUrl"].replace("a.txt", "../a.txt"),
         mine["uploadUrl"].replace("a.txt", "a.txt/"),
     ):
-        kit.sentence(put(forged), 403)
+        kit.error_message(put(forged), 403)
     for forged in (mine["uploadUrl"], swapped(other["headUrl"], mine["headUrl"])):
         assert head(forged).status_code == 403
     assert requests.get(mine["headUrl"], timeout=60).status_code == 405
@@ -113,20 +113,20 @@ def test_signature_of_a_result_cannot_upload(api, kit):
     api.ended(job)
     query = urlsplit(api.address(job)).query
     urls = presign(api, "a.txt", folder=kit.name())
-    kit.sentence(put(f"{urls['uploadUrl'].split('?')[0]}?{query}"), 403)
+    kit.error_message(put(f"{urls['uploadUrl'].split('?')[0]}?{query}"), 403)
 
 
-def test_presigned_url_expires(api, kit, back):
-    with back.limit("url_seconds", 0):
+def test_presigned_url_expires(api, kit, db):
+    with db.limit("url_seconds", 0):
         urls = presign(api, "a.txt", folder=kit.name())
-    assert "expired" in kit.sentence(put(urls["uploadUrl"]), 403)
+    assert "expired" in kit.error_message(put(urls["uploadUrl"]), 403)
     assert head(urls["headUrl"]).status_code == 403
     expires = int(parse_qs(urlsplit(urls["uploadUrl"]).query)["expires"][0])
     later = urls["uploadUrl"].replace(str(expires), str(expires + 9999))
-    assert "signature" in kit.sentence(put(later), 403)
+    assert "signature" in kit.error_message(put(later), 403)
 
 
-def test_presigned_url_of_a_removed_account_is_invalid(box, back, kit):
+def test_presigned_url_of_a_removed_account_is_invalid(box, db, kit):
     key = kit.name()
 
     def add_account(session):
@@ -137,29 +137,29 @@ def test_presigned_url_of_a_removed_account_is_invalid(box, back, kit):
         session.flush()
         return account.id
 
-    with back.session() as session:
+    with db.session() as session:
         number = add_account(session)
         row = {"name": "a", "hash": hash_key(key), "created": current_timestamp()}
         session.add(Key(account_id=number, **row))
     urls = presign(kit.Api(box, key), "a.txt")
-    with back.session() as session:
+    with db.session() as session:
         session.delete(session.scalars(select(Key).where(Key.hash == hash_key(key))).one())
         session.delete(session.get_one(Account, number))
-    with back.session() as session:
+    with db.session() as session:
         add_account(session)
-    assert "was removed" in kit.sentence(put(urls["uploadUrl"]), 403)
+    assert "was removed" in kit.error_message(put(urls["uploadUrl"]), 403)
     assert head(urls["headUrl"]).status_code == 404
 
 
-def test_limits_and_quota_apply_to_presigned_uploads(api, kit, back):
+def test_limits_and_quota_apply_to_presigned_uploads(api, kit, db):
     urls = presign(api, kit.name())
-    with back.limit("upload_bytes", 1000):
-        assert "1,000 bytes" in kit.sentence(put(urls["uploadUrl"], b"x" * 1001))
+    with db.limit("upload_bytes", 1000):
+        assert "1,000 bytes" in kit.error_message(put(urls["uploadUrl"], b"x" * 1001))
         pieces = (b"x" * 300 for _ in range(4))
-        assert "1,000 bytes" in kit.sentence(put(urls["uploadUrl"], pieces))
+        assert "1,000 bytes" in kit.error_message(put(urls["uploadUrl"], pieces))
         assert head(urls["headUrl"]).status_code == 404
-    with back.quota("student@sandbox.local", 3):
-        assert "storage" in kit.sentence(put(urls["uploadUrl"], b"x" * 600))
+    with db.quota("student@sandbox.local", 3):
+        assert "storage" in kit.error_message(put(urls["uploadUrl"], b"x" * 600))
     assert put(urls["uploadUrl"], b"").status_code == 200
     assert head(urls["headUrl"]).headers["Content-Length"] == "0"
 

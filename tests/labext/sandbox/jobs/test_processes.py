@@ -119,7 +119,7 @@ def test_processes_end_within_two_seconds_of_the_response(
     wait_for_end(pids)
     assert answer.status_code == 200
     if "deleted" in answer.json()["message"]:
-        kit.sentence(service.get("jobs", jobName=name), 404)
+        kit.error_message(service.get("jobs", jobName=name), 404)
         assert service.rows(includeSubjobs="true") == []
         assert list((detaching_box.data_dir / "jobs" / "jobs").iterdir()) == []
     else:

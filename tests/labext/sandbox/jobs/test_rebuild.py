@@ -80,7 +80,7 @@ def test_archive_is_rebuilt_without_a_deleted_job(new_box, kit):
     assert structures == ["j0/peptide.pdb", "j2/peptide.pdb"]
     metrics = requests.get(api.address(name, fileName="metrics.csv"), timeout=60).text
     assert "j1" not in metrics
-    kit.sentence(api.post("result", {"jobName": name, "fileName": "j1/peptide.pdb"}), 404)
+    kit.error_message(api.post("result", {"jobName": name, "fileName": "j1/peptide.pdb"}), 404)
     for address in given_out:
         response = requests.get(address, timeout=60)
         assert response.status_code == 404 or b"j1" not in response.content
@@ -100,7 +100,7 @@ def test_batch_whose_jobs_were_all_deleted_is_stopped(new_box, kit):
     row = api.ended(name)
     assert row["batchStatus"] == row["JobStatus"] == "Stopped"
     assert row["Reason"] == "All its jobs were deleted."
-    kit.sentence(api.post("result", {"jobName": name}))
+    kit.error_message(api.post("result", {"jobName": name}))
     assert requests.get(address, timeout=60).status_code == 404
     assert used(box) == ({}, {})
     assert not [*(box.data_dir / "jobs" / "jobs").rglob("*.*")]
@@ -127,7 +127,7 @@ def test_earlier_archive_is_unavailable_during_the_rebuild(busy, kit):
     assert "resultUrl" not in row
     assert "Completed" not in row
     for more in ({}, {"pdbsOnly": True}, {"fileName": "metrics.csv"}):
-        assert "Aggregating" in kit.sentence(api.post("result", {"jobName": name} | more))
+        assert "Aggregating" in kit.error_message(api.post("result", {"jobName": name} | more))
     assert requests.get(address, timeout=60).status_code == 404
     api.post("stop-job", {"jobName": slow})
     assert api.ended(name)["batchStatus"] == "Complete"

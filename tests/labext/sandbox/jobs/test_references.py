@@ -100,7 +100,7 @@ ACCOUNT_FILES = [
 def test_unknown_path_is_refused_as_not_uploaded(api, kit, structure, value):
     api.upload("1A8O.pdb", structure)
     _name, answer = modes(api, value, kit)
-    message = kit.sentence(answer)
+    message = kit.error_message(answer)
     assert "have not been uploaded" in message
     assert value in message
 
@@ -113,13 +113,13 @@ def test_all_missing_files_are_named(api, kit):
         "jobNames": ["x", "y"],
         "settings": [{"pdbFile": value} for value in values],
     }
-    message = kit.sentence(api.post("submit-batch", body))
+    message = kit.error_message(api.post("submit-batch", body))
     assert all(value in message for value in values)
 
 
 def test_missing_output_is_named(api, kit, helix):
     _name, answer = modes(api, f"{helix[0]}/nope.pdb", kit)
-    message = kit.sentence(answer)
+    message = kit.error_message(answer)
     assert "nope.pdb" in message
     assert helix[0] in message
 
@@ -127,25 +127,25 @@ def test_missing_output_is_named(api, kit, helix):
 @pytest.mark.parametrize("path", ["../log.txt", "../../1/work/log.txt", "/etc/passwd", "."])
 def test_path_cannot_leave_the_outputs_of_its_job(api, kit, helix, path):
     _name, answer = modes(api, f"{helix[0]}/{path}", kit)
-    kit.sentence(answer)
+    kit.error_message(answer)
 
 
 def test_output_of_an_incomplete_job_is_refused(new_box, kit):
     api = kit.Api(new_box(workers=1))
     waiting = api.submit("rna_fold", kit.SLOW)
     _name, answer = modes(api, f"{waiting}/model.pdb", kit)
-    assert "not complete" in kit.sentence(answer)
+    assert "not complete" in kit.error_message(answer)
 
 
 def test_output_of_another_account_is_refused(teacher, kit, helix):
     job, pdb = helix
     _name, answer = modes(teacher, f"{job}/{pdb}", kit)
-    assert "have not been uploaded" in kit.sentence(answer)
+    assert "have not been uploaded" in kit.error_message(answer)
 
 
 def test_name_that_is_neither_upload_nor_structure_is_refused(api, kit):
     _name, answer = modes(api, "1XYZ.pdb", kit)
-    message = kit.sentence(answer)
+    message = kit.error_message(answer)
     assert "pdbFile" in message
     assert "1XYZ.pdb" in message
 
@@ -188,7 +188,7 @@ def test_ambiguous_name_is_refused_with_all_paths(api, kit):
     for folder in folders:
         api.upload(file, FOLDER_FASTA, folder=folder)
     _name, answer = tree(api, kit, file)
-    message = kit.sentence(answer)
+    message = kit.error_message(answer)
     assert "2 uploaded files" in message
     assert all(f"{folder}/{file}" in message for folder in folders)
     api.upload(file, FOLDER_FASTA_4)
@@ -201,7 +201,7 @@ def test_folder_of_another_account_is_refused(api, teacher, kit):
     file, folder = f"{kit.name()}.fasta", kit.name()
     teacher.upload(file, FOLDER_FASTA, folder=folder)
     _name, answer = tree(api, kit, f"{folder}/{file}")
-    assert "have not been uploaded" in kit.sentence(answer)
+    assert "have not been uploaded" in kit.error_message(answer)
 
 
 def test_path_of_an_output_and_an_upload_is_refused(api, kit, helix, structure):
@@ -211,7 +211,7 @@ def test_path_of_an_output_and_an_upload_is_refused(api, kit, helix, structure):
     assert modes(api, f"{job}/{file}", kit)[1].status_code == 200
     assert modes(api, f"{job}/{pdb}", kit)[1].status_code == 200
     api.upload(pdb, structure, folder=job)
-    message = kit.sentence(modes(api, f"{job}/{pdb}", kit)[1])
+    message = kit.error_message(modes(api, f"{job}/{pdb}", kit)[1])
     assert "output of job" in message
     assert "uploaded file in the folder" in message
     api.delete("delete-file", filePath=f"{job}/{pdb}")

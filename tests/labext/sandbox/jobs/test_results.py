@@ -61,13 +61,13 @@ def test_result_of_an_incomplete_job_is_refused_with_its_status(new_box, kit):
     api = kit.Api(new_box(workers=1))
     running = api.submit("rna_fold", kit.SLOW)
     waiting = api.submit("digest", kit.cut())
-    message = kit.sentence(api.post("result", {"jobName": waiting}))
+    message = kit.error_message(api.post("result", {"jobName": waiting}))
     assert message == f"Job {waiting} is not complete. Status: In Queue"
     api.until(running, lambda row: row["JobStatus"] == "Running")
-    message = kit.sentence(api.post("result", {"jobName": running}))
+    message = kit.error_message(api.post("result", {"jobName": running}))
     assert message == f"Job {running} is not complete. Status: Running"
     api.post("stop-job", {"jobName": running})
-    message = kit.sentence(api.post("result", {"jobName": running}))
+    message = kit.error_message(api.post("result", {"jobName": running}))
     assert message == f"Job {running} is not complete. Status: Stopped"
 
 
@@ -85,7 +85,7 @@ BODIES = [
 
 @pytest.mark.parametrize(("body", "status", "field"), BODIES)
 def test_invalid_result_request_names_the_field(api, kit, body, status, field):
-    assert field in kit.sentence(api.post("result", body), status)
+    assert field in kit.error_message(api.post("result", body), status)
 
 
 def test_single_file_of_a_job(api, helix):
@@ -120,7 +120,7 @@ HOSTILE = [
 @pytest.mark.parametrize("file", HOSTILE)
 def test_file_that_is_not_an_output_is_404(api, kit, helix, helices, file):
     for job in (helix, helices):
-        kit.sentence(api.post("result", {"jobName": job, "fileName": file}), 404)
+        kit.error_message(api.post("result", {"jobName": job, "fileName": file}), 404)
 
 
 def test_archive_of_structures_only(api, helix, helices):
@@ -136,23 +136,23 @@ def test_archive_of_structures_only(api, helix, helices):
 def test_job_without_structures_is_404(api, kit):
     name = api.submit("digest", kit.cut())
     api.ended(name)
-    assert "PDB" in kit.sentence(api.post("result", {"jobName": name, "pdbsOnly": True}), 404)
+    assert "PDB" in kit.error_message(api.post("result", {"jobName": name, "pdbsOnly": True}), 404)
 
 
 def test_single_file_and_structures_only_exclude_each_other(api, kit, helix):
     body = {"jobName": helix, "fileName": "log.txt", "pdbsOnly": True}
-    kit.sentence(api.post("result", body))
+    kit.error_message(api.post("result", body))
 
 
-def test_result_url_expires(api, back, kit, helix):
-    with back.limit("url_seconds", 2):
+def test_result_url_expires(api, db, kit, helix):
+    with db.limit("url_seconds", 2):
         address = api.address(helix)
     assert fetch(address).status_code == 200
     deadline = time.monotonic() + 60
     while (answer := fetch(address)).status_code == 200:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert "expired" in kit.sentence(answer, 403)
+    assert "expired" in kit.error_message(answer, 403)
 
 
 def test_result_url_is_valid_for_15_minutes(api, helix):
@@ -174,7 +174,7 @@ def test_modified_result_url_is_refused(api, kit, helix, helices):
         address.split("?")[0],
         f"{address.split('?')[0]}?{other.query}",
     ):
-        kit.sentence(fetch(forged), 403)
+        kit.error_message(fetch(forged), 403)
 
 
 def test_result_url_of_a_deleted_job_is_404(api, kit):
@@ -182,10 +182,10 @@ def test_result_url_of_a_deleted_job_is_404(api, kit):
     api.ended(name)
     address = api.address(name)
     api.delete("delete-job", {"jobName": name})
-    kit.sentence(fetch(address), 404)
+    kit.error_message(fetch(address), 404)
     api.submit("digest", kit.cut(), name)
     api.ended(name)
-    kit.sentence(fetch(address), 404)  # not valid for a new job with this name
+    kit.error_message(fetch(address), 404)  # not valid for a new job with this name
 
 
 def test_range_resumes_unless_the_file_changed(api, helix):
@@ -224,7 +224,7 @@ def test_owner_can_fetch_results_of_another_account(api, teacher, kit, helix):
     assert archive.namelist() == api.archive(helix).namelist()
     assert teacher.post("result", {"jobName": helix}).status_code == 404
     refused = api.post("result", {"jobName": helix, "jobEmail": "teacher@sandbox.local"})
-    assert "jobEmail" in kit.sentence(refused, 403)
+    assert "jobEmail" in kit.error_message(refused, 403)
 
 
 def test_result_url_of_a_batch_is_its_archive(api, helices):

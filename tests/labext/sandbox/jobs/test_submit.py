@@ -55,14 +55,14 @@ NAMES = ["", "a b", "a/b", "a.b", "ä", "x" * 101, "fold\n", "..", "a\0b", None,
 @pytest.mark.parametrize("name", NAMES)
 def test_invalid_job_name_is_refused(api, kit, name):
     body = {"jobName": name, "type": "digest", "settings": kit.cut()}
-    assert "jobName" in kit.sentence(api.post("submit-job", body))
+    assert "jobName" in kit.error_message(api.post("submit-job", body))
 
 
 def test_job_name_of_100_characters_is_unique(api, kit):
     name = (kit.name() + "-_" * 50)[:100]
     api.submit("digest", kit.cut(), name)
     body = {"jobName": name, "type": "digest", "settings": kit.cut()}
-    assert kit.sentence(api.post("submit-job", body)) == f"Job name {name} is already taken."
+    assert kit.error_message(api.post("submit-job", body)) == f"Job name {name} is already taken."
 
 
 def test_accounts_may_use_the_same_job_name(api, teacher, kit):
@@ -116,13 +116,13 @@ BODIES = [
 @pytest.mark.parametrize(("content", "field"), BODIES)
 def test_malformed_body_is_refused_with_the_field(api, kit, content, field):
     response = api.session.post(api.base + "submit-job", data=content, timeout=30)
-    assert field in kit.sentence(response)
+    assert field in kit.error_message(response)
 
 
 def test_body_over_the_size_limit_is_refused(api, kit):
     content = b'{"jobName": "' + b"x" * (65 << 20) + b'"}'
     response = api.session.post(api.base + "submit-job", data=content, timeout=60)
-    assert "larger" in kit.sentence(response)
+    assert "larger" in kit.error_message(response)
 
 
 def test_validation_reports_a_taken_name_and_stores_nothing(api, kit):
@@ -142,7 +142,7 @@ def test_normalized_settings_cannot_be_submitted(api, kit):
     assert "submit_method" in echo
     assert not {"phi", "psi"} & set(echo)
     refused = api.post("submit-job", body | {"settings": echo})
-    assert "submit_method" in kit.sentence(refused)
+    assert "submit_method" in kit.error_message(refused)
 
 
 def test_normalized_settings_omit_gated_parameters(api, teacher, kit):

@@ -60,7 +60,7 @@ def test_usage_is_counted_once_and_kept_after_deletion(student, kit, service):
     assert everybody["byUser"] == {STUDENT: 4, TEACHER: 0}
     assert everybody["total"] == 4
     assert used(teacher, statistic="jobs")["byUser"] == {TEACHER: 0}
-    assert "scope" in kit.sentence(student.get("usage-statistics", scope="organization"), 403)
+    assert "scope" in kit.error_message(student.get("usage-statistics", scope="organization"), 403)
 
 
 def test_job_deleted_while_running_counts_its_hours(student, kit):
@@ -74,4 +74,4 @@ def test_job_deleted_while_running_counts_its_hours(student, kit):
 @pytest.mark.parametrize("field", ["statistic", "scope"])
 @pytest.mark.parametrize("value", ["", "both", "Jobs", "\x00", "user "])
 def test_unknown_statistic_or_scope_is_refused(api, kit, field, value):
-    assert field in kit.sentence(api.get("usage-statistics", **{field: value}))
+    assert field in kit.error_message(api.get("usage-statistics", **{field: value}))
