@@ -114,10 +114,6 @@ def test_boolean_must_be_true_or_false(api, kit, field, value):
     assert field in kit.error_message(api.get("jobs", **{field: value}))
 
 
-def test_booleans_ignore_case(api, names):
-    assert len(api.rows(includeSubjobs="True")) > len(api.rows(includeSubjobs="FALSE"))
-
-
 def test_batch_filter_refuses_a_single_job(api, kit, names):
     assert "batch" in kit.error_message(api.get("jobs", batch=names[0]))
 

@@ -90,20 +90,3 @@ def test_rows_files_and_urls_survive_a_restart(new_box, kit):
     assert api.get("files").json() == ["a.txt"]
     answer = api.session.get(address, timeout=30)
     assert answer.status_code == 200
-
-
-def test_files_without_a_row_are_moved_away_at_start(new_box, kit):
-    box = new_box(workers=1)
-    api = kit.Api(box)
-    api.upload("a.txt", b"a")
-    box.stop()
-    home = box.data_dir / "jobs"
-    (home / "jobs" / "999" / "work").mkdir(parents=True)
-    (home / "files" / "999").write_bytes(b"lost")
-    (home / "incoming" / "part").write_bytes(b"half")
-    box.start()
-    left = {
-        file.name for folder in ("jobs", "files", "incoming") for file in (home / folder).iterdir()
-    }
-    assert len(left) == 1
-    assert kit.Api(box).get("files").json() == ["a.txt"]
