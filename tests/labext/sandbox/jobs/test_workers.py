@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -66,9 +67,9 @@ def test_jobs_wait_for_a_worker_and_run_on_it(
     [waiting] = before.attrs["waiting"]
     assert (waiting["tool"], waiting["jobs"]) == ("digest", 1)
     assert waiting["reason"] == f"No worker is connected to {before.attrs['executor']}."
-    row = client.show("cut")
-    assert row["QueueReason"].tolist() == [waiting["reason"]]
-    assert waiting["reason"] in repr(row) or waiting["reason"] in row._repr_html_()
+    shown: Any = client.show("cut")
+    assert shown["QueueReason"].tolist() == [waiting["reason"]]
+    assert waiting["reason"] in repr(shown) or waiting["reason"] in shown._repr_html_()
     worker = _start_worker(cluster, tmp_path)
     try:
         client.wait("cut", timeout=120)
@@ -99,7 +100,7 @@ def _check_running_limit(cluster: Sandbox, client: JobsClient) -> None:
     assert second["QueueReason"].tolist() == ["The account runs 1 of at most 1 job at a time."]
     client.wait("two", timeout=120)
     rows = client.jobs(batch="two").set_index("JobName")
-    assert rows.loc["two-b", "Started"] >= rows.loc["two-a", "Completed"]
+    assert rows["Started"]["two-b"] >= rows["Completed"]["two-a"]
 
 
 def test_jobs_of_others_are_counted_and_not_named(site, student) -> None:
