@@ -169,6 +169,28 @@ def test_renewed_certificate_is_used_by_all_processes(several, tmp_path):
     assert {child.pid for child in psutil.Process(pid).children()} == processes
 
 
+def test_running_request_is_answered_if_a_terminal_signals_every_process(several, tmp_path):
+    host = psutil.Process(several.status().pid)
+    password = (several.data_dir / "secrets" / "nb_password").read_text()
+
+    def slowly() -> Iterator[bytes]:
+        yield b"{"
+        for process in [host, *host.children()]:  # as Ctrl-C does; the parent signals them again
+            process.send_signal(signal.SIGINT)
+        time.sleep(1.5)
+        yield b"}"
+
+    answer = requests.post(
+        f"{several.settings.origin('nb')}/api/notebooks",
+        data=slowly(),
+        headers={"Authorization": f"Bearer {password}", "Content-Type": "application/json"},
+        verify=str(tmp_path / "tls" / "ca.pem"),
+        timeout=30,
+    )
+    assert answer.status_code in (400, 422)
+    assert not psutil.wait_procs([host], 20)[1]
+
+
 def test_second_termination_signal_ends_all_processes_at_once(several, tmp_path):
     _end_during_a_request(several, tmp_path)
 
