@@ -93,7 +93,7 @@ class RequestMonitor:
 def _accepted_id(scope: Scope) -> str | None:
     values = [value for name, value in scope["headers"] if name == HEADER.lower().encode()]
     text = values[0].decode("latin-1") if len(values) == 1 else ""
-    return text if _WELL_FORMED.fullmatch(text) else None
+    return text if _WELL_FORMED.fullmatch(text) and mask(text) == text else None
 
 
 def _describe(service: str, scope: Scope, status: int, seconds: float) -> RequestRecord:
@@ -143,7 +143,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """Format a record as a JSON object in one line; mask secrets in its values."""
+    """Format a record as a JSON object in one line; mask secrets in its texts."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
@@ -151,16 +151,10 @@ class JsonFormatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": mask(record.getMessage()),
             "request_id": _request_id.get(),
             **getattr(record, "request", {}),
         }
         if record.exc_info:
-            fields["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(
-            {
-                name: mask(value) if isinstance(value, str) else value
-                for name, value in fields.items()
-                if value is not None
-            }
-        )
+            fields["traceback"] = mask(self.formatException(record.exc_info))
+        return json.dumps({name: value for name, value in fields.items() if value is not None})

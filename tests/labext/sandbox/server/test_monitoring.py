@@ -100,6 +100,13 @@ def test_malformed_request_id_is_replaced(server, sent):
     assert re.fullmatch("[0-9a-f]{32}", got)
 
 
+def test_request_id_that_is_a_secret_is_replaced(server):
+    sent = {"X-Request-ID": token(server)}
+    got = ask(server, "/api/tools", **sent).headers["X-Request-ID"]
+    assert re.fullmatch("[0-9a-f]{32}", got)
+    assert token(server) not in (server.data_dir / "host.log").read_text()
+
+
 def test_json_log_has_one_object_per_request_without_secrets(new_server, capsys):
     server = new_server(log_format="json")
     key = jobs_key(server, "log@lab.example.org", capsys)
