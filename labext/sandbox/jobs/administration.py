@@ -153,15 +153,14 @@ class JobsAdministration(Administration):
         max_running: int | Literal["default"] | None = None,
         max_queued: int | Literal["default"] | None = None,
     ) -> Record:
-        """Change the share of an account in the queue; None leaves a value as it is.
+        """Change the share and the limits of an account in the queue; None keeps a value.
 
         Args:
-            email: the account.
-            weight: its share of the starts of jobs, relative to other accounts. Queued jobs are
-                ordered again.
-            max_running: the number of jobs that may run at the same time; 0 for no limit,
-                `default` for the limit of all accounts.
-            max_queued: the number of jobs that may wait, in the same way.
+            email: the email address of the account.
+            weight: the share of job starts relative to other accounts; also applies to queued jobs.
+            max_running: the maximum number of running jobs; 0 for no limit, `default` for the
+                limit of all accounts.
+            max_queued: the maximum number of queued jobs, with the same special values.
 
         Raises:
             InputError: a value is out of range.

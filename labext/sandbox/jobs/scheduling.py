@@ -1,4 +1,4 @@
-"""Shares of accounts in the queue: limits of running and queued jobs, and why a job waits."""
+"""Limits of running and queued jobs per account, and the reason why a job is waiting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labext.sandbox.jobs.tools import catalogue
 
 
 def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
-    """Return the maximum number of running jobs of those owners of tasks that have a limit."""
+    """Return the maximum number of running jobs by task owner, omitting owners without a limit."""
     ids = {int(owner.rpartition(":")[2]) for owner in owners}
     default = limit_value(session, "max_running_per_account")
     rows = session.execute(select(Account.id, Account.max_running).where(Account.id.in_(ids)))
@@ -28,7 +28,7 @@ def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
 
 
 def check_queue_limit(session: Session, site: Site, caller: Account, jobs: int) -> None:
-    """Raise 403 if the queued jobs of an account and `jobs` more would exceed its limit."""
+    """Raise 403 if `jobs` further jobs would exceed the account's limit of queued jobs."""
     account = reload_account(session, caller)
     limit = account.max_queued
     if limit is None:
@@ -44,7 +44,7 @@ def check_queue_limit(session: Session, site: Site, caller: Account, jobs: int) 
 
 
 def queue_reason(session: Session, site: Site, job: Job) -> str | None:
-    """Return why a job waits in the queue, as a sentence or two; None if it does not."""
+    """Return the reason why a job is waiting in the queue, or None if it is not waiting."""
     task = site.queue.find(session, run_key(job.id)) if job.status == IN_QUEUE else None
     if task is None or task.state != QUEUED:
         return None
@@ -74,7 +74,7 @@ def _limit_reason(session: Session, task: Task) -> str:
 
 
 def worker_reason(session: Session, site: Site, tool_name: str) -> str:
-    """Return why no worker can run a tool; empty if one can once it has a free slot."""
+    """Return the reason why no worker can run a tool; empty if a worker can."""
     limit = limit_value(session, "job_memory")
     tool = catalogue.find_definition(tool_name)
     cores = 1 if tool is None else tool.cores

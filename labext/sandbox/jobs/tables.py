@@ -318,7 +318,7 @@ def count_by_state(session: Session, *selection: ColumnElement[bool]) -> dict[st
 
 
 def tally(counts: dict[str, int]) -> dict[str, int]:
-    """Return the number of jobs in each state, given those that are not 0."""
+    """Return the number of jobs in each state; states missing in `counts` have 0."""
     return {COMPLETE: 0, RUNNING: 0, IN_QUEUE: 0, STOPPED: 0} | counts
 
 

@@ -90,7 +90,7 @@ def _add_usage(
     if _increase_usage(session, account_id, tool, jobs, hours):
         return
     account = select(Account.id, literal(tool), literal(jobs), literal(hours)).where(
-        Account.id == account_id  # it may have been removed while its job ran
+        Account.id == account_id  # no row if the account was removed while the job ran
     )
     columns = ["account_id", "tool", "jobs", "weighted_hours"]
     try:
