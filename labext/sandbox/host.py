@@ -8,7 +8,6 @@ import contextlib
 import importlib
 import logging
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -21,7 +20,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from labext.errors import LabextError, ServiceError, SetupError
+from labext.errors import LabextError, SetupError
 from labext.sandbox.core.admin_commands import KIND_VARIABLE
 from labext.sandbox.core.data_folder import (
     EXIT_CUT_OFF,
@@ -46,9 +45,9 @@ from labext.sandbox.core.server_settings import (
     ServerSettings,
     listening_socket,
     load_certificate,
+    loopback_socket,
 )
 from labext.sandbox.core.service_protocol import (
-    LOOPBACK_ADDRESS,
     Certificate,
     Options,
     Service,
@@ -71,10 +70,6 @@ SERVICES = (
     "labext.sandbox.nb.app:service",
 )
 """Every service, in the order lab, jobs, nb."""
-
-FIRST_PORTS = range(20_000, 30_000)
-"""Range of new ports, below those of outgoing connections, so that a port is still free at the next
-start."""
 
 DRAIN_SECONDS = 10
 """Time that a server which stops leaves to running requests."""
@@ -299,7 +294,7 @@ class Host:
 
     def _listening_socket(self, endpoint: str) -> socket.socket:
         if self._server is None:
-            return _listening_socket(self._folder, endpoint)
+            return loopback_socket(self._folder, endpoint)
         return listening_socket(self._server.listen, self._server.port_of(endpoint))
 
     def _reload_certificate(self, servers: Sequence[tuple[_Server, socket.socket]]) -> None:
@@ -406,29 +401,6 @@ def _server_config(
         ssl_certfile=None if certificate is None else certificate.chain,
         ssl_keyfile=None if certificate is None else certificate.key,
     )
-
-
-def _listening_socket(folder: DataFolder, name: str) -> socket.socket:
-    """Return a listening socket, on the endpoint's previous port unless that is taken."""
-    ports = read_json(folder.ports)
-    cause = OSError()
-    choices = [ports.get(name), *(secrets.choice(FIRST_PORTS) for _ in range(20)), 0]
-    for port in choices:
-        if type(port) is not int or not 0 <= port < 65536:
-            continue
-        # asyncio disables Nagle's algorithm (40 ms per response) only if the protocol is given.
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((LOOPBACK_ADDRESS, port))
-            listener.listen(2048)
-        except OSError as error:
-            cause = error
-            listener.close()
-            continue
-        write_json(folder.ports, ports | {name: listener.getsockname()[1]})
-        return listener
-    raise ServiceError(f"No port can be opened on {LOOPBACK_ADDRESS}: {cause.strerror}.")
 
 
 def _load_service(name: str) -> Service:

@@ -1,8 +1,9 @@
-"""Settings of a server: addresses, ports and the certificate with which it serves a network."""
+"""Sockets of a sandbox, and settings of a server: addresses, ports and certificate."""
 
 from __future__ import annotations
 
 import re
+import secrets
 import socket
 import ssl
 import stat
@@ -16,8 +17,11 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from labext.actions import parameter
-from labext.errors import InputError, SetupError, StorageError
+from labext.errors import InputError, ServiceError, SetupError, StorageError
 from labext.sandbox.core.data_folder import DataFolder, read_json, write_json
+
+LOOPBACK_ADDRESS = "127.0.0.1"
+"""The address that all endpoints of a sandbox listen on: local only."""
 
 DEFAULT_PORT = 8443
 
@@ -147,21 +151,42 @@ class ServerSettings:
                 stack.enter_context(listening_socket(self.listen, self.port_of(endpoint)))
 
 
+FIRST_PORTS = range(20_000, 30_000)
+"""Range of new ports, below those of outgoing connections, so that a port is still free at the next
+start."""
+
+
+def loopback_socket(folder: DataFolder, endpoint: str) -> socket.socket:
+    """Return a listening socket, on the endpoint's previous port unless that is taken.
+
+    Raises:
+        ServiceError: no port can be opened.
+    """
+    ports = read_json(folder.ports)
+    cause = OSError()
+    choices = [ports.get(endpoint), *(secrets.choice(FIRST_PORTS) for _ in range(20)), 0]
+    for port in choices:
+        if type(port) is not int or not 0 <= port < 65536:
+            continue
+        try:
+            listener = _listen(LOOPBACK_ADDRESS, port)
+        except OSError as error:
+            cause = error
+            continue
+        write_json(folder.ports, ports | {endpoint: listener.getsockname()[1]})
+        return listener
+    raise ServiceError(f"No port can be opened on {LOOPBACK_ADDRESS}: {cause.strerror}.")
+
+
 def listening_socket(address: str, port: int) -> socket.socket:
     """Return a listening socket on a fixed port.
 
     Raises:
         SetupError: it is in use, or may not be opened.
     """
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    # asyncio disables Nagle's algorithm (40 ms per response) only if the protocol is given.
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((address, port))
-        listener.listen(2048)
+        return _listen(address, port)
     except OSError as error:
-        listener.close()
         advice = (
             f"Open ports below 1024 behind a proxy, or choose others with {parameter('port', 'N')}."
             if isinstance(error, PermissionError)
@@ -172,6 +197,19 @@ def listening_socket(address: str, port: int) -> socket.socket:
         raise SetupError(
             f"The port {port} of {address} can't be opened: {error.strerror}.", advice
         ) from error
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    # asyncio disables Nagle's algorithm (40 ms per response) only if the protocol is given.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((address, port))
+        listener.listen(2048)
+    except OSError:
+        listener.close()
+        raise
     return listener
 
 

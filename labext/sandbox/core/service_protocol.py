@@ -14,11 +14,8 @@ from labext.sandbox.core.data_folder import DataFolder, ensure_secret
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.executor import WorkerState
 from labext.sandbox.core.queue import Queue, TaskKind
-from labext.sandbox.core.server_settings import ServerSettings
+from labext.sandbox.core.server_settings import LOOPBACK_ADDRESS, ServerSettings
 from labext.sandbox.core.signing import Signer
-
-LOOPBACK_ADDRESS = "127.0.0.1"
-"""The address that all endpoints of a sandbox listen on: local only."""
 
 RateLimits = Literal["named", "off"]
 
