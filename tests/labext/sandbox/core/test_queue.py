@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from queueing import MOMENT, Recorder, begin, put
 from sqlalchemy import select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
@@ -17,32 +14,6 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
 from labext.sandbox.core.task_transitions import MAX_KILLS, TaskTransitions
-
-MOMENT = 1_800_000_000.25
-"""The start of the processes, in seconds since the epoch."""
-
-
-class Recorder:
-    """Record the calls of a task kind's hooks."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, str]] = []
-        self.endings: dict[str, TaskOutcome] = {}
-
-    def kind(self, name: str = "kind", limit: int | None = None) -> TaskKind:
-        def end(session: Session, task: Task, ending: TaskOutcome) -> None:
-            self.endings[task.key] = ending
-            self.events.append(("end", task.key))
-
-        return TaskKind(
-            name,
-            "nowhere:nothing",
-            on_start=lambda _session, task: self.events.append(("start", task.key)),
-            on_end=end,
-            on_requeue=lambda _session, task: self.events.append(("requeue", task.key)),
-            on_tick=lambda _session, tasks: self.events.extend(("tick", t.key) for t in tasks),
-            limit=limit,
-        )
 
 
 @pytest.fixture
@@ -66,179 +37,14 @@ def transitions(database: Database, queue: Queue) -> TaskTransitions:
     return TaskTransitions(database, queue)
 
 
-def _put(
-    database: Database,
-    queue: Queue,
-    *keys: str,
-    kind: str = "kind",
-    priority: int = 0,
-    owner: str = "",
-    weight: float = 1.0,
-) -> list[int]:
-    with database.write() as session:
-        tasks = [
-            queue.put(
-                session, kind, key, {"key": key}, priority=priority, owner=owner, weight=weight
-            )
-            for key in keys
-        ]
-    return [task.id for task in tasks]
-
-
-def _begin(transitions: TaskTransitions, task_id: int) -> None:
-    """Claim a task and record that its process exists."""
-    assert transitions.claim(task_id) is not None
-    assert transitions.start(Attempt(task_id, 1), MOMENT) is None
-
-
 def _state(database: Database, key: str) -> str:
     with database.read() as session:
         return session.scalars(select(Task.state).where(Task.key == key)).one()
 
 
-def _order(transitions: TaskTransitions) -> list[str]:
-    order = []
-    while (task_id := transitions.next(Counter())) is not None:
-        claim = transitions.claim(task_id)
-        assert claim is not None
-        order.append(claim.key)
-    return order
-
-
-def test_order_is_by_priority_then_insertion(database, queue, transitions):
-    _put(database, queue, "a", "b")
-    _put(database, queue, "urgent1", "urgent2", priority=5)
-    _put(database, queue, "last", priority=-1)
-    _put(database, queue, "c")
-    assert _order(transitions) == ["urgent1", "urgent2", "a", "b", "c", "last"]
-
-
-def test_owners_take_turns_each_in_the_order_of_submission(database, queue, transitions):
-    _put(database, queue, *[f"a{n}" for n in range(4)], owner="a")
-    _put(database, queue, *[f"b{n}" for n in range(2)], owner="b")
-    _put(database, queue, "a4", owner="a")
-    assert _order(transitions) == ["a0", "b0", "a1", "b1", "a2", "a3", "a4"]
-
-
-def test_task_of_another_owner_is_next_however_many_tasks_wait(database, queue, transitions):
-    many = _put(database, queue, *[f"a{n}" for n in range(1000)], owner="a")
-    _put(database, queue, *[f"u{n}" for n in range(3)], owner="a", priority=1)
-    for _ in range(3 + 10):
-        task_id = transitions.next(Counter())
-        _begin(transitions, task_id)
-        transitions.end(Attempt(task_id, 1), TaskOutcome("done"))
-    for task_id in many[10:12]:
-        _begin(transitions, task_id)
-    [single] = _put(database, queue, "single", owner="b")
-    [urgent] = _put(database, queue, "urgent", owner="b", priority=1)
-    assert transitions.next(Counter()) == urgent
-    _begin(transitions, urgent)
-    transitions.end(Attempt(urgent, 1), TaskOutcome("done"))
-    assert transitions.next(Counter()) == single
-
-
-def test_tasks_put_together_are_as_those_put_one_by_one(database, queue, transitions):
-    calls: list[int] = []
-    queue.listen(lambda: calls.append(1))
-    with database.write() as session:
-        payloads = {f"a{n}": {"number": n} for n in range(3)}
-        queue.put_all(session, "kind", payloads, max_seconds=9.0, owner="a", weight=0.5, needs="x")
-        queue.put(session, "kind", "a3", {}, owner="a", weight=0.5)
-        queue.put_all(session, "kind", {}, owner="a")
-    assert calls == [1]
-    _put(database, queue, *[f"b{n}" for n in range(4)], owner="b")
-    with database.read() as session:
-        tasks = session.scalars(select(Task).where(Task.owner == "a").order_by(Task.id)).all()
-    assert [task.payload.get("number") for task in tasks] == [0, 1, 2, None]
-    assert {(task.max_seconds, task.needs) for task in tasks[:3]} == {(9.0, "x")}
-    assert (tasks[0].state, tasks[0].priority, tasks[0].attempt) == ("queued", 0, 0)
-    assert _order(transitions)[:6] == ["a0", "b0", "b1", "a1", "b2", "b3"]
-    with pytest.raises(IntegrityError), database.write() as session:
-        queue.put_all(session, "kind", {"a0": {}, "new": {}})
-
-
-def test_owners_start_as_many_tasks_as_their_weights_say(database, queue, transitions):
-    _put(database, queue, *[f"a{n}" for n in range(30)], owner="a")
-    _put(database, queue, *[f"b{n}" for n in range(30)], owner="b", weight=3)
-    _put(database, queue, *[f"c{n}" for n in range(30)], owner="c", weight=0.5)
-    starts = _order(transitions)[:27]
-    assert Counter(key[0] for key in starts) == {"a": 6, "b": 18, "c": 3}
-    assert [key for key in starts if key[0] == "b"] == [f"b{n}" for n in range(18)]
-
-
-def test_new_weight_holds_for_the_tasks_that_wait(database, queue, transitions):
-    _put(database, queue, *[f"a{n}" for n in range(30)], owner="a")
-    _put(database, queue, *[f"b{n}" for n in range(30)], owner="b")
-    for _ in range(10):
-        transitions.claim(transitions.next(Counter()))
-    with database.write() as session:
-        queue.set_weight(session, "b", 4)
-    starts = _order(transitions)[:20]
-    assert Counter(key[0] for key in starts) == {"a": 4, "b": 16}
-    assert [key for key in starts if key[0] == "b"] == [f"b{n}" for n in range(5, 21)]
-
-
-def _limited_queue(limits: dict[str, int]) -> Queue:
-    def owner_limits(_session: Session, owners: Collection[str]) -> dict[str, int]:
-        return {owner: limit for owner, limit in limits.items() if owner in owners}
-
-    return Queue([TaskKind("kind", "nowhere:nothing", owner_limits=owner_limits)])
-
-
-def test_owner_runs_no_more_tasks_than_its_limit(database):
-    queue = _limited_queue({"a": 2, "c": 1})
-    transitions = TaskTransitions(database, queue)
-    for owner in "abc":
-        _put(database, queue, *[f"{owner}{n}" for n in range(4)], owner=owner)
-    claims = transitions.turn({}, {}, Counter(), 9).claims
-    assert [claim.key for claim in claims] == ["a0", "b0", "c0", "a1", "b1", "b2", "b3"]
-    assert transitions.next(Counter()) is None
-    assert transitions.turn({}, {}, Counter(), 9).claims == []
-    with database.read() as session:
-        waiting = session.scalars(select(Task.id).where(Task.key == "a2")).one()
-    assert transitions.claim(waiting) is None
-    ends = {Attempt(claims[0].id, 1): TaskOutcome("done")}
-    turn = transitions.turn({Attempt(claims[0].id, 1): MOMENT}, ends, Counter(), 9)
-    assert [claim.key for claim in turn.claims] == ["a2"]
-
-
-@given(st.lists(st.sampled_from(["put a", "put b", "put c", "claim", "end"]), max_size=40))
-def test_owner_without_unfinished_tasks_waits_for_at_most_one_task_of_each_other(
-    steps: list[str],
-) -> None:
-    folder = tempfile.TemporaryDirectory()
-    database = Database.at(Path(folder.name) / "some.sqlite")
-    database.create(QueueBase.metadata)
-    queue = Queue([TaskKind("kind", "nowhere:nothing")])
-    transitions = TaskTransitions(database, queue)
-    unfinished: dict[int, str] = {}
-    running: list[int] = []
-    claimed_while_waiting: dict[int, Counter[str]] = {}
-    for number, step in enumerate(steps):
-        if step.startswith("put"):
-            owner = step[-1]
-            idle = owner not in unfinished.values()
-            [task_id] = _put(database, queue, str(number), owner=owner)
-            unfinished[task_id] = owner
-            if idle:
-                claimed_while_waiting[task_id] = Counter()
-        elif step == "claim" and (next_id := transitions.next(Counter())) is not None:
-            _begin(transitions, next_id)
-            running.append(next_id)
-            others = claimed_while_waiting.pop(next_id, Counter())
-            assert all(count <= 1 for count in others.values())
-            for counts in claimed_while_waiting.values():
-                counts[unfinished[next_id]] += 1
-        elif step == "end" and running:
-            transitions.end(Attempt(running[0], 1), TaskOutcome("done"))
-            del unfinished[running.pop(0)]
-    database.close()
-    folder.cleanup()
-
-
 def test_limited_kind_does_not_block_others(database, queue, transitions):
-    _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
-    [common] = _put(database, queue, "common")
+    put(database, queue, "rare1", "rare2", kind="rare", priority=9)
+    [common] = put(database, queue, "common")
     assert transitions.next(Counter({"rare": 1})) == common
     assert transitions.next(Counter({"kind": 50})) != common
 
@@ -267,12 +73,12 @@ def test_listeners_are_called_once_after_commit(database, queue):
             received.append(len(session.scalars(select(Task)).all()))
 
     queue.listen(look)
-    _put(database, queue, "a", "b", "c")
+    put(database, queue, "a", "b", "c")
     assert received == [3]
 
 
 def test_listeners_are_called_on_cancel(database, queue, transitions):
-    _waiting, running = _put(database, queue, "waiting", "running")
+    _waiting, running = put(database, queue, "waiting", "running")
     transitions.claim(running)
     calls: list[int] = []
     queue.listen(lambda: calls.append(1))
@@ -286,31 +92,31 @@ def test_listeners_are_called_on_cancel(database, queue, transitions):
 
 
 def test_task_is_found_by_its_key(database, queue):
-    first, second = _put(database, queue, "a", "b")
+    first, second = put(database, queue, "a", "b")
     with database.read() as session:
         tasks = [queue.find(session, key) for key in ("a", "b", "c")]
     assert [task and task.id for task in tasks] == [first, second, None]
 
 
 def test_key_is_unique_until_its_task_ends(database, queue, transitions):
-    [first] = _put(database, queue, "a")
+    [first] = put(database, queue, "a")
     with pytest.raises(IntegrityError):
-        _put(database, queue, "a")
-    _begin(transitions, first)
+        put(database, queue, "a")
+    begin(transitions, first)
     transitions.end(Attempt(first, 1), TaskOutcome("done"))
-    [second] = _put(database, queue, "a")
+    [second] = put(database, queue, "a")
     assert second > first
 
 
 def test_unknown_and_repeated_kinds_are_refused(database, queue):
     with pytest.raises(KeyError):
-        _put(database, queue, "a", kind="unheard")
+        put(database, queue, "a", kind="unheard")
     with pytest.raises(ValueError, match="already"):
         queue.add(TaskKind("kind", "x:y"))
 
 
 def test_cancelled_waiting_task_ends_at_once(database, queue, transitions, recorder):
-    _put(database, queue, "a")
+    put(database, queue, "a")
     with database.write() as session:
         assert queue.cancel(session, "a", "no longer wanted")
         assert queue.find(session, "a") is None
@@ -321,8 +127,8 @@ def test_cancelled_waiting_task_ends_at_once(database, queue, transitions, recor
 
 
 def test_cancellation_wins_over_a_simultaneous_end(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
-    _begin(transitions, task)
+    [task] = put(database, queue, "a")
+    begin(transitions, task)
     with database.write() as session:
         assert queue.cancel(session, "a", "first")
         assert queue.cancel(session, "a", "second")
@@ -334,11 +140,11 @@ def test_cancellation_wins_over_a_simultaneous_end(database, queue, transitions,
 
 
 def test_wait_all_waits_for_the_last_task(database, queue, transitions):
-    first, second = _put(database, queue, "a", "b")
+    first, second = put(database, queue, "a", "b")
     assert queue.wait_all(database, [], 0.0)
     for task in (first, second):
         assert not queue.wait_all(database, ["a", "b", "never"], 0.0)
-        _begin(transitions, task)
+        begin(transitions, task)
         transitions.end(Attempt(task, 1), TaskOutcome("done"))
     assert queue.wait_all(database, ["a", "b", "never"], 0.0)
 
@@ -354,7 +160,7 @@ def test_on_start_may_cancel_the_task(database, recorder):
             on_end=kind.on_end,
         )
     )
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
     assert transitions.claim(task) is not None
     assert transitions.start(Attempt(task, 1), MOMENT) == TaskOutcome("stopped", "budget")
@@ -368,7 +174,7 @@ def test_on_start_that_raises_refuses_only_its_own_task(database, recorder):
             raise LookupError("no such row")
 
     queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=recorder.kind().on_end)])
-    bad, good = _put(database, queue, "bad", "good")
+    bad, good = put(database, queue, "bad", "good")
     transitions = TaskTransitions(database, queue)
     assert [claim.id for claim in transitions.turn({}, {}, Counter(), 1).claims] == [bad]
     assert transitions.claim(good) is not None
@@ -389,7 +195,7 @@ def test_task_that_cannot_be_claimed_or_ended_blocks_no_other(database):
         return Path(task.key)
 
     queue = Queue([TaskKind("kind", "x:y", work=work, on_end=refuse)])
-    bad, good = _put(database, queue, "bad", "good")
+    bad, good = put(database, queue, "bad", "good")
     transitions = TaskTransitions(database, queue)
     with pytest.raises(LookupError):
         transitions.claim(bad)
@@ -401,7 +207,7 @@ def test_task_whose_folder_cannot_be_named_ends_at_its_claim(database, recorder)
         raise LookupError("no such row")
 
     queue = Queue([TaskKind("kind", "x:y", work=work, on_end=recorder.kind().on_end)])
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
     assert transitions.turn({}, {}, Counter(), 1).claims == []
     assert recorder.endings["a"] == TaskOutcome("failed", "It could not be started: no such row")
@@ -409,7 +215,7 @@ def test_task_whose_folder_cannot_be_named_ends_at_its_claim(database, recorder)
 
 
 def test_taken_task_is_not_claimed_again(database, queue, transitions):
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     assert transitions.claim(task) is not None
     assert transitions.claim(task) is None
     assert transitions.claim(task + 1) is None
@@ -424,7 +230,7 @@ def test_task_is_claimed_again_after_a_full_disk(database, queue):
         return 1
 
     queue.add(TaskKind("full", "x:y", memory=memory))
-    [task] = _put(database, queue, "a", kind="full")
+    [task] = put(database, queue, "a", kind="full")
     transitions = TaskTransitions(database, queue)
     with pytest.raises(OperationalError):
         transitions.claim(task)
@@ -435,7 +241,7 @@ def test_task_is_claimed_again_after_a_full_disk(database, queue):
 
 
 def test_task_runs_once_its_process_exists(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     [claim] = transitions.turn({}, {}, Counter(), 1).claims
     assert claim.id == task
     assert _state(database, "a") == "starting"
@@ -452,7 +258,7 @@ def test_task_runs_once_its_process_exists(database, queue, transitions, recorde
 
 
 def test_end_before_the_recorded_start_records_both(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     transitions.claim(task)
     transitions.turn(
         {Attempt(task, 1): MOMENT}, {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0
@@ -462,8 +268,8 @@ def test_end_before_the_recorded_start_records_both(database, queue, transitions
 
 
 def test_end_is_recorded_without_other_tasks(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
-    _begin(transitions, task)
+    [task] = put(database, queue, "a")
+    begin(transitions, task)
     transitions.turn({}, {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
     assert recorder.endings["a"] == TaskOutcome("done")
     assert transitions.taken() == []
@@ -474,7 +280,7 @@ def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, recorder
         raise LookupError("no such row")
 
     queue = Queue([TaskKind("kind", "x:y", on_start=start, on_end=recorder.kind().on_end)])
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     transitions = TaskTransitions(database, queue)
     transitions.claim(task)
     transitions.turn(
@@ -484,7 +290,7 @@ def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, recorder
 
 
 def test_task_cancelled_before_its_start_never_starts(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     transitions.claim(task)
     with database.write() as session:
         assert queue.cancel(session, "a", "stopped by hand")
@@ -497,7 +303,7 @@ def test_task_cancelled_before_its_start_never_starts(database, queue, transitio
 
 
 def test_kill_counts_only_for_tasks_whose_process_ran(database, queue, transitions, recorder):
-    ran, waited = _put(database, queue, "ran", "waited")
+    ran, waited = put(database, queue, "ran", "waited")
     for _ in range(MAX_KILLS):
         transitions.claim(ran)
         transitions.claim(waited)
@@ -508,12 +314,12 @@ def test_kill_counts_only_for_tasks_whose_process_ran(database, queue, transitio
 
 
 def test_task_is_requeued_until_the_kill_limit(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     for _ in range(MAX_KILLS - 1):
-        _begin(transitions, task)
+        begin(transitions, task)
         transitions.requeue(transitions.taken(), killed=[task])
         assert transitions.next(Counter()) == task
-    _begin(transitions, task)
+    begin(transitions, task)
     transitions.requeue([task], killed=[task])
     assert recorder.endings["a"].outcome == "failed"
     assert "3 times" in recorder.endings["a"].reason
@@ -521,16 +327,16 @@ def test_task_is_requeued_until_the_kill_limit(database, queue, transitions, rec
 
 
 def test_clean_stop_does_not_count_as_kill(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
+    [task] = put(database, queue, "a")
     for _ in range(2 * MAX_KILLS):
-        _begin(transitions, task)
+        begin(transitions, task)
         transitions.requeue([task])
     assert "a" not in recorder.endings
 
 
 def test_cancelled_task_is_not_requeued(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
-    _begin(transitions, task)
+    [task] = put(database, queue, "a")
+    begin(transitions, task)
     with database.write() as session:
         queue.cancel(session, "a", "stopped by hand")
     transitions.requeue([task], killed=[task])
@@ -538,15 +344,15 @@ def test_cancelled_task_is_not_requeued(database, queue, transitions, recorder):
 
 
 def test_tick_sees_only_running_tasks(database, queue, transitions, recorder):
-    first, _ = _put(database, queue, "a", "b")
-    _begin(transitions, first)
+    first, _ = put(database, queue, "a", "b")
+    begin(transitions, first)
     transitions.tick()
     assert recorder.events[-1] == ("tick", "a")
     assert ("tick", "b") not in recorder.events
 
 
 def test_ends_and_claims_of_one_turn_are_one_transaction(database, queue, transitions, recorder):
-    first, second, third = _put(database, queue, "a", "b", "c")
+    first, second, third = put(database, queue, "a", "b", "c")
     assert [claim.key for claim in transitions.turn({}, {}, Counter(), 2).claims] == ["a", "b"]
     ends = {
         Attempt(first, 1): TaskOutcome("done"),
@@ -561,8 +367,8 @@ def test_ends_and_claims_of_one_turn_are_one_transaction(database, queue, transi
 
 
 def test_result_of_an_earlier_attempt_is_refused(database, queue, transitions, recorder):
-    [task] = _put(database, queue, "a")
-    _begin(transitions, task)
+    [task] = put(database, queue, "a")
+    begin(transitions, task)
     transitions.requeue([task])
     transitions.end(Attempt(task, 1), TaskOutcome("done"))
     assert _state(database, "a") == "queued"
@@ -598,8 +404,8 @@ def test_tasks_that_are_not_admitted_do_not_block_others(database, queue, transi
 
 
 def test_turn_respects_the_limit_of_a_kind(database, queue, transitions):
-    _put(database, queue, "rare1", "rare2", kind="rare", priority=9)
-    _put(database, queue, "common")
+    put(database, queue, "rare1", "rare2", kind="rare", priority=9)
+    put(database, queue, "common")
     claims = transitions.turn({}, {}, Counter(), 3).claims
     assert [claim.key for claim in claims] == ["rare1", "common"]
 
@@ -609,10 +415,10 @@ def test_turn_with_a_failing_end_changes_nothing(database, queue, transitions):
         raise LookupError("a fault of the service")
 
     queue.add(TaskKind("faulty", "nowhere:nothing", on_end=fail))
-    good, waiting = _put(database, queue, "good", "waiting")
-    [bad] = _put(database, queue, "bad", kind="faulty", priority=1)
-    _begin(transitions, good)
-    _begin(transitions, bad)
+    good, waiting = put(database, queue, "good", "waiting")
+    [bad] = put(database, queue, "bad", kind="faulty", priority=1)
+    begin(transitions, good)
+    begin(transitions, bad)
     with pytest.raises(LookupError):
         transitions.turn(
             {},
