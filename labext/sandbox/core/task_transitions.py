@@ -432,6 +432,7 @@ class _OwnerLimits:
         self._queue = queue
         self._session = session
         self._counts: dict[str, Counter[str]] = {}
+        self._limits: dict[str, dict[str, int | None]] = {}
         self.reached: dict[str, set[str]] = {}
         for kind in queue.kinds.values():
             if kind.owner_limits is None:
@@ -454,12 +455,16 @@ class _OwnerLimits:
             self._update(task.kind, [task.owner])
 
     def _update(self, kind: str, owners: list[str]) -> None:
-        find = self._queue.kinds[kind].owner_limits
-        limits = find(self._session, owners) if find is not None and owners else {}
+        find, limits = self._queue.kinds[kind].owner_limits, self._limits.setdefault(kind, {})
+        unknown = [owner for owner in owners if owner not in limits]
+        if find is not None and unknown:
+            known = find(self._session, unknown)
+            limits.update((owner, known.get(owner)) for owner in unknown)
         counts = self._counts[kind]
-        reached = {owner for owner, limit in limits.items() if counts[owner] >= limit}
-        if reached:
-            self.reached.setdefault(kind, set()).update(reached)
+        for owner in owners:
+            limit = limits[owner]
+            if limit is not None and counts[owner] >= limit:
+                self.reached.setdefault(kind, set()).add(owner)
 
 
 class _StartError(Exception):

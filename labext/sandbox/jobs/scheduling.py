@@ -12,19 +12,20 @@ from labext.sandbox.core.queue import IS_TAKEN, QUEUED, Task
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs.dependencies import reload_account
 from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
-from labext.sandbox.jobs.limits import limit_value
+from labext.sandbox.jobs.limits import LIMITS, limit_value
 from labext.sandbox.jobs.schemas import forbidden
-from labext.sandbox.jobs.tables import IN_QUEUE, Account, Job, queue_owner
+from labext.sandbox.jobs.tables import IN_QUEUE, Account, Job, Limit, queue_owner
 from labext.sandbox.jobs.tools import catalogue
 
 
 def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
     """Return the maximum number of running jobs by task owner, omitting owners without a limit."""
     ids = {int(owner.rpartition(":")[2]) for owner in owners}
-    default = limit_value(session, "max_running_per_account")
-    rows = session.execute(select(Account.id, Account.max_running).where(Account.id.in_(ids)))
-    limits = {queue_owner(id): default if own is None else own for id, own in rows}
-    return {owner: limit for owner, limit in limits.items() if limit}
+    name = "max_running_per_account"
+    default = select(Limit.value).where(Limit.name == name).scalar_subquery()
+    limit = func.coalesce(Account.max_running, default, LIMITS[name].default)
+    rows = session.execute(select(Account.id, limit).where(Account.id.in_(ids), limit > 0))
+    return {queue_owner(account_id): int(value) for account_id, value in rows}
 
 
 def check_queue_limit(session: Session, site: Site, caller: Account, jobs: int) -> None:
