@@ -19,19 +19,28 @@ _MAX_ACRONYM = 3
 SIMILARITY_WEIGHT = 0.6
 """Weight of the similarity; the square of the share of the question's words has the rest."""
 
-MIN_SIMILARITY = 0.28
-"""Similarity of a passage that matches; unrelated ones seldom reach it."""
+MIN_SIMILARITY, UNKNOWN_WORDS_SIMILARITY = 0.22, 0.12
+"""Similarity of a passage that matches, and the addition to it for unknown words.
+
+Unrelated passages seldom reach the sum. The addition is multiplied by the share of the question's
+words that none of the passages found contains: most words of a question on another topic.
+"""
 
 MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
 """Share of the question's words in a passage that matches, if it has rare terms a smaller one."""
 
 
-RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.9
+RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.5
 """Minimum score of further passages as a share of the best one's.
 
-The lower one is for passages of the same source, where a table or a list is often cut off from the
-words that introduce it, and of all sources if the question is about several things.
+The first one is for passages of the same source, where a table or a list is often cut off from the
+words that introduce it, and of all sources if the question is about several things. The second one
+is for other sources, if the best passage has none of the question's words; it rises to 1 if it has
+all of them.
 """
+
+MAX_UNCERTAIN, CERTAIN_SHARE = 2, 1 / 3
+"""Number of passages selected if the best one has less than this share of the question's words."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +131,9 @@ def match_scores(
         hits: the passages found, the best first.
         uses_similarity: whether their similarities count.
     """
+    known = question.stems & _stems(map(_searched_text, hits))
+    unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
+    min_similarity = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
     matches = []
     for hit in hits:
         if not question.stems or lacks_rare_terms(question, hit):
@@ -131,7 +143,7 @@ def match_scores(
         min_share = MIN_SHARE_WITH_RARE_TERMS if question.rare else MIN_SHARE
         if question.compares:  # half of the words may be about the other thing
             min_share /= 2
-        if max(similarity / MIN_SIMILARITY, share / min_share) >= 1:
+        if max(similarity / min_similarity, share / min_share) >= 1:
             weight = SIMILARITY_WEIGHT if uses_similarity else 0.0
             matches.append((hit, weight * similarity + (1 - weight) * share**2))
     return matches
@@ -144,7 +156,7 @@ Match = tuple[Hit, str, float]
 def select(question: Question, matches: Sequence[Match], count: int) -> list[Match]:
     """Return at most `count` matches: the best of each side of a comparison, then further ones.
 
-    Further ones have nearly the score of the best one.
+    The more of the question's words the best one has, the nearer are their scores to its score.
     """
     if not matches:
         return []
@@ -157,9 +169,13 @@ def select(question: Question, matches: Sequence[Match], count: int) -> list[Mat
                     chosen.append(match)
                 break
     top, _, top_score = max(matches, key=lambda item: item[2])
+    share = word_share(question.stems, top)
+    unrelated_score = UNRELATED_SCORE + (1 - UNRELATED_SCORE) * share
+    if share < CERTAIN_SHARE and not question.compares:
+        count = min(count, MAX_UNCERTAIN)
     for match in matches:
         related = question.compares or match[0].parent_id == top.parent_id
-        minimum = top_score * (RELATED_SCORE if related else UNRELATED_SCORE)
+        minimum = top_score * (RELATED_SCORE if related else unrelated_score)
         if match not in chosen and match[2] >= minimum:
             chosen.append(match)
     return chosen[:count]

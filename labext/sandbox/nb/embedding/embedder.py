@@ -32,6 +32,18 @@ class Embedder(Protocol):
             HTTPException: 502 if the model's server failed; 422 if it can't be used.
         """
 
+    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:
+        """Return unit vectors of passages, of shape (texts, dimensions); raises as `embed`.
+
+        Args:
+            texts: the texts of the passages.
+            contexts: the title and the headings of each passage, if any.
+        """
+
+
+CONTEXT_WEIGHT = 0.2
+"""Weight of the title and headings in a passage's vector; its text has 1."""
+
 
 class MiniLmEmbedder:
     """Offline embedding with 384 dimensions by all-MiniLM-L6-v2."""
@@ -43,6 +55,16 @@ class MiniLmEmbedder:
         from labext.sandbox.nb.providers.minilm import model
 
         return _normalize(model.embed(texts))
+
+    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:
+        """See `Embedder`; the vectors are weighted sums of those of the texts and the contexts."""
+        distinct = list(dict.fromkeys(filter(str.strip, contexts)))
+        embedded = self.embed([*texts, *distinct])
+        vectors = embedded[: len(texts)]
+        context_vectors = dict(zip(distinct, embedded[len(texts) :], strict=True))
+        for row, context in enumerate(contexts):
+            vectors[row] += CONTEXT_WEIGHT * context_vectors.get(context, 0)
+        return _normalize(vectors)
 
 
 class ServerEmbedder:
@@ -60,6 +82,10 @@ class ServerEmbedder:
         from labext.sandbox.nb.providers import calls
 
         return _normalize(np.array(calls.embed(self._site, self._model, texts), np.float32))
+
+    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
+        """See `Embedder`; the contexts are not embedded."""
+        return self.embed(texts)
 
 
 def default_embedder(session: Session, site: Site) -> Embedder | None:

@@ -16,7 +16,7 @@ from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, limits
 from labext.sandbox.nb.embedding.embedder import Embedder, default_embedder, embedder_of_space
-from labext.sandbox.nb.tables import Passage, Vector
+from labext.sandbox.nb.tables import Note, Passage, Source, Vector
 from labext.sandbox.nb.task_process import open_site
 
 if TYPE_CHECKING:
@@ -65,23 +65,34 @@ def has_other_spaces(session: Session, space: str) -> bool:
     return any(session.scalar(end) not in (None, space) for end in ends)
 
 
+def passage_context(title: str, heading: str) -> str:
+    """Return the context of a passage that its vector covers, empty if it has none."""
+    return f"{title}\n{heading}".strip()
+
+
 def embed_missing(database: Database, embedder: Embedder, limit: int) -> int:
     """Embed passages without vectors, the newest first, and return their number.
 
     Raises:
         HTTPException: as `Embedder.embed`.
     """
+    title = func.coalesce(Source.title, Note.title, "")
     with database.read() as session:
         rows = session.execute(
-            select(Passage.id, Passage.text)
+            select(Passage.id, Passage.text, title, Passage.heading)
+            .outerjoin(Source, Source.id == Passage.parent_id)
+            .outerjoin(Note, Note.id == Passage.parent_id)
             .where(~_has_vector(embedder.id))
             .order_by(Passage.id.desc())
             .limit(limit)
         ).all()
     if rows:
-        vectors = embedder.embed([text for _, text in rows])
+        vectors = embedder.embed_passages(
+            [text for _, text, _, _ in rows],
+            [passage_context(title, heading) for _, _, title, heading in rows],
+        )
         with database.write(durable=False) as session:  # vectors can be recomputed
-            add_vectors(session, embedder.id, [number for number, _ in rows], vectors)
+            add_vectors(session, embedder.id, [row[0] for row in rows], vectors)
     return len(rows)
 
 

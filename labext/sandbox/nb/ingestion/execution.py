@@ -36,13 +36,19 @@ _BATCH_SIZE = 16
 
 @dataclass(frozen=True)
 class _SourceJob:
-    """The input of processing a source, and its limits."""
+    """The input of processing a source, and its limits.
+
+    Attributes:
+        title, keeps_title: its title, and whether the title in the text does not replace it.
+    """
 
     kind: str
     file: SourceFile
     text: str | None
     url: str | None
     fetch_limits: fetch.FetchLimits
+    title: str
+    keeps_title: bool
 
 
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,12 +60,14 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     started, on_stage = time.monotonic(), ProgressWriter(work).set_stage
     with open_site(work) as site:
         deadline = started + _time_limit(site)
-        document = _read_source(_load_job(site, payload["source"]), work, on_stage)
+        job = _load_job(site, payload)
+        document = _read_source(job, work, on_stage)
         on_stage("cutting into passages")
         pieces = passages.split_passages(document.pages)
         if document.transcript is not None:
             pieces = passages.with_confidence(pieces, document.transcript.confidences)
-        space, vectors = _embed_passages(site, pieces, on_stage)
+        title = job.title if job.keeps_title else document.title or job.title
+        space, vectors = _embed_passages(site, title, pieces, on_stage)
         insights, remark = service.create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(
         document.text,
@@ -81,7 +89,8 @@ def _time_limit(site: Site) -> float:
         return _READING_SHARE * get_limit(session, "source_seconds")
 
 
-def _load_job(site: Site, identifier: str) -> _SourceJob:
+def _load_job(site: Site, payload: Mapping[str, Any]) -> _SourceJob:
+    identifier = payload["source"]
     with site.database.read() as session:
         source = session.get(Source, identifier)
         if source is None:
@@ -99,7 +108,10 @@ def _load_job(site: Site, identifier: str) -> _SourceJob:
             max_bytes=max_bytes,
             hear=hear,
         )
-        return _SourceJob(source.kind, file, source.full_text, source.url, fetch_limits)
+        keeps_title = bool(payload.get("titled")) or not tasks.has_provisional_title(source)
+        return _SourceJob(
+            source.kind, file, source.full_text, source.url, fetch_limits, source.title, keeps_title
+        )
 
 
 def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
@@ -137,7 +149,7 @@ def _read_page(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
 
 
 def _embed_passages(
-    site: Site, pieces: Sequence[PassageText], on_stage: OnStage
+    site: Site, title: str, pieces: Sequence[PassageText], on_stage: OnStage
 ) -> tuple[str | None, NDArray[np.float32] | None]:
     """Return the embedding space and the vectors of the passages.
 
@@ -158,12 +170,13 @@ def _embed_passages(
         return None, None
     import numpy as np
 
-    texts = [piece.text for piece in pieces]
     batches = []
     try:
-        for start in range(0, len(texts), _BATCH_SIZE):
-            on_stage(f"embedding, passage {start + 1} of {len(texts)}")
-            batches.append(embedder.embed(texts[start : start + _BATCH_SIZE]))
+        for start in range(0, len(pieces), _BATCH_SIZE):
+            on_stage(f"embedding, passage {start + 1} of {len(pieces)}")
+            batch = pieces[start : start + _BATCH_SIZE]
+            contexts = [passage_vectors.passage_context(title, piece.heading) for piece in batch]
+            batches.append(embedder.embed_passages([piece.text for piece in batch], contexts))
     except HTTPException as error:
         print(f"The passages have no vectors yet: {error.detail}")
         return None, None
