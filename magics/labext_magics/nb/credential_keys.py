@@ -9,7 +9,7 @@ from labext.errors import InputError, SetupError
 from labext.redaction import register_secret
 from labext_magics.core import sign_in
 
-_WITHOUT_KEY = frozenset({"ollama"})
+_WITHOUT_KEY = frozenset({"ollama", "lmstudio", "vllm", "piper"})
 """Providers that require no key."""
 
 _WITH_ADDRESS = frozenset({"openai_compatible", "azure"})

@@ -19,7 +19,7 @@ _MAX_ACRONYM = 3
 SIMILARITY_WEIGHT = 0.6
 """Weight of the similarity; the square of the share of the question's words has the rest."""
 
-MIN_SIMILARITY, UNKNOWN_WORDS_SIMILARITY = 0.22, 0.12
+MIN_SIMILARITY, UNKNOWN_WORDS_SIMILARITY = 0.24, 0.1
 """Similarity of a passage that matches, and the addition to it for unknown words.
 
 Unrelated passages seldom reach the sum. The addition is multiplied by the share of the question's

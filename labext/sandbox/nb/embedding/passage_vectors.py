@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select
+from sqlalchemy import ColumnElement, Select, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.database import Database, after_commit, count_rows
@@ -51,18 +51,28 @@ def count_missing(session: Session, space: str) -> int:
 
 def count_vectors(session: Session, space: str) -> tuple[int, int]:
     """Return the number of vectors in a space, and the greatest of their identifiers or 0."""
-    statement = select(func.count(), func.max(Vector.id))
-    if has_other_spaces(session, space):
-        statement = statement.where(Vector.space == space)  # much slower
-        count, last = session.execute(statement).one()
-        return count, last or 0
-    return count_rows(session, Vector), session.scalar(select(func.max(Vector.id))) or 0
+    count = select(func.count()).select_from(Vector)
+    # As queries of their own, the ends are read from the index, and the rows are not.
+    queries = (*_ends_of_spaces(), count, select(func.max(Vector.id)))
+    first, last, number, top = session.execute(
+        select(*(query.scalar_subquery() for query in queries))
+    ).one()
+    if {first, last} <= {None, space}:
+        return number, top or 0
+    statement = select(func.count(), func.max(Vector.id)).where(Vector.space == space)
+    number, top = session.execute(statement).one()  # much slower
+    return number, top or 0
 
 
 def has_other_spaces(session: Session, space: str) -> bool:
     """Return whether there are vectors in other spaces."""
-    ends = (select(end(Vector.space)) for end in (func.min, func.max))
-    return any(session.scalar(end) not in (None, space) for end in ends)
+    ends = session.execute(select(*(end.scalar_subquery() for end in _ends_of_spaces()))).one()
+    return not {*ends} <= {None, space}
+
+
+def _ends_of_spaces() -> tuple[Select[tuple[str]], Select[tuple[str]]]:
+    """Return the queries of the first and the last space in the order of their names."""
+    return select(func.min(Vector.space)), select(func.max(Vector.space))
 
 
 def passage_context(title: str, heading: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 PROVIDERS = (
     *("openai", "anthropic", "google", "mistral", "xai", "deepseek", "groq", "openrouter"),
-    *("elevenlabs", "azure", "openai_compatible", "ollama", "piper"),
+    *("elevenlabs", "azure", "openai_compatible", "ollama"),
+    *("lmstudio", "vllm", "piper"),
 )
 """The providers that are reached by a credential or by the environment: see `providers`."""
 

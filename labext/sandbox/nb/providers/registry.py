@@ -183,6 +183,8 @@ PROVIDERS: Mapping[str, ProviderInfo] = {
         ProviderInfo(
             "ollama", "http://localhost:11434", False, (LLM, EMBEDDING), "ollama", default_path=""
         ),
+        ProviderInfo("lmstudio", "http://localhost:1234/v1", False, (LLM, EMBEDDING)),
+        ProviderInfo("vllm", "http://localhost:8000/v1", False, (LLM, EMBEDDING)),
         ProviderInfo("piper", "http://localhost:5000", False, (TTS,), "piper", default_path=""),
     )
 }

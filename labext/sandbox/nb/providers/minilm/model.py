@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,37 +16,25 @@ if TYPE_CHECKING:
 
 DIMENSIONS = 384
 
-_BATCH_TOKENS = 1024
-"""Tokens of a batch; more need much memory and are not faster."""
-
 _load_lock = threading.Lock()
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-    """Return the vectors of texts, of shape (texts, dimensions): the mean of their tokens'."""
+    """Return the vectors of texts, of shape (texts, dimensions): the mean of their tokens'.
+
+    Each text is a batch of its own: padding costs time, and the activations of a batch share one
+    scale, which would make a vector depend on the other texts.
+    """
     import numpy as np
 
     from labext.sandbox.nb.providers.minilm import graph
 
     session = _load()
-    tokens = [tokenizer.split_tokens(text) for text in texts]
     vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
-    for batch in _batches(tokens):
-        states = session.run(None, {graph.INPUT: np.array([tokens[index] for index in batch])})[0]
-        vectors[batch] = states.mean(axis=1)
+    for row, text in enumerate(texts):
+        tokens = np.array([tokenizer.split_tokens(text)])
+        vectors[row] = session.run(None, {graph.INPUT: tokens})[0][0].mean(axis=0)
     return vectors
-
-
-def _batches(tokens: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the indexes of texts in batches of equal length, since the model ignores no token."""
-    by_length: defaultdict[int, list[int]] = defaultdict(list)
-    for index, text in enumerate(tokens):
-        by_length[len(text)].append(index)
-    batches = []
-    for length, indexes in by_length.items():
-        size = max(_BATCH_TOKENS // length, 1)
-        batches += [indexes[start : start + size] for start in range(0, len(indexes), size)]
-    return batches
 
 
 def _load() -> Any:

@@ -14,13 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.tables import Credential
 
 pytestmark = pytest.mark.contract
 
 PROVIDERS = {
     *("openai", "openai_compatible", "ollama", "groq", "mistral", "deepseek", "openrouter", "xai"),
-    *("anthropic", "google", "azure", "elevenlabs", "piper"),
+    *("anthropic", "google", "azure", "elevenlabs", "piper", "lmstudio", "vllm"),
 }
 
 
@@ -349,6 +350,27 @@ def test_discovered_models_are_registered_once(nb: Any, provider: Any) -> None:
     assert {(item["name"], item["type"], item["credential"]) for item in existing} == {
         (name, kind, created["id"]) for name, kind in types.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [("lmstudio", "http://localhost:1234/v1"), ("vllm", "http://localhost:8000/v1")],
+)
+def test_local_servers_need_neither_address_nor_key(
+    nb: Any, provider: Any, name: str, address: str
+) -> None:
+    assert registry.PROVIDERS[name].base_url == address
+    assert nb.credential(key=None, provider=name, base_url=None)["base_url"] is None
+    provider.key = None
+    created = nb.credential(key=None, provider=name)
+    provider.models = ["qwen3-8b", "nomic-embed-text"]
+    discovered = nb.call("POST", f"credentials/{created['id']}/discover")["discovered"]
+    types = {item["name"]: item["model_type"] for item in discovered}
+    assert types == {"qwen3-8b": "llm", "nomic-embed-text": "embedding"}
+    for model, kind in types.items():
+        identifier = nb.model(kind, model, provider=name, credential=created["id"])["id"]
+        assert nb.call("POST", f"models/{identifier}/test")["success"] is True
+    assert "authorization" not in provider.requests[-1].headers
 
 
 @pytest.mark.parametrize(

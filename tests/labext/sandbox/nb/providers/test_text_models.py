@@ -148,6 +148,23 @@ def test_similar_passage_matches_without_shared_words() -> None:
     assert uncalibrated == NO_MATCH
 
 
+def test_words_found_elsewhere_lower_the_similarity_that_matches() -> None:
+    question = "Whom do I contact prior to thawing?"
+    near = hit("note:plan", 3, NOTE.text, similarity=0.29)
+    texts = ["The contact is closed.", "A prior version.", "Thawing ice."]
+    others = [hit("source:other", 4 + n, text, similarity=0.1) for n, text in enumerate(texts)]
+    assert request(question, [near]) == NO_MATCH
+    answer = request(question, [near, *others])
+    assert [citation.id for citation in answer.citations] == ["note:plan"]
+
+
+def test_two_passages_are_quoted_if_the_best_has_few_of_the_words() -> None:
+    texts = ["The freezer is defrosted.", "Ask Dana first.", "Vary the sugar.", "Read the note."]
+    hits = [hit(f"source:{n}", n, text, similarity=0.5) for n, text in enumerate(texts)]
+    answer = request("Whom do I contact prior to thawing?", hits)
+    assert [citation.id for citation in answer.citations] == ["source:0", "source:1"]
+
+
 @pytest.mark.parametrize(
     ("question", "text"),
     [
