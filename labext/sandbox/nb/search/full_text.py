@@ -110,13 +110,12 @@ def _on_postgresql(session: Session) -> bool:
     return session.get_bind().dialect.name == "postgresql"
 
 
-def full_score(session: Session, counts: Mapping[str, int]) -> float:
+def full_score(counts: Mapping[str, int], passage_count: int) -> float:
     """Return the approximate score of a passage that contains all of the counted terms.
 
     Those that no passage contains count as well, so that a match of the others is a weak one.
     """
-    passages = count_rows(session, Passage)
-    weights = (math.log((passages - n + 0.5) / (n + 0.5)) for n in counts.values())
+    weights = (math.log((passage_count - n + 0.5) / (n + 0.5)) for n in counts.values())
     return _FULL_SCORE * sum(max(weight, _MIN_WEIGHT) for weight in weights)
 
 
@@ -184,6 +183,7 @@ def find_by_words(
     scope: Scope,
     limit: int,
     counts: Mapping[str, int] | None = None,
+    passage_count: int | None = None,
 ) -> list[tuple[int, float]]:
     """Return the passages that match a query, the best first.
 
@@ -193,6 +193,7 @@ def find_by_words(
         scope: the sources and notes that are searched.
         limit: the maximum number of passages.
         counts: the result of `count_terms`, if it is known.
+        passage_count: the number of all passages, if it is known.
 
     Returns:
         Pairs of passage identifier and BM25 score; higher is better.
@@ -200,7 +201,9 @@ def find_by_words(
     if match_expression(query) is None:
         return []
     words = None
-    if count_rows(session, Passage) > _MAX_ROWS:
+    if passage_count is None:
+        passage_count = count_rows(session, Passage)
+    if passage_count > _MAX_ROWS:
         counts = counts or count_terms(session, query)
         words = _rarest_terms(counts)
     if _on_postgresql(session):

@@ -206,11 +206,10 @@ class SearchIndex:
                 return _load_hits(session, [(number, value, value) for number, value in similar])
             depth = max(limit, _MIN_DEPTH)
             counts = full_text.count_terms(session, query)
-            full = full_text.full_score(session, counts) or 1.0
-            words = {
-                number: min(score / full, 1.0)
-                for number, score in full_text.find_by_words(session, query, scope, depth, counts)
-            }
+            passage_count = count_rows(session, Passage)
+            full = full_text.full_score(counts, passage_count) or 1.0
+            by_words = full_text.find_by_words(session, query, scope, depth, counts, passage_count)
+            words = {number: min(score / full, 1.0) for number, score in by_words}
             similar = matrix.similar(vector, scope, threshold, depth)
             similarities = matrix.similarities(vector, [*words, *(number for number, _ in similar)])
             ranked_hits = [
@@ -219,7 +218,7 @@ class SearchIndex:
                 if min_similarity is None or similarities.get(number, -1.0) >= min_similarity
             ]
             hits = _load_hits(session, ranked_hits[: max(limit, ranking.MAX_RESCORED)])
-            terms = ranking.Terms.of_query(query, counts, count_rows(session, Passage))
+            terms = ranking.Terms.of_query(query, counts, passage_count)
             return _rescore(terms, words, hits)[:limit]
 
     def _meaning(self, query: str) -> tuple[VectorMatrix, Floats] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from labext.sandbox.nb.text import passages, segmentation
 
-MAX_RESCORED = 30
+MAX_RESCORED = 20
 """Number of passages that are rescored."""
 
 _MAX_WORDS_WEIGHT = 0.6
