@@ -355,7 +355,7 @@ class RowView(View):
         hidden = frame.shape[1] - len(columns)
         note = f", {messages.pluralize(hidden, 'empty one')} not shown" if hidden else ""
         table = _frame_as_html(_joined_columns(rendered, index))
-        return f"{table}<p>{_frame_summary(frame, '×', note)}</p>"
+        return f"{_scrollable(table)}<p>{_frame_summary(frame, '×', note)}</p>"
 
 
 class _DisplayColumn(NamedTuple):
@@ -481,6 +481,12 @@ def _html_cell(
         styles.append("overflow-wrap:anywhere")
     content = text if escaped else html.escape(text)
     return f'<div style="{";".join(filter(None, styles))}">{content}</div>'
+
+
+def _scrollable(table: str) -> str:
+    """Return a table that can be scrolled by keyboard where it is too wide."""
+    attributes = 'style="overflow-x:auto" tabindex="0" role="region" aria-label="Table"'
+    return f"<div {attributes}>{table}</div>"
 
 
 def _frame_as_html(frame: pd.DataFrame, *, header: bool = True) -> str:

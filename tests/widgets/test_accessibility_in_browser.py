@@ -45,6 +45,7 @@ VIEWS = {
     "figures": "%jobs plot a11y-helix",
     "log": "%jobs log a11y-helix",
     "outputs": "%jobs outputs a11y-helix",
+    "wide table": "%jobs list --scores",
     "passages": '%nb search "catabolite repression"',
     "answer": '%nb ask "Why is glucose added to the uninduced culture?"',
     "page": '%nb view paper.pdf --passage "This is catabolite repression"',
@@ -77,16 +78,19 @@ def test_axe_finds_nothing_serious_in_any_view(
     live.close()
     server.stop_kernels()
     static = page_of(live.remove_trust()).open_without_kernel()
-    assert _serious_violations(static) == []
+    # JupyterLab removes `tabindex` from untrusted outputs; Chromium focuses a wide table anyway.
+    wide_table = 'scrollable-region-focusable: <div style="overflow-x:auto">'
+    assert {*_serious_violations(static)} <= {wide_table}
 
 
 def _serious_violations(notebook: NotebookPage) -> list[str]:
-    """Return the rules that views break, each with the first element that breaks it."""
+    """Return the rules that views break, each with an element that breaks it."""
     notebook.page.evaluate(axe_base.AXE_SCRIPT)
     result = notebook.page.evaluate(_RUN_AXE)
     assert result["passes"]
     return [
-        f"{violation['id']}: {violation['nodes'][0]['html'][:200]}"
+        f"{violation['id']}: {node['html'][:200]}"
         for violation in result["violations"]
+        for node in violation["nodes"]
         if violation["impact"] in ("serious", "critical")
     ]
