@@ -111,6 +111,19 @@ def test_older_database_is_upgraded_with_its_rows(each_database: Database, tmp_p
             assert copy.execute("SELECT name FROM jobs_organizations").fetchone() == ("Institute",)
 
 
+def test_database_of_a_single_service_is_upgraded(each_database: Database, other: Database) -> None:
+    _upgrade(each_database, FIRST)
+    missing = MetaData()
+    missing.reflect(each_database.engine)
+    tables = [table for table in missing.sorted_tables if table.name.startswith(("lab_", "jobs_"))]
+    missing.drop_all(each_database.engine, tables)
+    with each_database.engine.begin() as connection:
+        migrations.upgrade(connection)
+    each_database.create(*METADATA)
+    other.create(*METADATA)
+    assert _content(each_database) == _content(other)
+
+
 def test_unnumbered_database_is_that_of_the_first_revision(tmp_path: Path) -> None:
     database = Database.at(tmp_path / "some.sqlite")
     _upgrade(database, FIRST)
