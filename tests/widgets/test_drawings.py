@@ -292,7 +292,7 @@ def test_primer_arrows_are_in_proportion_and_point_at_each_other() -> None:
     (forward,), (reverse,) = (
         [corners(arrow) for arrow in elements(drawn, side)] for side in ("forward", "reverse")
     )
-    scale = 440 / 1000
+    scale = 320 / 1000  # the width of the map
     assert forward[3][0] - reverse[3][0] == pytest.approx((120 - 880) * scale, abs=0.2)
     assert forward[3][0] - forward[0][0] == pytest.approx(20 * scale, abs=0.2)  # tip and tail
     assert reverse[0][0] - reverse[3][0] == pytest.approx(20 * scale, abs=0.2)

@@ -12,7 +12,7 @@ from labext_widgets.drawings.canvas import line, polygon, rectangle, svg_documen
 from labext_widgets.drawings.drawing import Drawing, Table
 
 _MAX_PAIRS = 40
-_LEFT, _MAP, _ROW = 74.0, 440.0, 46.0
+_LEFT, _MAP, _ROW = 74.0, 320.0, 46.0
 _OVERVIEW, _RULER = 56.0, 46.0
 _HEAD, _HALF = 7.0, 4.0
 """Length and half the width of an arrowhead."""
