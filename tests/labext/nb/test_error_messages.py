@@ -47,7 +47,7 @@ def explain(failure: ErrorResponse, *, has_password: bool = True) -> LabextError
         (409, "It is taken.", ConflictError, "taken"),
         (413, "At most 10 MiB.", InputError, "larger"),
         (415, "A .xyz.", InputError, "PDF, DOCX"),
-        (422, "There is no embedding model.", SetupError, "labext sandbox nb models"),
+        (422, "There is no embedding model.", SetupError, "ask the administrator"),
         (422, "body.query: Field required", InputError, "Field required"),
         (429, "Slow down.", BusyError, "rate limit"),
         (502, "The provider answered 401.", ServiceError, "answered 401"),

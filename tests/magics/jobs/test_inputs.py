@@ -112,7 +112,7 @@ def test_failing_input_keeps_the_results_of_others(
 
 
 def test_pipe_of_another_type_is_refused_at_submission(ready: Run) -> None:
-    with pytest.raises(InputError, match=r"Stage 2 \(Cut\), digest: .* takes DNA"):
+    with pytest.raises(InputError, match=r"Stage 2 \(Cut\), digest: .* no suitable output of DNA"):
         ready(
             "%%jobs pipeline piped\ninitialInputs: [ACDEFGHIKL]\nstages:\n"
             "  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
