@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,16 @@ def test_refusal_of_slurm_is_one_line(sbatch: Path, capsys: pytest.CaptureFixtur
     assert len(message.strip().splitlines()) == 1
     assert cli.main(line) == 1
     assert "--memory SIZE" in capsys.readouterr().err
+
+
+def test_interrupts_are_handled_as_before_after_a_submission() -> None:
+    script = (
+        "import signal\n"
+        "from labext.sandbox.core.executors.cluster import slurm_workers\n"
+        "slurm_workers.import_slurm()\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_slurm_without_its_command(

@@ -115,7 +115,8 @@ def _line_fonts(text: Any) -> dict[str, _Font]:
     """Return the fonts of a page's lines by their stripped text, sampled at three characters."""
     fonts: dict[str, _Font] = {}
     start = 0
-    for line in str(text.get_text_range()).split("\r\n"):
+    # Without the number of characters, pypdfium2 4 returns another text, with other positions.
+    for line in str(text.get_text_range(0, text.count_chars())).split("\r\n"):
         if stripped := line.strip():
             first = start + line.index(stripped)
             last = first + len(stripped) - 1

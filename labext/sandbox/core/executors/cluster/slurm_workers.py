@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import signal
 import sys
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,16 @@ from typing import Any
 
 from labext.errors import ServiceError
 from labext.sandbox.core.executors.cluster.dask_worker import WorkerOptions
+
+
+def import_slurm() -> Any:
+    """Import `dask_jobqueue.slurm`, and keep the handler of SIGINT, which the import replaces."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        from dask_jobqueue import slurm
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return slurm
 
 
 def submit_workers(
@@ -28,9 +39,7 @@ def submit_workers(
     Raises:
         ServiceError: `sbatch` is missing or refuses a job.
     """
-    from dask_jobqueue import slurm
-
-    create: Any = slurm.SLURMJob
+    create: Any = import_slurm().SLURMJob
     job = create(
         options.address,
         name="labext-worker",

@@ -168,7 +168,7 @@ def test_unknown_bases_have_no_genes(tmp_path):
 
 @needs_pyrodigal
 def test_single_mode_refuses_short_sequences(tmp_path):
-    with pytest.raises(ToolError, match=r"^mode: single needs at least 20,000 bases, and"):
+    with pytest.raises(ToolError, match=r"^mode: single needs at least 20,000 bases, not 4"):
         find(tmp_path, ">a\nACGT\n", mode="single")
 
 
