@@ -89,8 +89,8 @@ def _parse_limit(_context: Any, _parameter: Any, text: str | None) -> int | str 
 )
 def set_account(admin: Admin, email: str, owner: str | None, **shares: Any) -> Result:
     """Change the role of an account, or its share in the queue."""
-    given = {name: value for name, value in shares.items() if value is not None}
-    if owner is None and not given:
+    scheduling = {name: value for name, value in shares.items() if value is not None}
+    if owner is None and not scheduling:
         raise InputError(
             "Nothing is to be changed.",
             "Add `--owner yes`, `--weight 2`, `--max-running 4` or `--max-queued 1000`.",
@@ -100,8 +100,8 @@ def set_account(admin: Admin, email: str, owner: str | None, **shares: Any) -> R
     if owner is not None:
         changed |= admin.set_owner(email, owner == "yes")
         lines.append(f"{email} is {'' if changed['owner'] else 'not '}an owner.")
-    if given:
-        changed |= admin.set_scheduling(email, **given)
+    if scheduling:
+        changed |= admin.set_scheduling(email, **scheduling)
         running, queued = (_limit_text(changed[name]) for name in ("max_running", "max_queued"))
         lines.append(
             f"{email} has the weight {changed['weight']:g}, {running} for running jobs and "

@@ -166,6 +166,16 @@ def stored_content(data_dir: Path) -> bytes:
         database.close()
 
 
+@pytest.fixture
+def postgresql() -> Iterator[Server]:
+    """A server that the test may stop."""
+    if reason := missing():
+        pytest.skip(reason)
+    server = Server()
+    yield server
+    server.stop()
+
+
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Server]:
     """A server shared by the tests of this process; skips where none can be started."""

@@ -140,8 +140,8 @@ def require_settings(value: object, field: str) -> dict[str, Any]:
 def _check_names(batch: str, names: list[str]) -> None:
     duplicates = [name for name, count in Counter(names).items() if count > 1]
     if duplicates:
-        listed = ", ".join(duplicates[:5])
-        raise bad_request(f"Job names occur more than once in the batch: {listed}.")
+        names_text = ", ".join(duplicates[:5])
+        raise bad_request(f"Job names occur more than once in the batch: {names_text}.")
     for name in names:
         full_name = f"{batch}-{name}"
         if len(full_name) > MAX_NAME_LENGTH:

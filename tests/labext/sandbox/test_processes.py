@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 import requests
 from databases import open_database
 from sqlalchemy import select
+from waiting import wait_until
 
 from labext.errors import LabextError
 from labext.sandbox import Sandbox
@@ -47,13 +48,6 @@ def box(postgresql_server: Any, tmp_path: Path) -> Iterator[Sandbox]:
 def _services(box: Sandbox) -> list[psutil.Process]:
     """Return the service processes, without the fork servers below them."""
     return psutil.Process(box.status().pid).children()
-
-
-def _until(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "not in time"
-        time.sleep(0.05)
 
 
 def _call(box: Sandbox, method: str, path: str, **more: Any) -> requests.Response:
@@ -89,30 +83,30 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
     assert len(_services(box)) == 3
     for number in range(4):
         _submit(box, f"batch{number}", 100)
-        _until(lambda: len(_services(box)) == 3)
+        wait_until(lambda: len(_services(box)) == 3)
         victim = _services(box)[number % 2]
         victim.kill()
-        _until(lambda gone=victim: not gone.is_running())
-    _until(lambda: _states(box) == {"Complete": 400}, 90)
+        wait_until(lambda gone=victim: not gone.is_running())
+    wait_until(lambda: _states(box) == {"Complete": 400}, 90)
     database = open_database(box.data_dir)
 
     def waiting() -> list[int]:
         with database.read() as session:
             return [*session.scalars(select(Task.id))]
 
-    _until(lambda: waiting() == [])  # the batches are packed, too
+    wait_until(lambda: waiting() == [])  # the batches are packed, too
     with database.read() as session:
         (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
         hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
     database.close()
     assert used.jobs == 400
     assert used.weighted_hours == pytest.approx(sum(hours))  # each charged once
-    _until(lambda: len(_services(box)) == 3)
+    wait_until(lambda: len(_services(box)) == 3)
 
 
 def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
     _submit(box, "batch", 60)
-    _until(lambda: _states(box) == {"Complete": 60}, 60)
+    wait_until(lambda: _states(box) == {"Complete": 60}, 60)
     log = (box.data_dir / "host.log").read_text()
     assert "ended" not in log
     folders = {path.name for path in (box.data_dir / "tasks").iterdir()}
@@ -151,7 +145,7 @@ def test_processes_end_with_their_parent_and_start_again(box: Sandbox) -> None:
     os.kill(parent.pid, signal.SIGKILL)
     assert psutil.wait_procs(processes, timeout=15)[1] == []
     box.start()
-    _until(lambda: _states(box) == {"Complete": 50}, 60)
+    wait_until(lambda: _states(box) == {"Complete": 50}, 60)
 
 
 def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, postgresql_server: Any) -> None:
@@ -160,9 +154,9 @@ def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, postgresql_se
     for process in [parent, *parent.children()]:
         process.kill()
     one = Sandbox(box.data_dir, rate="off", workers=1, services=SERVICES)
-    _until(lambda: one.status().state == "stopped")
+    wait_until(lambda: one.status().state == "stopped")
     with one:
-        _until(lambda: _states(box) == {"Complete": 100}, 60)
+        wait_until(lambda: _states(box) == {"Complete": 100}, 60)
 
 
 @pytest.mark.sqlite

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
+from waiting import wait_until
 
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
@@ -31,16 +32,6 @@ from labext.sandbox.core.web import guard_app, handle_errors
 pytestmark = pytest.mark.faults
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
-
-
-@pytest.fixture
-def postgresql() -> Iterator[databases.Server]:
-    """A server that the test may stop."""
-    if reason := databases.missing():
-        pytest.skip(reason)
-    server = databases.Server()
-    yield server
-    server.stop()
 
 
 def _client(database: Database, written: Callable[[], None] = lambda: None) -> TestClient:
@@ -152,13 +143,6 @@ def box(postgresql: databases.Server, tmp_path: Path) -> Iterator[Sandbox]:
     sandbox.stop()
 
 
-def _until(condition: Callable[[], object], seconds: float = 40.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "not in time"
-        time.sleep(0.1)
-
-
 def _requests(box: Sandbox) -> dict[str, Callable[[], requests.Response]]:
     """Return a request to each service, with its credentials."""
     lab, jobs, nb = box.lab, box.jobs, box.nb
@@ -207,9 +191,9 @@ def test_services_survive_a_restart_of_postgresql(box, postgresql):
         assert "try again in a few seconds" in answer.text
     assert set(_health(box).values()) == {503}
     log = box.data_dir / "host.log"
-    _until(lambda: "The queue waits for the database" in log.read_text())
+    wait_until(lambda: "The queue waits for the database" in log.read_text())
     postgresql.start()
-    _until(lambda: set(_health(box).values()) == {200})
+    wait_until(lambda: set(_health(box).values()) == {200})
     assert {name: call().status_code for name, call in requests_of.items()} == dict.fromkeys(
         requests_of, 200
     )

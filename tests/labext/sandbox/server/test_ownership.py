@@ -6,15 +6,14 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import databases
 import psutil
 import pytest
 import requests
 from tls_server import issue, make_server
+from waiting import wait_until
 
 from labext.errors import ConflictError, ServiceError, SetupError
 from labext.sandbox import Sandbox
@@ -22,23 +21,6 @@ from labext.sandbox.core.database_lock import DatabaseLock
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults
-
-
-@pytest.fixture
-def postgresql() -> Iterator[databases.Server]:
-    """A server that the test may stop."""
-    if reason := databases.missing():
-        pytest.skip(reason)
-    server = databases.Server()
-    yield server
-    server.stop()
-
-
-def _until(condition: Callable[[], Any], seconds: float = 40.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "not in time"
-        time.sleep(0.1)
 
 
 @pytest.mark.sqlite
@@ -161,7 +143,7 @@ def test_renewed_certificate_is_used_by_all_processes(several, tmp_path):
     issue(tmp_path / "tls", "localhost")
     os.kill(pid, signal.SIGHUP)
     log = several.data_dir / "host.log"
-    _until(lambda: log.read_text().count("The certificate is reloaded.") == 2)
+    wait_until(lambda: log.read_text().count("The certificate is reloaded.") == 2)
     ca = str(tmp_path / "tls" / "ca.pem")
     for _ in range(10):  # either process answers
         url = f"{several.settings.origin('nb')}/health"

@@ -32,7 +32,7 @@ def submit_workers(
     walltime: str | None,
     allow_plaintext: bool,
 ) -> list[str]:
-    """Submit so many workers; return the numbers of their Slurm jobs.
+    """Submit this number of workers to Slurm, and return the ids of their Slurm jobs.
 
     Each job runs `labext worker` with the slots and the memory of the options, which must be given.
 
