@@ -7,8 +7,6 @@ import json
 import os
 import re
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ import psutil
 import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
+from waiting import wait_until
 
 from labext import cli
 from labext.errors import ServiceError
@@ -76,14 +75,6 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return sum(n for key, n in samples.get(name, {}).items() if wanted <= dict(key).items())
 
 
-def until(condition: Callable[[], Any], seconds: float = 40.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (result := condition()):
-        assert time.monotonic() < end, "not in time"
-        time.sleep(0.1)
-    return result
-
-
 def test_response_has_the_request_id_of_the_client_or_a_new_one(server):
     assert (
         ask(server, "/api/tools", **{"X-Request-ID": "a-1.B_2"}).headers["X-Request-ID"]
@@ -124,7 +115,10 @@ def test_json_log_has_one_object_per_request_without_secrets(new_server, capsys)
     )
     address = next(word for word in re.findall(r'https://[^"\\]+', upload.text))
     requests.put(address, data=b"content", verify=ca(server), timeout=30)
-    text = (server.data_dir / "host.log").read_text()
+    # A request is logged after its response has been sent.
+    log = server.data_dir / "host.log"
+    wait_until(lambda: '"method": "PUT"' in log.read_text())
+    text = log.read_text()
     records = [json.loads(line) for line in text.splitlines()]
     (known,) = [record for record in records if record.get("request_id") == "known-id"]
     assert known.keys() == {
@@ -160,8 +154,14 @@ def test_failure_is_logged_with_its_request_id(new_server, capsys):
     (request_id,) = re.findall(
         r"request ID in the service's log is ([0-9a-f]{32})", str(failed.value)
     )
-    lines = (server.data_dir / "host.log").read_text().splitlines()
-    records = [r for r in map(json.loads, lines) if r.get("request_id") == request_id]
+    log = server.data_dir / "host.log"
+
+    def records_of_request() -> list[dict[str, Any]]:
+        records = map(json.loads, log.read_text().splitlines())
+        return [record for record in records if record.get("request_id") == request_id]
+
+    wait_until(lambda: "INFO" in {record["level"] for record in records_of_request()})
+    records = records_of_request()
     assert {r["level"] for r in records} == {"ERROR", "INFO"}
     assert any("Traceback" in r.get("traceback", "") for r in records)
 
@@ -183,6 +183,13 @@ def test_metrics_count_requests_by_route_template(server, capsys):
     password = (server.data_dir / "secrets" / "nb_password").read_text()
     ask(server, "/api/notebooks/n-123", "nb", Authorization=f"Bearer {password}")
     ask(server, "/api/v2/users/me", "lab")
+    last = {"service": "lab", "route": "/api/v2/users/me", "status": "401"}
+
+    def count_last(samples: Samples) -> float:
+        return value(samples, "labext_requests_total", **last)
+
+    # A request is counted after its response has been sent.
+    wait_until(lambda: count_last(metrics(server)) > count_last(before))
     after = metrics(server)
 
     def added(name: str, **labels: str) -> float:
@@ -195,9 +202,7 @@ def test_metrics_count_requests_by_route_template(server, capsys):
     assert added("labext_request_seconds_bucket", route="/api/jobs", le="60.0", **jobs) == 3
     nb = added("labext_requests_total", service="nb", route="/api/notebooks/{notebook_id}")
     assert nb == 1
-    assert (
-        added("labext_requests_total", service="lab", route="/api/v2/users/me", status="401") == 1
-    )
+    assert added("labext_requests_total", **last) == 1
     texts = {text for family in after.values() for key in family for _, text in key}
     assert not [text for text in texts if "@" in text or "n-123" in text]
     assert "/health" not in texts, "health checks are not counted"
@@ -232,7 +237,7 @@ def test_metrics_sum_all_processes_also_after_one_is_replaced(
     for _ in range(40):  # each on its own connection, which either process accepts
         ask(server, "/api/jobs", **{"x-api-key": key})
     labels = {"service": "jobs", "route": "/api/jobs", "status": "200"}
-    assert value(metrics(server), "labext_requests_total", **labels) == 40
+    wait_until(lambda: value(metrics(server), "labext_requests_total", **labels) == 40)
     assert value(metrics(server), "labext_worker_slots", worker="local") == 2
     names = {dict(key)["process"] for key in metrics(server)["labext_cpu_seconds_total"]}
     assert names == {"0", "1"}
@@ -249,7 +254,7 @@ def test_metrics_sum_all_processes_also_after_one_is_replaced(
             )
         return False
 
-    until(replaced)
+    wait_until(replaced)
     assert value(metrics(server), "labext_requests_total", **labels) == 40
 
 

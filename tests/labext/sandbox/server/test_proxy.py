@@ -14,6 +14,7 @@ import model_servers
 import pytest
 import requests
 from tls_server import Files, free_ports, issue
+from waiting import wait_until
 
 from labext.jobs import JobsClient
 from labext.nb import NotebookClient
@@ -152,7 +153,9 @@ def test_request_id_of_nginx_is_in_the_log_and_the_sent_address_is_not_trusted(p
     assert answer.status_code == 401
     request_id = answer.headers["X-Request-ID"]
     assert re.fullmatch("[0-9a-f]{32}", request_id)
-    assert f'"request_id": "{request_id}"' in (server.data_dir / "host.log").read_text()
+    log = server.data_dir / "host.log"
+    # A request is logged after its response has been sent.
+    wait_until(lambda: f'"request_id": "{request_id}"' in log.read_text())
     from databases import open_database
     from sqlalchemy import select
 
