@@ -22,7 +22,16 @@ from labext.sandbox.core.monitoring import health
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import handle_errors
-from labext.sandbox.nb import errors, files, notebooks, notes, seed, settings
+from labext.sandbox.nb import (
+    errors,
+    files,
+    notebooks,
+    notes,
+    podcast_profiles,
+    seed,
+    settings,
+    transformations,
+)
 from labext.sandbox.nb.ask import router as answers
 from labext.sandbox.nb.cancellation import ModelThreads
 from labext.sandbox.nb.chat import router as chat
@@ -33,7 +42,6 @@ from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.middleware import ASSETS_PATH, OPEN_PATHS, RequestGuard
 from labext.sandbox.nb.models import router as models
-from labext.sandbox.nb.podcast_profiles import router as profiles
 from labext.sandbox.nb.podcasts import router as podcasts
 from labext.sandbox.nb.podcasts import tasks as podcast_tasks
 from labext.sandbox.nb.providers import provider_keys
@@ -42,7 +50,6 @@ from labext.sandbox.nb.search import router as search
 from labext.sandbox.nb.search.index import SearchIndex
 from labext.sandbox.nb.sources import router as sources
 from labext.sandbox.nb.tables import Base
-from labext.sandbox.nb.transformations import router as transformations
 
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorResponse, "description": "Invalid input."},
@@ -320,7 +327,7 @@ _ROUTERS = (
     ("credentials", credentials),
     ("transformations", transformations),
     ("podcasts", podcasts),
-    ("profiles", profiles),
+    ("profiles", podcast_profiles),
 )
 """Tags in the API documentation, with the modules that define their endpoints."""
 

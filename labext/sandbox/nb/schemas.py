@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -156,3 +156,7 @@ class UsageRecord(Record):
     input_tokens: int
     output_tokens: int
     cost: float | None = Field(description="In US dollars; null if the provider states none.")
+
+
+ModelType = Literal["llm", "embedding", "stt", "tts"]
+"""A model's type (NB-274)."""

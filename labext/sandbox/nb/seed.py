@@ -10,10 +10,9 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.data_folder import ensure_secret
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import settings
+from labext.sandbox.nb import podcast_profiles, settings
 from labext.sandbox.nb.middleware import hash_password
-from labext.sandbox.nb.podcast_profiles import service
-from labext.sandbox.nb.podcast_profiles.schemas import (
+from labext.sandbox.nb.podcast_profiles import (
     NewEpisodeProfile,
     NewSpeaker,
     NewSpeakerProfile,
@@ -162,11 +161,11 @@ def seed_profiles(session: Session) -> None:
     """Create the initial profiles that were never created before."""
     for speaker in SPEAKER_PROFILES:
         if mark_seeded(session, SeedMarker, f"speaker profile {speaker.name}"):
-            service.create_profile(session, SpeakerProfile, speaker)
+            podcast_profiles.create_profile(session, SpeakerProfile, speaker)
     session.flush()
     for episode in EPISODE_PROFILES:
         if mark_seeded(session, SeedMarker, f"episode profile {episode.name}"):
-            service.create_profile(session, EpisodeProfile, episode)
+            podcast_profiles.create_profile(session, EpisodeProfile, episode)
 
 
 def seed_service(site: Site) -> None:

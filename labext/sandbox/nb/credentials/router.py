@@ -9,15 +9,22 @@ from pydantic import Field
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.credentials import service
-from labext.sandbox.nb.credentials.options import CredentialOptions
-from labext.sandbox.nb.credentials.service import provider_status
+from labext.sandbox.nb.credentials.service import CredentialOptions, provider_status
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
 from labext.sandbox.nb.models import service as models
-from labext.sandbox.nb.models.schemas import DiscoveredModel, ModelType
+from labext.sandbox.nb.models.router import DiscoveredModel
 from labext.sandbox.nb.providers import provider_keys
 from labext.sandbox.nb.providers.registry import get_provider
-from labext.sandbox.nb.schemas import FreeText, Identifier, Name, Record, RequestBody, Timestamp
+from labext.sandbox.nb.schemas import (
+    FreeText,
+    Identifier,
+    ModelType,
+    Name,
+    Record,
+    RequestBody,
+    Timestamp,
+)
 from labext.sandbox.nb.tables import Credential
 
 MAX_MODELS = 10_000

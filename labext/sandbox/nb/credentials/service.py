@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
@@ -16,12 +17,56 @@ from labext.config import same_server
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import addresses, errors
-from labext.sandbox.nb.credentials.options import NAMES, merge_options
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.models import service
 from labext.sandbox.nb.providers import provider_keys, registry, servers
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo, get_provider
+from labext.sandbox.nb.schemas import FreeText, ModelType, RequestBody, SingleLine
 from labext.sandbox.nb.tables import Credential, Model
+
+_KIND_ADDRESS = "The address for models of this type, if it differs from `base_url`."
+
+ContextLength = Annotated[int, Field(ge=1, le=100_000_000)]
+
+
+class CredentialOptions(RequestBody):
+    """The further fields of a credential; null removes one."""
+
+    modalities: list[ModelType] | None = Field(None, description="The types of its models.")
+    endpoint: FreeText | None = Field(None, description="The address, if there is no `base_url`.")
+    api_version: SingleLine | None = Field(None, description="Azure's.", examples=["2024-10-21"])
+    endpoint_llm: FreeText | None = Field(None, description=_KIND_ADDRESS)
+    endpoint_embedding: FreeText | None = Field(None, description=_KIND_ADDRESS)
+    endpoint_stt: FreeText | None = Field(None, description=_KIND_ADDRESS)
+    endpoint_tts: FreeText | None = Field(None, description=_KIND_ADDRESS)
+    project: SingleLine | None = Field(None, description="Stored, and not used.")
+    location: SingleLine | None = Field(None, description="Stored, and not used.")
+    credentials_path: SingleLine | None = Field(None, description="Stored, and never read.")
+    num_ctx: ContextLength | None = Field(
+        None, description="The length of the context of Ollama's models, in tokens."
+    )
+
+
+NAMES = tuple(CredentialOptions.model_fields)
+ADDRESSES = tuple(name for name in NAMES if name.startswith("endpoint"))
+"""Those that are addresses, to which the key is sent."""
+
+
+def merge_options(
+    stored: Mapping[str, Any] | None, values: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Return the options after a change, or None; values other than options are ignored.
+
+    Raises:
+        HTTPException: 400 if an address is invalid.
+    """
+    changes = {
+        name: addresses.check_base_url(value) if value and name in ADDRESSES else value
+        for name, value in values.items()
+        if name in NAMES
+    }
+    merged = {**(stored or {}), **changes}
+    return {name: value for name, value in merged.items() if value not in (None, "", [])} or None
 
 
 def list_credentials(session: Session, provider: str | None = None) -> list[Credential]:

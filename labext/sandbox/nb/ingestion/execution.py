@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, settings
+from labext.sandbox.nb import files, settings, transformations
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import fetch, readers, reading, tasks
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile, clean_text
@@ -21,7 +21,6 @@ from labext.sandbox.nb.tables import Source
 from labext.sandbox.nb.task_process import ProgressWriter, open_site
 from labext.sandbox.nb.text import passages
 from labext.sandbox.nb.text.passages import PassageText
-from labext.sandbox.nb.transformations import service
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +67,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
             pieces = passages.with_confidence(pieces, document.transcript.confidences)
         title = job.title if job.keeps_title else document.title or job.title
         space, vectors = _embed_passages(site, title, pieces, on_stage)
-        insights, remark = service.create_insights(site, document.text, on_stage, deadline)
+        insights, remark = transformations.create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(
         document.text,
         document.title,

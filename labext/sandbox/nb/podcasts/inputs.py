@@ -11,8 +11,7 @@ from sqlalchemy.orm import Session
 from labext.extras import install_line
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.crud import load
-from labext.sandbox.nb.podcast_profiles.schemas import MAX_SPEAKERS
-from labext.sandbox.nb.podcast_profiles.service import check_speaker_names
+from labext.sandbox.nb.podcast_profiles import MAX_SPEAKERS, check_speaker_names
 from labext.sandbox.nb.podcasts.script import Material, Speaker, Text
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech.voices import VoiceRequests

@@ -17,8 +17,12 @@ from labext.sandbox.nb import errors, files, limits, tables
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.files import StoredFileResponse
-from labext.sandbox.nb.podcast_profiles.schemas import EpisodeProfileRecord, SpeakerProfileRecord
-from labext.sandbox.nb.podcast_profiles.service import Profile, load_profile
+from labext.sandbox.nb.podcast_profiles import (
+    EpisodeProfileRecord,
+    Profile,
+    SpeakerProfileRecord,
+    load_profile,
+)
 from labext.sandbox.nb.podcasts import inputs, tasks, writer
 from labext.sandbox.nb.podcasts.schemas import (
     DeletedEpisode,

@@ -13,14 +13,16 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import servers
-from labext.sandbox.nb.providers.anthropic_form import AnthropicForm
-from labext.sandbox.nb.providers.google_form import GoogleForm
-from labext.sandbox.nb.providers.ollama_form import OllamaForm
-from labext.sandbox.nb.providers.openai_form import OpenAIForm
-from labext.sandbox.nb.providers.reply_filter import ReplyFilter
+from labext.sandbox.nb.providers.chat_forms import (
+    CHAT_FORMS,
+    ChatRequest,
+    Messages,
+    Piece,
+    WireForm,
+)
 from labext.sandbox.nb.providers.servers import ProviderServer, remove_key, server_of_model
 from labext.sandbox.nb.providers.speech_forms import (
-    FORMS,
+    SPEECH_FORMS,
     RecognizedText,
     SpeechForm,
     word_probabilities,
@@ -32,7 +34,6 @@ from labext.sandbox.nb.providers.transport import (
     stream_json,
 )
 from labext.sandbox.nb.providers.usage import Monitor
-from labext.sandbox.nb.providers.wire import ChatRequest, Messages, Piece, WireForm
 from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.text import segmentation
 
@@ -44,14 +45,50 @@ _AUDIO_MAGIC = re.compile(rb"RIFF|ID3|OggS|fLaC|\xff[\xe0-\xff]")
 
 _MAX_NAME_LENGTH = 500
 
-_FORMS: Mapping[str, WireForm] = {
-    "anthropic": AnthropicForm(),
-    "google": GoogleForm(),
-    "ollama": OllamaForm(),
-    "openai": OpenAIForm(),
-}
-
 _PARSE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError)
+
+
+_BEGIN, _END = "<think>", "</think>"
+_THINKING = re.compile(rf"(?s)\A\s*{_BEGIN}.*?{_END}\s*")
+"""The reasoning that some models put before their answer."""
+
+
+class ReplyFilter:
+    """Collects the pieces of a reply, and returns the words that can be shown already."""
+
+    def __init__(self, server: ProviderServer) -> None:
+        self._server = server
+        self._text = ""
+        self._begun = False
+        self._pending = ""
+
+    def feed(self, piece: str) -> str:
+        """Add a piece; return the words that it completes."""
+        self._text += piece
+        if self._begun:
+            self._pending += piece
+        elif not self._is_reasoning():
+            self._pending = _THINKING.sub("", self._text).lstrip()
+            self._begun = bool(self._pending)
+        withheld = _common_end(self._pending, self._server.key or "")
+        ready = self._pending[: len(self._pending) - withheld]
+        self._pending = self._pending[len(ready) :]
+        return remove_key(self._server, ready)
+
+    def finish(self) -> str:
+        """Return the whole reply."""
+        return remove_key(self._server, _THINKING.sub("", self._text).strip())
+
+    def _is_reasoning(self) -> bool:
+        """Return whether the reply has only reasoning so far, or perhaps its beginning."""
+        start = self._text.lstrip()
+        return _BEGIN.startswith(start) or (start.startswith(_BEGIN) and _END not in start)
+
+
+def _common_end(text: str, key: str) -> int:
+    """Return the length of the end of a text that may be the beginning of the key."""
+    longest = min(len(text), len(key) - 1)
+    return next((n for n in range(longest, 0, -1) if key.startswith(text[-n:])), 0)
 
 
 def wire_form(server: ProviderServer) -> WireForm:
@@ -60,7 +97,7 @@ def wire_form(server: ProviderServer) -> WireForm:
     Raises:
         HTTPException: 422 if its models speak and hear only.
     """
-    form = _FORMS.get(server.form)
+    form = CHAT_FORMS.get(server.form)
     if form is None:
         raise errors.not_configured(
             f"The models of {server.provider} speak, and neither write nor embed.",
@@ -133,7 +170,7 @@ def _parse(server: ProviderServer, parse: Any, value: Any) -> Any:
     try:
         return parse(value)
     except _PARSE_ERRORS:
-        form: Any = _FORMS.get(server.form) or FORMS[server.form]
+        form: Any = CHAT_FORMS.get(server.form) or SPEECH_FORMS[server.form]
         raise servers.invalid_response(server, json.dumps(value), form.title) from None
 
 
@@ -231,7 +268,7 @@ def _voice_identifier(voices: Mapping[str, str], voice: str) -> str:
 
 
 def _speech_form(server: ProviderServer) -> SpeechForm:
-    form = FORMS.get(server.form)
+    form = SPEECH_FORMS.get(server.form)
     if form is None:
         raise errors.not_configured(
             f"The provider {server.provider} has no models that speak or hear.",
@@ -269,7 +306,7 @@ def list_models(server: ProviderServer) -> list[str]:
     Raises:
         HTTPException: 502 if it failed.
     """
-    form: Any = _FORMS.get(server.form) or FORMS[server.form]
+    form: Any = CHAT_FORMS.get(server.form) or SPEECH_FORMS[server.form]
     names = _parse(server, form.parse_models, request_json(server, form.models_path(server)))
     texts = [name for name in names if isinstance(name, str)]
     return [name for name in dict.fromkeys(texts) if _is_valid_name(server, name)]

@@ -7,13 +7,14 @@ import io
 import math
 import re
 import wave
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 from urllib.parse import quote
 
-from labext.sandbox.nb.providers.openai_form import model_path
+from labext.sandbox.nb.providers.chat_forms import google_path, model_path
 from labext.sandbox.nb.providers.servers import ProviderServer
 from labext.sandbox.nb.providers.transport import FormPayload, JsonPayload, Payload
 
@@ -41,61 +42,61 @@ class RecognizedText:
     segments: Sequence[tuple[int, float]] = ()
 
 
-class SpeechForm(Protocol):
-    """How a server speaks and hears; methods that parse raise as those of `wire.WireForm`."""
+class SpeechForm(ABC):
+    """How a server speaks and hears; methods that parse raise as those of `WireForm`.
 
-    title: str
-    """Its name in messages."""
+    Attributes:
+        title: its name in messages.
+        voices: voices for speakers without one; empty if the server lists its voices.
+    """
 
-    voices: Sequence[str]
-    """Voices for speakers without one; empty if the server lists its voices."""
+    title: ClassVar[str]
+    voices: ClassVar[Sequence[str]] = ()
 
+    @abstractmethod
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         """Return the request for speech."""
 
     def parse_sound(self, content: bytes) -> bytes:
         """Return the audio file in a response."""
+        return content
 
+    @abstractmethod
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return the request for a transcript."""
 
     def parse_text(self, value: Any) -> RecognizedText:
         """Parse a transcript."""
+        raise KeyError(str(value)[:100])
 
     def voices_path(self) -> str:
         """Return the path of the list of voices, for a form without `voices`."""
+        return "/voices"
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, by their identifiers."""
-
-
-class _FixedVoices:
-    """A form whose servers have no list of voices."""
-
-    def voices_path(self) -> str:
-        """Raise KeyError: there is no list."""
-        raise KeyError("voices")
-
-    def parse_voices(self, value: Any) -> dict[str, str]:
-        """Raise KeyError: there is no list."""
         raise KeyError(str(value)[:100])
 
+    def models_path(self, server: ProviderServer) -> str:  # noqa: ARG002
+        """Return the path of the list of models, for a provider of speech alone."""
+        return "/models"
 
-class OpenAISpeech(_FixedVoices):
+    def parse_models(self, value: Any) -> list[Any]:
+        """Parse the names of the models."""
+        return [row["model_id"] for row in value]
+
+
+class OpenAISpeech(SpeechForm):
     """`/audio/speech` and `/audio/transcriptions`."""
 
     title = "an OpenAI-compatible server"
-    voices: Sequence[str] = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
+    voices = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         """Return the request for a WAV file."""
         body = {"model": model, "input": text, "voice": voice, "response_format": "wav"}
         path = model_path(server, model, "/audio/speech")
         return SpeechRequest(path, JsonPayload(body), "audio/wav, audio/*")
-
-    def parse_sound(self, content: bytes) -> bytes:
-        """Return the content."""
-        return content
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return the request for a transcript."""
@@ -114,21 +115,16 @@ class OpenAISpeech(_FixedVoices):
         return RecognizedText(value["text"], segments)
 
 
-class ElevenLabsSpeech:
+class ElevenLabsSpeech(SpeechForm):
     """`/text-to-speech/VOICE`, `/speech-to-text`, `/voices` and `/models`."""
 
     title = "ElevenLabs' server"
-    voices: Sequence[str] = ()
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         """Return the request for an MP3 file; the voice is its identifier."""
         del server
         path = f"/text-to-speech/{quote(voice, safe='')}?output_format=mp3_44100_128"
         return SpeechRequest(path, JsonPayload({"text": text, "model_id": model}), "audio/mpeg")
-
-    def parse_sound(self, content: bytes) -> bytes:
-        """Return the content."""
-        return content
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return the request for a transcript."""
@@ -144,51 +140,25 @@ class ElevenLabsSpeech:
         ]
         return RecognizedText(value["text"], words)
 
-    def voices_path(self) -> str:
-        """Return the path of the account's voices."""
-        return "/voices"
-
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, by their identifiers."""
         return {row["voice_id"]: row["name"] for row in value["voices"]}
 
-    def models_path(self, server: ProviderServer) -> str:
-        """Return the path of the list of models."""
-        del server
-        return "/models"
 
-    def parse_models(self, value: Any) -> list[Any]:
-        """Parse the names of the models."""
-        return [row["model_id"] for row in value]
-
-
-class PiperSpeech:
+class PiperSpeech(SpeechForm):
     """The HTTP server of Piper, which speaks only: `POST /` and `/voices`."""
 
     title = "a Piper server"
-    voices: Sequence[str] = ()
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         """Return the request for a WAV file."""
         del server, model
         return SpeechRequest("/", JsonPayload({"text": text, "voice": voice}), "audio/wav")
 
-    def parse_sound(self, content: bytes) -> bytes:
-        """Return the content."""
-        return content
-
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return the path at which Piper answers that it does not hear."""
         del server
         return SpeechRequest("/transcribe", FormPayload({"model": model}, "file", path))
-
-    def parse_text(self, value: Any) -> RecognizedText:
-        """Raise KeyError: Piper does not hear."""
-        raise KeyError(str(value)[:100])
-
-    def voices_path(self) -> str:
-        """Return the path of the voices."""
-        return "/voices"
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, which are the keys of their configurations."""
@@ -197,18 +167,18 @@ class PiperSpeech:
     def models_path(self, server: ProviderServer) -> str:
         """Return the path of the voices, since one model speaks with all of them."""
         del server
-        return "/voices"
+        return self.voices_path()
 
     def parse_models(self, value: Any) -> list[Any]:
         """Return the one model, if there are voices."""
         return ["piper"] if self.parse_voices(value) else []
 
 
-class GoogleSpeech(_FixedVoices):
+class GoogleSpeech(SpeechForm):
     """Gemini models that speak, or are told to write down what they hear."""
 
     title = "Google's server"
-    voices: Sequence[str] = ("Kore", "Puck", "Zephyr", "Charon", "Leda", "Fenrir")
+    voices = ("Kore", "Puck", "Zephyr", "Charon", "Leda", "Fenrir")
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         """Return the request for raw samples."""
@@ -218,7 +188,7 @@ class GoogleSpeech(_FixedVoices):
             "speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}},
         }
         return SpeechRequest(
-            _generate_path(model),
+            google_path(model, "generateContent"),
             JsonPayload({"contents": [{"parts": [{"text": text}]}], "generationConfig": config}),
         )
 
@@ -248,7 +218,9 @@ class GoogleSpeech(_FixedVoices):
             "data": base64.b64encode(path.read_bytes()).decode(),
         }
         parts = [{"text": _TRANSCRIBE}, {"inlineData": sound}]
-        return SpeechRequest(_generate_path(model), JsonPayload({"contents": [{"parts": parts}]}))
+        return SpeechRequest(
+            google_path(model, "generateContent"), JsonPayload({"contents": [{"parts": parts}]})
+        )
 
     def parse_text(self, value: Any) -> RecognizedText:
         """Parse a transcript."""
@@ -265,11 +237,7 @@ _RATE = re.compile(r"rate=(\d{4,6})")
 _DEFAULT_RATE = 24_000
 
 
-def _generate_path(model: str) -> str:
-    return f"/models/{quote(model.removeprefix('models/'), safe='')}:generateContent"
-
-
-FORMS: Mapping[str, SpeechForm] = {
+SPEECH_FORMS: Mapping[str, SpeechForm] = {
     "elevenlabs": ElevenLabsSpeech(),
     "google": GoogleSpeech(),
     "openai": OpenAISpeech(),

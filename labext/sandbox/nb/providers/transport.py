@@ -21,7 +21,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
 from labext.sandbox.nb.cancellation import CancelToken
-from labext.sandbox.nb.providers import servers as telling
+from labext.sandbox.nb.providers import servers
 from labext.sandbox.nb.providers.servers import CONNECT_SECONDS, ProviderServer
 
 _CHUNK_SIZE = 1 << 18
@@ -149,7 +149,7 @@ def request_bytes(
         if retry_response.status_code != 404:
             provider, response, content = retry_provider, retry_response, body
     if not 200 <= response.status_code < 300:
-        raise telling.error_response(provider, response, content.decode("utf-8", "replace"))
+        raise servers.error_response(provider, response, content.decode("utf-8", "replace"))
     return content
 
 
@@ -173,7 +173,7 @@ def stream_json(
             chunks = _iter_chunks(server, response, cancel_token)
             if not 200 <= response.status_code < 300:
                 text = b"".join(chunks).decode("utf-8", "replace")
-                raise telling.error_response(server, response, text)
+                raise servers.error_response(server, response, text)
             kind = response.headers.get("Content-Type", "").lower()
             if "event-stream" in kind or "ndjson" in kind:
                 yield from _parse_lines(server, chunks)
@@ -207,7 +207,7 @@ def _parse(provider: ProviderServer, content: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise telling.invalid_response(provider, text) from None
+        raise servers.invalid_response(provider, text) from None
 
 
 def _iter_chunks(
@@ -222,13 +222,13 @@ def _iter_chunks(
             cancel_token.check()
             is_slow = isinstance(error, ReadTimeoutError | TimeoutError)
             lost = requests.Timeout if is_slow else requests.exceptions.ChunkedEncodingError
-            raise telling.connection_failed(provider, lost()) from None
+            raise servers.connection_failed(provider, lost()) from None
         cancel_token.check()
         if not chunk:
             return
         size += len(chunk)
-        if size > telling.MAX_RESPONSE_BYTES:
-            raise telling.response_too_long(provider)
+        if size > servers.MAX_RESPONSE_BYTES:
+            raise servers.response_too_long(provider)
         yield chunk
 
 
@@ -254,7 +254,7 @@ def _send(
             content = _read_body(provider, response, timeout_token)
         except (requests.RequestException, OSError) as error:
             cancel_token.check()
-            raise telling.connection_failed(provider, error) from None
+            raise servers.connection_failed(provider, error) from None
     return response, content
 
 
@@ -274,7 +274,7 @@ def _open(
     # If the host is a name, its address is checked on connecting.
     host = urlsplit(provider.base_url).hostname or ""
     if any(map(is_refused_ip, parse_numeric_host(host))):
-        raise telling.forbidden_address(provider)
+        raise servers.forbidden_address(provider)
     headers = {"Accept": accept, **provider.headers}
     if payload is not None:
         headers["Content-Type"] = payload.media_type
@@ -294,7 +294,7 @@ def _open(
             )
         except (requests.RequestException, OSError) as error:
             cancel_tokens[0].check()
-            raise telling.connection_failed(provider, error) from None
+            raise servers.connection_failed(provider, error) from None
         with response:
             yield response
 
@@ -336,7 +336,7 @@ class _CheckedAdapter(HTTPAdapter):
                 super().connect()
                 if is_refused_ip(self.sock.getpeername()[0]):
                     self.close()
-                    raise telling.forbidden_address(provider)
+                    raise servers.forbidden_address(provider)
                 for cancel_token in cancel_tokens:
                     cancel_token.opened(self)
 
@@ -373,6 +373,6 @@ def _iter_bounded(provider: ProviderServer, response: requests.Response) -> Iter
     size = 0
     for part in response.iter_content(1 << 16):
         size += len(part)
-        if size > telling.MAX_RESPONSE_BYTES:
-            raise telling.response_too_long(provider)
+        if size > servers.MAX_RESPONSE_BYTES:
+            raise servers.response_too_long(provider)
         yield part

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import transformations
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import chat
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Model, Transformation
-from labext.sandbox.nb.transformations import service
-from labext.sandbox.nb.transformations.schemas import ExecuteRequest
+from labext.sandbox.nb.transformations import ExecuteRequest
 
 
 @pytest.fixture
@@ -30,8 +30,11 @@ def test_default_prompt_is_the_system_message(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     with site.database.write() as session:
-        service.set_instructions(session, "Speak like a sailor.")
-    assert service.run_transformation(site, talker, "Shorten it.", "A text.") == "Reply of talker."
+        transformations.set_instructions(session, "Speak like a sailor.")
+    assert (
+        transformations.run_transformation(site, talker, "Shorten it.", "A text.")
+        == "Reply of talker."
+    )
     system, user = provider.requests[0].body["messages"]
     assert system == {"role": "system", "content": "Speak like a sailor."}
     assert user["role"] == "user"
@@ -42,8 +45,8 @@ def test_empty_default_prompt_sends_no_system_message(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     with site.database.write() as session:
-        service.set_instructions(session, " ")
-    service.run_transformation(site, talker, "Shorten it.", "A text.")
+        transformations.set_instructions(session, " ")
+    transformations.run_transformation(site, talker, "Shorten it.", "A text.")
     assert [item["role"] for item in provider.requests[0].body["messages"]] == ["user"]
 
 
@@ -54,7 +57,7 @@ def test_long_text_is_sent_in_parts_and_merged(
         LIMITS.change(session, "model_characters", 1000)
     provider.replies = lambda _body: f"Reply {len(provider.requests)}."
     text = "\n\n".join(f"Paragraph {number} is about cells. " * 8 for number in range(8))
-    output = service.run_transformation(site, talker, "Shorten it.", text)
+    output = transformations.run_transformation(site, talker, "Shorten it.", text)
     *item, last = [call.text for call in provider.requests]
     assert "part 1 of" in item[0]
     for number in range(8):
@@ -68,7 +71,7 @@ def test_text_with_too_many_parts_is_413(site: Site, talker: Model, provider: op
         LIMITS.change(session, "model_characters", 1000)
         LIMITS.change(session, "model_parts", 2)
     with pytest.raises(HTTPException) as caught:
-        service.run_transformation(site, talker, "Shorten it.", "x" * 2001)
+        transformations.run_transformation(site, talker, "Shorten it.", "x" * 2001)
     assert caught.value.status_code == 413
     assert "model_parts" in caught.value.detail
     assert not provider.requests
@@ -88,7 +91,9 @@ def test_slow_insight_is_reported(site: Site, talker: Model):
     created.model_id = talker.id
     with site.database.write() as session:
         session.add(created)
-    result, remark = service.create_insights(site, "A text.", lambda _stage: None, time.monotonic())
+    result, remark = transformations.create_insights(
+        site, "A text.", lambda _stage: None, time.monotonic()
+    )
     assert (result, "took too long. Retry the source" in str(remark)) == ([], True)
 
 
@@ -99,5 +104,5 @@ def test_text_over_the_limit_is_413(site: Site):
         transformation_id="transformation:any", input_text="A text too long.", model_id=None
     )
     with pytest.raises(HTTPException) as caught:
-        service.execute_transformation(site, request, CancelToken(), Monitor(Usage()))
+        transformations.execute_transformation(site, request, CancelToken(), Monitor(Usage()))
     assert caught.value.status_code == 413

@@ -15,8 +15,8 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import tables
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
 from labext.sandbox.nb.providers import calls, servers
+from labext.sandbox.nb.providers.calls import ReplyFilter
 from labext.sandbox.nb.providers.provider_keys import encrypt_key
-from labext.sandbox.nb.providers.reply_filter import ReplyFilter
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Credential, Model
 

@@ -1,1 +1,0 @@
-"""Speaker profiles and episode profiles of podcasts."""

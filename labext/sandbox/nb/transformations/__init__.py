@@ -1,1 +1,0 @@
-"""Transformations: prompts that models apply to texts."""
