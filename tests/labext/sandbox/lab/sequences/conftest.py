@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from labext.sandbox.lab import seed
 from labext.sandbox.lab.endpoints import CAMPUS
-from labext.sandbox.lab.sequences import schemas, service
+from labext.sandbox.lab.sequences import router, schemas
 from labext.sandbox.lab.tables import Folder, Organization, Project, Tenant
 
 ORIGIN = "https://localhost:20001"
@@ -95,7 +95,7 @@ class Lists:
         """Return the records of a page, its `nextToken` and the number of all matches."""
         query = schemas.parse_sequence_query(parameters or {})
         with self.site.database.read() as session:
-            body, headers = service.list_sequences(
+            body, headers = router.list_sequences(
                 session,
                 query,
                 self.folders,
