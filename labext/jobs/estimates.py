@@ -58,6 +58,7 @@ class Estimate:
         weighted_hours: the expected cost of all jobs; None if the service reports no costs.
         runs: the number of earlier runs.
         budget_left: remaining budget of the account in weighted hours; None if unknown.
+        notes: sentences about what the estimate assumes or leaves out.
     """
 
     seconds: list[float]
@@ -65,6 +66,7 @@ class Estimate:
     weighted_hours: float | None
     runs: int
     budget_left: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def total_seconds(self) -> float:
@@ -80,6 +82,7 @@ class Estimate:
         if self.weighted_hours is not None:
             text += f", {self.weighted_hours:.3g} weighted hours"
         text += f", by {messages.pluralize(self.runs, 'earlier run')}."
+        text = " ".join([text, *self.notes])
         if self.budget_left is not None:
             text += f" {self.budget_left:.3g} weighted hours of the budget are left."
         return text

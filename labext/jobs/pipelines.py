@@ -14,7 +14,7 @@ from labext.jobs.api import JobsApi
 from labext.jobs.identity import canonical_json, settings_difference, shorten_json, stored_settings
 from labext.jobs.input_files import FileReferences, InputContent
 from labext.jobs.records import JobRecord
-from labext.jobs.submission import Submission, submit_once
+from labext.jobs.submission import Submission, name_taken_error, submit_once
 from labext.jobs.tools import (
     Tool,
     ToolCatalogue,
@@ -250,6 +250,34 @@ def submit_pipeline(
     )
 
 
+def validate_pipeline(
+    service: JobsApi, name: str, pipeline: Pipeline, content: InputContent
+) -> None:
+    """Validate the name of a pipeline, and the first jobs of its first stage on the service.
+
+    Raises:
+        ConflictError: the name is taken by another submission, or by a pipeline whose files had
+            other content.
+        InputError: the service would reject a job of the first stage.
+    """
+    row = service.find(name)
+    if row is not None:
+        if difference := pipeline_difference(pipeline, row):
+            raise name_taken_error(name, difference)
+        content.check(name, row)
+        return
+    for number, tool, settings in pipeline.tools():
+        if number > 1:
+            break
+        job = first_stage_jobs(settings, pipeline.inputs[:1])[0]
+        response = service.validate({"type": tool, "settings": job})
+        if response is not None and not response[0]:
+            raise InputError(
+                f"The service would reject this pipeline: stage 1, {tool}: {response[1]}",
+                action=Action.show_tool(tool),
+            )
+
+
 def check_pipeline_references(
     service: JobsApi, catalogue: ToolCatalogue, pipeline: Pipeline
 ) -> FileReferences:
@@ -269,7 +297,7 @@ def check_pipeline_references(
     references = FileReferences()
     faults: list[str] = []
     for number, tool, settings in pipeline.tools():
-        jobs = _with_inputs(settings, pipeline.inputs) if number == 1 else [settings]
+        jobs = first_stage_jobs(settings, pipeline.inputs) if number == 1 else [settings]
         resolved = input_files.resolve_references(service, catalogue.tool(tool), jobs)
         faults += [f"stage {number}, {tool}: {fault}" for fault in resolved.faults.values()]
         references.add(resolved)
@@ -287,7 +315,7 @@ def _may_be_file(value: Any) -> bool:
     )
 
 
-def _with_inputs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, Any]]:
+def first_stage_jobs(settings: Mapping[str, Any], inputs: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the settings of a tool of the first stage for each input."""
     piped = [name for name, value in settings.items() if value == PIPE]
     return [{**settings, **dict.fromkeys(piped, value)} for value in inputs]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from labext.jobs.client.base import ToolMethods, UploadMethods, UsageMethods
 from labext.jobs.client.cancel import CancelMethods
 from labext.jobs.client.logs import LogMethods
-from labext.jobs.client.submit import PipelineMethods, SubmitMethods
+from labext.jobs.client.pipelines import PipelineMethods
+from labext.jobs.client.submit import SubmitMethods
 
 __all__ = ["JobsClient"]
 

@@ -1,8 +1,8 @@
-"""Client methods that check and submit jobs, batches and pipelines."""
+"""Client methods that check and submit jobs and batches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from labext.errors import AccessError, InputError, NotFoundError
 from labext.jobs import identity
 from labext.jobs.client.base import BaseClient
 from labext.jobs.input_files import NO_FILES, FileReferences, InputContent, check_references
-from labext.jobs.records import jobs_frame
+from labext.jobs.records import JobRecord, jobs_frame
 from labext.jobs.submission import Submission, submit_job, validate_job
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from labext.jobs.batch.draft import BatchDraft
     from labext.jobs.batch.report import BatchSubmission
     from labext.jobs.estimates import Estimate
-    from labext.jobs.pipelines import Pipeline
     from labext.jobs.tools import Tool
-
-    Inputs = Sequence[Any] | pd.Series[Any]
 
 
 class SubmitMethods(BaseClient):
@@ -155,7 +152,11 @@ class SubmitMethods(BaseClient):
         )
         tool, content = self._batch_content(draft)
         if not over_budget and not self._journal.has(name):
-            self._check_budget(draft, limits.budget)
+            self._check_budget(
+                name,
+                lambda: self._estimate(type, _valid_settings(draft), self._history()),
+                limits.budget,
+            )
         return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
 
     def resume(self, name: str) -> BatchSubmission:
@@ -253,16 +254,22 @@ class SubmitMethods(BaseClient):
         Raises:
             InputError: the service has no such tool.
         """
-        expected = self._estimate(type, jobs)
+        expected = self._estimate(type, jobs, self._history())
         return None if expected is None else replace(expected, budget_left=self._budget_left())
 
-    def _estimate(self, type: str, jobs: Sequence[Mapping[str, Any]]) -> Estimate | None:
+    def _history(self) -> list[JobRecord]:
+        """Return the account's latest jobs, including those of batches and pipelines."""
+        pages = self._service.pages(limit=5000, includeSubjobs=True)
+        return [row for page in pages for row in page.rows]
+
+    def _estimate(
+        self, type: str, jobs: Sequence[Mapping[str, Any]], history: Sequence[JobRecord]
+    ) -> Estimate | None:
         """Return the estimate of jobs, without the budget."""
         from labext.jobs.estimates import estimate, find_runs
 
         tool = self._catalogue.tool(type)
-        pages = self._service.pages(limit=5000, includeSubjobs=True)
-        runs = find_runs((row for page in pages for row in page.rows), type, 500)
+        runs = find_runs(history, type, 500)
         names = [p.name for p in tool.parameters.values() if p.is_file]
         sizes = self._contents.sizes(tool, [*jobs, *(run.settings for run in runs)])
         return estimate(runs, jobs, names, sizes)
@@ -276,8 +283,10 @@ class SubmitMethods(BaseClient):
         except (NotFoundError, AccessError):  # the service lacks the endpoint, or denies access
             return None
 
-    def _check_budget(self, draft: BatchDraft, budget: float | None) -> None:
-        """Check that the expected cost of a batch exceeds neither its nor the account's budget.
+    def _check_budget(
+        self, name: str, expect: Callable[[], Estimate | None], budget: float | None = None
+    ) -> None:
+        """Check that the expected cost exceeds neither the budget given nor that of the account.
 
         Raises:
             InputError: the expected cost exceeds one of the budgets.
@@ -286,7 +295,7 @@ class SubmitMethods(BaseClient):
         limit = min((hours for hours in (budget, left) if hours is not None), default=None)
         if limit is None:
             return
-        expected = self._estimate(draft.type, _valid_settings(draft))
+        expected = expect()
         if expected is None or (expected.weighted_hours or 0) <= limit:
             return
         if limit == budget:
@@ -296,7 +305,7 @@ class SubmitMethods(BaseClient):
             budget_text = f"{limit:.3g} of your budget are left."
             remedy, rule = "Submit fewer jobs", "the service accepts no more jobs once it is used."
         raise InputError(
-            f"{draft.name} is expected to need {expected.weighted_hours:.3g} weighted hours "
+            f"{name} is expected to need {expected.weighted_hours:.3g} weighted hours "
             f"(estimated from {messages.pluralize(expected.runs, 'earlier run')}); {budget_text}",
             f"{remedy}, or add {parameter('over_budget')}; {rule}",
         )
@@ -339,99 +348,5 @@ class SubmitMethods(BaseClient):
         return tool, self._content_of(references)
 
 
-class PipelineMethods(SubmitMethods):
-    """Submit and run pipelines."""
-
-    def submit_pipeline(
-        self,
-        name: str | None,
-        stages: Sequence[Mapping[str, Any]],
-        initial_inputs: Inputs,
-        project_tag: str | None = None,
-    ) -> Submission:
-        """Submit a pipeline, or return an identical one that already exists.
-
-        Each input is processed separately. The tools of a stage run in parallel, once per output of
-        the previous stage (JOBS-144, JOBS-153).
-
-        Args:
-            name: unique name, as for a job. None generates a name from the pipeline and the content
-                of the files that it names.
-            stages: one `{"task": …, "toolSettings": {tool: settings}}` per stage; the value
-                `"pipe"` of a setting stands for an output of the previous stage, or in the first
-                stage for an initial input.
-            initial_inputs: list or column of a frame, with sequences, other texts, names of
-                uploaded files, or outputs of earlier jobs (`<Job>/path`).
-            project_tag: identifier of a project, `proj_<id>`.
-
-        Raises:
-            InputError: the submission is invalid; the error lists all faults. Nothing was sent.
-            ConflictError: the name is taken by another submission, or by a pipeline whose files had
-                other content.
-            OutcomeUnknownError: the response was lost and the service can't be queried.
-        """
-        from labext.jobs.pipelines import Pipeline, clean_stages, parse_inputs
-
-        _check_pipeline_name(name, project_tag)
-        inputs = parse_inputs(initial_inputs)
-        pipeline = Pipeline(inputs, clean_stages(self._catalogue, stages))
-        return self._submit_pipeline(name, pipeline, project_tag)
-
-    def run_pipeline(
-        self,
-        name: str | None,
-        pipeline: str,
-        inputs: Inputs,
-        project_tag: str | None = None,
-    ) -> Submission:
-        """Run a pipeline saved on the service, or return an identical run.
-
-        Args:
-            name: unique name of the run, as for a job. None generates a name from the pipeline and
-                the inputs.
-            pipeline: name of the saved pipeline (JOBS-145).
-            inputs: as `initial_inputs` of `submit_pipeline`.
-            project_tag: identifier of a project, `proj_<id>`.
-
-        Raises:
-            InputError: the submission is invalid; nothing was sent.
-            ConflictError: the name is taken by another submission, or by a pipeline whose files had
-                other content.
-            OutcomeUnknownError: the response was lost and the service can't be queried.
-        """
-        from labext.jobs.pipelines import Pipeline, parse_inputs
-
-        if not isinstance(pipeline, str) or not pipeline.strip():
-            raise InputError(
-                f"{messages.quote_value(pipeline)} is not the name of a pipeline.",
-                "Give the name of a saved pipeline.",
-            )
-        _check_pipeline_name(name, project_tag)
-        saved = Pipeline(parse_inputs(inputs), saved=pipeline)
-        return self._submit_pipeline(name, saved, project_tag)
-
-    def _submit_pipeline(
-        self, name: str | None, pipeline: Pipeline, project_tag: str | None
-    ) -> Submission:
-        from labext.jobs.pipelines import (
-            PIPELINE_TYPE,
-            check_pipeline_references,
-            submit_pipeline,
-        )
-
-        references = check_pipeline_references(self._service, self._catalogue, pipeline)
-        content = self._content_of(references)
-        name = name or identity.generate_name(
-            pipeline.saved or PIPELINE_TYPE, pipeline.settings, content.checksums()
-        )
-        return submit_pipeline(self._service, name, pipeline, project_tag, content)
-
-
 def _valid_settings(draft: BatchDraft) -> list[dict[str, Any]]:
     return [draft.settings[row] for row in draft.valid_rows]
-
-
-def _check_pipeline_name(name: str | None, project_tag: str | None) -> None:
-    identity.check_project_tag(project_tag)
-    if name is not None:
-        identity.check_name(name, "pipeline")

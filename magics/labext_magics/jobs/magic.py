@@ -15,6 +15,7 @@ from labext_magics.jobs.options import (
     EMAIL,
     JOB,
     JOBS,
+    OVER_BUDGET,
     PROJECT,
     ROWS,
 )
@@ -76,7 +77,7 @@ BATCH = Command(
             None,
             "submit only the valid jobs, and return the invalid rows",
         ),
-        Parameter("over-budget", None, "submit even if the estimate exceeds a budget"),
+        OVER_BUDGET,
         CHECK,
         *AFTERWARDS,
     ],

@@ -14,6 +14,7 @@ JOB = Parameter("NAME", value_types.JOB, "a job, a batch or a pipeline", require
 JOBS = Parameter("NAME", value_types.JOB, "a job, a batch or a pipeline", required=True, many=True)
 BACKGROUND = Parameter("background", None, "watch in the background")
 CHECK = Parameter("check", None, "validate the settings without submitting")
+OVER_BUDGET = Parameter("over-budget", None, "submit even if the estimate exceeds a budget")
 AFTERWARDS = (
     Parameter("wait", None, "watch until it ends"),
     Parameter("to", value_types.PATH, "with --wait: download the results into this folder"),

@@ -13,7 +13,7 @@ from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.value_types import BareText
 from labext_magics.jobs import cell_body, submit
-from labext_magics.jobs.options import AFTERWARDS, PROJECT
+from labext_magics.jobs.options import AFTERWARDS, CHECK, OVER_BUDGET, PROJECT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,12 +27,14 @@ def pipeline(
     name: str | None,
     inputs: list[list[Any]] | None,
     project: str | None,
+    check: bool,
+    over_budget: bool,
     wait: bool,
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
     """Submit the pipeline in a cell body and return its row; an identical one is not repeated."""
-    submit.check_follow_options(wait=wait, to=to, background=background)
+    submit.check_follow_options(only_check=check, wait=wait, to=to, background=background)
     if call.body is None:
         raise InputError(
             "A pipeline needs a cell body with its stages.",
@@ -41,7 +43,13 @@ def pipeline(
     all_inputs = [value for values in inputs for value in values] if inputs else None
     request = cell_body.parse_pipeline(call.body, cell_body.Pipeline(name, project, all_inputs))
     stages = _cast_stages(call, request.stages)
-    submission = call.jobs.submit_pipeline(request.name, stages, request.inputs, request.project)
+    if check:
+        checked = call.jobs.check_pipeline(request.name, stages, request.inputs)
+        _warn_about_stages(stages)
+        return _report_valid(checked, "its tools have no earlier runs")
+    submission = call.jobs.submit_pipeline(
+        request.name, stages, request.inputs, request.project, over_budget=over_budget
+    )
     _warn_about_stages(stages)
     return _follow_pipeline(call, submission, wait=wait, to=to, background=background)
 
@@ -53,15 +61,29 @@ def run_pipeline(
     name: str | None,
     inputs: list[list[Any]],
     project: str | None,
+    check: bool,
+    over_budget: bool,
     wait: bool,
     to: Path | None,
     background: bool,
 ) -> pd.DataFrame:
     """Run a saved pipeline and return its row; an identical run is not repeated."""
-    submit.check_follow_options(wait=wait, to=to, background=background)
+    submit.check_follow_options(only_check=check, wait=wait, to=to, background=background)
     all_inputs = [value for values in inputs for value in values]
-    submission = call.jobs.run_pipeline(name, pipeline, all_inputs, project)
+    if check:
+        checked = call.jobs.check_saved_pipeline(name, pipeline, all_inputs)
+        return _report_valid(checked, f"{pipeline} has no earlier runs")
+    submission = call.jobs.run_pipeline(
+        name, pipeline, all_inputs, project, over_budget=over_budget
+    )
     return _follow_pipeline(call, submission, wait=wait, to=to, background=background)
+
+
+def _report_valid(checked: pd.DataFrame, no_estimate: str) -> pd.DataFrame:
+    """Print that the pipeline is valid and what it is expected to need; return the frame."""
+    output.print_message(f"The pipeline is valid; {submit.NOT_SENT}.")
+    submit.print_estimate(submit.stored_estimate(checked), no_estimate)
+    return checked
 
 
 def _follow_pipeline(
@@ -135,6 +157,8 @@ PIPELINE = Command(
             many=True,
         ),
         PROJECT,
+        CHECK,
+        OVER_BUDGET,
         *AFTERWARDS,
     ],
     body="`initialInputs`, a list, and `stages`, as YAML or JSON. A stage has a title, `task`, "
@@ -143,7 +167,8 @@ PIPELINE = Command(
     "for each output of the previous stage. The setting value `pipe` stands for that "
     "output, or for the input in the first stage.\n\nA submission with the same name, "
     "inputs and stages as an existing pipeline returns that pipeline. `%jobs list "
-    "--batch NAME` lists its jobs.",
+    "--batch NAME` lists its jobs.\n\nWith --check nothing is sent; the time and the weighted "
+    "hours of each stage are estimated from earlier runs of its tools.",
     examples=[
         "%%jobs pipeline p1 --wait",
         "initialInputs: [ACDEFGHIKLMNPQRSTVWY]",
@@ -171,9 +196,12 @@ RUN_PIPELINE = Command(
             many=True,
         ),
         PROJECT,
+        CHECK,
+        OVER_BUDGET,
         *AFTERWARDS,
     ],
-    details="A run with the same name, pipeline and inputs as an existing one returns that run.",
+    details="A run with the same name, pipeline and inputs as an existing one returns that run. "
+    "With --check nothing is sent; the estimate is based on the stages of the latest run.",
     examples=[
         '%jobs run-pipeline helix-to-modes --name modes --inputs {["MKTAYIAKQRQISFVKSHFSRQ"]}',
         "%jobs run-pipeline helix-to-modes --inputs ACDEFGHIKLMNPQRSTVWY --wait --to out/modes",

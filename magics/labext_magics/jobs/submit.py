@@ -119,7 +119,7 @@ RESUME = Command(
 )
 
 
-_NOT_SENT = "nothing was submitted"
+NOT_SENT = "nothing was submitted"
 
 
 def submit(
@@ -202,18 +202,19 @@ def batch(
     }
     if check:
         checked = jobs.check_batch(request.name, request.tool, rows, **arguments)
-        estimate = _stored_estimate(checked)
+        estimate = stored_estimate(checked)
+        no_runs = f"{request.tool} has no earlier runs"
         if skip_invalid and len(checked):
             output.print_message(
-                f"{messages.pluralize(len(checked), 'row')} would be skipped; {_NOT_SENT}."
+                f"{messages.pluralize(len(checked), 'row')} would be skipped; {NOT_SENT}."
             )
-            _print_estimate(request.tool, estimate)
+            print_estimate(estimate, no_runs)
             return checked
         count = "all jobs" if skip_invalid else messages.pluralize(len(checked), "job")
-        output.print_message(f"{request.name} is valid with {count}; {_NOT_SENT}.")
+        output.print_message(f"{request.name} is valid with {count}; {NOT_SENT}.")
         if adapted := checked.attrs.get("adapted"):
             output.print_message(adapted)
-        _print_estimate(request.tool, estimate)
+        print_estimate(estimate, no_runs)
         return checked
     with interruptible(jobs, request.name):
         submission = jobs.submit_batch(
@@ -230,23 +231,23 @@ def _report_valid(tool: str, settings: dict[str, Any], estimate: Estimate | None
     """Print that the settings are valid, and return the settings to be sent."""
     import pandas as pd
 
-    output.print_message(f"The settings of {tool} are valid; {_NOT_SENT}.")
-    _print_estimate(tool, estimate)
+    output.print_message(f"The settings of {tool} are valid; {NOT_SENT}.")
+    print_estimate(estimate, f"{tool} has no earlier runs")
     return pd.DataFrame({"setting": list(settings), "value": list(settings.values())})
 
 
-def _stored_estimate(checked: pd.DataFrame) -> Estimate | None:
+def stored_estimate(checked: pd.DataFrame) -> Estimate | None:
+    """Return the estimate in the attributes of a checked batch or pipeline."""
     from labext.jobs.estimates import Estimate
 
     fields = checked.attrs.get("estimate")
     return None if fields is None else Estimate(**fields)
 
 
-def _print_estimate(tool: str, estimate: Estimate | None) -> None:
+def print_estimate(estimate: Estimate | None, reason: str) -> None:
+    """Print an estimate, or that the run time is unknown and why."""
     output.print_message(
-        f"The run time is unknown: {tool} has no earlier runs."
-        if estimate is None
-        else str(estimate)
+        f"The run time is unknown: {reason}." if estimate is None else str(estimate)
     )
 
 

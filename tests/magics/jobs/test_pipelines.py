@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -186,3 +187,24 @@ def test_presigned_upload(ready: Run, tmp_path: Path) -> None:
     done = ready("%jobs upload big.txt --folder stored --presigned")
     assert done["bytes"].tolist() == [100_000]
     assert ready("%jobs files --folder stored")["file"].tolist() == ["big.txt"]
+
+
+def test_check_of_a_pipeline_submits_nothing(
+    ready: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = ready("%jobs list")["JobName"].tolist()
+    checked = ready(PIPELINE.replace("pipeline p1", "pipeline p9 --check"))
+    assert checked["Tool"].tolist() == ["peptide_build", "structure_summary", "normal_modes"]
+    assert re.search(
+        r"The pipeline is valid; nothing was submitted.\n(Expected: .*|The run time is)",
+        capsys.readouterr().out,
+    )
+    ready("%jobs run-pipeline never-run --inputs MKT --check")
+    assert "unknown: never-run has no earlier runs." in capsys.readouterr().out
+    assert ready("%jobs list")["JobName"].tolist() == before
+    ready(f"{RUN_SAVED} --wait")
+    checked = ready(f"{RUN_SAVED.replace('p2', 'p3')} --check")
+    assert checked["Jobs"].tolist() == [1] * len(checked)
+    output = capsys.readouterr().out
+    assert re.search(r"Expected: .* of computing .*The inputs of stage 2 are unknown", output)
+    assert "p3" not in ready("%jobs list")["JobName"].tolist()
