@@ -2,124 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-
-from sqlalchemy.orm import Session
 
 from labext.sandbox.core.data_folder import ensure_secret
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import podcast_profiles, settings
+from labext.sandbox.nb import podcast_profiles, settings, transformations
 from labext.sandbox.nb.middleware import hash_password
-from labext.sandbox.nb.podcast_profiles import (
-    NewEpisodeProfile,
-    NewSpeaker,
-    NewSpeakerProfile,
-)
+from labext.sandbox.nb.podcast_profiles import NewEpisodeProfile, NewSpeaker, NewSpeakerProfile
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.tables import (
-    EpisodeProfile,
-    SeedMarker,
-    SpeakerProfile,
-    Transformation,
-)
-
-
-@dataclass(frozen=True)
-class _TransformationSeed:
-    name: str
-    description: str
-    prompt: str
-    by_default: bool = False
-
+from labext.sandbox.nb.tables import EpisodeProfile, SeedMarker, SpeakerProfile
+from labext.sandbox.nb.transformations import NewTransformation
 
 TRANSFORMATIONS = (
-    _TransformationSeed(
-        "Key findings",
-        "The key findings of a text; created for every new source.",
-        "List the key findings of the text: its five most important sentences.",
-        by_default=True,
+    NewTransformation(
+        name="Key findings",
+        description="The key findings of a text; created for every new source.",
+        prompt="List the key findings of the text: its five most important sentences.",
+        apply_default=True,
     ),
-    _TransformationSeed(
-        "Summary",
-        "A short summary of a text.",
-        "Summarise the text in one paragraph of at most six sentences.",
+    NewTransformation(
+        name="Summary",
+        description="A short summary of a text.",
+        prompt="Summarise the text in one paragraph of at most six sentences.",
     ),
-    _TransformationSeed(
-        "Methods and materials",
-        "The reagents, devices and steps, with amounts and conditions.",
-        "List every reagent, device and step of the methods, with concentrations, amounts, "
+    NewTransformation(
+        name="Methods and materials",
+        description="The reagents, devices and steps, with amounts and conditions.",
+        prompt="List every reagent, device and step of the methods, with concentrations, amounts, "
         "temperatures and times.",
     ),
-    _TransformationSeed(
-        "Open questions",
-        "The questions that a text asks or leaves open.",
-        "List the open questions: what the text asks, and what it says is unknown, unclear or to "
-        "be tested.",
+    NewTransformation(
+        name="Open questions",
+        description="The questions that a text asks or leaves open.",
+        prompt="List the open questions: what the text asks, and what it says is unknown, unclear "
+        "or to be tested.",
     ),
 )
 
 
-def seed_transformations(session: Session) -> None:
-    """Create the initial transformations that were never created before."""
-    for seed in TRANSFORMATIONS:
-        if mark_seeded(session, SeedMarker, f"transformation {seed.name}"):
-            session.add(
-                Transformation(
-                    name=seed.name,
-                    title=seed.name,
-                    description=seed.description,
-                    prompt=seed.prompt,
-                    by_default=seed.by_default,
-                )
-            )
+def _speaker_profile(
+    profile: str, description: str, name: str, backstory: str, personality: str
+) -> NewSpeakerProfile:
+    speaker = NewSpeaker(name=name, backstory=backstory, personality=personality)
+    return NewSpeakerProfile(name=profile, description=description, speakers=[speaker])
 
 
 SPEAKER_PROFILES = (
-    NewSpeakerProfile(
-        name="host",
-        description="Leads through the episode and asks what a listener would ask.",
-        speakers=[
-            NewSpeaker(
-                name="Alex",
-                backstory="Has led a science programme for years and has stood at a bench before.",
-                personality="Curious and clear; asks one thing at a time and sums up.",
-            )
-        ],
+    _speaker_profile(
+        "host",
+        "Leads through the episode and asks what a listener would ask.",
+        "Alex",
+        "Has led a science programme for years and has stood at a bench before.",
+        "Curious and clear; asks one thing at a time and sums up.",
     ),
-    NewSpeakerProfile(
-        name="guest",
-        description="Has read the material and reports its contents.",
-        speakers=[
-            NewSpeaker(
-                name="Robin",
-                backstory="A scientist of the field who knows the notebook's material by heart.",
-                personality="Precise and vivid; names numbers, and says what is not known.",
-            )
-        ],
+    _speaker_profile(
+        "guest",
+        "Has read the material and reports its contents.",
+        "Robin",
+        "A scientist of the field who knows the notebook's material by heart.",
+        "Precise and vivid; names numbers, and says what is not known.",
     ),
-    NewSpeakerProfile(
-        name="expert",
-        description="Explains the material from the ground up.",
-        speakers=[
-            NewSpeaker(
-                name="Morgan",
-                backstory="Has taught the subject for a long time and reviewed many papers on it.",
-                personality="Patient and exact; goes step by step, from what is known to the new.",
-            )
-        ],
+    _speaker_profile(
+        "expert",
+        "Explains the material from the ground up.",
+        "Morgan",
+        "Has taught the subject for a long time and reviewed many papers on it.",
+        "Patient and exact; goes step by step, from what is known to the new.",
     ),
-    NewSpeakerProfile(
-        name="student",
-        description="Hears about it for the first time.",
-        speakers=[
-            NewSpeaker(
-                name="Sam",
-                backstory="Begins in the laboratory this month.",
-                personality="Eager and frank; says when something is not clear.",
-            )
-        ],
+    _speaker_profile(
+        "student",
+        "Hears about it for the first time.",
+        "Sam",
+        "Begins in the laboratory this month.",
+        "Eager and frank; says when something is not clear.",
     ),
 )
 
@@ -157,17 +113,6 @@ EPISODE_PROFILES = (
 )
 
 
-def seed_profiles(session: Session) -> None:
-    """Create the initial profiles that were never created before."""
-    for speaker in SPEAKER_PROFILES:
-        if mark_seeded(session, SeedMarker, f"speaker profile {speaker.name}"):
-            podcast_profiles.create_profile(session, SpeakerProfile, speaker)
-    session.flush()
-    for episode in EPISODE_PROFILES:
-        if mark_seeded(session, SeedMarker, f"episode profile {episode.name}"):
-            podcast_profiles.create_profile(session, EpisodeProfile, episode)
-
-
 def seed_service(site: Site) -> None:
     """Create all initial data that was never created before."""
     with site.database.write() as session:
@@ -176,8 +121,16 @@ def seed_service(site: Site) -> None:
                 session, settings.PASSWORD, hash_password(ensure_secret(password_file(site)))
             )
         registry.seed_models(session)
-        seed_transformations(session)
-        seed_profiles(session)
+        for transformation in TRANSFORMATIONS:
+            if mark_seeded(session, SeedMarker, f"transformation {transformation.name}"):
+                transformations.create_transformation(session, transformation)
+        for speaker in SPEAKER_PROFILES:
+            if mark_seeded(session, SeedMarker, f"speaker profile {speaker.name}"):
+                podcast_profiles.create_profile(session, SpeakerProfile, speaker)
+        session.flush()
+        for episode in EPISODE_PROFILES:
+            if mark_seeded(session, SeedMarker, f"episode profile {episode.name}"):
+                podcast_profiles.create_profile(session, EpisodeProfile, episode)
 
 
 def connection_password(site: Site) -> str | None:

@@ -33,7 +33,7 @@ from labext.sandbox.nb.schemas import (
     Timestamp,
     UsageRecord,
 )
-from labext.sandbox.nb.tables import Model, Setting, Transformation
+from labext.sandbox.nb.tables import Model, Transformation
 from labext.sandbox.nb.text import extractive
 
 MAX_PROMPT_LENGTH = 100_000
@@ -50,10 +50,12 @@ class NewTransformation(RequestBody):
 
     name: Name = Field(examples=["Methods"])
     prompt: Prompt = Field(examples=[_EXAMPLE])
-    title: SingleLine | None = Field(None, description="The title of the insights that it creates.")
+    title: SingleLine | None = Field(
+        default=None, description="The title of the insights that it creates."
+    )
     description: FreeText | None = None
-    apply_default: bool = Field(False, description="Whether it is run on every new source.")
-    model_id: Identifier | None = Field(None, description=_MODEL)
+    apply_default: bool = Field(default=False, description="Whether it is run on every new source.")
+    model_id: Identifier | None = Field(default=None, description=_MODEL)
 
 
 class TransformationUpdate(RequestBody):
@@ -117,18 +119,14 @@ DEFAULT_INSTRUCTIONS = (
     "introduction and without comments of your own."
 )
 
-_SETTING_NAME = "transformation_instructions"
+INSTRUCTIONS = "transformation_instructions"
+"""The setting with the default prompt; an empty one removes it."""
 
 
 def get_instructions(session: Session) -> str:
     """Return the default prompt; empty if it was removed."""
-    instructions = settings.get_setting(session, _SETTING_NAME)
+    instructions = settings.get_setting(session, INSTRUCTIONS)
     return DEFAULT_INSTRUCTIONS if instructions is None else instructions
-
-
-def set_instructions(session: Session, text: str) -> None:
-    """Set the default prompt; an empty one removes it."""
-    session.merge(Setting(name=_SETTING_NAME, value=text))
 
 
 SLOT = "transformation"
@@ -204,41 +202,28 @@ def create_insights(
     """
     insights: list[tuple[str, str]] = []
     remarks: list[str] = []
+    with site.database.read() as session:
+        defaults = select(Transformation).where(Transformation.by_default)
+        ordered = defaults.order_by(Transformation.created, Transformation.id)
+        transformations = list(session.scalars(ordered))
     with _cancel_at(deadline) as cancel_token:
-        for transformation in _default_transformations(site):
-            on_stage(f"insight: {transformation.title}")
+        for transformation in transformations:
+            title = transformation.title
+            on_stage(f"insight: {title}")
             try:
+                with site.database.read() as session:
+                    model = registry.select_model(session, SLOT, transformation.model_id)
+                prompt = transformation.prompt
                 insights.append(
-                    (
-                        transformation.title,
-                        _create_insight(site, transformation, text, cancel_token),
-                    )
+                    (title, run_transformation(site, model, prompt, text, cancel_token))
                 )
             except HTTPException as error:
-                remarks.append(
-                    f"The insight {transformation.title} could not be created: {error.detail}"
-                )
+                remarks.append(f"The insight {title} could not be created: {error.detail}")
             except CallCancelledError:
                 remarks.append(
-                    f"The insight {transformation.title} could not be created: its model took too "
-                    "long."
+                    f"The insight {title} could not be created: its model took too long."
                 )
     return insights, " ".join([*remarks, _RETRY_HINT]) if remarks else None
-
-
-def _default_transformations(site: Site) -> list[Transformation]:
-    defaults = select(Transformation).where(Transformation.by_default)
-    ordered = defaults.order_by(Transformation.created, Transformation.id)
-    with site.database.read() as session:
-        return list(session.scalars(ordered))
-
-
-def _create_insight(
-    site: Site, transformation: Transformation, text: str, cancel_token: CancelToken
-) -> str:
-    with site.database.read() as session:
-        model = registry.select_model(session, SLOT, transformation.model_id)
-    return run_transformation(site, model, transformation.prompt, text, cancel_token)
 
 
 @contextmanager
@@ -260,17 +245,27 @@ router = APIRouter()
 @router.post("/transformations", response_model=TransformationRecord)
 def post_transformation(site: SiteDep, body: NewTransformation) -> Transformation:
     """Create a transformation."""
-    transformation = Transformation(
-        name=body.name,
-        title=body.title or body.name,
-        description=body.description or "",
-        prompt=body.prompt,
-        by_default=body.apply_default,
-        model_id=body.model_id,
-    )
     with site.database.write() as session:
-        _check_transformation(session, transformation)
-        session.add(transformation)
+        return create_transformation(session, body)
+
+
+def create_transformation(session: Session, new: NewTransformation) -> Transformation:
+    """Create a transformation.
+
+    Raises:
+        HTTPException: 404 if the model does not exist; 413 if a text is too long; 422 if the model
+            is not of type `llm`.
+    """
+    transformation = Transformation(
+        name=new.name,
+        title=new.title or new.name,
+        description=new.description or "",
+        prompt=new.prompt,
+        by_default=new.apply_default,
+        model_id=new.model_id,
+    )
+    _check_transformation(session, transformation)
+    session.add(transformation)
     return transformation
 
 
@@ -311,7 +306,7 @@ def put_default_prompt(site: SiteDep, body: InstructionsUpdate) -> InstructionsU
     """Set the default prompt of all transformations."""
     with site.database.write() as session:
         limits.check_text_size(session, body.transformation_instructions)
-        set_instructions(session, body.transformation_instructions)
+        settings.set_setting(session, INSTRUCTIONS, body.transformation_instructions)
     return body
 
 

@@ -12,67 +12,28 @@ SPOKEN_SIGNS = "^°µμΩ→←↑↓©®™"
 """Signs that are spoken although they are not letters."""
 
 _PREFIXES = {
-    "p": "pico",
-    "n": "nano",
-    "µ": "micro",
-    "u": "micro",
-    "m": "milli",
-    "c": "centi",
-    "k": "kilo",
-}
+    "p": "pico", "n": "nano", "µ": "micro", "u": "micro", "m": "milli", "c": "centi", "k": "kilo",
+}  # fmt: skip
 _BASE_UNITS = {
-    "M": "molar",
-    "mol": "mole",
-    "g": "gram",
-    "l": "liter",
-    "L": "liter",
-    "m": "meter",
+    "M": "molar", "mol": "mole", "g": "gram", "l": "liter", "L": "liter", "m": "meter",
     "s": "second",
-}
+}  # fmt: skip
 _UNITS = {
-    "°C": "degree Celsius",
-    "°F": "degree Fahrenheit",
-    "°": "degree",
-    "K": "kelvin",
-    "h": "hour",
-    "hr": "hour",
-    "hrs": "hour",
-    "min": "minute",
-    "mins": "minute",
-    "sec": "second",
-    "bp": "base pair",
-    "nt": "nucleotide",
-    "aa": "amino acid",
-    "kb": "kilobase",
-    "Mb": "megabase",
-    "Gb": "gigabase",
-    "kbp": "kilobase pair",
-    "Da": "dalton",
-    "kDa": "kilodalton",
-    "MDa": "megadalton",
-    "Å": "angstrom",
-    "Hz": "hertz",
-    "kHz": "kilohertz",
-    "MHz": "megahertz",
-    "V": "volt",
-    "kV": "kilovolt",
-    "mV": "millivolt",
-    "W": "watt",
-    "J": "joule",
-    "kJ": "kilojoule",
-    "kcal": "kilocalorie",
-    "rpm": "revolutions per minute",
-    "rcf": "times gravity",
-    "U": "unit",
-    "cfu": "colony forming units",
-    "CFU": "colony forming units",
+    "°C": "degree Celsius", "°F": "degree Fahrenheit", "°": "degree", "K": "kelvin",
+    "h": "hour", "hr": "hour", "hrs": "hour", "min": "minute", "mins": "minute", "sec": "second",
+    "bp": "base pair", "nt": "nucleotide", "aa": "amino acid", "kb": "kilobase", "Mb": "megabase",
+    "Gb": "gigabase", "kbp": "kilobase pair", "Da": "dalton", "kDa": "kilodalton",
+    "MDa": "megadalton", "Å": "angstrom", "Hz": "hertz", "kHz": "kilohertz", "MHz": "megahertz",
+    "V": "volt", "kV": "kilovolt", "mV": "millivolt", "W": "watt", "J": "joule", "kJ": "kilojoule",
+    "kcal": "kilocalorie", "rpm": "revolutions per minute", "rcf": "times gravity", "U": "unit",
+    "cfu": "colony forming units", "CFU": "colony forming units",
     **{
         sign + unit: prefix + name
         for sign, prefix in _PREFIXES.items()
         for unit, name in _BASE_UNITS.items()
     },
-    **{unit: name for unit, name in _BASE_UNITS.items() if unit not in ("m",)},
-}
+    **{unit: name for unit, name in _BASE_UNITS.items() if unit != "m"},
+}  # fmt: skip
 _NO_PLURAL = ("molar", "kelvin", "hertz", "Celsius", "Fahrenheit", "minute.", "gravity", "units")
 _NUMBER = r"(?<![\w.])[−-]?\d[\d,]{0,30}(?:\.\d+)?"
 _UNIT = "|".join(sorted((re.escape(unit) for unit in _UNITS), key=len, reverse=True))
@@ -85,63 +46,20 @@ _GREEK = {
     for char in "αβγδεζηθικλνξοπρστυφχψωΔΦΨΘΛΓ"
 } | {"μ": "micro", "Ω": "ohm", "Σ": "sum"}
 _SIGN_NAMES = {
-    "%": "percent",
-    "‰": "per mille",
-    "±": "plus or minus",
-    "≥": "at least",
-    "≤": "at most",
-    "≈": "about",
-    "~": "about",
-    "×": "times",
-    "÷": "divided by",
-    "→": "to",
-    "↔": "and back to",
-    "←": "from",
-    "↑": "up",
-    "↓": "down",
-    "∞": "infinity",
-    "√": "the root of",
-    "≠": "is not",
-    "&": "and",
-    "+": "plus",
-    "=": "equals",
-    "<": "less than",
-    ">": "more than",
-    "@": "at",
-    "°": "degrees",
-    "µ": "micro",
-    "©": "",
-    "®": "",
-    "™": "",
-    "|": ",",
-    "^": "to the",
-    "\\": " ",
-    "{": "",
-    "}": "",
-    "#": "number",
-    "$": "dollars",
-    "€": "euros",
-    "£": "pounds",
-    "_": " ",
-}
+    "%": "percent", "‰": "per mille", "±": "plus or minus", "≥": "at least", "≤": "at most",
+    "≈": "about", "~": "about", "×": "times", "÷": "divided by", "→": "to", "↔": "and back to",
+    "←": "from", "↑": "up", "↓": "down", "∞": "infinity", "√": "the root of", "≠": "is not",
+    "&": "and", "+": "plus", "=": "equals", "<": "less than", ">": "more than", "@": "at",
+    "°": "degrees", "µ": "micro", "©": "", "®": "", "™": "", "|": ",", "^": "to the", "\\": " ",
+    "{": "", "}": "", "#": "number", "$": "dollars", "€": "euros", "£": "pounds", "_": " ",
+}  # fmt: skip
 _SIGN = re.compile("[" + re.escape("".join(_SIGN_NAMES) + "".join(_GREEK)) + "]")
 _ABBREVIATIONS: Mapping[str, str] = {
-    "e.g.": "for example",
-    "i.e.": "that is",
-    "et al.": "and others",
-    "vs.": "versus",
-    "approx.": "approximately",
-    "ca.": "about",
-    "cf.": "compare",
-    "etc.": "and so on",
-    "Fig.": "figure",
-    "Figs.": "figures",
-    "Dr.": "Doctor",
-    "Prof.": "Professor",
-    "No.": "number",
-    "spp.": "species",
-    "sp.": "species",
-}
+    "e.g.": "for example", "i.e.": "that is", "et al.": "and others", "vs.": "versus",
+    "approx.": "approximately", "ca.": "about", "cf.": "compare", "etc.": "and so on",
+    "Fig.": "figure", "Figs.": "figures", "Dr.": "Doctor", "Prof.": "Professor", "No.": "number",
+    "spp.": "species", "sp.": "species",
+}  # fmt: skip
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:" + "|".join(re.escape(key) for key in _ABBREVIATIONS) + r")(?=[\s,;:)]|$)"
 )

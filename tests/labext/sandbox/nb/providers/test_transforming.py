@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import transformations
+from labext.sandbox.nb import settings, transformations
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import chat
@@ -30,7 +30,7 @@ def test_default_prompt_is_the_system_message(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     with site.database.write() as session:
-        transformations.set_instructions(session, "Speak like a sailor.")
+        settings.set_setting(session, transformations.INSTRUCTIONS, "Speak like a sailor.")
     assert (
         transformations.run_transformation(site, talker, "Shorten it.", "A text.")
         == "Reply of talker."
@@ -45,7 +45,7 @@ def test_empty_default_prompt_sends_no_system_message(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):
     with site.database.write() as session:
-        transformations.set_instructions(session, " ")
+        settings.set_setting(session, transformations.INSTRUCTIONS, " ")
     transformations.run_transformation(site, talker, "Shorten it.", "A text.")
     assert [item["role"] for item in provider.requests[0].body["messages"]] == ["user"]
 
