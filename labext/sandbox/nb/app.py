@@ -23,6 +23,8 @@ from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import handle_errors
 from labext.sandbox.nb import (
+    chat,
+    chat_context,
     errors,
     files,
     notebooks,
@@ -34,8 +36,6 @@ from labext.sandbox.nb import (
 )
 from labext.sandbox.nb.ask import router as answers
 from labext.sandbox.nb.cancellation import ModelThreads
-from labext.sandbox.nb.chat import router as chat
-from labext.sandbox.nb.chat.service import SessionLocks
 from labext.sandbox.nb.credentials import router as credentials
 from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.embedding import passage_vectors
@@ -306,7 +306,7 @@ class NotebookService:
         app.state.site = site
         app.state.index = SearchIndex(site)
         app.state.threads = ModelThreads()
-        app.state.turns = SessionLocks(site)
+        app.state.turns = chat.SessionLocks(site)
         app.include_router(router, tags=["service"])
         mount_assets(app)
         for tag, group in _ROUTERS:
@@ -321,6 +321,7 @@ _ROUTERS = (
     ("sources", sources),
     ("notes", notes),
     ("chat", chat),
+    ("chat", chat_context),
     ("search", search),
     ("search", answers),
     ("models", models),

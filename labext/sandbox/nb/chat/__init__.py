@@ -1,1 +1,0 @@
-"""Chat sessions about a notebook."""

@@ -1,0 +1,171 @@
+"""The context of a chat: what a model is given of a notebook, and its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from fastapi import APIRouter
+from sqlalchemy import select
+from sqlalchemy.orm import Session, undefer
+
+from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors
+from labext.sandbox.nb.crud import load
+from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.schemas import Identifier, Record, RequestBody
+from labext.sandbox.nb.sources.schemas import InsightRecord
+from labext.sandbox.nb.tables import (
+    ChatSession,
+    Insight,
+    Note,
+    Notebook,
+    NotebookSource,
+    Source,
+)
+
+ContextPart = Literal["full content", "insights", "not in context"]
+"""The part of a source or note in the context (NB-163)."""
+
+
+class ContextConfig(RequestBody):
+    """The parts of a context, by identifier or kind; if any is named, only those are included."""
+
+    sources: dict[Identifier, ContextPart] | None = None
+    notes: dict[Identifier, ContextPart] | None = None
+    include_sources: bool | None = None
+    include_notes: bool | None = None
+
+
+class ContextRequest(RequestBody):
+    """The notebook of a context: that of a session, or a given one."""
+
+    session_id: Identifier | None = None
+    notebook_id: Identifier | None = None
+    context_config: ContextConfig | None = None
+    include_sources: bool | None = None
+    include_notes: bool | None = None
+
+
+class ContextMaterial(Record):
+    """The sources and notes of a context."""
+
+    sources: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+
+
+class ContextRecord(Record):
+    """A context and its size; `token_count` is an estimate."""
+
+    context: ContextMaterial
+    token_count: int
+    char_count: int
+
+
+CHARACTERS_PER_TOKEN = 4
+"""An estimate for English text and most models."""
+
+FULL_CONTENT, INSIGHTS = "full content", "insights"
+
+
+router = APIRouter()
+
+
+@router.post("/chat/context", response_model=ContextRecord)
+def post_context(site: SiteDep, body: ContextRequest) -> dict[str, Any]:
+    """Get the context material of a notebook and its size."""
+    return build_context(site, body)
+
+
+def build_context(site: Site, request: ContextRequest) -> dict[str, Any]:
+    """Return the context material with its number of characters and estimated tokens.
+
+    Raises:
+        HTTPException: 400 if neither a session nor a notebook is named; 404 if it does not exist.
+    """
+    config = request.context_config or ContextConfig()
+    with site.database.read() as session:
+        notebook_id = _notebook_id(session, request)
+        chosen = config.sources is not None or config.notes is not None
+        sources, notes = [], []
+        if _is_included(request.include_sources, config.include_sources):
+            parts = (config.sources or {}) if chosen else None
+            sources = _source_entries(session, notebook_id, parts)
+        if _is_included(request.include_notes, config.include_notes):
+            parts = (config.notes or {}) if chosen else None
+            notes = _note_entries(session, notebook_id, parts)
+    size = sum(map(_count_characters, (*sources, *notes)))
+    return {
+        "context": {"sources": sources, "notes": notes},
+        "token_count": -(-size // CHARACTERS_PER_TOKEN),
+        "char_count": size,
+    }
+
+
+def _notebook_id(session: Session, request: ContextRequest) -> str:
+    if request.session_id is not None:
+        return load(session, ChatSession, request.session_id).notebook_id
+    if request.notebook_id is None:
+        raise errors.bad_request("Name a session by session_id, or a notebook by notebook_id.")
+    return load(session, Notebook, request.notebook_id).id
+
+
+def _is_included(*flags: bool | None) -> bool:
+    return False not in flags
+
+
+def _source_entries(
+    session: Session, notebook_id: str, parts: Mapping[str, str] | None
+) -> list[dict[str, Any]]:
+    """Return the notebook's sources with their insights, and with full text where requested."""
+    linked = select(Source).join(NotebookSource).where(NotebookSource.notebook_id == notebook_id)
+    linked = linked.options(undefer(Source.full_text)).order_by(Source.created, Source.id)
+    insights = _insights_by_source(session, notebook_id)
+    entries = []
+    for source in session.scalars(linked):
+        part = FULL_CONTENT if parts is None else parts.get(source.id, "")
+        if part in (FULL_CONTENT, INSIGHTS):
+            record = {
+                "id": source.id,
+                "title": source.title,
+                "insights": insights.get(source.id, []),
+            }
+            entries.append(
+                record | {"full_text": source.full_text or ""} if part == FULL_CONTENT else record
+            )
+    return entries
+
+
+def _insights_by_source(session: Session, notebook_id: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the insights of a notebook's sources, by source."""
+    query = select(Insight).join(NotebookSource, NotebookSource.source_id == Insight.source_id)
+    query = query.where(NotebookSource.notebook_id == notebook_id).order_by(
+        Insight.created, Insight.id
+    )
+    by_source: dict[str, list[dict[str, Any]]] = {}
+    for insight in session.scalars(query):
+        record = InsightRecord.model_validate(insight).model_dump(exclude={"source_id"})
+        by_source.setdefault(insight.source_id, []).append(record)
+    return by_source
+
+
+def _note_entries(
+    session: Session, notebook_id: str, parts: Mapping[str, str] | None
+) -> list[dict[str, Any]]:
+    query = select(Note).where(Note.notebook_id == notebook_id).order_by(Note.created, Note.id)
+    return [
+        {"id": note.id, "title": note.title, "content": note.content}
+        for note in session.scalars(query)
+        if parts is None or parts.get(note.id) == FULL_CONTENT
+    ]
+
+
+def _count_characters(record: Mapping[str, Any]) -> int:
+    """Return the number of characters of a record's texts."""
+    texts: Iterable[str | None] = (
+        record["title"],
+        record.get("full_text"),
+        record.get("content"),
+        *(insight["content"] for insight in record.get("insights", ())),
+    )
+    return sum(len(text or "") for text in texts)
