@@ -37,9 +37,9 @@ from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.http_timeouts import TimeoutProtocol
-from labext.sandbox.core.monitoring.setup import Monitoring, prepare_metrics, start_logging
-from labext.sandbox.core.queue import Queue, QueueBase
-from labext.sandbox.core.queue_notifications import QueueNotifications
+from labext.sandbox.core.monitoring.health import Monitoring, prepare_metrics
+from labext.sandbox.core.monitoring.request_log import start_logging
+from labext.sandbox.core.queue import Queue, QueueBase, QueueNotifications
 from labext.sandbox.core.restore import clean_up
 from labext.sandbox.core.server_settings import (
     ServerSettings,

@@ -16,7 +16,7 @@ from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import handle_errors
-from labext.sandbox.jobs import seed, submission, tasks, usage, workers
+from labext.sandbox.jobs import scheduling, seed, submission, tasks, usage
 from labext.sandbox.jobs import service as jobs_service
 from labext.sandbox.jobs.dependencies import (
     Caller,
@@ -174,7 +174,7 @@ def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request)
 @api.get("/workers")
 def get_workers(site: SiteOf, caller: Caller) -> Response:
     """List the workers that run jobs."""
-    return json_response(workers.list_workers(site, caller))
+    return json_response(scheduling.list_workers(site, caller))
 
 
 @api.get("/usage-statistics")

@@ -1,8 +1,9 @@
-"""Limits of running and queued jobs per account, and the reason why a job is waiting."""
+"""Limits of running and queued jobs per account, the workers, and why a job is waiting."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -14,7 +15,7 @@ from labext.sandbox.jobs.dependencies import reload_account
 from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
 from labext.sandbox.jobs.limits import LIMITS, limit_value
 from labext.sandbox.jobs.schemas import forbidden
-from labext.sandbox.jobs.tables import IN_QUEUE, Account, Job, Limit, queue_owner
+from labext.sandbox.jobs.tables import ACTIVE_STATES, IN_QUEUE, Account, Job, Limit, queue_owner
 from labext.sandbox.jobs.tools import catalogue
 
 
@@ -81,3 +82,46 @@ def worker_reason(session: Session, site: Site, tool_name: str) -> str:
     cores = 1 if tool is None else tool.cores
     memory = limit if tool is None or tool.memory is None else min(limit, tool.memory)
     return site.executors.why_waiting(tool_name, cores, memory)
+
+
+def list_workers(site: Site, caller: Account) -> dict[str, Any]:
+    """Return the executor, its workers, and the number of waiting jobs per tool with the reason.
+
+    `jobs` of a worker names the caller's jobs; `busy` also counts those of other accounts.
+    """
+    with site.database.read() as session:
+        jobs = select(Job.id, Job.name).where(
+            Job.account_id == caller.id, Job.status.in_(ACTIVE_STATES)
+        )
+        names = {run_key(job_id): name for job_id, name in session.execute(jobs)}
+        waiting = (
+            select(Task.needs, func.count())
+            .where(Task.kind == RUN_KIND, Task.state == QUEUED, Task.owner == caller.queue_owner)
+            .group_by(Task.needs)
+        )
+        counts = {str(tool): int(count) for tool, count in session.execute(waiting)}
+        reasons = {tool: worker_reason(session, site, tool) for tool in sorted(counts)}
+    return {
+        "executor": site.executors.address,
+        "workers": [
+            {
+                "name": worker.name,
+                "address": worker.address,
+                "state": worker.state,
+                "slots": worker.slots,
+                "busy": worker.busy,
+                "memory": worker.memory,
+                "tools": [*worker.capabilities] or [*catalogue.available_tools()],
+                "jobs": sorted(names[key] for key in worker.tasks if key in names),
+                "lastSeen": round(worker.last_seen, 1),
+                "sharedDir": worker.shared_dir,
+                "note": worker.note,
+            }
+            for worker in site.executors.workers()
+        ],
+        "waiting": [
+            {"tool": tool, "jobs": counts[tool], "reason": reason}
+            for tool, reason in reasons.items()
+            if reason
+        ],
+    }

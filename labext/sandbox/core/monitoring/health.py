@@ -1,8 +1,11 @@
-"""Health of a service: whether its database responds and its queue runs."""
+"""Health of a service, and the monitoring of its process: health, metrics and request ids."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import importlib.util
+import logging
+import os
+from collections.abc import Callable
 
 import anyio
 import anyio.to_thread
@@ -11,7 +14,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from labext.extras import install_line
+from labext.sandbox.core.data_folder import DataFolder, ensure_secret, list_entries, remove_path
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.monitoring.request_log import RequestMonitor, RequestRecord, log_request
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.server_settings import ServerSettings
+from labext.sandbox.core.service_protocol import Executors
 
 PATH = "/health"
 
@@ -19,17 +28,10 @@ CHECK_SECONDS = 5.0
 """Time that the database has to respond."""
 
 
-class RunsTasks(Protocol):
-    """The queue of a service process."""
-
-    def problem(self) -> str:
-        """Return why queued tasks do not run, as a sentence; empty if they do."""
-
-
 class HealthCheck:
     """Check the database and the queue; also when all threads of the service are busy."""
 
-    def __init__(self, database: Database, queue: RunsTasks) -> None:
+    def __init__(self, database: Database, queue: Executors) -> None:
         self._database = database
         self._queue = queue
         self._thread = anyio.CapacityLimiter(1)
@@ -74,3 +76,67 @@ class HealthEndpoint:
 
 
 _METHODS = ("GET", "HEAD")
+
+
+log = logging.getLogger("labext.sandbox")
+
+
+def prepare_metrics(folder: DataFolder) -> None:
+    """Empty the folder in which service processes keep their counters, before they start."""
+    if importlib.util.find_spec("prometheus_client") is None:
+        log.warning("There are no metrics: run `%s` for them.", install_line("server"))
+        return
+    folder.metrics.mkdir(mode=0o700, exist_ok=True)
+    for path in list_entries(folder.metrics):
+        remove_path(path)
+    # prometheus_client reads it when it is imported.
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder.metrics)
+
+
+class Monitoring:
+    """Health of a sandbox's service process; also metrics and request ids of a server's.
+
+    Args:
+        slots: the number of concurrent tasks on this machine, of all service processes.
+        process: the number of this process; None if there is one.
+    """
+
+    def __init__(
+        self,
+        folder: DataFolder,
+        server: ServerSettings | None,
+        database: Database,
+        queue: Queue,
+        executors: Executors,
+        slots: int,
+        process: int | None,
+    ) -> None:
+        self._health = HealthCheck(database, executors)
+        self._is_server = server is not None
+        self._reports: list[Callable[[RequestRecord], None]] = []
+        self._add_metrics: Callable[[ASGIApp], ASGIApp] = lambda app: app
+        if server is None:
+            return
+        if server.log_format == "json":
+            self._reports.append(log_request)
+        if importlib.util.find_spec("prometheus_client") is not None:
+            from labext.sandbox.core.monitoring.metrics import (
+                MetricsEndpoint,
+                RequestMetrics,
+                ServerState,
+            )
+
+            state = ServerState(folder.metrics, database, queue, slots, executors.workers)
+            token = ensure_secret(folder.secrets / "metrics_token")
+            self._reports.append(RequestMetrics(folder.metrics, process, database.engine).count)
+            self._add_metrics = lambda app: MetricsEndpoint(app, folder.metrics, state, token)
+
+    def wrap(self, app: ASGIApp, service: str) -> ASGIApp:
+        """Return the application of an endpoint of a service with monitoring."""
+        if self._is_server:
+            app = self._add_metrics(RequestMonitor(app, service, self._report))
+        return HealthEndpoint(app, self._health)
+
+    def _report(self, request: RequestRecord) -> None:
+        for report in self._reports:
+            report(request)

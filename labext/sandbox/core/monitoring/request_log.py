@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labext.redaction import mask
+from labext.sandbox.core.server_settings import ServerSettings
 
 HEADER = "X-Request-ID"
 
@@ -158,3 +159,13 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             fields["traceback"] = mask(self.formatException(record.exc_info))
         return json.dumps({name: value for name, value in fields.items() if value is not None})
+
+
+def start_logging(server: ServerSettings | None) -> None:
+    """Log to the standard error, in the format of the server's settings."""
+    handler = logging.StreamHandler()
+    in_json = server is not None and server.log_format == "json"
+    handler.setFormatter(JsonFormatter() if in_json else TextFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    logging.captureWarnings(in_json)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)

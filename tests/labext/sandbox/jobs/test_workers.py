@@ -22,8 +22,8 @@ from labext.sandbox.core.executors.executor import WorkerState
 from labext.sandbox.core.service_protocol import NoExecutors
 from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.jobs.job_creation import run_key
+from labext.sandbox.jobs.scheduling import list_workers
 from labext.sandbox.jobs.tables import IN_QUEUE, Account, Job
-from labext.sandbox.jobs.workers import list_workers
 
 pytestmark = pytest.mark.contract
 
