@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.sandbox.jobs.tools import _inputs, _outputs
-from labext.sandbox.jobs.tools._pdb import AlphaCarbon, read_alpha_carbons
+from labext.sandbox.jobs.tools._pdb import Residue, read_residues
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     file has B-factors.
     """
     request = _read_request(settings)
-    residues = read_alpha_carbons(inputs["pdbFile"], "pdbFile", request.chains)
+    residues = read_residues(inputs["pdbFile"], "pdbFile", chains=request.chains)
     if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
         raise ToolError(
             f"pdbFile: it has {len(residues)} residues; {MIN_RESIDUES} to {MAX_RESIDUES} "
@@ -205,7 +205,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
     import numpy as np
 
-    coordinates = np.array([residue.xyz for residue in residues])
+    coordinates = np.array([residue.atoms["CA"].xyz for residue in residues])
     constants = spring_constants(coordinates, request.cutoff, request.by_distance)
     modes = compute_modes(build_hessian(coordinates, constants))
     mode_count = min(request.modes, len(modes.eigenvalues))
@@ -226,9 +226,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     return score if correlation is None else {**score, "correlation": round(correlation, 4)}
 
 
-def _format_trajectory(
-    residues: Sequence[AlphaCarbon], coordinates: Array, displacement: Array
-) -> str:
+def _format_trajectory(residues: Sequence[Residue], coordinates: Array, displacement: Array) -> str:
     """Format models from -1 to +1 `displacement`; B-factors are the relative motion, 0 to 100."""
     import numpy as np
 
@@ -241,8 +239,8 @@ def _format_trajectory(
             zip(residues, coordinates + factor * displacement, strict=True), 1
         ):
             lines.append(
-                f"ATOM  {serial:5d}  CA  {residue.name:>3} {residue.chain}{residue.number:>4}"
-                f"{residue.insertion or ' '}   {x:8.3f}{y:8.3f}{z:8.3f}  1.00"
+                f"ATOM  {serial:5d}  CA  {residue.name:>3} {residue.chain}{residue.number_column}"
+                f"   {x:8.3f}{y:8.3f}{z:8.3f}  1.00"
                 f"{relative_motion[serial - 1]:6.2f}           C"
             )
         lines.append("ENDMDL")
@@ -267,7 +265,7 @@ def _write_eigenvalues(modes: NormalModes, path: Path) -> None:
 
 
 def _write_fluctuations(
-    residues: Sequence[AlphaCarbon], fluctuations: Array, path: Path
+    residues: Sequence[Residue], fluctuations: Array, path: Path
 ) -> float | None:
     """Write one row per residue; return the correlation with the B-factors.
 
@@ -276,17 +274,18 @@ def _write_fluctuations(
     """
     import numpy as np
 
-    measured = np.array([residue.b_factor for residue in residues])
-    has_b_factors = float(np.ptp(measured)) > 0
+    b_factors = [residue.atoms["CA"].b_factor for residue in residues]
+    measured = np.array([b_factor or 0.0 for b_factor in b_factors])
+    has_b_factors = None not in b_factors and float(np.ptp(measured)) > 0
     scale = measured.mean() / fluctuations.mean()
     rows = (
         (
-            *(residue.chain, residue.number + residue.insertion, residue.name),
+            *(residue.chain, residue.number, residue.name),
             f"{fluctuation:.6g}",
-            f"{residue.b_factor:.2f}" if has_b_factors else "",
+            f"{b_factor:.2f}" if has_b_factors else "",
             f"{fluctuation * scale:.2f}" if has_b_factors else "",
         )
-        for residue, fluctuation in zip(residues, fluctuations, strict=True)
+        for residue, fluctuation, b_factor in zip(residues, fluctuations, measured, strict=True)
     )
     columns = ("chain", "residue", "name", "fluctuation", "b_factor", "fitted_b_factor")
     _outputs.write_csv(path, columns, rows)

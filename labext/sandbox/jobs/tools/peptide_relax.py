@@ -63,10 +63,10 @@ def write_complete_residues(residues: Sequence[Residue], parameter: str, path: P
             raise ToolError(f"{parameter}: the chain has a gap before {name}.")
         is_last = index + 1 == len(residues) or residues[index + 1].chain != residue.chain
         for atom, element, (x, y, z) in _expected_atoms(residue, name, parameter, is_last):
-            number = residue.number if residue.number[-1:].isalpha() else f"{residue.number} "
             lines.append(
-                f"ATOM  {len(lines) + 1:5d}  {atom:<3} {residue.name} {residue.chain}{number:>5}   "
-                f"{x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00          {element:>2}"
+                f"ATOM  {len(lines) + 1:5d}  {atom:<3} {residue.name} {residue.chain}"
+                f"{residue.number_column}   {x:8.3f}{y:8.3f}{z:8.3f}  1.00  0.00"
+                f"          {element:>2}"
             )
         if is_last:
             lines.append("TER")

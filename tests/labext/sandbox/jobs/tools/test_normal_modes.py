@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from job_tools import DATA, pdb_atom, read_csv, run_tool, write_corrupted
 
 from labext.sandbox.jobs.tools import normal_modes
-from labext.sandbox.jobs.tools._pdb import read_alpha_carbons
+from labext.sandbox.jobs.tools._pdb import read_residues
 from labext.sandbox.jobs.tools.tool import ToolError
 
 TOOL = normal_modes.TOOL
@@ -132,11 +132,11 @@ def test_written_mode_oscillates_with_the_amplitude(tmp_path):
     structures = []
     for part in text.split("MODEL")[1:]:
         (tmp_path / "model.pdb").write_text(part)
-        residues = read_alpha_carbons(tmp_path / "model.pdb", "x")
-        structures.append([residue.xyz for residue in residues])
+        residues = read_residues(tmp_path / "model.pdb", "x")
+        structures.append([residue.atoms["CA"].xyz for residue in residues])
     models = np.array(structures)
     assert models.shape == (11, 70, 3)
-    start = [residue.xyz for residue in read_alpha_carbons(DATA / "1A8O.pdb", "x")]
+    start = [residue.atoms["CA"].xyz for residue in read_residues(DATA / "1A8O.pdb", "x")]
     assert np.allclose(models[5], start, atol=0.001)
     for end in (models[0], models[-1]):
         rms = np.sqrt(((end - start) ** 2).sum(axis=1).mean())

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from job_tools import pdb_atom as atom
 
-from labext.sandbox.jobs.tools._pdb import read_alpha_carbons, read_residues
+from labext.sandbox.jobs.tools._pdb import Atom, read_residues
 from labext.sandbox.jobs.tools.tool import ToolError
-
-BOTH = pytest.mark.parametrize("read", [read_alpha_carbons, read_residues])
 
 
 @pytest.fixture
@@ -21,9 +19,9 @@ def write(tmp_path):
     return write_lines
 
 
-def test_alpha_carbons_are_read_from_the_first_model(write):
+def test_residues_are_read_from_the_first_model(write):
     path = write(f"MODEL        1\n{atom(1)}ENDMDL\n", f"MODEL        2\n{atom(2)}ENDMDL\n")
-    assert [carbon.number for carbon in read_alpha_carbons(path, "x")] == ["1"]
+    assert [residue.number for residue in read_residues(path, "x")] == ["1"]
 
 
 def test_alpha_carbon_with_highest_occupancy_wins_and_the_first_on_a_tie(write):
@@ -33,7 +31,7 @@ def test_alpha_carbon_with_highest_occupancy_wins_and_the_first_on_a_tie(write):
         atom(2, (3, 0, 0), alternative="A", occupancy="0.50"),
         atom(2, (4, 0, 0), alternative="B", occupancy="0.50"),
     )
-    assert [carbon.xyz[0] for carbon in read_alpha_carbons(path, "x")] == [2, 3]
+    assert [residue.atoms["CA"].xyz[0] for residue in read_residues(path, "x")] == [2, 3]
 
 
 def test_residue_is_read_from_one_alternative_location(write):
@@ -51,8 +49,7 @@ def test_residue_is_read_from_one_alternative_location(write):
     assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
 
 
-@BOTH
-def test_only_modified_residues_are_read_from_hetatm_records(write, read):
+def test_only_modified_residues_are_read_from_hetatm_records(write):
     path = write(
         "MODRES 1ABC SEP A    3  SER  PHOSPHOSERINE\n",
         atom(1),
@@ -62,7 +59,7 @@ def test_only_modified_residues_are_read_from_hetatm_records(write, read):
         atom(5, (9, 9, 0), "CA  ", record="HETATM", residue="CA", element="CA"),
         atom(6, (9, 9, 9), " CB "),
     )
-    assert [residue.number for residue in read(path, "x")] == ["1", "2", "3"]
+    assert [residue.number for residue in read_residues(path, "x")] == ["1", "2", "3"]
 
 
 def test_calcium_in_an_atom_record_is_no_residue(write):
@@ -72,25 +69,22 @@ def test_calcium_in_an_atom_record_is_no_residue(write):
 
 def test_insertion_codes_separate_residues(write):
     path = write(atom(52), atom(52, (4, 0, 0), insertion="A"), atom(52, (8, 0, 0), insertion="B"))
-    carbons = read_alpha_carbons(path, "x")
-    assert [carbon.number + carbon.insertion for carbon in carbons] == ["52", "52A", "52B"]
     assert [residue.number for residue in read_residues(path, "x")] == ["52", "52A", "52B"]
 
 
 def test_chains_can_be_selected_and_a_missing_chain_is_named(write):
     path = write(atom(1, chain="A"), atom(1, chain="b"), atom(1, chain=" "))
-    assert len(read_alpha_carbons(path, "x")) == 3
-    assert [carbon.chain for carbon in read_alpha_carbons(path, "x", ["b"])] == ["b"]
+    assert len(read_residues(path, "x")) == 3
+    assert [residue.chain for residue in read_residues(path, "x", chains=["b"])] == ["b"]
     with pytest.raises(ToolError, match=r"^chains: there is no chain B; the file has A, b, _\.$"):
-        read_alpha_carbons(path, "x", ["B"])
+        read_residues(path, "x", chains=["B"])
 
 
 def test_short_line_without_occupancy_is_read(write):
-    (carbon,) = read_alpha_carbons(write(atom(1, (1, 2, 3))[:54]), "x")
-    assert carbon.xyz == (1, 2, 3)
+    (residue,) = read_residues(write(atom(1, (1, 2, 3))[:54]), "x")
+    assert residue.atoms["CA"] == Atom("CA", "C", (1, 2, 3))
 
 
-@BOTH
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -102,12 +96,20 @@ def test_short_line_without_occupancy_is_read(write):
         (atom(1)[:40], "line 1 is not a valid ATOM record"),
     ],
 )
-def test_invalid_file_is_an_error_with_the_line(write, read, text, message):
+def test_invalid_file_is_an_error_with_the_line(write, text, message):
     with pytest.raises(ToolError, match=message) as error:
-        read(write(text), "pdbFile")
+        read_residues(write(text), "pdbFile")
     assert str(error.value).startswith("pdbFile: ")
 
 
 def test_blank_atom_name_is_an_error(write):
     with pytest.raises(ToolError, match=r"line 1 is not a valid ATOM record"):
         read_residues(write(atom(1, name="    ")), "pdbFile")
+
+
+@pytest.mark.parametrize(
+    ("text", "b_factor"), [(" 12.50", 12.5), ("      ", None), ("******", None)]
+)
+def test_b_factor_is_none_unless_it_is_a_number(write, text, b_factor):
+    (residue,) = read_residues(write(atom(1, b_factor=text)), "x")
+    assert residue.atoms["CA"].b_factor == b_factor
