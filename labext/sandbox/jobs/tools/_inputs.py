@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -126,46 +127,61 @@ def _to_number(name: str, value: object) -> float:
     return number
 
 
+def check_order(low_name: str, low: float, high_name: str, high: float) -> None:
+    """Raise ToolError if the value of one setting is above that of another."""
+    if low > high:
+        raise ToolError(f"{low_name}: {low:g} is more than {high_name}, {high:g}.")
+
+
 def _check_bounds(name: str, value: float, low: float, high: float) -> float:
     if not low <= value <= high:
         raise ToolError(f"{name}: {value:g} is outside {low:g} to {high:g}.")
     return value
 
 
-DNA_LETTERS = "ACGT"
-IUPAC_LETTERS = "ACGTRYSWKMBDHVN"
-PROTEIN_LETTERS = "ACDEFGHIKLMNPQRSTVWY"
+@dataclass(frozen=True)
+class Alphabet:
+    """The letters of a kind of sequence, and the noun for a letter in messages."""
+
+    letters: str
+    noun: str
+
+    def __add__(self, letters: str) -> Alphabet:
+        return Alphabet(self.letters + letters, self.noun)
+
+
+DNA = Alphabet("ACGT", "DNA base")
+IUPAC_DNA = DNA + "RYSWKMBDHVN"
+PROTEIN = Alphabet("ACDEFGHIKLMNPQRSTVWY", "amino acid")
 
 
 def read_sequence(
-    settings: Settings, name: str, alphabet: str, kind: str, *, min_length: int, max_length: int
+    settings: Settings, name: str, alphabet: Alphabet, min_length: int, max_length: int
 ) -> str:
     """Return a sequence setting in upper case without whitespace.
-
-    `kind` is the noun for a letter in messages, such as `DNA base`.
 
     Raises:
         ToolError: a letter is invalid (with its position from 1, ignoring whitespace), or the
             sequence is too short or too long.
     """
-    letters = clean_sequence(name, read_text(settings, name), alphabet, kind)
+    letters = _clean_sequence(name, read_text(settings, name), alphabet)
     check_length(name, letters, min_length, max_length)
     return letters
 
 
-def clean_sequence(name: str, text: str, alphabet: str, kind: str) -> str:
+def _clean_sequence(name: str, text: str, alphabet: Alphabet) -> str:
     """Return `text` in upper case without whitespace; ToolError for letters not in `alphabet`."""
     letters = "".join(text.split()).upper()
     invalid = [
         f"{letter!r} at {number}"
         for number, letter in enumerate(letters, 1)
-        if letter not in alphabet
+        if letter not in alphabet.letters
     ]
     if invalid:
         more = f" and {len(invalid) - 3} more" if len(invalid) > 3 else ""
-        noun = kind if len(invalid) == 1 else f"{kind}s"
+        nouns = alphabet.noun if len(invalid) == 1 else f"{alphabet.noun}s"
         raise ToolError(
-            f"{name}: invalid {noun} {', '.join(invalid[:3])}{more} (allowed: {alphabet})."
+            f"{name}: invalid {nouns} {', '.join(invalid[:3])}{more} (allowed: {alphabet.letters})."
         )
     return letters
 
@@ -179,7 +195,7 @@ def check_length(name: str, letters: str, min_length: int, max_length: int) -> N
 
 
 def parse_fasta(
-    text: str, parameter: str, alphabet: str, kind: str, *, aligned: bool = False
+    text: str, parameter: str, alphabet: Alphabet, *, aligned: bool = False
 ) -> dict[str, str]:
     """Parse FASTA; return the sequences by name, in the order of the file.
 
@@ -205,7 +221,7 @@ def parse_fasta(
             raise ToolError(f"{parameter}: the name {name} occurs twice.")
         plain = body.translate(str.maketrans(gaps)).rstrip().removesuffix("*")
         letters = alphabet + "-" if aligned else alphabet
-        sequences[name] = clean_sequence(f"{parameter}, {name}", plain, letters, kind)
+        sequences[name] = _clean_sequence(f"{parameter}, {name}", plain, letters)
         if not sequences[name].strip("-"):
             raise ToolError(f"{parameter}: {name} has no letters.")
     if aligned:

@@ -16,7 +16,7 @@ MATRICES = {
 }
 """Substitution matrices by molecule; the first is the default."""
 
-_LETTERS = {"DNA": _inputs.DNA_LETTERS + "N", "protein": _inputs.PROTEIN_LETTERS + "BZX"}
+_ALPHABETS = {"DNA": _inputs.DNA + "N", "protein": _inputs.PROTEIN + "BZX"}
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,8 @@ class _Request:
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     molecule = _inputs.read_choice(values, "molecule", tuple(MATRICES))
-    kind = "DNA base" if molecule == "DNA" else "amino acid"
     first, second = (
-        _inputs.read_sequence(
-            values, name, _LETTERS[molecule], kind, min_length=1, max_length=MAX_LENGTH
-        )
+        _inputs.read_sequence(values, name, _ALPHABETS[molecule], 1, MAX_LENGTH)
         for name in ("sequence1", "sequence2")
     )
     matrix = str(values.get("matrix", MATRICES[molecule][0]))
@@ -47,8 +44,7 @@ def _read_request(settings: Settings) -> _Request:
         )
     gap_open = _inputs.read_number(values, "gapOpen", 0, 100)
     gap_extend = _inputs.read_number(values, "gapExtend", 0, 100)
-    if gap_extend > gap_open:
-        raise ToolError(f"gapExtend: {gap_extend:g} is more than gapOpen, {gap_open:g}.")
+    _inputs.check_order("gapExtend", gap_extend, "gapOpen", gap_open)
     mode = _inputs.read_choice(values, "mode", ("global", "local"))
     return _Request(first, second, matrix, mode, gap_open, gap_extend)
 

@@ -254,14 +254,8 @@ def _read_request(settings: Settings) -> _Request:
         before = _coding_sequence(values)
         protein = translate_codons(before)
     else:
-        protein = _inputs.read_sequence(
-            values,
-            "sequence",
-            _inputs.PROTEIN_LETTERS + "*",
-            "amino acid",
-            min_length=1,
-            max_length=MAX_LENGTH,
-        )
+        alphabet = _inputs.PROTEIN + "*"
+        protein = _inputs.read_sequence(values, "sequence", alphabet, 1, MAX_LENGTH)
     if "*" in protein[:-1]:
         raise ToolError(
             f"sequence: it has a stop codon at {protein.index('*') + 1}, before the end of the "
@@ -285,20 +279,12 @@ def _read_request(settings: Settings) -> _Request:
             _inputs.read_number(values, "gcMax", 0, 100),
         ),
     )
-    if request.gc[0] > request.gc[1]:
-        raise ToolError(f"gcMin: {request.gc[0]:g} is more than gcMax, {request.gc[1]:g}.")
+    _inputs.check_order("gcMin", request.gc[0], "gcMax", request.gc[1])
     return request
 
 
 def _coding_sequence(settings: Settings) -> list[str]:
-    dna = _inputs.read_sequence(
-        settings,
-        "sequence",
-        _inputs.DNA_LETTERS,
-        "DNA base",
-        min_length=3,
-        max_length=3 * MAX_LENGTH,
-    )
+    dna = _inputs.read_sequence(settings, "sequence", _inputs.DNA, 3, 3 * MAX_LENGTH)
     if len(dna) % 3:
         raise ToolError(f"sequence: its length {len(dna)} is not a multiple of 3.")
     return [dna[i : i + 3] for i in range(0, len(dna), 3)]
@@ -411,7 +397,7 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
     sites = [site for text in request.avoid.values() for site in text.split("|")]
     patterns = [strand for site in sites for strand in both_strands(site)]
     if request.longest_run is not None:
-        patterns += [base * (request.longest_run + 1) for base in _inputs.DNA_LETTERS]
+        patterns += [base * (request.longest_run + 1) for base in _inputs.DNA.letters]
     matcher = PatternMatcher(patterns)
 
     def best(

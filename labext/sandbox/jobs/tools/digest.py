@@ -112,9 +112,7 @@ class _Cut:
 
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _inputs.read_sequence(
-        values, "sequence", _inputs.IUPAC_LETTERS, "DNA base", min_length=2, max_length=MAX_LENGTH
-    )
+    sequence = _inputs.read_sequence(values, "sequence", _inputs.IUPAC_DNA, 2, MAX_LENGTH)
     enzymes = _inputs.read_enzymes(values, "enzymes", MAX_ENZYMES)
     for enzyme in enzymes:
         if not (enzyme.cut_once() or enzyme.cut_twice()):

@@ -12,11 +12,7 @@ from typing import Any
 from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
-HMMER_LETTERS = {
-    "protein": _inputs.PROTEIN_LETTERS + "BZXJUO",
-    "DNA": _inputs.DNA_LETTERS + "URYSWKMBDHVN",
-}
-LETTER_KINDS = {"protein": "amino acid", "DNA": "DNA base"}
+ALPHABETS = {"protein": _inputs.PROTEIN + "BZXJUO", "DNA": _inputs.DNA + "URYSWKMBDHVN"}
 MAX_QUERY_LENGTH = 1000
 MAX_QUERY_ROWS = 1000
 SEED = 42
@@ -29,9 +25,7 @@ def read_query(text: str, molecule: str) -> dict[str, str]:
     Raises:
         ToolError: the text is invalid or too large.
     """
-    rows = _inputs.parse_fasta(
-        text, "query", HMMER_LETTERS[molecule], LETTER_KINDS[molecule], aligned=True
-    )
+    rows = _inputs.parse_fasta(text, "query", ALPHABETS[molecule], aligned=True)
     if len(rows) > MAX_QUERY_ROWS:
         raise ToolError(
             f"query: it has {len(rows):,} rows; at most {MAX_QUERY_ROWS:,} are allowed."
@@ -185,7 +179,7 @@ def _read_request(settings: Settings) -> _Request:
     query, targets = _inputs.read_text(values, "query"), _inputs.read_text(values, "targets")
     evalue = _inputs.read_number(values, "evalue", 1e-300, 1000)
     request = _Request(
-        _inputs.read_choice(values, "molecule", tuple(HMMER_LETTERS)),
+        _inputs.read_choice(values, "molecule", tuple(ALPHABETS)),
         evalue,
         min(evalue, _inputs.read_number(values, "inclusion", 1e-300, 1000)),
     )
@@ -197,7 +191,7 @@ def _read_request(settings: Settings) -> _Request:
 
 
 def _read_targets(text: str, molecule: str) -> dict[str, str]:
-    records = _inputs.parse_fasta(text, "targets", HMMER_LETTERS[molecule], LETTER_KINDS[molecule])
+    records = _inputs.parse_fasta(text, "targets", ALPHABETS[molecule])
     if len(records) > MAX_TARGETS:
         raise ToolError(
             f"targets: {len(records):,} sequences; at most {MAX_TARGETS:,} are allowed."
@@ -251,7 +245,7 @@ TOOL = Tool(
         Parameter(
             "molecule",
             default="protein",
-            options=tuple(HMMER_LETTERS),
+            options=tuple(ALPHABETS),
             description="The type of query and targets, in IUPAC letters.",
         ),
         Parameter(

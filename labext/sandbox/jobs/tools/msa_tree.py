@@ -110,7 +110,7 @@ MAX_LENGTH = 3000
 MAX_CELLS = 400_000_000
 """Limit of the total number of pairwise alignment cells, which take about 10 seconds."""
 
-_LETTERS = {"DNA": _inputs.IUPAC_LETTERS, "protein": _inputs.PROTEIN_LETTERS + "BZX"}
+_ALPHABETS = {"DNA": _inputs.IUPAC_DNA, "protein": _inputs.PROTEIN + "BZX"}
 
 
 @dataclass(frozen=True)
@@ -125,23 +125,19 @@ def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
     text = _inputs.read_text(values, "sequences")
     request = _Request(
-        _inputs.read_choice(values, "molecule", tuple(_LETTERS)),
+        _inputs.read_choice(values, "molecule", tuple(_ALPHABETS)),
         _inputs.read_choice(values, "distance", ("identity", "corrected")) == "corrected",
         _inputs.read_integer(values, "gapOpen", 1, 100),
         _inputs.read_integer(values, "gapExtend", 0, 100),
     )
-    if request.gap_extend > request.gap_open:
-        raise ToolError(
-            f"gapExtend: {request.gap_extend} is more than gapOpen, {request.gap_open}."
-        )
+    _inputs.check_order("gapExtend", request.gap_extend, "gapOpen", request.gap_open)
     if text.lstrip().startswith(">"):
         _read_records(text, request.molecule)
     return request
 
 
 def _read_records(text: str, molecule: str) -> dict[str, str]:
-    kind = "DNA base" if molecule == "DNA" else "amino acid"
-    records = _inputs.parse_fasta(text, "sequences", _LETTERS[molecule], kind)
+    records = _inputs.parse_fasta(text, "sequences", _ALPHABETS[molecule])
     if not MIN_SEQUENCES <= len(records) <= MAX_SEQUENCES:
         raise ToolError(
             f"sequences: {len(records)} sequences; {MIN_SEQUENCES} to {MAX_SEQUENCES} are allowed."
@@ -183,7 +179,7 @@ TOOL = Tool(
         Parameter(
             "molecule",
             default="DNA",
-            options=tuple(_LETTERS),
+            options=tuple(_ALPHABETS),
             description="DNA: the IUPAC letters; protein: the 20 amino acids, B, Z, X.",
         ),
         Parameter(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.sandbox.jobs.tools import _inputs, _outputs
-from labext.sandbox.jobs.tools._pdb import Residue, read_residues
+from labext.sandbox.jobs.tools._protein import Residue, check_size, read_residues
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
@@ -197,11 +197,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """
     request = _read_request(settings)
     residues = read_residues(inputs["pdbFile"], "pdbFile", chains=request.chains)
-    if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
-        raise ToolError(
-            f"pdbFile: it has {len(residues)} residues; {MIN_RESIDUES} to {MAX_RESIDUES} "
-            "are allowed."
-        )
+    check_size(residues, "pdbFile", MIN_RESIDUES, MAX_RESIDUES)
 
     import numpy as np
 

@@ -26,14 +26,7 @@ class _Request:
 
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _inputs.read_sequence(
-        values,
-        "sequence",
-        _inputs.PROTEIN_LETTERS,
-        "amino acid",
-        min_length=2,
-        max_length=MAX_LENGTH,
-    )
+    sequence = _inputs.read_sequence(values, "sequence", _inputs.PROTEIN, 2, MAX_LENGTH)
     conformation = _inputs.read_choice(values, "conformation", (*CONFORMATION_ANGLES, "custom"))
     if conformation != "custom":
         for name in ("phi", "psi"):

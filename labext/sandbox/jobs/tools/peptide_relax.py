@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tools import _inputs, _outputs, _pdb, _protein, peptide_build
-from labext.sandbox.jobs.tools._pdb import Coordinates, Residue
+from labext.sandbox.jobs.tools import _inputs, _outputs, _protein, peptide_build
+from labext.sandbox.jobs.tools._protein import Coordinates, Residue
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
@@ -308,12 +308,7 @@ def _read_request(settings: Settings) -> _Request:
         if values.get("pdbFile") is not None:
             raise ToolError("pdbFile: it can't be combined with sequence.")
         sequence = _inputs.read_sequence(
-            values,
-            "sequence",
-            _inputs.PROTEIN_LETTERS,
-            "amino acid",
-            min_length=MIN_RESIDUES,
-            max_length=MAX_RESIDUES,
+            values, "sequence", _inputs.PROTEIN, MIN_RESIDUES, MAX_RESIDUES
         )
         if values.get("conformation") is not None:
             conformation = _inputs.read_choice(
@@ -440,12 +435,8 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
         build_settings = {"sequence": request.sequence, "conformation": request.conformation}
         peptide_build.run(build_settings, {}, folder)
         return folder / "peptide.pdb"
-    residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile")
-    if not MIN_RESIDUES <= len(residues) <= MAX_RESIDUES:
-        raise ToolError(
-            f"pdbFile: it has {len(residues)} residues; {MIN_RESIDUES} to {MAX_RESIDUES} "
-            "are allowed."
-        )
+    residues = _protein.read_residues(inputs["pdbFile"], "pdbFile")
+    _protein.check_size(residues, "pdbFile", MIN_RESIDUES, MAX_RESIDUES)
     write_complete_residues(residues, "pdbFile", folder / "complete.pdb")
     return folder / "complete.pdb"
 

@@ -36,14 +36,8 @@ class _Request:
 
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _inputs.read_sequence(
-        values,
-        "sequence",
-        _inputs.DNA_LETTERS + "N",
-        "DNA base",
-        min_length=MIN_LENGTH,
-        max_length=MAX_LENGTH,
-    )
+    alphabet = _inputs.DNA + "N"
+    sequence = _inputs.read_sequence(values, "sequence", alphabet, MIN_LENGTH, MAX_LENGTH)
     _check_repeats(sequence)
     sizes = tuple(
         _inputs.read_integer(values, f"size{end}", *_PRIMER_SIZES) for end in ("Min", "Opt", "Max")
@@ -55,10 +49,10 @@ def _read_request(settings: Settings) -> _Request:
         for end in ("Min", "Max")
     )
     for name, limits in (("size", sizes), ("tm", tms)):
-        _check_order(f"{name}Min", limits[0], f"{name}Opt", limits[1])
-        _check_order(f"{name}Opt", limits[1], f"{name}Max", limits[2])
-    _check_order("gcMin", gc[0], "gcMax", gc[1])
-    _check_order("productMin", product[0], "productMax", product[1])
+        _inputs.check_order(f"{name}Min", limits[0], f"{name}Opt", limits[1])
+        _inputs.check_order(f"{name}Opt", limits[1], f"{name}Max", limits[2])
+    _inputs.check_order("gcMin", gc[0], "gcMax", gc[1])
+    _inputs.check_order("productMin", product[0], "productMax", product[1])
     if product[1] - product[0] > MAX_SIZE_RANGE:
         raise ToolError(
             f"productMax: it exceeds productMin ({product[0]:,}) by more than {MAX_SIZE_RANGE:,}."
@@ -95,11 +89,6 @@ def _check_repeats(sequence: str) -> None:
         )
 
 
-def _check_order(low_name: str, low: float, high_name: str, high: float) -> None:
-    if low > high:
-        raise ToolError(f"{low_name}: {low:g} is more than {high_name}, {high:g}.")
-
-
 def _read_target(settings: Settings, bases: int, max_length: int) -> tuple[int, int] | None:
     names = [name for name in ("targetStart", "targetEnd") if settings.get(name) is not None]
     if not names:
@@ -107,7 +96,7 @@ def _read_target(settings: Settings, bases: int, max_length: int) -> tuple[int, 
     if len(names) == 1:
         raise ToolError(f"{names[0]}: the other end of the target is required too.")
     start, end = (_inputs.read_integer(settings, name, 1, bases) for name in names)
-    _check_order("targetStart", start, "targetEnd", end)
+    _inputs.check_order("targetStart", start, "targetEnd", end)
     if end - start + 1 > max_length:
         raise ToolError(
             f"targetEnd: the target has {end - start + 1} bases, more than productMax, "

@@ -86,9 +86,8 @@ class _Request:
 
 def _read_request(settings: Settings) -> _Request:
     values = TOOL.with_defaults(settings)
-    sequence = _inputs.read_sequence(
-        values, "sequence", "ACGUTN", "RNA base", min_length=1, max_length=MAX_LENGTH
-    ).replace("T", "U")
+    alphabet = _inputs.Alphabet("ACGUTN", "RNA base")
+    sequence = _inputs.read_sequence(values, "sequence", alphabet, 1, MAX_LENGTH).replace("T", "U")
     return _Request(
         sequence,
         _inputs.read_number(values, "temperature", 0, 100),

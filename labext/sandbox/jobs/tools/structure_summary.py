@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from labext.sandbox.jobs.tools import _inputs, _outputs, _pdb, _protein
+from labext.sandbox.jobs.tools import _inputs, _outputs, _protein
 from labext.sandbox.jobs.tools._outputs import svg_document, svg_text
 from labext.sandbox.jobs.tools._protein import radius_of_gyration
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
@@ -154,7 +154,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     as fractions of the residues; `radius_of_gyration` in ångström (heavy atoms, mass-weighted).
     """
     request = _read_request(settings)
-    residues = _pdb.read_residues(inputs["pdbFile"], "pdbFile", request.model, request.chains)
+    residues = _protein.read_residues(inputs["pdbFile"], "pdbFile", request.model, request.chains)
     atoms = [atom for residue in residues for atom in residue.heavy]
     if len(residues) > MAX_RESIDUES or len(atoms) > MAX_ATOMS:
         raise ToolError(
@@ -194,7 +194,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
 
 
 def _write_results(
-    residues: Sequence[_pdb.Residue],
+    residues: Sequence[_protein.Residue],
     structure: Sequence[str],
     areas: Array | None,
     angles: Sequence[tuple[float | None, float | None]],

@@ -77,7 +77,7 @@ def stop(row: dict[str, str]) -> tuple[int, str]:
 
 
 def sequences(path: Path) -> dict[str, str]:
-    return _inputs.parse_fasta(path.read_text(), "x", "ACDEFGHIKLMNPQRSTVWYX", "letter")
+    return _inputs.parse_fasta(path.read_text(), "x", _inputs.PROTEIN + "X")
 
 
 @needs_pyrodigal

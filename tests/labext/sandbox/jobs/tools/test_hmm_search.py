@@ -86,9 +86,9 @@ def test_family_finds_a_relative_within_a_longer_protein(tmp_path):
         assert abs(int(row["end"]) - (start + 79)) <= 3
         assert float(row["domain_evalue"]) < 1e-10
     assert score["members"] == 1
-    aligned = _inputs.parse_fasta(
-        (tmp_path / "domains.fasta").read_text(), "x", letters, "", aligned=True
-    )
+    alphabet = _inputs.Alphabet(letters, "letter")
+    text = (tmp_path / "domains.fasta").read_text()
+    aligned = _inputs.parse_fasta(text, "x", alphabet, aligned=True)
     assert len(aligned) == 2
     for row in members:
         place = slice(int(row["start"]) - 1, int(row["end"]))

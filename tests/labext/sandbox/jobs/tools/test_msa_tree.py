@@ -144,13 +144,13 @@ def test_newick_round_trips_unusual_names():
 )
 def test_invalid_fasta_is_an_error(text, message):
     with pytest.raises(ToolError) as caught:
-        _inputs.parse_fasta(text, "sequences", "ACGTN", "DNA base")
+        _inputs.parse_fasta(text, "sequences", _inputs.DNA + "N")
     assert str(caught.value) == message
 
 
 def test_fasta_is_normalized():
     text = "\ufeff\n>a first\r\nac-g\r\nT.\r\n\r\n>b\nAC GT*\n"
-    assert _inputs.parse_fasta(text, "x", "ACGT", "base") == {"a": "ACGT", "b": "ACGT"}
+    assert _inputs.parse_fasta(text, "x", _inputs.DNA) == {"a": "ACGT", "b": "ACGT"}
 
 
 def run(out: Path, text: str, **options):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from job_tools import DATA, pdb_atom, read_csv, run_tool, write_corrupted
 
 from labext.sandbox.jobs.tools import normal_modes
-from labext.sandbox.jobs.tools._pdb import read_residues
+from labext.sandbox.jobs.tools._protein import read_residues
 from labext.sandbox.jobs.tools.tool import ToolError
 
 TOOL = normal_modes.TOOL

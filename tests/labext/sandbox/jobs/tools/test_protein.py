@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from job_tools import pdb_atom as atom
 
-from labext.sandbox.jobs.tools._pdb import Atom, read_residues
+from labext.sandbox.jobs.tools._protein import Atom, read_residues
 from labext.sandbox.jobs.tools.tool import ToolError
 
 
