@@ -79,21 +79,33 @@ def declared_kind(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip the files of other kinds if `-m` names a single kind."""
+    """Skip the files of other kinds if `-m` names a single kind.
+
+    Files of unit tests may have contract tests, see `pytest_collection_modifyitems`.
+    """
     kind = config.getoption("markexpr")
     is_test_file = collection_path.match("test_*.py") or collection_path.suffix == ".ipynb"
-    return (kind in KINDS and is_test_file and declared_kind(collection_path) != kind) or None
+    if kind not in KINDS or not is_test_file:
+        return None
+    kinds = (kind, "unit") if kind == "contract" else (kind,)
+    return declared_kind(collection_path) not in kinds or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of files that declare no kind: unit tests and example notebooks.
 
-    The browser's tests come first: they are one worker's, and at the end it would be alone.
+    Those on a PostgreSQL server are contract tests. The browser's tests come first: they are one
+    worker's, and at the end it would be alone.
     """
     for item in items:
         if not any(item.get_closest_marker(kind) for kind in KINDS):
-            item.add_marker(declared_kind(item.path))
+            item.add_marker("contract" if _on_postgresql(item) else declared_kind(item.path))
     items.sort(key=lambda item: not item.path.name.endswith(_BROWSER_FILE))
+
+
+def _on_postgresql(item: pytest.Item) -> bool:
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return "postgresql" in parameters or "postgresql_server" in getattr(item, "fixturenames", ())
 
 
 def pytest_collection_finish() -> None:

@@ -124,6 +124,12 @@ class Server:
         self.run(f"CREATE DATABASE {name}")
         return self.url(name)
 
+    def new_schema(self) -> str:
+        """Create an empty schema, faster than a database, and return the address of its owner."""
+        name = f"labext_{next(self._names)}"
+        self.run(f"CREATE ROLE {name} SUPERUSER LOGIN; CREATE SCHEMA AUTHORIZATION {name}")
+        return self.url("postgres").replace("labext@", f"{name}@")
+
     def run(self, statement: str, name: str = "postgres") -> list[tuple[object, ...]]:
         """Run a statement and return its rows."""
         import psycopg
@@ -224,6 +230,6 @@ def each_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Da
     if request.param == "sqlite":
         database = Database.at(tmp_path / "some.sqlite")
     else:
-        database = Database(request.getfixturevalue("postgresql_server").new_database())
+        database = Database(request.getfixturevalue("postgresql_server").new_schema())
     yield database
     database.close()

@@ -6,6 +6,7 @@ import atexit
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
@@ -49,7 +50,8 @@ def opened(**config: Any) -> Iterator[InteractiveShell]:
         if "jobs" in ip.magics_manager.magics["line"]:
             ip.run_line_magic("unload_ext", "labext")
         atexit.unregister(ip.atexit_operations)
-        ip.atexit_operations()
+        with patch("gc.collect"):  # slow, and there is no output cache
+            ip.atexit_operations()
 
 
 def offered(shell: InteractiveShell, cell: str) -> list[str]:

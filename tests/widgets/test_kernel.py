@@ -13,6 +13,8 @@ import pytest
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
+pytestmark = pytest.mark.contract
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = os.pathsep.join(map(str, [ROOT, ROOT / "magics", ROOT / "widgets"]))
 

@@ -70,10 +70,10 @@ def test_no_update_is_lost_among_processes(database):
         "database.close()\n"
     )
     command = [sys.executable, "-c", code, database.url]
-    processes = [subprocess.Popen(command) for _ in range(3)]
+    processes = [subprocess.Popen(command) for _ in range(2)]
     _add(database, 30)
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
-    assert _value(database) == 120
+    assert [process.wait(60) for process in processes] == [0, 0]
+    assert _value(database) == 90
 
 
 def test_reader_has_a_consistent_snapshot_without_waiting(database):

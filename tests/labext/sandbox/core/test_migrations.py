@@ -58,7 +58,7 @@ def _content(database: Database) -> dict[str, Any]:
 def other(request: pytest.FixtureRequest, each_database: Database, tmp_path: Path) -> Iterator[Any]:
     """A second empty database of the same kind."""
     if each_database.is_postgresql:
-        database = Database(request.getfixturevalue("postgresql_server").new_database())
+        database = Database(request.getfixturevalue("postgresql_server").new_schema())
     else:
         database = Database.at(tmp_path / "other.sqlite")
     yield database

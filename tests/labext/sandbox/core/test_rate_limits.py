@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from databases import Server
 from sqlalchemy import text
 from starlette.exceptions import HTTPException
 
@@ -40,17 +41,17 @@ def limiters(request: pytest.FixtureRequest) -> Iterator[Limiters]:
         limiter = SlidingWindowLimiter(3, 10, clock)
         yield Limiters(limiter, limiter, clock)
         return
-    yield from _shared(request, clock)
+    yield from _shared(request.getfixturevalue("postgresql_server"), clock)
 
 
 @pytest.fixture
-def shared(request: pytest.FixtureRequest) -> Iterator[Limiters]:
+def shared(postgresql_server: Server) -> Iterator[Limiters]:
     """The limiters of two processes."""
-    yield from _shared(request, Clock())
+    yield from _shared(postgresql_server, Clock())
 
 
-def _shared(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Limiters]:
-    databases = [Database(request.getfixturevalue("postgresql_server").new_database())]
+def _shared(server: Server, clock: Clock) -> Iterator[Limiters]:
+    databases = [Database(server.new_schema())]
     databases[0].create(QueueBase.metadata)
     databases.append(Database(databases[0].url))
     limiters = [SharedLimiter(database, "jobs", clock) for database in databases]

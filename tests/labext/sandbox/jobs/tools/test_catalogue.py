@@ -22,7 +22,8 @@ from labext.sandbox.jobs.tools.tool import Parameter, Tool
 
 HEAVY = ("numpy", "Bio", "RNA", "biotite", "PeptideBuilder", "pandas", "openmm", "rdkit", "pyhmmer")
 HEAVY += ("primer3", "pyrodigal")
-GENE = (DATA / "its.fasta").read_text().split(">")[1].split("\n", 1)[1]
+_RECORDS = [">" + record for record in (DATA / "its.fasta").read_text().split(">")[1:5]]
+GENE = _RECORDS[0].split("\n", 1)[1]
 PLASMID = genbank_bases("NC_005816.gb")
 EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
     "peptide_build": ({"sequence": "ACDEFGHIKLMNPQRSTVWY", "conformation": "helix"}, {}),
@@ -30,7 +31,10 @@ EXAMPLES: dict[str, tuple[dict, dict[str, Path | str]]] = {
     "align_pair": ({"sequence1": "GATTACA", "sequence2": "GCATGCA"}, {}),
     "rna_fold": ({"sequence": "GGGGAAAACCCC"}, {}),
     "normal_modes": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
-    "msa_tree": ({"sequences": "its.fasta"}, {"sequences": DATA / "its.fasta"}),
+    "msa_tree": (
+        {"sequences": "its.fasta"},
+        {"sequences": "".join(_RECORDS)},
+    ),
     "structure_summary": ({"pdbFile": "1A8O.pdb"}, {"pdbFile": DATA / "1A8O.pdb"}),
     "peptide_relax": ({"sequence": "GIGK", "iterations": 20}, {}),
     "conformers": ({"smiles": "CC(=O)Oc1ccccc1C(=O)O"}, {}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 import time
 from collections.abc import Iterator
@@ -89,6 +90,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         pass
+
+
+@pytest.fixture(autouse=True)
+def no_system_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare each connection the loading of the system's certificates."""
+    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)
 
 
 @pytest.fixture(scope="module")

@@ -156,12 +156,12 @@ def test_memory_of_a_long_episode_is_bounded(monkeypatch, tmp_path, espeak, site
     speech = np.tile(np.sin(np.arange(RATE) * 0.05).astype(np.float32) * 0.1, 10)
     monkeypatch.setattr(podcasts_recording, "write_mp3", slowly)
     monkeypatch.setattr(engine, "synthesize", lambda *_arguments: Sound(speech.copy(), RATE))
-    turns = [Turn("Ada", "Ten seconds.")] * 120
+    turns = [Turn("Ada", "Ten seconds.")] * 80
     tracemalloc.start()
     try:
         recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, tmp_path / "e.mp3", ignore)
         _now, maximum = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert written > 120 * 9.9 * RATE  # 100 MB of samples
+    assert written > 80 * 9.9 * RATE  # 70 MB of samples
     assert maximum < 45 << 20
