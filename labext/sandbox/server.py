@@ -27,20 +27,14 @@ HEALTH_SECONDS = 10.0
 class Server(Sandbox):
     """The services for a network, and their data folder.
 
-    Args:
-        data_dir: the data folder; by default that of the platform.
-        options: further options, as those of `Sandbox`.
+    The data folder is by default that of the platform; `options` are as those of `Sandbox`.
     """
 
     kind = "server"
 
     _stop_seconds = 25.0
 
-    def __init__(
-        self,
-        data_dir: str | Path | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, data_dir: str | Path | None = None, **options: Any) -> None:
         super().__init__(server_dir() if data_dir is None else data_dir, **options)
         self._settings: ServerSettings | None = None
 

@@ -42,9 +42,7 @@ log = logging.getLogger("labext.sandbox")
 class DatabaseLock:
     """An advisory lock of a connection of its own, released when this process ends or crashes.
 
-    Args:
-        url: the address of the database.
-        owner: the data folder, named in the message to others.
+    The `owner` is the data folder, named in the message to others.
     """
 
     def __init__(self, url: str, owner: Path, clock: Callable[[], float] = time.monotonic) -> None:

@@ -42,9 +42,7 @@ _SWEEP = text(
 def rate_limiter(database: Database, name: str) -> SlidingWindowLimiter:
     """Return a limiter without a limit; on PostgreSQL, all processes count together.
 
-    Args:
-        database: the database of the service.
-        name: the limit, unique among all services.
+    The name is unique among the limits of all services.
     """
     return SharedLimiter(database, name) if database.is_postgresql else SlidingWindowLimiter(None)
 

@@ -123,8 +123,7 @@ class ServerSettings:
                 raise InputError(
                     f"Plain HTTP on {self.listen} would send keys in clear text.",
                     f"Listen on this machine only with {parameter('listen', '127.0.0.1')}, behind "
-                    f"a proxy that "
-                    f"runs here; or use {parameter('tls_cert', 'FILE')} and "
+                    f"a proxy that runs here; or use {parameter('tls_cert', 'FILE')} and "
                     f"{parameter('tls_key', 'FILE')}.",
                 )
         elif self.tls_cert is None or self.tls_key is None:
@@ -191,8 +190,7 @@ def listening_socket(address: str, port: int) -> socket.socket:
             f"Open ports below 1024 behind a proxy, or choose others with {parameter('port', 'N')}."
             if isinstance(error, PermissionError)
             else f"End the program that uses it, or choose other ports with "
-            f"{parameter('port', 'N')} and another "
-            f"address with {parameter('listen', 'ADDRESS')}."
+            f"{parameter('port', 'N')} and another address with {parameter('listen', 'ADDRESS')}."
         )
         raise SetupError(
             f"The port {port} of {address} can't be opened: {error.strerror}.", advice
@@ -244,20 +242,17 @@ def check_certificate(chain: Path, key: Path, hosts: Sequence[str]) -> None:
     """
     from cryptography import x509
 
+    advice = (
+        f"Name the PEM file of the certificate and its chain with {parameter('tls_cert', 'FILE')}."
+    )
     try:
         certificate = x509.load_pem_x509_certificate(chain.read_bytes())
     except OSError as error:
         raise SetupError(
-            f"The certificate {chain} can't be read: {error.strerror}.",
-            f"Name the PEM file of the certificate and its chain with "
-            f"{parameter('tls_cert', 'FILE')}.",
+            f"The certificate {chain} can't be read: {error.strerror}.", advice
         ) from error
     except ValueError:
-        raise SetupError(
-            f"The file {chain} has no certificate in PEM format.",
-            f"Name the PEM file of the certificate and its chain with "
-            f"{parameter('tls_cert', 'FILE')}.",
-        ) from None
+        raise SetupError(f"The file {chain} has no certificate in PEM format.", advice) from None
     load_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), chain, key)
     now = datetime.now(UTC)
     if certificate.not_valid_after_utc <= now:
@@ -339,8 +334,7 @@ def _check_host(host: str) -> None:
             raise InputError(
                 f"{host!r} is not a host name.",
                 f"Give the name that people use, such as {parameter('host', 'lab.example.org')}, "
-                f"in lower case "
-                "and without `https://` and a port.",
+                "in lower case and without `https://` and a port.",
             ) from None
 
 

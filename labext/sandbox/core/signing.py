@@ -15,11 +15,7 @@ from labext.redaction import register_secret
 
 
 def new_key(prefix: str = "") -> str:
-    """Create a random key of 256 bits; it is masked in all messages from now on.
-
-    Args:
-        prefix: the start of the key, such as `sk_`.
-    """
+    """Create a random key of 256 bits after a prefix such as `sk_`; mask it in all messages."""
     key = prefix + secrets.token_urlsafe(32)
     register_secret(key)
     return key

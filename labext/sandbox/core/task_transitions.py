@@ -75,10 +75,7 @@ class TurnResult:
 class TaskTransitions:
     """State transitions of tasks in the database.
 
-    Args:
-        database: the database.
-        queue: the kinds of tasks.
-        claimant: the name of this service process among those that serve the same database.
+    `claimant` is the name of this service process among those that serve the same database.
     """
 
     def __init__(self, database: Database, queue: Queue, claimant: str = "") -> None:
@@ -88,11 +85,7 @@ class TaskTransitions:
         self._set_aside: set[int] = set()
 
     def taken(self, claimant: str | None = None) -> list[int]:
-        """Return the tasks whose process is being started or running.
-
-        Args:
-            claimant: the service process that has claimed them; by default this one.
-        """
+        """Return the tasks claimed by a service process, by default this one, that have started."""
         name = self._claimant if claimant is None else claimant
         with self._database.read() as session:
             return [*session.scalars(select(Task.id).where(IS_TAKEN, Task.claimed_by == name))]
@@ -393,9 +386,7 @@ class TaskTransitions:
                 continue
             with self._database.write() as session:
                 query = select(Task).where(
-                    Task.state == RUNNING,
-                    Task.kind == kind.name,
-                    Task.claimed_by == self._claimant,
+                    Task.state == RUNNING, Task.kind == kind.name, Task.claimed_by == self._claimant
                 )
                 tasks = session.scalars(query.order_by(Task.id)).all()
                 if tasks:

@@ -110,12 +110,7 @@ class LimitDefinition:
 
 
 class Limits(Mapping[str, LimitDefinition]):
-    """The limits of a service by name.
-
-    Args:
-        table: the changed values, with the columns `name` and `value`.
-        definitions: all limits by name.
-    """
+    """The limits of a service by name; a table keeps the `value` of each changed `name`."""
 
     def __init__(
         self, table: type[DeclarativeBase], definitions: Mapping[str, LimitDefinition]

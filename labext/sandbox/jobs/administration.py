@@ -54,12 +54,7 @@ PIPELINE_NAME_LENGTH = 100
 AccountSelection = tuple[Sequence[Account], Organization | None]
 """The accounts to remove, and the organization if it is removed as well."""
 
-_CONTENTS = {
-    "keys": "key",
-    "jobs": "job",
-    "files": "uploaded file",
-    "pipelines": "saved pipeline",
-}
+_CONTENTS = {"keys": "key", "jobs": "job", "files": "uploaded file", "pipelines": "saved pipeline"}
 
 
 def _own_limit(name: str, value: int | Literal["default"]) -> int | None:
@@ -289,12 +284,9 @@ class JobsAdministration(Administration):
             ]
 
     def set_budget(self, hours: float | None, kind: str, name: str) -> Record:
-        """Set the budget of an organization or account; None removes it.
+        """Set the budget in weighted hours, at least 0; None removes it.
 
-        Args:
-            hours: the budget in weighted hours, at least 0.
-            kind: `organization` or `account`.
-            name: the organization's name, or the account's email address.
+        `name` is that of an organization, or the email address of an account, as `kind` says.
         """
         if hours is not None and not (math.isfinite(hours) and hours >= 0):
             raise InputError(
@@ -370,12 +362,9 @@ class JobsAdministration(Administration):
             ]
 
     def add_pipeline(self, name: str, organization: str, content: Any) -> Record:
-        """Save a pipeline after the same validation as in `/submit-pipeline`.
+        """Save a pipeline for an organization after the same validation as in `/submit-pipeline`.
 
-        Args:
-            name: the name for `/run-pipeline`.
-            organization: the organization whose accounts may run it.
-            content: the stages, or the body of a submission, of which only `stages` is saved.
+        `content` is the stages, or the body of a submission, of which only `stages` is saved.
         """
         validate_name("a pipeline", name, PIPELINE_NAME_LENGTH)
         stages = content.get("stages") if isinstance(content, dict) else content

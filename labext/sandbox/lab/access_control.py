@@ -237,11 +237,7 @@ def authenticate(
 ) -> Caller:
     """Return the owner of the credentials, also of expired or deleted ones (`Caller.ended`).
 
-    Args:
-        session: a transaction.
-        tenant_id: the tenant.
-        authorizations: the values of the Authorization header.
-        email_of: verifies ID tokens.
+    `authorizations` are the values of the Authorization header.
 
     Raises:
         HTTPException: 401 if the credentials are unknown.

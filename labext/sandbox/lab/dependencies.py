@@ -92,11 +92,7 @@ class AuditLog:
         self._lock = threading.Lock()
 
     def write(self, values: dict[str, Any], *, required: bool) -> None:
-        """Write an entry after the pending ones.
-
-        Args:
-            values: the row.
-            required: raise if it cannot be written, instead of keeping it in memory.
+        """Write an entry after the pending ones, or keep it in memory.
 
         Raises:
             DBAPIError: the entry is required and the database cannot be written.
@@ -240,11 +236,8 @@ def log_call(
 ) -> Response:
     """Handle a request, and log it before the response is sent.
 
-    Args:
-        request: the request.
-        handle: creates the response; it may refuse with an HTTPException.
-        refusal: creates the response to a refused request.
-        log_required: refuse the request if it cannot be logged.
+    `handle` may refuse with an HTTPException, of which `refusal` makes the response. With
+    `log_required` a request that cannot be logged is refused.
     """
     tenancy: TenantContext = request.app.state.tenancy
     entry = PendingEntry.of(request, tenancy.tenant_id)

@@ -131,12 +131,8 @@ def sign_in_page(
 ) -> HTMLResponse:
     """Return the page on which a user signs in.
 
-    Args:
-        users: the users who may sign in.
-        request: the sealed authorization request.
-        client: the URL to which the user returns.
-        selected: the e-mail address of the preselected user.
-        requires_secret: whether the user must enter a secret.
+    `request` is the sealed authorization request, `client` the URL to which the user returns, and
+    `selected` the e-mail address of the preselected user.
     """
     options = "".join(
         f'<option value="{escape(user.email)}"{" selected" if user.email == selected else ""}>'

@@ -273,11 +273,7 @@ def _check_model(session: Session, identifier: str | None) -> None:
 
 
 def answer_message(
-    site: Site,
-    index: SearchIndex,
-    new: NewMessage,
-    cancel_token: CancelToken,
-    monitor: Monitor,
+    site: Site, index: SearchIndex, new: NewMessage, cancel_token: CancelToken, monitor: Monitor
 ) -> dict[str, Any]:
     """Answer a message and return all messages of the session.
 

@@ -15,14 +15,7 @@ from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.schemas import Identifier, Record, RequestBody
 from labext.sandbox.nb.sources.schemas import InsightRecord
-from labext.sandbox.nb.tables import (
-    ChatSession,
-    Insight,
-    Note,
-    Notebook,
-    NotebookSource,
-    Source,
-)
+from labext.sandbox.nb.tables import ChatSession, Insight, Note, Notebook, NotebookSource, Source
 
 ContextPart = Literal["full content", "insights", "not in context"]
 """The part of a source or note in the context (NB-163)."""

@@ -76,13 +76,7 @@ def preload_modules() -> list[str]:
 
 
 def run_tool(name: str, settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
-    """Run a tool in this process.
-
-    Args:
-        name: the name of the tool.
-        settings: the settings as sent, with or without defaults.
-        inputs: the input files by setting.
-        out: an existing folder for the results.
+    """Run a tool in this process, with input files by setting and a folder for the results.
 
     Raises:
         ToolError: the settings or files are invalid.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,65 +20,9 @@ GENETIC_CODE = dict(
 )
 """The standard genetic code: codon to amino acid in one-letter code, * for a stop."""
 
-_SHARES = {
-    "e_coli": (
-        "Escherichia coli K-12 W3110, taxon 316407",
-        "57 43 13 13 15 15 12 15 57 43 64 7 44 56 29 100 "
-        "10 10 4 50 16 12 19 53 57 43 35 65 38 40 6 10 "
-        "51 42 7 100 16 44 13 27 45 55 76 24 15 28 4 2 "
-        "26 22 15 37 16 27 21 36 63 37 69 31 34 41 11 15",
-    ),
-    "b_subtilis": (
-        "Bacillus subtilis, taxon 1423",
-        "68 32 21 16 20 13 23 10 65 35 61 15 46 54 24 100 "
-        "23 11 5 24 28 9 19 44 68 32 52 48 18 20 10 17 "
-        "49 37 13 100 16 17 40 27 56 44 70 30 11 23 25 10 "
-        "28 26 20 26 24 22 28 26 64 36 68 32 19 34 31 16",
-    ),
-    "s_cerevisiae": (
-        "Saccharomyces cerevisiae, taxon 4932",
-        "59 41 28 29 26 16 21 10 56 44 47 23 63 37 30 100 "
-        "13 6 14 11 31 15 42 12 64 36 69 31 14 6 7 4 "
-        "46 26 27 100 35 22 30 14 59 41 58 42 16 11 48 21 "
-        "39 21 21 19 38 22 29 11 65 35 70 30 47 19 22 12",
-    ),
-    "c_elegans": (
-        "Caenorhabditis elegans, taxon 6239",
-        "49 51 11 23 21 13 26 15 56 44 43 18 55 45 39 100 "
-        "25 17 9 14 18 9 53 20 61 39 66 34 21 10 23 9 "
-        "53 31 16 100 32 18 34 15 62 38 59 41 15 10 29 8 "
-        "39 22 16 23 36 20 31 13 68 32 62 38 20 12 59 8",
-    ),
-    "d_melanogaster": (
-        "Drosophila melanogaster, taxon 7227",
-        "38 62 5 18 8 24 9 20 37 63 41 33 29 71 25 100 "
-        "10 15 9 43 13 33 25 29 40 60 30 70 16 33 15 15 "
-        "34 47 19 100 17 38 20 26 44 56 30 70 14 25 9 11 "
-        "19 24 11 47 19 45 17 19 53 47 33 67 21 43 29 7",
-    ),
-    "g_gallus": (
-        "Gallus gallus, taxon 9031",
-        "45 55 8 13 18 20 15 7 40 60 32 20 40 60 47 100 "
-        "13 18 6 41 27 30 28 14 40 60 27 73 10 19 10 18 "
-        "35 46 18 100 25 31 30 14 43 57 44 56 14 26 22 21 "
-        "21 22 12 45 29 32 26 13 50 50 43 57 18 31 27 25",
-    ),
-    "m_musculus": (
-        "Mus musculus, taxon 10090",
-        "44 56 7 13 20 22 14 5 43 57 28 23 48 52 49 100 "
-        "13 20 8 39 31 30 29 10 41 59 26 74 8 17 12 19 "
-        "34 50 16 100 25 35 29 10 43 57 39 61 15 24 22 22 "
-        "17 25 12 46 29 38 23 9 45 55 41 59 18 33 26 23",
-    ),
-    "h_sapiens": (
-        "Homo sapiens, taxon 9606",
-        "46 54 8 13 19 22 15 5 44 56 30 24 46 54 47 100 "
-        "13 20 7 40 29 32 28 11 42 58 27 73 8 18 11 20 "
-        "36 47 17 100 25 36 28 11 47 53 43 57 15 24 21 21 "
-        "18 24 12 46 27 40 23 11 46 54 42 58 16 34 25 25",
-    ),
-}
-HOSTS = {name: description for name, (description, _shares) in _SHARES.items()}
+with Path(__file__).with_name("codon_usage.tsv").open(encoding="utf-8", newline="") as _file:
+    _USAGE = {row["host"]: row for row in csv.DictReader(_file, delimiter="\t")}
+HOSTS = {name: row["organism"] for name, row in _USAGE.items()}
 """Name in settings to description in the database, for each organism."""
 
 
@@ -108,7 +53,7 @@ class CodonUsage:
 @cache
 def load_codon_usage(host: str) -> CodonUsage:
     """Return the codon usage of one of `HOSTS`."""
-    share = dict(zip(CODONS, map(int, _SHARES[host][1].split()), strict=True))
+    share = {codon: int(_USAGE[host][codon]) for codon in CODONS}
     choices = {
         letter: tuple(
             sorted((c for c in CODONS if GENETIC_CODE[c] == letter), key=lambda c: (-share[c], c))
@@ -187,11 +132,8 @@ def best_codons(
 ) -> list[str]:
     """Return the codons with the largest sum of values that avoid the patterns.
 
-    Ties are resolved in favour of codons that are listed first.
-
-    Args:
-        choices: the codons of each position with their values.
-        patterns: the patterns to avoid.
+    `choices` has the codons of each position with their values. Ties are resolved in favour of
+    codons that are listed first.
 
     Raises:
         NoCodonChoiceError: all choices contain a pattern.

@@ -21,27 +21,14 @@ if TYPE_CHECKING:
 
 _BACKBONE_ATOMS = ("N", "CA", "C", "O")
 _SIDE_CHAIN_ATOMS = {
-    "ALA": "CB",
-    "ARG": "CB CG CD NE CZ NH1 NH2",
-    "ASN": "CB CG OD1 ND2",
-    "ASP": "CB CG OD1 OD2",
-    "CYS": "CB SG",
-    "GLN": "CB CG CD OE1 NE2",
-    "GLU": "CB CG CD OE1 OE2",
-    "GLY": "",
-    "HIS": "CB CG ND1 CD2 CE1 NE2",
-    "ILE": "CB CG1 CG2 CD1",
-    "LEU": "CB CG CD1 CD2",
-    "LYS": "CB CG CD CE NZ",
-    "MET": "CB CG SD CE",
-    "PHE": "CB CG CD1 CD2 CE1 CE2 CZ",
-    "PRO": "CB CG CD",
-    "SER": "CB OG",
-    "THR": "CB OG1 CG2",
-    "TRP": "CB CG CD1 CD2 NE1 CE2 CE3 CZ2 CZ3 CH2",
-    "TYR": "CB CG CD1 CD2 CE1 CE2 CZ OH",
+    "ALA": "CB", "ARG": "CB CG CD NE CZ NH1 NH2", "ASN": "CB CG OD1 ND2", "ASP": "CB CG OD1 OD2",
+    "CYS": "CB SG", "GLN": "CB CG CD OE1 NE2", "GLU": "CB CG CD OE1 OE2", "GLY": "",
+    "HIS": "CB CG ND1 CD2 CE1 NE2", "ILE": "CB CG1 CG2 CD1", "LEU": "CB CG CD1 CD2",
+    "LYS": "CB CG CD CE NZ", "MET": "CB CG SD CE", "PHE": "CB CG CD1 CD2 CE1 CE2 CZ",
+    "PRO": "CB CG CD", "SER": "CB OG", "THR": "CB OG1 CG2",
+    "TRP": "CB CG CD1 CD2 NE1 CE2 CE3 CZ2 CZ3 CH2", "TYR": "CB CG CD1 CD2 CE1 CE2 CZ OH",
     "VAL": "CB CG1 CG2",
-}
+}  # fmt: skip
 """Side-chain heavy atoms of the 20 amino acids, by their names in the PDB."""
 _TERMINAL_BOND_LENGTH = 1.25
 """Length in Å of the bonds from the last carbon to its oxygens."""
@@ -220,13 +207,7 @@ def _solvent_force(topology: Any, system: Any) -> Any:
 def minimize_energy(
     start: PreparedPeptide, iterations: int, tolerance: float
 ) -> MinimizationResult:
-    """Minimize the energy (L-BFGS).
-
-    Args:
-        start: the peptide.
-        iterations: the maximum number of iterations.
-        tolerance: the root mean square force at which to stop, in kJ/mol/nm.
-    """
+    """Minimize the energy (L-BFGS) until the root mean square force is `tolerance` kJ/mol/nm."""
     import numpy as np
     import openmm
     from openmm import unit

@@ -131,11 +131,7 @@ TOOL = Tool(
             description="The model to use if the file has several, from 1.",
         ),
         Parameter("chains", description="Chains such as A,B; by default all."),
-        Parameter(
-            "probe",
-            default=1.4,
-            description="Probe radius in ångström, 0.5 to 5.",
-        ),
+        Parameter("probe", default=1.4, description="Probe radius in ångström, 0.5 to 5."),
     ),
     requires=("biotite", "numpy"),
     preload=("biotite.structure", "biotite.structure.info", "numpy"),

@@ -157,14 +157,10 @@ def issue_id_token(
     audience: str | None = None,
     nonce: str | None = None,
 ) -> str:
-    """Return a new ID token.
+    """Return a new ID token, also for an e-mail address without a user.
 
-    Args:
-        site: the platform's site.
-        email: the email claim; it need not belong to a user.
-        seconds: the lifetime; negative for an expired token.
-        audience: the audience claim; None for the audience that `campus` expects.
-        nonce: the nonce of the client's request.
+    `seconds` is its lifetime, negative for an expired token; `audience` is by default the one that
+    `campus` expects.
     """
     now = int(time.time())
     user = find_campus_user(site, email)

@@ -11,23 +11,13 @@ from labext.sandbox.lab.tables import Record
 
 DEFAULT_COLOR = "#B4ABAC"
 COLORS = {
-    "CDS": "#31849B",
-    "gene": "#9EAFD2",
-    "exon": "#84B0DC",
-    "intron": "#C6C9D1",
-    "mRNA": "#7EFF74",
-    "prim_transcript": "#7EFF74",
-    "promoter": "#85DAE9",
-    "terminator": "#F58A5E",
-    "rep_origin": "#FAAC61",
-    "primer_bind": "#FF9CCD",
-    "repeat_region": "#C7B0E3",
-    "TATA_signal": "#FFEF86",
-    "polyA_signal": "#FF9CCD",
-    "polyA_site": "#FF9CCD",
-    "variation": "#F8D3A9",
-}
-"""Colours of feature types; `OTHER` for the rest."""
+    "CDS": "#31849B", "gene": "#9EAFD2", "exon": "#84B0DC", "intron": "#C6C9D1",
+    "mRNA": "#7EFF74", "prim_transcript": "#7EFF74", "promoter": "#85DAE9",
+    "terminator": "#F58A5E", "rep_origin": "#FAAC61", "primer_bind": "#FF9CCD",
+    "repeat_region": "#C7B0E3", "TATA_signal": "#FFEF86", "polyA_signal": "#FF9CCD",
+    "polyA_site": "#FF9CCD", "variation": "#F8D3A9",
+}  # fmt: skip
+"""Colours of feature types; `DEFAULT_COLOR` for the rest."""
 
 _GENETIC_CODES = {
     1: "STANDARD",

@@ -150,13 +150,8 @@ def sequence_row(
 ) -> Record:
     """Return the row of `tables.Sequence` for a sequence.
 
-    Args:
-        entry: the sequence.
-        context: its folder and creator.
-        identifier: `seq_…`.
-        created: the creation time, as formatted by `tables.format_timestamp`.
-        modified: the time of the last change; None if never changed.
-        archived: the reason for archiving; None if it is not archived.
+    `created` and `modified` (None if never changed) are formatted by `tables.format_timestamp`;
+    `archived` is the reason for archiving; None if it is not archived.
     """
     record = _build_record(entry, context, identifier, created, modified or created, archived)
     return {

@@ -256,12 +256,7 @@ def parse_sequence_query(params: Mapping[str, str]) -> SequenceQuery:
 def check_known_parameters(
     params: Mapping[str, str], known: Collection[str], *, prefix: str = ""
 ) -> None:
-    """Check that every parameter is known and appears once.
-
-    Args:
-        params: the parameters of the request.
-        known: the names of the parameters of the endpoint.
-        prefix: a prefix of further known names; empty for none.
+    """Check that every parameter is known or has the prefix, if there is one, and appears once.
 
     Raises:
         HTTPException: 400, a parameter is unknown or appears twice; the message suggests a

@@ -111,11 +111,7 @@ def part_limits(session: Session) -> PartLimits:
 
 
 def ask_in_parts(
-    ask: AskModel,
-    prompt: str,
-    text: str,
-    limits: PartLimits,
-    ask_last: AskModel | None = None,
+    ask: AskModel, prompt: str, text: str, limits: PartLimits, ask_last: AskModel | None = None
 ) -> str:
     """Return a model's reply about a text of any length.
 

@@ -23,11 +23,7 @@ from labext.sandbox.nb import errors
 from labext.sandbox.nb.limits import get_limit
 from labext.sandbox.nb.providers import provider_keys, provider_variables
 from labext.sandbox.nb.providers.provider_keys import decrypt_key, key_error
-from labext.sandbox.nb.providers.registry import (
-    OPENAI_COMPATIBLE,
-    PROVIDERS,
-    ProviderInfo,
-)
+from labext.sandbox.nb.providers.registry import OPENAI_COMPATIBLE, PROVIDERS, ProviderInfo
 from labext.sandbox.nb.tables import Credential, Model
 from labext.sandbox.nb.text import segmentation
 from labext.sanitize import strip_control
@@ -335,13 +331,7 @@ def listing_timeout(site: Site) -> float:
 def server_of_credential(
     site: Site, credential: Credential, seconds: float, kind: str | None = None
 ) -> ProviderServer:
-    """Return the server of a credential, with its key.
-
-    Args:
-        site: the service's site.
-        credential: the credential.
-        seconds: the time limit of a response.
-        kind: the type of the model; types may have addresses of their own.
+    """Return the server of a credential with its key, for a type of models or all of them.
 
     Raises:
         HTTPException: 422 if its address isn't known or its key can't be read.

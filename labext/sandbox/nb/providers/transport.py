@@ -131,12 +131,7 @@ def request_bytes(
     An address without a path, such as Ollama's http://localhost:11434, is retried with the
     provider's default path, mostly `/v1`, after a 404.
 
-    Args:
-        provider: the server.
-        path: the path below its address, such as `/chat/completions`.
-        payload: the body of a POST; None for a GET.
-        cancel_token: cancels the call.
-        accept: the Accept header.
+    `path` is below its address, such as `/chat/completions`; without a payload it is a GET.
 
     Raises:
         HTTPException: 502 if the server could not be reached or failed; 429 if it is rate-limited.

@@ -16,14 +16,7 @@ AT_ONCE = 1
 
 PACKAGE = "espeakng_loader"
 
-_ENGLISH = (
-    "en-us+f2",
-    "en-us+m3",
-    "en+Annie",
-    "en+m8",
-    "en-gb-scotland+f4",
-    "en-gb-scotland+rob",
-)
+_ENGLISH = ("en-us+f2", "en-us+m3", "en+Annie", "en+m8", "en-gb-scotland+f4", "en-gb-scotland+rob")
 """Female and male voices in turn; the first ones differ most in pitch, timbre and accent."""
 
 _VARIANTS = ("f2", "m3", "Annie", "m8")

@@ -74,11 +74,9 @@ def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]
 def with_confidence(
     pieces: Sequence[PassageText], confidences: Sequence[float]
 ) -> list[PassageText]:
-    """Return the passages of a transcript with their confidence.
+    """Return all passages of a transcript with their confidence.
 
-    Args:
-        pieces: all passages of the text, in order.
-        confidences: the probability of each word of the text; empty if unknown.
+    `confidences` has the probability of each word of the text; it is empty if unknown.
     """
     start = 0
     rated = []
