@@ -147,7 +147,7 @@ server.verb("backup")(sandbox_commands.backup)
 @_database
 @sandbox_commands.restore_options
 def restore(server: Server, file: Path, yes: bool) -> Result:
-    """Restore a backup, into a PostgreSQL database if it is of one."""
+    """Restore a backup; with `--database` into a PostgreSQL database, also one of a SQLite file."""
     result: Result = sandbox_commands.restore(server, file, yes)
     return result
 

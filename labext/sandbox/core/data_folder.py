@@ -86,7 +86,7 @@ class DataFolder:
         if has_content(self.database):
             raise SetupError(
                 f"The data of this sandbox are in {self.database}, not in another database.",
-                "Choose a new folder for the other database.",
+                "Choose a new folder for the other database, and restore a backup there.",
             )
         with storage_errors(self.database_url_file):
             write_atomic(self.database_url_file, url.encode(), private=True)

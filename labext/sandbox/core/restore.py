@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import struct
 import zipfile
@@ -51,6 +52,7 @@ from labext.sandbox.core.data_folder import (
     write_json,
 )
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.database_copy import copy_tables
 from labext.sandbox.core.database_lock import DatabaseLock
 from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables, restore_tables
 from labext.sandbox.core.startup_checks import (
@@ -98,7 +100,7 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
     """
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
-        _check_same_kind_of_database(folder, manifest)
+        _check_kind_of_database(folder, manifest, source)
         folder.prepare()
         lock = FileLock(folder.lock_file)
         if not lock.acquire(seconds=1.0):
@@ -128,7 +130,7 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
                 try:
                     finish_restore(folder)
                 except LabextError:
-                    if (restored_folder(folder) / "data" / DUMP_FILE).exists():  # nothing is moved
+                    if _database_to_load(folder) is not None:  # nothing is moved
                         remove_path(restored_folder(folder))
                     raise
         finally:
@@ -139,23 +141,17 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
     )
 
 
-def _check_same_kind_of_database(folder: DataFolder, manifest: dict[str, Any]) -> None:
-    """Check that a backup of a PostgreSQL database is restored to one, and others are not.
+def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any], source: Path) -> None:
+    """Check that a backup of a PostgreSQL database is restored to one.
 
     Raises:
-        SetupError: it is not so, or its tables are those of a newer version.
+        SetupError: it is not so.
     """
-    is_dump = "revision" in manifest
-    if is_dump and not folder.uses_postgresql:
+    if "revision" in manifest and not folder.uses_postgresql:
         raise SetupError(
             "The backup is of a PostgreSQL database.",
-            f"Name an empty one with {parameter('database_url', 'URL')}.",
-        )
-    if folder.uses_postgresql and not is_dump:
-        raise SetupError(
-            f"The backup has a SQLite database, but the data of {folder.path} are in "
-            f"{folder.database_name}.",
-            "Restore it into a new folder without a PostgreSQL database.",
+            "Restore it into an empty one: "
+            f"`labext server restore {shlex.quote(str(source))} --database URL`.",
         )
 
 
@@ -229,11 +225,14 @@ def finish_restore(folder: DataFolder) -> None:
         return
     journal = read_json(restored / "journal.json")
     aside = Path(journal["aside"])
-    dump, replaced = restored / "data" / DUMP_FILE, restored / DUMP_FILE
-    if dump.exists():
+    loaded, replaced = _database_to_load(folder), restored / DUMP_FILE
+    if loaded is not None:
         with _database(folder) as database:
-            restore_tables(database, dump, restored)
-        dump.unlink()
+            if loaded.name == DUMP_FILE:
+                restore_tables(database, loaded, restored)
+            else:
+                copy_tables(loaded, database)
+        loaded.unlink()
     if replaced.exists():
         aside.mkdir(mode=0o700, parents=True, exist_ok=True)
         replaced.rename(aside / DUMP_FILE)
@@ -250,6 +249,16 @@ def finish_restore(folder: DataFolder) -> None:
     sync_folder(folder.path)
     restored.rename(_staging_folder(folder))
     remove_path(_staging_folder(folder))
+
+
+def _database_to_load(folder: DataFolder) -> Path | None:
+    """Return the file in a committed restore whose tables are to be loaded into PostgreSQL."""
+    if not folder.uses_postgresql:
+        return None
+    data = restored_folder(folder) / "data"
+    return next(
+        (data / name for name in (DATABASE_FILE, DUMP_FILE) if (data / name).exists()), None
+    )
 
 
 def _commit_restore(folder: DataFolder, aside: Path) -> None:

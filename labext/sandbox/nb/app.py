@@ -46,6 +46,7 @@ from labext.sandbox.nb.podcasts import router as podcasts
 from labext.sandbox.nb.podcasts import tasks as podcast_tasks
 from labext.sandbox.nb.providers import provider_keys
 from labext.sandbox.nb.schemas import ErrorResponse, MessageResponse, Record
+from labext.sandbox.nb.search import full_text
 from labext.sandbox.nb.search import router as search
 from labext.sandbox.nb.search.index import SearchIndex
 from labext.sandbox.nb.sources import router as sources
@@ -276,11 +277,13 @@ class NotebookService:
         ]
 
     def seed(self, site: Site) -> None:
-        """Create the folders, and the initial password and models."""
+        """Create the folders, the initial password and models, and a missing index."""
         files.prepare_folders(site)
         files.prepare_episodes(site)
         provider_keys.store_environment(site)
         seed.seed_service(site)
+        with site.database.write() as session:
+            full_text.build_index(session)
 
     def has_sample_accounts(self, site: Site) -> bool:  # noqa: ARG002
         """Return False: the service has no accounts."""

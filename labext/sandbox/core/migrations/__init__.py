@@ -53,6 +53,13 @@ def stamp(connection: Connection) -> None:
         connection.execute(insert(_STAMPS).values(version_num=newest_revision()))
 
 
+def create_tables(connection: Connection) -> None:
+    """Create the tables of the newest revision, in the transaction of a connection."""
+    from alembic import command
+
+    command.upgrade(alembic_config(connection), "head")
+
+
 def upgrade(connection: Connection) -> None:
     """Upgrade the tables to the newest revision, in the transaction of a connection."""
     from alembic import command

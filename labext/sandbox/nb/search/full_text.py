@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+from operator import itemgetter
 
 from sqlalchemy import (
     DDL,
@@ -18,6 +20,7 @@ from sqlalchemy import (
     literal_column,
     select,
     table,
+    union_all,
     update,
 )
 from sqlalchemy.orm import Session
@@ -25,7 +28,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.nb.search import tsvector
 from labext.sandbox.nb.search.scope import Scope
-from labext.sandbox.nb.tables import Base, Passage
+from labext.sandbox.nb.tables import Base, Note, Passage, Source
 from labext.sandbox.nb.text.segmentation import stem_words
 
 MAX_TERMS = 64
@@ -150,6 +153,19 @@ def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None
     ]
     if rows:
         session.execute(insert(_WORDS), rows)
+
+
+def build_index(session: Session) -> None:
+    """Index all passages if none is: the index is not copied from one kind of database to another.
+
+    Not for passages that are stored at the same time.
+    """
+    if session.execute(select(literal_column("1")).select_from(_WORDS).limit(1)).first():
+        return
+    parents = union_all(select(Source.id, Source.title), select(Note.id, Note.title)).subquery()
+    passages = select(parents.c.title, Passage).join(Passage, Passage.parent_id == parents.c.id)
+    for title, group in groupby(session.execute(passages.order_by(Passage.id)), key=itemgetter(0)):
+        add_words(session, title or "", [passage for _, passage in group])
 
 
 def update_title(session: Session, parent_id: str, title: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from labext_test_corpus import DOCSTRINGS, docstring
 
 from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.database_copy import copy_tables
 from labext.sandbox.nb.search import full_text, tsvector
 from labext.sandbox.nb.search.scope import Scope
 
@@ -101,3 +104,23 @@ def test_nearly_all_words_have_the_stems_of_sqlite(texts: dict[str, str]) -> Non
     ]
     # Snowball's Porter stemmer has a rule more (-logi), and SQLite's handles -sses otherwise.
     assert len(different) < 0.01 * len(words), different
+
+
+def test_index_of_copied_tables_is_built_with_the_same_scores(
+    worlds: list[Any], postgresql_server: Any, tmp_path: Path
+) -> None:
+    with (
+        closing(sqlite3.connect(worlds[0].database.engine.url.database)) as source,
+        closing(sqlite3.connect(tmp_path / "copy.sqlite")) as copy,
+    ):
+        source.backup(copy)
+    database = Database(postgresql_server.new_database())
+    copy_tables(tmp_path / "copy.sqlite", database)
+    for _ in range(2):
+        with database.write() as session:
+            full_text.build_index(session)
+    for query in QUERIES:
+        with database.read() as session:
+            copied = full_text.find_by_words(session, query, Scope(), 1000)
+        assert copied == _ranking(worlds[1], query, Scope()), query
+    database.close()
