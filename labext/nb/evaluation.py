@@ -211,7 +211,7 @@ class EvaluationRun:
         )
 
     def _rank(self, expected: ExpectedAnswer) -> int | None:
-        """Return the place of the first right passage in a search; None if there is none."""
+        """Return the position, from 1, of the first right passage in a search; None without one."""
         if self.search_type is None or expected.refused:
             return None
         hits = self.client.search(
@@ -272,9 +272,10 @@ def resolve_sources(
         matches = matches or [str(record["id"]) for record in match_title(name, known)]
         if not matches:
             titles = [str(record.get("file_name") or record["title"]) for record in known]
-            place = f"{expected.place}, column sources: there" if expected.place else "There"
+            location = expected.location
+            subject = f"{location}, column sources: there" if location else "There"
             raise InputError(
-                f"{place} is no source {messages.quote_value(name)}"
+                f"{subject} is no source {messages.quote_value(name)}"
                 f"{messages.did_you_mean(name, titles)}.",
                 "Correct the name, or add the source first.",
             )

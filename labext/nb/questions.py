@@ -33,7 +33,7 @@ class ExpectedAnswer:
         facts: texts that must occur in the answer; each may have alternatives.
         sources: titles or identifiers of the sources that must be cited.
         refused: True if the sources do not answer the question.
-        place: the file and row, for error messages.
+        location: the file and row, for error messages.
     """
 
     question: str
@@ -41,7 +41,7 @@ class ExpectedAnswer:
     facts: tuple[Fact, ...] = ()
     sources: tuple[str, ...] = ()
     refused: bool = False
-    place: str = ""
+    location: str = ""
 
     def source_of(self, number: int) -> tuple[str, ...]:
         """Return where a fact is expected: in the source paired with it, else in any of them."""
@@ -92,15 +92,15 @@ def load_questions(
 def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
     """Parse the content of a file of questions; see `read_questions`."""
     lines = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text), strict=True)
-    place = messages.quote_value(name)
+    location = messages.quote_value(name)
     try:
         header = [cell.strip().lower() for cell in next(lines, [])]
-        _check_header(header, place)
+        _check_header(header, location)
         questions: list[ExpectedAnswer] = []
         for cells in lines:
             if not any(cell.strip() for cell in cells):
                 continue
-            row = f"{place}, row {lines.line_num}"
+            row = f"{location}, row {lines.line_num}"
             if len(cells) > len(header):
                 raise InputError(
                     f"{row} has {len(cells)} columns, the header {len(header)}.",
@@ -110,12 +110,12 @@ def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
             questions.append(_parse_row(values, row))
     except csv.Error as error:
         raise InputError(
-            f"{place}, row {lines.line_num} is not valid CSV: {error}.",
+            f"{location}, row {lines.line_num} is not valid CSV: {error}.",
             "Close every double quote, and double those inside a cell.",
         ) from None
     if not questions:
         raise InputError(
-            f"{place} has no questions.", f"Add a row; the columns are {', '.join(COLUMNS)}."
+            f"{location} has no questions.", f"Add a row; the columns are {', '.join(COLUMNS)}."
         )
     return questions
 
@@ -126,10 +126,10 @@ def _delimiter(text: str) -> str:
     return max(",;\t", key=header.count)
 
 
-def _check_header(header: Sequence[str], place: str) -> None:
+def _check_header(header: Sequence[str], location: str) -> None:
     if "question" not in header:
         raise InputError(
-            f"{place}, row 1 has no column `question`.",
+            f"{location}, row 1 has no column `question`.",
             f"The columns are {', '.join(COLUMNS)}.",
         )
     unknown = [name for name in header if name and name not in COLUMNS]
@@ -137,7 +137,7 @@ def _check_header(header: Sequence[str], place: str) -> None:
     if unknown or repeated:
         problem = "is not known" if unknown else "occurs twice"
         raise InputError(
-            f"{place}, row 1: the column {messages.quote_value((unknown or repeated)[0])} "
+            f"{location}, row 1: the column {messages.quote_value((unknown or repeated)[0])} "
             f"{problem}.",
             f"The columns are {', '.join(COLUMNS)}.",
         )

@@ -65,7 +65,7 @@ EVALUATION = _fields(
 
 `right`: the answer contains every expected fact, or refuses rightly. `cited_right`: every expected
 source is cited, with the expected facts in the cited passages. `refused_right`: for a question
-without an answer in the sources. `rank`: the place of the first right passage in a search.
+without an answer in the sources. `rank`: the position, from 1, of the first right passage.
 """
 
 EVALUATION_SUMMARY = _fields(

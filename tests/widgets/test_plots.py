@@ -352,7 +352,7 @@ FIGURES = {
         ("", ""),
     ),
     "codons.csv": (
-        pd.DataFrame({"place": [1], "amino_acid": ["M"], "codon": ["ATG"], "share": [100]}),
+        pd.DataFrame({"position": [1], "amino_acid": ["M"], "codon": ["ATG"], "share": [100]}),
         "Codon usage",
         ("codon", "use among codons of the amino acid (%)"),
     ),

@@ -366,7 +366,7 @@ def _distances(table: pd.DataFrame, _file: str) -> Panel | None:
 
 
 def _codons(table: pd.DataFrame, _file: str) -> Panel | None:
-    places, share = _numbers(table, "place"), _numbers(table, "share")
+    places, share = _numbers(table, "position"), _numbers(table, "share")
     before = _numbers(table, "share_before") if "share_before" in table else []
     letters, codons = _texts(table, "amino_acid"), _texts(table, "codon")
     rows = [n for n in range(len(table)) if not (math.isnan(places[n]) or math.isnan(share[n]))]
@@ -402,7 +402,7 @@ FIGURES = (
     Figure(frozenset({"rank", "relative_energy"}), _conformers),
     Figure(frozenset({"target", "evalue", "score"}), _hits),
     Figure(frozenset({"fragment", "length"}), _fragments),
-    Figure(frozenset({"place", "amino_acid", "codon", "share"}), _codons),
+    Figure(frozenset({"position", "amino_acid", "codon", "share"}), _codons),
 )
 
 

@@ -16,11 +16,11 @@ JOB_UNITS |= dict.fromkeys(("Started", "Completed"), "UTC")
 TOOL_UNITS: Mapping[str, Mapping[str, str]] = {
     "align_pair": {"identity": "%", "similarity": "%"},
     "codon_optimise": {"gc": "%", "gc_before": "%"},
-    "conformers": {"energy": "kcal/mol", "spread": "kcal/mol", "apart": "Å"},
+    "conformers": {"energy": "kcal/mol", "spread": "kcal/mol", "rmsdThreshold": "Å"},
     "digest": {"length": "bp", "longest": "bp", "shortest": "bp"},
     "gene_find": {"coding": "%", "gc": "%"},
     "hmm_search": {"best_score": "bits"},
-    "msa_tree": {"mean_identity": "%", "least_identity": "%"},
+    "msa_tree": {"mean_identity": "%", "min_identity": "%"},
     "normal_modes": {"cutoff": "Å", "amplitude": "Å"},
     "peptide_build": {"weight": "Da", "end_to_end": "Å", "radius_of_gyration": "Å"},
     "peptide_relax": {

@@ -184,7 +184,7 @@ class _Request:
     host: str
     avoid: dict[str, str]
     """Enzyme to recognition site in IUPAC letters."""
-    longest_run: int | None
+    max_homopolymer: int | None
     gc: tuple[float, float]
 
 
@@ -209,13 +209,13 @@ def _read_request(settings: Settings) -> _Request:
     if values.get("avoid") not in (None, "", []):
         enzymes = _inputs.read_enzymes(values, "avoid", MAX_ENZYMES)
         avoid = {str(enzyme): str(enzyme.site) for enzyme in enzymes}
-    run = values.get("longestRun")
+    run = values.get("maxHomopolymer")
     request = _Request(
         before,
         protein,
         _inputs.read_choice(values, "host", tuple(HOSTS)),
         avoid,
-        None if run is None else _inputs.read_integer(values, "longestRun", 3, 20),
+        None if run is None else _inputs.read_integer(values, "maxHomopolymer", 3, 20),
         (
             _inputs.read_number(values, "gcMin", 0, 100),
             _inputs.read_number(values, "gcMax", 0, 100),
@@ -278,7 +278,7 @@ TOOL = Tool(
             ),
         ),
         Parameter(
-            "longestRun",
+            "maxHomopolymer",
             type="integer",
             description="Maximum length of a run of equal bases, 3 to 20; unlimited by default.",
         ),
@@ -312,7 +312,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     dna = "".join(codons)
     header = f"optimised for {request.host}, {len(dna)} bp"
     _outputs.write_fasta(out / "optimised.fasta", [(header, dna)])
-    columns = ("place", "amino_acid", "codon", "share", "codon_before", "share_before")
+    columns = ("position", "amino_acid", "codon", "share", "codon_before", "share_before")
     before = request.before or [""] * len(codons)
     _outputs.write_csv(
         out / "codons.csv",
@@ -338,8 +338,8 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
     # Biopython separates alternative sites of an enzyme by a bar.
     sites = [site for text in request.avoid.values() for site in text.split("|")]
     patterns = [strand for site in sites for strand in both_strands(site)]
-    if request.longest_run is not None:
-        patterns += [base * (request.longest_run + 1) for base in _inputs.DNA.letters]
+    if request.max_homopolymer is not None:
+        patterns += [base * (request.max_homopolymer + 1) for base in _inputs.DNA.letters]
     matcher = PatternMatcher(patterns)
 
     def best(
@@ -377,7 +377,10 @@ def _optimise(request: _Request, usage: CodonUsage) -> list[str]:
 def _constraint_names(request: _Request) -> str:
     """Return the names of the settings that exclude patterns."""
     return ", ".join(
-        [*(["avoid"] if request.avoid else []), *(["longestRun"] if request.longest_run else [])]
+        [
+            *(["avoid"] if request.avoid else []),
+            *(["maxHomopolymer"] if request.max_homopolymer else []),
+        ]
     )
 
 

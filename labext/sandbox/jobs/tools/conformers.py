@@ -224,7 +224,7 @@ def _read_request(settings: Settings) -> _Request:
         parse_smiles("smiles", _inputs.read_text(values, "smiles"), MAX_ATOMS),
         _inputs.read_integer(values, "conformers", 1, MAX_CONFORMERS),
         _inputs.read_integer(values, "seed", 0, 2**31 - 1),
-        _inputs.read_number(values, "apart", 0, 10),
+        _inputs.read_number(values, "rmsdThreshold", 0, 10),
         _inputs.read_choice(values, "forceField", tuple(FORCE_FIELDS)),
     )
     heavy = request.molecule.GetNumHeavyAtoms()
@@ -277,7 +277,7 @@ TOOL = Tool(
             description="The same seed gives the same conformers; 0 to 2147483647.",
         ),
         Parameter(
-            "apart",
+            "rmsdThreshold",
             default=0.5,
             description=(
                 "RMSD of superposed heavy atoms in ångström, 0 to 10: of two conformers that "

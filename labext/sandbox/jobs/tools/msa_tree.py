@@ -217,7 +217,7 @@ TOOL = Tool(
 def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `alignment.fasta`, `distances.csv` and `tree.nwk`.
 
-    The score: `columns` of the alignment; `mean_identity` and `least_identity` of all pairs, in
+    The score: `columns` of the alignment; `mean_identity` and `min_identity` of all pairs, in
     percent of the columns without gaps; `negative_branches`, the number of negative branch lengths
     that were set to 0. The log has the lowest of these.
     """
@@ -249,7 +249,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         "sequences": len(names),
         "columns": len(aligned[0]),
         "mean_identity": round(sum(percentages) / len(percentages), 2),
-        "least_identity": round(min(percentages), 2),
+        "min_identity": round(min(percentages), 2),
         "negative_branches": len(negative),
     }
 

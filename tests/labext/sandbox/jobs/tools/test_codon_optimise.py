@@ -73,7 +73,7 @@ def test_peptide_by_hand(tmp_path):
     assert dna == "ATGAAACTGCGCTAA"
     assert score["cai"] == 1
     assert rows[2] == {
-        "place": "3",
+        "position": "3",
         "amino_acid": "L",
         "codon": "CTG",
         "share": "50",
@@ -122,7 +122,7 @@ def test_real_genes_keep_their_protein_and_lose_avoided_sites(tmp_path, host):
         sites = RestrictionBatch([BsaI, EcoRI])
         cut += any(sites.search(Seq(gene)).values())
         score, dna, _ = optimise(
-            tmp_path, gene, molecule="DNA", host=host, avoid="BsaI EcoRI", longestRun=5
+            tmp_path, gene, molecule="DNA", host=host, avoid="BsaI EcoRI", maxHomopolymer=5
         )
         assert Seq(dna).translate(table=11) == Seq(gene).translate(table=11)
         assert not any(sites.search(Seq(dna)).values())
@@ -215,8 +215,8 @@ def test_optimised_sequence_has_no_cut_in_a_digest(tmp_path):
     ("options", "message"),
     [
         (
-            {"sequence": "WG", "longestRun": 3},
-            "longestRun: every choice of codons up to G at 2 creates a site or run to avoid.",
+            {"sequence": "WG", "maxHomopolymer": 3},
+            "maxHomopolymer: every choice of codons up to G at 2 creates a site or run to avoid.",
         ),
         (
             {"sequence": "WM", "avoid": "FokI"},
@@ -260,7 +260,7 @@ def test_impossible_constraints_are_an_error(tmp_path, options, message):
             {"sequence": "MK", "avoid": ["EcoRI"] * 21},
             "avoid: 21 enzymes; at most 20 are allowed.",
         ),
-        ({"sequence": "MK", "longestRun": 2}, "longestRun: 2 is outside 3 to 20."),
+        ({"sequence": "MK", "maxHomopolymer": 2}, "maxHomopolymer: 2 is outside 3 to 20."),
         ({"sequence": "MK", "gcMin": 60, "gcMax": 40}, "gcMin: 60 is more than gcMax, 40."),
     ],
 )

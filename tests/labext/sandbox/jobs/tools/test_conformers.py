@@ -48,7 +48,7 @@ def test_benzene_is_planar_and_regular(tmp_path):
 
 
 def test_butane_ranks_anti_before_gauche(tmp_path):
-    score, rows = run(tmp_path / "out", "CCCC", conformers=20, apart=0.1)
+    score, rows = run(tmp_path / "out", "CCCC", conformers=20, rmsdThreshold=0.1)
     turns = [
         abs(_protein.dihedral_angle(*places(tmp_path / "out" / f"rank_{row['rank']}.pdb", "C")))
         for row in rows
@@ -71,7 +71,7 @@ def test_cyclohexane_is_a_chair(tmp_path):
 
 
 def test_conformers_are_distinct_and_ranked_by_energy(tmp_path):
-    score, rows = run(tmp_path / "out", "OCCCCC(N)=O", conformers=30, apart=0.6)
+    score, rows = run(tmp_path / "out", "OCCCCC(N)=O", conformers=30, rmsdThreshold=0.6)
     energies = [float(row["energy"]) for row in rows]
     assert energies == sorted(energies)
     assert energies[0] == score["energy"]
@@ -86,12 +86,12 @@ def test_conformers_are_distinct_and_ranked_by_energy(tmp_path):
         # The files are superposed on the best conformer, so no further superposition is needed.
         assert np.sqrt(((atoms - best) ** 2).sum(axis=1).mean()) == pytest.approx(rmsd, abs=2e-3)
         assert _protein.superposed_rmsd(atoms, best) == pytest.approx(rmsd, abs=2e-3)
-    wide, _ = run(tmp_path / "wide", "OCCCCC(N)=O", conformers=30, apart=10)
+    wide, _ = run(tmp_path / "wide", "OCCCCC(N)=O", conformers=30, rmsdThreshold=10)
     assert wide["conformers"] == 1
 
 
 def test_rotating_a_symmetric_group_gives_no_new_conformer(tmp_path):
-    score, _ = run(tmp_path / "out", "Cc1ccc(cc1)C(F)(F)F", conformers=10, apart=0.3)
+    score, _ = run(tmp_path / "out", "Cc1ccc(cc1)C(F)(F)F", conformers=10, rmsdThreshold=0.3)
     assert score["conformers"] == 1
 
 
@@ -135,7 +135,7 @@ def test_configuration_is_kept(tmp_path, smiles):
 
 @pytest.mark.parametrize(("smiles", "left"), [("CC(F)Cl", 1), ("FC=CF", 1), ("CC(O)C(F)=CF", 2)])
 def test_open_stereocentres_are_the_same_in_all_conformers(tmp_path, smiles, left):
-    score, _ = run(tmp_path / "out", smiles, apart=0)
+    score, _ = run(tmp_path / "out", smiles, rmsdThreshold=0)
     assert score["open_stereocentres"] == left
     assert set(score["smiles"]) & set("@/\\")
     for molecule in molecules(tmp_path / "out"):
@@ -156,7 +156,7 @@ def test_uff_is_used_for_atoms_unknown_to_mmff(tmp_path):
     "smiles", ["C", "[Na+]", "[2H]C([2H])[2H]", "[C-]#[O+]", "[Cl-]", "C[CH]C"]
 )
 def test_small_and_unusual_molecules_have_a_conformer(tmp_path, smiles):
-    score, rows = run(tmp_path / "out", smiles, apart=0)
+    score, rows = run(tmp_path / "out", smiles, rmsdThreshold=0)
     assert score["conformers"] == len(rows) >= 1
     assert rows[0]["rmsd_to_best"] == "0.000"
 
@@ -226,7 +226,7 @@ def test_any_text_is_checked_without_an_exception(text):
             "conformers: 21 are too many for a molecule with 60 heavy atoms; at most 20 are",
         ),
         ({"seed": -1}, "seed: -1 is outside 0 to 2.14748e+09."),
-        ({"apart": "far"}, "apart: a number is expected, not 'far'."),
+        ({"rmsdThreshold": "far"}, "rmsdThreshold: a number is expected, not 'far'."),
         ({"forceField": "amber"}, "forceField: 'amber' is not one of mmff94, mmff94s, uff."),
     ],
 )

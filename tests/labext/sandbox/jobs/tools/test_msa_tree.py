@@ -178,7 +178,7 @@ def test_small_alignment_by_hand(tmp_path):
     assert score["columns"] == 12
     assert score["sequences"] == 3
     assert score["mean_identity"] == pytest.approx(100 * (1 + 11 / 12 + 10 / 11) / 3, abs=0.01)
-    assert score["least_identity"] == pytest.approx(100 * 10 / 11, abs=0.01)
+    assert score["min_identity"] == pytest.approx(100 * 10 / 11, abs=0.01)
 
 
 @needs_biotite
@@ -211,7 +211,7 @@ def test_distance_too_large_to_correct_is_an_error(tmp_path):
     text = fasta(a="AAAAAAAA", b="CCCCCCCC", c="AAAAAAAA")
     with pytest.raises(ToolError, match=r"^distance: a and b differ in 100% of the sites"):
         run(tmp_path, text, distance="corrected", gapOpen=50)
-    assert run(tmp_path, text, gapOpen=50)[0]["least_identity"] == 0
+    assert run(tmp_path, text, gapOpen=50)[0]["min_identity"] == 0
 
 
 @needs_biotite
@@ -236,7 +236,7 @@ def test_orchids_of_a_genus_are_monophyletic(tmp_path):
     Phylo = pytest.importorskip("Bio.Phylo", reason="biopython is in the sandbox extra")
     score, _, _, tree = run(tmp_path, (DATA / "its.fasta").read_text())
     assert score["sequences"] == 10
-    assert 70 < score["least_identity"] <= score["mean_identity"] < 100
+    assert 70 < score["min_identity"] <= score["mean_identity"] < 100
     read = Phylo.read(StringIO(tree), "newick")
     leaves = {leaf.name.split(".")[0]: leaf for leaf in read.get_terminals()}
     read.root_with_outgroup(leaves["Z78533"])
