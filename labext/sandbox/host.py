@@ -21,11 +21,11 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from labext.errors import LabextError, SetupError
-from labext.sandbox.core.admin_commands import KIND_VARIABLE
 from labext.sandbox.core.data_folder import (
     EXIT_CUT_OFF,
     EXIT_DISK_FULL,
     EXIT_LOCKED,
+    KIND_VARIABLE,
     DataFolder,
     FileLock,
     read_json,

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
-from labext.sandbox.core.admin_commands import use_kind_of
 from labext.sandbox.core.backup import check_started
-from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json
+from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_kind_of
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.service_protocol import Options, Service, Site, create_site

@@ -1,4 +1,4 @@
-"""The data folder of a sandbox: layout, permissions, secrets and lock file."""
+"""The data folder of a sandbox: layout, permissions, secrets, lock file and shell commands."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import secrets
 import shlex
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from labext.config import is_default_sandbox, is_default_server
 from labext.errors import SetupError, StorageError
@@ -310,3 +313,24 @@ def write_secret(path: Path, value: str) -> None:
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write a JSON object atomically to a file that only its owner can read."""
     write_atomic(path, json.dumps(value, indent=1).encode(), private=True)
+
+
+KIND_VARIABLE = "LABEXT_SERVICES"
+"""`server` in the processes of a server, also in those of its tasks."""
+
+_kind: ContextVar[Literal["sandbox", "server"] | None] = ContextVar("kind", default=None)
+
+
+def admin_command(words: str) -> str:
+    """Return a command in backticks: `labext sandbox WORDS`, or `labext server WORDS`."""
+    return f"`labext {_kind.get() or os.environ.get(KIND_VARIABLE, 'sandbox')} {words}`"
+
+
+@contextmanager
+def use_kind_of(folder: DataFolder) -> Iterator[None]:
+    """Name the commands of the sandbox or the server in a folder within the context."""
+    token = _kind.set("server" if folder.is_server() else "sandbox")
+    try:
+        yield
+    finally:
+        _kind.reset(token)

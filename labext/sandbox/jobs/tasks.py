@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 from sqlalchemy.orm import Session, joinedload
 
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import parent_jobs, usage

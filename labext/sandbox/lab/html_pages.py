@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse
 
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.lab.tables import Record, User
 
 PAGE_HEADERS = {

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from labext.config import clean_url
 from labext.errors import InputError
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.errors import UnreadableError
 

@@ -15,9 +15,14 @@ from labext import messages
 from labext.actions import Action
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
 from labext.sandbox.core import administration
-from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.administration import Administration, Record
-from labext.sandbox.core.data_folder import DataFolder, read_json, write_json, write_secret
+from labext.sandbox.core.data_folder import (
+    DataFolder,
+    admin_command,
+    read_json,
+    write_json,
+    write_secret,
+)
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.validation import not_found_error, require_confirmation, validate_name
 from labext.sandbox.nb import addresses, settings

@@ -243,7 +243,7 @@ class Credential(Entity):
     """The address and key of a model provider; `key` is encrypted.
 
     Attributes:
-        options: the other fields by name, such as `api_version`; see `credentials.schemas`.
+        options: the other fields by name, such as `api_version`; see `credentials.service`.
     """
 
     __tablename__ = "nb_credentials"

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools._protein import Residue, check_size, read_residues
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from labext.sandbox.jobs.tools._protein import Array
 
 _RIGID_BODY_MODES = 6
 _ZERO_EIGENVALUE = 1e-8

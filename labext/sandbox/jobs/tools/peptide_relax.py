@@ -15,9 +15,7 @@ from labext.sandbox.jobs.tools._protein import Coordinates, Residue
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from labext.sandbox.jobs.tools._protein import Array
 
 _BACKBONE_ATOMS = ("N", "CA", "C", "O")
 _SIDE_CHAIN_ATOMS = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from labext.sandbox.jobs.tools import _inputs, _outputs, _protein
 from labext.sandbox.jobs.tools._outputs import svg_document, svg_text
@@ -14,9 +14,7 @@ from labext.sandbox.jobs.tools._protein import radius_of_gyration
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
+    from labext.sandbox.jobs.tools._protein import Array
 
 STRUCTURE_COLOURS = {"helix": "#c0504d", "strand": "#4f81bd", "coil": "#b8b8b8", "": "#e6e6e6"}
 _WIDTH, _LEFT, _RIGHT = 760.0, 60.0, 20.0

@@ -14,8 +14,8 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from labext import messages
 from labext.actions import parameter
 from labext.errors import ConflictError, InputError, SetupError
-from labext.sandbox.core.admin_commands import admin_command
 from labext.sandbox.core.administration import Administration, Record
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.validation import (
     MAX_NAME_LENGTH,
     already_exists_error,

@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.embedding import passage_vectors

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy.orm import Session
 
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, task_process

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from labext.actions import Action
 from labext.redaction import MASK, MIN_SECRET_LENGTH, mask, mask_only
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.limits import get_limit

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from labext.extras import install_line
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken

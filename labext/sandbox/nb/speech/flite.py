@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.speech.audio import Sound
 

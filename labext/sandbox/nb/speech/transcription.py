@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.extras import install_line
-from labext.sandbox.core.admin_commands import admin_command
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import registry
