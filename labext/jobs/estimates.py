@@ -84,7 +84,8 @@ class Estimate:
         text += f", by {messages.pluralize(self.runs, 'earlier run')}."
         text = " ".join([text, *self.notes])
         if self.budget_left is not None:
-            text += f" {self.budget_left:.3g} weighted hours of the budget are left."
+            only = "Only " if self.budget_left < (self.weighted_hours or 0) else ""
+            text += f" {only}{self.budget_left:.3g} weighted hours of the budget are left."
         return text
 
 

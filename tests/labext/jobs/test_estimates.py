@@ -214,6 +214,9 @@ def test_check_of_a_batch_gives_the_time_and_the_budget_left(used: Any, client: 
         "Expected: 2 h of computing (60 min to 4 h), 4 weighted hours, by 3 earlier runs. "
         "4 weighted hours of the budget are left."
     )
+    used.usage = {"budgetLeft": 3.9}
+    expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
+    assert str(expected).endswith("Only 3.9 weighted hours of the budget are left.")
 
 
 @pytest.mark.faults
