@@ -13,14 +13,14 @@ import pytest
 from labext.errors import InputError
 from labext_widgets.alignment import AlignmentView, alignment_view, tree_view
 from labext_widgets.alignment import viewer as module
-from labext_widgets.alignment.colours import (
+from labext_widgets.alignment.drawing import render_html
+from labext_widgets.alignment.rows import (
     NUCLEOTIDE_CLASSES,
     PROTEIN_CLASSES,
+    parse_alignment,
     residue_classes,
     residue_colour,
 )
-from labext_widgets.alignment.rows import parse_alignment
-from labext_widgets.alignment.static_view import render_html
 from labext_widgets.alignment.tree import parse_newick
 
 DATA = Path(__file__).parents[2] / "example_notebooks" / "data"

@@ -17,7 +17,7 @@ import labext_widgets
 from labext.errors import ServiceError, UnreachableError, WatchInterrupted
 from labext.nb.records import Answer, AskEvent, Citation, Final, Partial, Search, Strategy
 from labext.redaction import MASK
-from labext_widgets.answers import markdown, static_view, view
+from labext_widgets.answers import static_view, view
 from labext_widgets.answers.text import (
     AnswerState,
     citation_place,
@@ -114,13 +114,13 @@ class TestMarks:
     ],
 )
 def test_markdown(text: str, drawn: str) -> None:
-    plain = without_styles(markdown.to_html(text))
+    plain = without_styles(static_view.to_html(text))
     assert re.sub(r"(?<=>)\n(?=<)|(?<=<br>)\n|(?<=</p>)\n|(?<=<li>a)\n", "", plain) == drawn
 
 
 @pytest.mark.parametrize("piece", ["**a ", "*a", "`", "``a` ", "- a\n  ", "***", "1. a\n\n"])
 def test_unclosed_markdown_is_shown(piece: str) -> None:
-    output = html.unescape(re.sub("<[^>]*>", "", markdown.to_html(piece * 4_000)))
+    output = html.unescape(re.sub("<[^>]*>", "", static_view.to_html(piece * 4_000)))
     assert output.count("a") == piece.count("a") * 4_000
 
 
@@ -368,7 +368,7 @@ def test_answer_text_is_escaped(text: str, question: str, citations: list[Citati
 
 @given(st.text(st.sampled_from("ab c<&\"'\n\t.$"), max_size=80))
 def test_plain_text_is_shown_unchanged(text: str) -> None:
-    assert ParsedHtml(markdown.to_html(text)).raw_text.split() == text.split()
+    assert ParsedHtml(static_view.to_html(text)).raw_text.split() == text.split()
 
 
 def test_secret_in_an_answer_is_masked_everywhere() -> None:

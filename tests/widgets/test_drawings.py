@@ -15,16 +15,9 @@ import pytest
 
 from labext.errors import InputError
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.drawings import (
-    canvas,
-    digest_view,
-    domains_view,
-    drawing,
-    primers_view,
-    rna_view,
-)
-from labext_widgets.drawings.drawing import Drawing
-from labext_widgets.drawings.gel import migration
+from labext_widgets.drawings import canvas, digest_view, domains_view, primers_view, rna_view
+from labext_widgets.drawings.canvas import Drawing
+from labext_widgets.drawings.digest import migration
 from labext_widgets.drawings.rna_layout import PAIR, lay_out, overlaps
 
 HOSTILE = '<script>alert("x")</script>&\x1b[31m'
@@ -398,9 +391,9 @@ def test_display_is_an_image_in_notebooks_and_a_table_in_terminals(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outputs: list[tuple[str, str]] = []
-    monkeypatch.setattr(drawing, "display_html", lambda html, text: outputs.append((html, text)))
+    monkeypatch.setattr(canvas, "display_html", lambda html, text: outputs.append((html, text)))
     drawn = digest_of([100, 300])
-    monkeypatch.setattr(drawing, "front_end", lambda: FrontEnd.EXECUTED)
+    monkeypatch.setattr(canvas, "front_end", lambda: FrontEnd.EXECUTED)
     drawn._ipython_display_()
     ((html, text),) = outputs
     images = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"', html)
@@ -409,7 +402,7 @@ def test_display_is_an_image_in_notebooks_and_a_table_in_terminals(
     assert images[0][1].startswith("cut1: restriction digest of 300 bp of linear DNA, 1 cut, 2 fr")
     assert "<svg" not in html
     assert text == str(drawn)
-    monkeypatch.setattr(drawing, "front_end", lambda: FrontEnd.TERMINAL)
+    monkeypatch.setattr(canvas, "front_end", lambda: FrontEnd.TERMINAL)
     drawn._ipython_display_()
     assert capsys.readouterr().out.splitlines()[1:] == [
         " bp  start  end  cut by",

@@ -15,10 +15,10 @@ from labext.nb import views
 from labext.nb.records import Citation
 from labext_magics.core.line import tokenize
 from labext_widgets.answers import passages
-from labext_widgets.answers.marking import closest_sentence, join_wrapped_lines, mark_words
 from labext_widgets.answers.passages import HITS, MAX_PASSAGES
+from labext_widgets.answers.static_view import closest_sentence, join_wrapped_lines, mark_words
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.core.view_line import view_line
+from labext_widgets.core.markup import view_line
 
 TEXT = "Arabinose induces it. Without it, catabolite repression: the Café is shut. T7-driven leaks."
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202etxt\x1b[2J"

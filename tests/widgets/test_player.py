@@ -17,8 +17,8 @@ from widget_fakes import FakePlaceholder, ParsedHtml, Placeholders, words
 import labext_widgets
 from labext.errors import InputError, ServiceError
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.podcasts import player, static_view
-from labext_widgets.podcasts.static_view import MAX_TURNS, parse_episode
+from labext_widgets.podcasts import player
+from labext_widgets.podcasts.player import MAX_TURNS, parse_episode
 
 MP3 = b"ID3\x04 not quite an MP3"
 TURNS = [
@@ -44,14 +44,14 @@ class TestRecord:
         of = parse_episode({"name": "Ep one", "transcript": bare})
         assert of.duration is None
         assert of.turns[0].start is None
-        assert words(static_view.render_html(of)) == "Ep one Host · 1 turn Host Line 1."
-        assert static_view.render_text(of) == "Ep one: Host · 1 turn\nHost: Line 1."
+        assert words(player.render_html(of)) == "Ep one Host · 1 turn Host Line 1."
+        assert player.render_text(of) == "Ep one: Host · 1 turn\nHost: Line 1."
 
     def test_turn_shows_the_sources_of_its_facts(self) -> None:
         turn = {"speaker": "Ada", "dialogue": "Use 0.2 %.", "sources": ["<b>Bench</b>", 7]}
         episode = parse_episode({"name": "E", "transcript": [turn]})
-        assert "&lt;b&gt;Bench&lt;/b&gt;</div>" in static_view.render_html(episode)
-        assert static_view.render_text(episode).endswith("Ada: Use 0.2 %. [<b>Bench</b>]")
+        assert "&lt;b&gt;Bench&lt;/b&gt;</div>" in player.render_html(episode)
+        assert player.render_text(episode).endswith("Ada: Use 0.2 %. [<b>Bench</b>]")
 
     def test_missing_duration_is_the_end_of_the_last_turn(self) -> None:
         assert parse_episode(RECORD | {"duration": None}).duration == 2.5
@@ -61,8 +61,8 @@ class TestRecord:
     )
     def test_episode_without_transcript(self, transcript: Any) -> None:
         of = parse_episode({"name": "", "duration": 7, "transcript": transcript})
-        assert words(static_view.render_html(of)) == "Untitled episode 0:07 · no transcript"
-        assert static_view.render_text(of) == "Untitled episode: 0:07 · no transcript"
+        assert words(player.render_html(of)) == "Untitled episode 0:07 · no transcript"
+        assert player.render_text(of) == "Untitled episode: 0:07 · no transcript"
 
     @pytest.mark.parametrize("odd", [-1, math.nan, math.inf, "3", None, True, [], 10**400])
     def test_invalid_time_is_omitted(self, odd: Any) -> None:
@@ -73,56 +73,50 @@ class TestRecord:
     def test_turns_beyond_the_limit_are_counted(self) -> None:
         of = parse_episode(many(MAX_TURNS + 5))
         assert (len(of.turns), of.omitted) == (MAX_TURNS, 5)
-        assert "10,005 turns" in static_view.facts_text(of)
+        assert "10,005 turns" in player.facts_text(of)
 
 
 class TestPicture:
     def test_transcript_with_times(self) -> None:
-        assert words(
-            static_view.render_html(parse_episode(RECORD), None, static_view.NEEDS_KERNEL)
-        ) == (
+        assert words(player.render_html(parse_episode(RECORD), None, player.NEEDS_KERNEL)) == (
             "Episode 1 2:05 · Host · Guest · 2 turns The audio needs the kernel: run this cell "
             "again, or play it with --embed, which stores the audio in the notebook. "
             "Host 0:00 Why is glucose added? Guest 0:03 It lowers cAMP. So the promoter stays shut."
         )
-        assert static_view.render_text(parse_episode(RECORD)) == (
+        assert player.render_text(parse_episode(RECORD)) == (
             "Episode 1: 2:05 · Host · Guest · 2 turns\n"
             "[0:00] Host: Why is glucose added?\n"
             "[0:03] Guest: It lowers cAMP. So the promoter stays shut."
         )
 
     def test_long_transcript_is_folded_and_truncated(self) -> None:
-        assert "<details" not in static_view.render_html(
-            parse_episode(many(static_view.MAX_UNFOLDED_TURNS))
-        )
+        assert "<details" not in player.render_html(parse_episode(many(player.MAX_UNFOLDED_TURNS)))
         assert (
-            static_view.render_html(parse_episode(many(static_view.MAX_UNFOLDED_TURNS + 1))).count(
-                "<details"
-            )
+            player.render_html(parse_episode(many(player.MAX_UNFOLDED_TURNS + 1))).count("<details")
             == 1
         )
-        long = static_view.render_html(parse_episode(many(MAX_TURNS + 5)))
+        long = player.render_html(parse_episode(many(MAX_TURNS + 5)))
         assert "… and 8,005 more" in long
         assert len(long) < 1_000_000
         assert (
-            static_view.render_text(parse_episode(many(MAX_TURNS + 5))).splitlines()[-1]
+            player.render_text(parse_episode(many(MAX_TURNS + 5))).splitlines()[-1]
             == "… and 8,005 more"
         )
 
     def test_embedded_audio_is_in_the_html(self) -> None:
         (sound,) = re.findall(
             r'<audio controls src="data:audio/mpeg;base64,([^"]*)"',
-            static_view.render_html(parse_episode(RECORD), MP3),
+            player.render_html(parse_episode(RECORD), MP3),
         )
         assert base64.b64decode(sound) == MP3
-        assert "<audio" not in static_view.render_html(parse_episode(RECORD))
+        assert "<audio" not in player.render_html(parse_episode(RECORD))
 
     def test_transcript_text_is_escaped(self) -> None:
         key = "sk-proj-12345678901234567890"
         dialogue = f"<script>alert(1)</script> </div> &amp; \u202egnp $1$ {key}"
         hostile_turns = [{"speaker": "<b>H\n</b>", "dialogue": dialogue, "start": 1}]
         of = parse_episode({"name": '"><img src=x>', "transcript": hostile_turns})
-        html, text = static_view.render_html(of), static_view.render_text(of)
+        html, text = player.render_html(of), player.render_text(of)
         assert ParsedHtml(html).tags == {"div", "span"}
         assert "<script>alert(1)</script> </div> &amp; gnp $1$" in words(html)
         for drawn in (html, text):
@@ -147,13 +141,13 @@ class TestPicture:
     )
     def test_any_record_renders_as_sanitizer_safe_html(self, transcript: Any, name: str) -> None:
         of = parse_episode({"name": name, "transcript": transcript})
-        html = static_view.render_html(of, MP3, static_view.NEEDS_KERNEL)
+        html = player.render_html(of, MP3, player.NEEDS_KERNEL)
         allowed = {"div", "span", "details", "summary", "audio"}
         parsed = ParsedHtml(html)
         assert parsed.tags <= allowed
         assert parsed.attribute_names <= {"style", "dir", "controls", "src"}
         assert html.count("<div") == html.count("</div>")
-        assert static_view.render_text(of).count("\n") == len(of.turns)
+        assert player.render_text(of).count("\n") == len(of.turns)
 
 
 @pytest.fixture
@@ -248,7 +242,7 @@ class TestPlayer:
     ) -> None:
         set_front_end(FrontEnd.TERMINAL, player)
         labext_widgets.show_player(RECORD, lambda: MP3)
-        assert capsys.readouterr().out == f"{static_view.render_text(parse_episode(RECORD))}\n"
+        assert capsys.readouterr().out == f"{player.render_text(parse_episode(RECORD))}\n"
 
     def test_executed_notebook_keeps_the_picture(
         self, set_front_end: Any, record_displays: Any
@@ -258,4 +252,4 @@ class TestPlayer:
         labext_widgets.show_player(RECORD, lambda: MP3, embed=True)
         ((html, text),) = displayed
         assert "<audio controls" in html
-        assert text == static_view.render_text(parse_episode(RECORD))
+        assert text == player.render_text(parse_episode(RECORD))

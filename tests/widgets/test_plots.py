@@ -13,7 +13,7 @@ import pytest
 from widget_fakes import ParsedHtml, Placeholders
 
 from labext.errors import InputError
-from labext_widgets.core import live_output
+from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.plots import Plot, job_plot, job_table, table_plot
 from labext_widgets.plots import plot as module
@@ -190,7 +190,7 @@ def test_hostile_names_are_shown_as_they_are() -> None:
 
 
 def test_selection_comes_from_the_live_view(placeholders: Placeholders, set_front_end: Any) -> None:
-    set_front_end(FrontEnd.INTERACTIVE, live_output)
+    set_front_end(FrontEnd.INTERACTIVE, placeholder)
     plot = table_plot(JOBS, "folds", x="mfe", y="pairs", open_job=str)
     assert plot.selection.empty
     assert list(plot.selection.columns) == list(JOBS.columns)
@@ -215,7 +215,7 @@ def test_selection_comes_from_the_live_view(placeholders: Placeholders, set_fron
 def test_large_table_has_the_picture_alone(
     placeholders: Placeholders, set_front_end: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_front_end(FrontEnd.INTERACTIVE, live_output)
+    set_front_end(FrontEnd.INTERACTIVE, placeholder)
     for most, states in ((len(JOBS), 1), (len(JOBS) - 1, 0)):
         monkeypatch.setattr(module, "MAX_LIVE_ROWS", most)
         table_plot(JOBS, "folds", x="mfe", y="pairs")._ipython_display_()
@@ -226,7 +226,7 @@ def test_large_table_has_the_picture_alone(
 def test_click_opens_the_job_below(
     placeholders: Placeholders, set_front_end: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_front_end(FrontEnd.INTERACTIVE, live_output)
+    set_front_end(FrontEnd.INTERACTIVE, placeholder)
     opened: list[Any] = []
 
     def refuse(job: str) -> Any:

@@ -10,7 +10,7 @@ from widget_fakes import Placeholders
 
 import labext_widgets
 from labext.errors import InputError
-from labext_widgets.core import live_output
+from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.sequence import MAX_LIVE_BASES, Selection, sequence_viewer
 from labext_widgets.sequence.molecule import parse_molecule
@@ -32,7 +32,7 @@ LINE = CIRCLE | {"isCircular": False}
 @pytest.fixture
 def placeholders(placeholders: Placeholders, set_front_end: Any) -> Placeholders:
     """The placeholders of an interactive notebook."""
-    set_front_end(FrontEnd.INTERACTIVE, live_output)
+    set_front_end(FrontEnd.INTERACTIVE, placeholder)
     return placeholders
 
 
@@ -196,7 +196,7 @@ def test_very_long_sequence_has_no_live_map(
 def test_terminal_prints_the_annotations(
     set_front_end: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    set_front_end(FrontEnd.TERMINAL, live_output)
+    set_front_end(FrontEnd.TERMINAL, placeholder)
     sequence_viewer(CIRCLE)._ipython_display_()
     assert capsys.readouterr().out.splitlines() == [
         "pTiny: 23 bp, circular, 2 annotations; cut once by EcoRI",
@@ -206,8 +206,8 @@ def test_terminal_prints_the_annotations(
 
 
 def test_executed_notebook_gets_the_picture_alone(set_front_end: Any, record_displays: Any) -> None:
-    set_front_end(FrontEnd.EXECUTED, live_output)
-    displayed = record_displays(live_output)
+    set_front_end(FrontEnd.EXECUTED, placeholder)
+    displayed = record_displays(placeholder)
     sequence_viewer(CIRCLE)._ipython_display_()
     ((html, text),) = displayed
     assert html.count("<img ") == 1

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext_widgets.sequence.enzymes import COMMON, unique_cutters
+from labext_widgets.sequence.maps import readable_colour, spread_positions
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
-from labext_widgets.sequence.static_view import render_html, render_svg, render_text
-from labext_widgets.sequence.svg import readable_colour, spread_positions
+from labext_widgets.sequence.viewer import render_html, render_svg, render_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -15,11 +15,10 @@ from labext.errors import InputError
 from labext.nb.records import Answer, Citation
 from labext_widgets import answer_view
 from labext_widgets.answers import view as answers
-from labext_widgets.core import live_output
+from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.documents import PdfPages, SourceView, TextPages
-from labext_widgets.documents.highlight import find_passage
-from labext_widgets.documents.pdf import MAX_BYTES, Pdf
+from labext_widgets.documents.pdf import MAX_BYTES, Pdf, find_passage
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)>\u202e\x1b[2J"
 ON_PAGE_2 = "Vary the concentration of arabinose first"
@@ -81,8 +80,8 @@ def test_yellow_mark_covers_only_the_passage(pdf: PdfPages) -> None:
 def test_page_of_a_saved_view_is_static(
     pdf: PdfPages, set_front_end: Any, record_displays: Any
 ) -> None:
-    set_front_end(FrontEnd.EXECUTED, live_output)
-    displayed = record_displays(live_output)
+    set_front_end(FrontEnd.EXECUTED, placeholder)
+    displayed = record_displays(placeholder)
     SourceView(HOSTILE, pdf, 1, HOSTILE, HOSTILE, "%nb view source:1")._ipython_display_()
     ((html, text),) = displayed
     parsed = ParsedHtml(html)
@@ -115,7 +114,7 @@ def test_missing_pages_are_refused(pdf: PdfPages) -> None:
 def test_live_view_turns_pages(
     pdf: PdfPages, placeholders: list[FakePlaceholder], set_front_end: Any
 ) -> None:
-    set_front_end(FrontEnd.INTERACTIVE, live_output)
+    set_front_end(FrontEnd.INTERACTIVE, placeholder)
     rendered = SourceView("paper.pdf", pdf, line="%nb view paper.pdf")
     rendered._ipython_display_()
     (output,) = placeholders

@@ -11,7 +11,7 @@ import pytest
 from widget_fakes import FakePlaceholder
 
 from labext.errors import InputError
-from labext_widgets.core import live_output
+from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.structure import (
     ResidueRange,
@@ -43,7 +43,7 @@ def opened(
     set_front_end: Callable[..., None], placeholders: list[FakePlaceholder]
 ) -> list[FakePlaceholder]:
     """The placeholders of viewers that are displayed in a notebook."""
-    set_front_end(FrontEnd.INTERACTIVE, live_output)
+    set_front_end(FrontEnd.INTERACTIVE, placeholder)
     return placeholders
 
 
@@ -285,7 +285,7 @@ def test_names_are_escaped(opened: list[FakePlaceholder]) -> None:
 def test_terminal_shows_the_sequence(
     set_front_end: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    set_front_end(FrontEnd.TERMINAL, live_output)
+    set_front_end(FrontEnd.TERMINAL, placeholder)
     StructureViewer(parse_structure(pdb(5), name="h1"))._ipython_display_()
     assert "Chain A, 5 residues\n     1 AAAAA" in capsys.readouterr().out
 

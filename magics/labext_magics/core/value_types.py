@@ -237,10 +237,7 @@ JOB_STATE = suggestions(
     *("Complete", "Running", "in-queue", "Stopped", "failed", "Aggregating", "AggregationFailed"),
 )
 SINCE = ValueType(
-    "TIME",
-    "a date, a time or a duration",
-    _since,
-    choices=("today", "yesterday", "1h", "1d", "7d"),
+    "TIME", "a date, a time or a duration", _since, choices=("today", "yesterday", "1h", "1d", "7d")
 )
 UPLOADED = text_type("FILE", "files")
 RESULT_FILE = text_type("FILE", "result_files")

@@ -108,13 +108,11 @@ def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
     sources = [name for name in _INPUTS if name in body]
     if sources and line.inputs is not None:
         raise InputError(
-            f"The line has `--inputs` and the body has `{sources[0]}`.",
-            "Keep one of them.",
+            f"The line has `--inputs` and the body has `{sources[0]}`.", "Keep one of them."
         )
     if len(sources) > 1:
         raise InputError(
-            f"The body has both {' and '.join(sources)}, which are synonyms.",
-            "Keep one of them.",
+            f"The body has both {' and '.join(sources)}, which are synonyms.", "Keep one of them."
         )
     missing = ["`initialInputs`"] * (not sources and line.inputs is None)
     missing += ["`stages`"] * ("stages" not in body)

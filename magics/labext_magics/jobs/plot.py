@@ -197,14 +197,7 @@ def _table_to_plot(tables: dict[str, pd.DataFrame], columns: list[str]) -> tuple
 def _job_opener(call: Call, email: str | None) -> OpenJob:
     """Return a function that opens the view of a job."""
     return lambda job: view(
-        call,
-        name=job,
-        file=None,
-        compare=None,
-        sort=None,
-        descending=False,
-        page=None,
-        email=email,
+        call, name=job, file=None, compare=None, sort=None, descending=False, page=None, email=email
     )
 
 

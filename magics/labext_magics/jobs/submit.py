@@ -68,8 +68,7 @@ def resume(
     if name is None:
         if wait or background:
             raise InputError(
-                "`%jobs resume --wait` needs a NAME.",
-                "Without a NAME it lists unfinished batches.",
+                "`%jobs resume --wait` needs a NAME.", "Without a NAME it lists unfinished batches."
             )
         return _unfinished(jobs)
     with interruptible(jobs, name):
@@ -140,8 +139,7 @@ def submit(
     job = line if call.body is None else cell_body.parse_job(call.body, line)
     if job.tool is None:
         raise InputError(
-            "`%%jobs submit` needs a tool.",
-            "Give it after `submit`, or as `type:` in the body.",
+            "`%%jobs submit` needs a tool.", "Give it after `submit`, or as `type:` in the body."
         )
     jobs = call.jobs
     typed = cast_settings(jobs.describe(job.tool), job.settings)

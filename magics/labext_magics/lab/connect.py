@@ -65,10 +65,7 @@ def status(call: Call) -> pd.DataFrame:
     }
     try:
         lab = call.lab
-        rows |= {
-            "sign-in": "accepted",
-            "signed in as": describe_user(lab.whoami()),
-        }
+        rows |= {"sign-in": "accepted", "signed in as": describe_user(lab.whoami())}
         rows |= _access_and_limit(lab)
     except SignInError as error:
         rows["signed in as"] = "nobody"
@@ -205,10 +202,5 @@ COMMANDS = (
         details="Valid stored credentials are used; otherwise a prompt asks for new ones.",
         examples=["%lab login --method oauth"],
     ),
-    Command(
-        "logout",
-        "Sign out for this session.",
-        logout,
-        options=[YES_KEYRING],
-    ),
+    Command("logout", "Sign out for this session.", logout, options=[YES_KEYRING]),
 )

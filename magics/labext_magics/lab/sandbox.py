@@ -95,9 +95,7 @@ COMMANDS = (
         options=[
             _DATA_DIR,
             Parameter(
-                "rate",
-                value_types.choice("named", "off"),
-                "rate limits: a named set, or off",
+                "rate", value_types.choice("named", "off"), "rate limits: a named set, or off"
             ),
             Parameter("workers", value_types.INTEGER, "maximum number of concurrent jobs"),
             Parameter(

@@ -52,10 +52,7 @@ def chat(
     model_id = scope.resolve_model(call, model_override)
     source_ids = [call.nb.sources.find(source, target.id) for source in sources]
     restriction = scope.search_scope(
-        source_ids,
-        [call.nb.notes.find(note, target.id) for note in notes],
-        no_sources,
-        no_notes,
+        source_ids, [call.nb.notes.find(note, target.id) for note in notes], no_sources, no_notes
     )
     if source_ids or not (notes or no_sources):
         processing.wait_for_text(call, target, source_ids or None, wait=not no_wait)
@@ -135,9 +132,7 @@ SHORTCUTS = (
         chat,
         [
             Parameter(
-                "MESSAGE",
-                value_types.text_type("MESSAGE"),
-                "the message, if not in the cell body",
+                "MESSAGE", value_types.text_type("MESSAGE"), "the message, if not in the cell body"
             )
         ],
         [
@@ -216,12 +211,7 @@ def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool
 
 
 def session_context(
-    call: Call,
-    *,
-    session: str | None,
-    notebook: str | None,
-    no_sources: bool,
-    no_notes: bool,
+    call: Call, *, session: str | None, notebook: str | None, no_sources: bool, no_notes: bool
 ) -> pd.DataFrame:
     """Return the sources and notes sent with a message, and print the number of tokens."""
     from labext.frames.conversion import Column, records_to_frame
@@ -412,9 +402,7 @@ SOURCE_CHAT_COMMANDS = (
         [
             options.ONE_SOURCE,
             Parameter(
-                "MESSAGE",
-                value_types.text_type("MESSAGE"),
-                "the message, if not in the cell body",
+                "MESSAGE", value_types.text_type("MESSAGE"), "the message, if not in the cell body"
             ),
         ],
         [

@@ -445,11 +445,7 @@ COMMANDS = (
         ],
     ),
     Command(
-        "credentials show",
-        "Show a credential, without its key.",
-        show,
-        [ONE_CREDENTIAL],
-        [OUT],
+        "credentials show", "Show a credential, without its key.", show, [ONE_CREDENTIAL], [OUT]
     ),
     *EDIT_COMMANDS,
     Command(

@@ -59,9 +59,7 @@ SHORTCUTS = (
                 "the format; by default derived from the file suffix",
             ),
             Parameter(
-                "bibliography",
-                value_types.PATH,
-                "also write the cited sources to this BibTeX file",
+                "bibliography", value_types.PATH, "also write the cited sources to this BibTeX file"
             ),
             Parameter(
                 "only",

@@ -241,12 +241,7 @@ def new(call: Call, *, name: str, description: str | None) -> pd.DataFrame:
 
 
 def edit(
-    call: Call,
-    *,
-    notebook: str,
-    name: str | None,
-    description: str | None,
-    archived: bool | None,
+    call: Call, *, notebook: str, name: str | None, description: str | None, archived: bool | None
 ) -> pd.DataFrame:
     """Change the name, the description or the archived state of a notebook."""
     fields = {"name": name, "description": description, "archived": archived}
@@ -337,12 +332,7 @@ COMMANDS = (
         ],
     ),
     Command("notebooks archive", "Archive a notebook.", archive, [options.ONE_NOTEBOOK]),
-    Command(
-        "notebooks unarchive",
-        "Unarchive a notebook.",
-        unarchive,
-        [options.ONE_NOTEBOOK],
-    ),
+    Command("notebooks unarchive", "Unarchive a notebook.", unarchive, [options.ONE_NOTEBOOK]),
     *NOTEBOOK_LINK_COMMANDS,
     *DELETE_COMMANDS,
 )

@@ -153,11 +153,5 @@ COMMANDS = (
         [options.TITLE, _TYPE, OUT],
         body="the new text.",
     ),
-    Command(
-        "notes delete",
-        "Delete notes.",
-        delete,
-        [options.SOME_NOTES],
-        [YES, PREVIEW],
-    ),
+    Command("notes delete", "Delete notes.", delete, [options.SOME_NOTES], [YES, PREVIEW]),
 )

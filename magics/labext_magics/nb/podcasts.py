@@ -244,11 +244,7 @@ PODCAST_SHORTCUTS = (
             Parameter(
                 "notebook", value_types.NOTEBOOK, "use this notebook instead of the one in use"
             ),
-            Parameter(
-                "briefing",
-                value_types.text_type(),
-                "additional instructions",
-            ),
+            Parameter("briefing", value_types.text_type(), "additional instructions"),
             WAIT,
             BACKGROUND,
             OUT,

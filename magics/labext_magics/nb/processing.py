@@ -181,10 +181,6 @@ COMMANDS = (
         [OUT],
     ),
     Command(
-        "sources retry",
-        "Process failed sources again.",
-        retry,
-        [options.SOME_SOURCES],
-        [WAIT, OUT],
+        "sources retry", "Process failed sources again.", retry, [options.SOME_SOURCES], [WAIT, OUT]
     ),
 )

@@ -140,8 +140,7 @@ def kind_of(call: Call, kind: KindName | None, values: Mapping[str, Any]) -> Kin
         )
     if kind is None and not used and not has_body:
         raise InputError(
-            "The kind of profile is unknown.",
-            "Add `--kind episode` or `--kind speaker`.",
+            "The kind of profile is unknown.", "Add `--kind episode` or `--kind speaker`."
         )
     return kind or ("episode" if episode_options else "speaker")
 
@@ -308,11 +307,7 @@ _FIELDS = [
         value_types.text_type("NAME"),
         "the speaker's name; by default the profile's name",
     ),
-    Parameter(
-        "voice",
-        value_types.text_type("VOICE"),
-        "the voice; by default an unused voice",
-    ),
+    Parameter("voice", value_types.text_type("VOICE"), "the voice; by default an unused voice"),
     Parameter("backstory", value_types.text_type(), "the speaker's background"),
     Parameter("personality", value_types.text_type(), "the speaker's personality"),
     Parameter("voice-model", value_types.MODEL, "the text-to-speech model"),

@@ -63,7 +63,7 @@ def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
 
 
 def _open_source(nb: NotebookClient, record: Record, page: int | None, passage: str) -> SourceView:
-    from labext_widgets.core.view_line import view_line
+    from labext_widgets.core.markup import view_line
     from labext_widgets.documents import SourceView
 
     title = scope.source_title(record)

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
 from labext.messages import closest_match, quote_value
-from labext_widgets.alignment import static_view
-from labext_widgets.alignment.colours import OTHER, palette, residue_classes
+from labext_widgets.alignment import drawing
 from labext_widgets.alignment.drawing import draw
-from labext_widgets.alignment.rows import Alignment, parse_alignment
+from labext_widgets.alignment.rows import (
+    OTHER,
+    Alignment,
+    palette,
+    parse_alignment,
+    residue_classes,
+)
 from labext_widgets.alignment.tree import Tree, match_rows, parse_newick
-from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.markup import plain
+from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.core.source import read_source
 
 if TYPE_CHECKING:
@@ -113,12 +118,12 @@ class _View(LiveOutput):
 
     def __repr__(self) -> str:
         """Return one line."""
-        summary = static_view.render_summary(self.name, self._tree, self._alignment)
+        summary = drawing.render_summary(self.name, self._tree, self._alignment)
         return f"<{type(self).__name__} {summary}>"
 
     def __str__(self) -> str:
         """Return the tree as text and the alignment in blocks."""
-        return static_view.render_text(plain(self.name), self._tree, self._alignment)
+        return drawing.render_text(plain(self.name), self._tree, self._alignment)
 
     def _mount(self, output: Placeholder) -> None:
         if self._cells() <= MAX_LIVE_CELLS:
@@ -137,14 +142,14 @@ class _View(LiveOutput):
         if self._cells() > MAX_LIVE_CELLS:
             note = f"Up to {MAX_LIVE_CELLS:,} cells are interactive; this view is static."
         return (
-            static_view.render_html(self.name, self._tree, self._alignment, note),
-            static_view.render_summary(self.name, self._tree, self._alignment),
+            drawing.render_html(self.name, self._tree, self._alignment, note),
+            drawing.render_summary(self.name, self._tree, self._alignment),
         )
 
     def _state(self) -> dict[str, Any]:
         state: dict[str, Any] = {
             "name": plain(self.name),
-            "summary": static_view.render_summary(self.name, self._tree, self._alignment),
+            "summary": drawing.render_summary(self.name, self._tree, self._alignment),
             "names": self._names(),
             "alignment": None,
             "tree": None,

@@ -14,7 +14,7 @@ import pandas as pd
 from labext.frames.views import RowView, cell_text
 from labext.nb.backends.contract.search import parse_citations
 from labext.nb.records import Answer, Citation
-from labext_widgets.answers import markdown, static_view
+from labext_widgets.answers import static_view
 from labext_widgets.answers.text import render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
@@ -200,4 +200,4 @@ def is_markdown(text: str, file_name: str | None) -> bool:
 def _document_html(text: str, *, is_markdown: bool) -> str:
     """Return a text as HTML in which nothing is interpreted as markup."""
     tidied = tidy(text, _DISPLAYED)
-    return markdown.to_html(tidied) if is_markdown else div(html.escape(tidied), _PLAIN)
+    return static_view.to_html(tidied) if is_markdown else div(html.escape(tidied), _PLAIN)

@@ -8,7 +8,7 @@ from typing import Any
 
 from labext.messages import quote_value
 from labext.sanitize import strip_control
-from labext_widgets.answers import markdown, static_view
+from labext_widgets.answers import static_view
 from labext_widgets.answers.text import model_text
 from labext_widgets.core.display import display_html, update_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
@@ -59,7 +59,7 @@ class GeneratedText:
 
     def _html(self) -> str:
         rows = [div(escape(self.title), "font-weight:600")] if self.title else []
-        rows.append(div(markdown.to_html(str(self))))
+        rows.append(div(static_view.to_html(str(self))))
         if self.model:
             rows.append(div(escape(model_text("Generated", self.model, self.usage)), MUTED))
         return div("".join(rows), static_view.STYLE)

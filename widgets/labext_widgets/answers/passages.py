@@ -14,12 +14,30 @@ import pandas as pd
 from labext.frames.views import VIEW_ATTRIBUTE, RowView, display_width
 from labext.messages import pluralize
 from labext.nb.records import Citation
-from labext_widgets.answers.marking import Span, closest_sentence, join_wrapped_lines, mark_words
-from labext_widgets.answers.static_view import MARK, STYLE, opening_button
+from labext_widgets.answers.static_view import (
+    MARK,
+    STYLE,
+    Span,
+    closest_sentence,
+    join_wrapped_lines,
+    mark_words,
+    opening_button,
+)
 from labext_widgets.answers.text import transcript_note
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import BUSY, FAINT, MUTED, UNTYPESET, div, escape, plain, span, tidy
-from labext_widgets.core.view_line import line_html, view_line
+from labext_widgets.core.markup import (
+    BUSY,
+    FAINT,
+    MUTED,
+    UNTYPESET,
+    div,
+    escape,
+    line_html,
+    plain,
+    span,
+    tidy,
+    view_line,
+)
 
 if TYPE_CHECKING:
     from labext_widgets.answers.view import OpenCitation

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from labext.messages import pluralize
-from labext_widgets.answers import markdown
-from labext_widgets.answers.marking import join_wrapped_lines
 from labext_widgets.answers.text import (
     AnswerState,
     citation_place,
@@ -20,11 +21,209 @@ from labext_widgets.answers.text import (
     source_text,
     without_marks,
 )
-from labext_widgets.core.markup import BAD, BUSY, MUTED, colour, div, edge, escape, span, tidy
-from labext_widgets.core.view_line import line_html, view_line
+from labext_widgets.core.markup import (
+    BAD,
+    BUSY,
+    MUTED,
+    colour,
+    div,
+    edge,
+    escape,
+    line_html,
+    span,
+    tidy,
+    view_line,
+)
 
 if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
     from labext.nb.records import Answer, Citation
+
+
+Span = tuple[int, int]
+"""A part of a text: start and exclusive end."""
+
+MAX_TERMS = 64
+"""Maximum number of search terms that are marked."""
+
+_TERM = re.compile(r'"([^"]*)"|“([^”]*)”|([^\s/:;|()\[\]{}"“”]+)')
+_WORD = re.compile(r"\w+")
+_BEGIN, _END = "\ue000", "\ue001"
+_SENTENCE = re.compile(r"\S(?:.*?)(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|(?=\n[ \t]*\n)|$)", re.DOTALL)
+_WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s)")
+_STOP_WORD_LIST = """
+    a an and any are as at be been but by can did do does for from had has have how if in into is it
+    its of on or our so than that the their them then there these they this those to was we were
+    what when where which who why will with would you your
+"""
+_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
+
+
+def join_wrapped_lines(text: str) -> str:
+    """Replace line breaks inside the paragraphs of extracted text by spaces.
+
+    The length stays. Short lines, and lines before items of lists and tables, keep their break.
+    """
+    return _WRAPPED.sub(" ", text)
+
+
+def mark_words(query: str, texts: Sequence[str]) -> list[list[Span]]:
+    """Return the parts of each text that match the words and the quoted phrases of a query.
+
+    Words are compared by their stems, without case and accents, as the full-text index of the
+    service does: `inductions` matches `induction`.
+    """
+    terms = _search_terms(query)
+    if not terms or not texts:
+        return [[] for _ in texts]
+    try:
+        return _stemmed_matches(terms, texts)
+    except sqlite3.Error:  # a SQLite without full-text search
+        words = {word.casefold() for term in terms for word in _WORD.findall(term)}
+        return [
+            [match.span() for match in _WORD.finditer(text) if match[0].casefold() in words]
+            for text in texts
+        ]
+
+
+def closest_sentence(query: str, text: str) -> Span | None:
+    """Return the sentence of a text that is most similar to a query; None in an empty text.
+
+    The similarity is that of the words and of their groups of three letters.
+    """
+    spans = [match.span() for match in _SENTENCE.finditer(text) if match[0].strip()]
+    if not spans:
+        return None
+    sentences = [text[start:end] for start, end in spans]
+    words = [
+        len({sentence[start:end].casefold() for start, end in marks})
+        for sentence, marks in zip(sentences, mark_words(query, sentences), strict=True)
+    ]
+    count = max(len(_search_terms(query)), 1)
+    query_trigrams = _trigrams(query)
+    scores = [
+        matched / count + _similarity(query_trigrams, _trigrams(sentence))
+        for matched, sentence in zip(words, sentences, strict=True)
+    ]
+    start, end = spans[scores.index(max(scores))]
+    return start, start + len(text[start:end].rstrip())
+
+
+def _search_terms(query: str) -> list[str]:
+    """Return the phrases and words of a query, without stop words unless there is nothing else."""
+    matches = [next(filter(None, match.groups()), "") for match in _TERM.finditer(query)]
+    terms = [term for term in dict.fromkeys(matches) if any(map(str.isalnum, term))]
+    content = [term for term in terms if term.casefold() not in _STOP_WORDS]
+    return (content or terms)[:MAX_TERMS]
+
+
+def _stemmed_matches(terms: Sequence[str], texts: Sequence[str]) -> list[list[Span]]:
+    expression = " OR ".join(f'"{_clean(term)}"' for term in terms)
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(
+            "CREATE VIRTUAL TABLE passages USING fts5"
+            "(text, tokenize = 'porter unicode61 remove_diacritics 2')"
+        )
+        database.executemany(
+            "INSERT INTO passages (rowid, text) VALUES (?, ?)",
+            ((number, _clean(text)) for number, text in enumerate(texts)),
+        )
+        rows = database.execute(
+            "SELECT rowid, highlight(passages, 0, ?, ?) FROM passages WHERE passages MATCH ?",
+            (_BEGIN, _END, expression),
+        )
+        marked = {number: _spans(highlighted) for number, highlighted in rows}
+    return [marked.get(number, []) for number in range(len(texts))]
+
+
+def _clean(text: str) -> str:
+    """Return a text of the same length that SQLite accepts, without quotes and marks."""
+    blank = dict.fromkeys(map(ord, f'\0"{_BEGIN}{_END}'), " ")
+    return text.translate(blank).encode("utf-8", "replace").decode()
+
+
+def _spans(highlighted: str) -> list[Span]:
+    spans, start = [], 0
+    for removed, match in enumerate(re.finditer(f"[{_BEGIN}{_END}]", highlighted)):
+        place = match.start() - removed
+        if match[0] == _BEGIN:
+            start = place
+        else:
+            spans.append((start, place))
+    return spans
+
+
+def _trigrams(text: str) -> set[str]:
+    words = (f" {word} " for word in _WORD.findall(text.casefold()) if word not in _STOP_WORDS)
+    return {word[at : at + 3] for word in words for at in range(len(word) - 2)}
+
+
+def _similarity(first: set[str], second: set[str]) -> float:
+    """Return the share of the first's trigrams in the second, less for a long second."""
+    if not first or not second:
+        return 0.0
+    return float(len(first & second) / (len(first) * len(second)) ** 0.5)
+
+
+_SPACED = "margin:6px 0"
+_GREY = "background-color:rgba(128,128,128,0.15);border-radius:3px"
+_LINE = "rgba(128,128,128,0.4)"
+_STYLES = {
+    "p": _SPACED,
+    "ul": f"{_SPACED};padding-left:24px",
+    "ol": f"{_SPACED};padding-left:24px",
+    "blockquote": f"{_SPACED};padding:0 0 0 10px;border-left:3px solid {_LINE}",
+    "table": f"{_SPACED};border-collapse:collapse",
+    "th": f"padding:2px 8px;border-bottom:1px solid {_LINE};text-align:left",
+    "td": "padding:2px 8px;text-align:left",
+}
+_CODE = f"{_GREY};padding:0 3px"
+_FENCE = f"{_GREY};{_SPACED};padding:6px 8px;white-space:pre-wrap;overflow-wrap:break-word"
+
+_AS_TEXT = ("autolink", "entity", "escape", "html_inline", "image", "link")
+_NOT_BLOCKS = ("code", "html_block", "lheading", "reference")
+
+
+def to_html(text: str) -> str:
+    """Return tidied text (`markup.tidy`) as HTML without active content."""
+    rendered: str = _renderer().render(text)
+    return rendered.strip()
+
+
+@cache
+def _renderer() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # imported only if there is Markdown to render
+
+    renderer = MarkdownIt("commonmark", {"html": False, "breaks": True, "xhtmlOut": False})
+    renderer.enable("table").disable([*_AS_TEXT, *_NOT_BLOCKS])
+    renderer.core.ruler.push("styles", lambda state: _add_styles(state.tokens))
+    # Headings of the text must not become headings of the notebook.
+    renderer.add_render_rule("heading_open", _constant(f'<p style="{_SPACED}"><strong>'))
+    renderer.add_render_rule("heading_close", _constant("</strong></p>\n"))
+    renderer.add_render_rule("code_inline", _code)
+    renderer.add_render_rule("fence", _fence)
+    return renderer
+
+
+def _add_styles(tokens: Sequence[Token]) -> None:
+    for token in tokens:
+        if token.nesting == 1 and token.tag in _STYLES:
+            token.attrSet("style", _STYLES[token.tag])
+
+
+def _constant(markup: str) -> Any:
+    return lambda _self, _tokens, _index, _options, _env: markup
+
+
+def _code(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    return f'<code style="{_CODE}">{html.escape(tokens[index].content)}</code>'
+
+
+def _fence(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
+    return f'<pre style="{_FENCE}">{html.escape(tokens[index].content.rstrip())}</pre>\n'
+
 
 CONTEXT_LENGTH = 1500
 """Maximum length of the passage on each side of the quote, in characters."""
@@ -119,7 +318,7 @@ def _pending_html(state: AnswerState, live: bool) -> list[str]:
         cited += ordered
         rows.append(div(rendered, _SIDE))
     if state.writing:
-        rows.append(div(markdown.to_html(tidy(state.writing))))
+        rows.append(div(to_html(tidy(state.writing))))
     rows.append(_citations_html(cited))
     if state.broken:
         rows.append(
@@ -172,7 +371,7 @@ def _text_html(
         name = f'aria-label="Citation {before + number}: {place}" aria-expanded="false"'
         return f'<button type="button" class="labext-cite" {name}>{before + number}</button>'
 
-    return replace_numbers(markdown.to_html(numbered.text), mark), numbered.citations
+    return replace_numbers(to_html(numbered.text), mark), numbered.citations
 
 
 def _citations_html(citations: Sequence[Citation], *, opens: bool = False) -> str:
@@ -214,7 +413,7 @@ def _search_steps_html(state: AnswerState) -> str:
     rows = [div(escape(state.reasoning, LONG), MUTED)] if state.reasoning else []
     rows += [div(escape(search_text(state), LONG))] if state.searches else []
     for partial in state.partials:
-        rows.append(div(markdown.to_html(without_marks(*partial)), _SIDE))
+        rows.append(div(to_html(without_marks(*partial)), _SIDE))
     return _details_html("Search steps", "".join(rows)) if rows else ""
 
 

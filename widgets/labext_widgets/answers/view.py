@@ -146,9 +146,7 @@ class LiveOutput:
     """A placeholder with a live view; the static view is updated less often."""
 
     def __init__(
-        self,
-        clock: Callable[[], float] = time.monotonic,
-        open_citation: OpenCitation | None = None,
+        self, clock: Callable[[], float] = time.monotonic, open_citation: OpenCitation | None = None
     ) -> None:
         self._clock = clock
         self._open_citation = open_citation

@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from labext.redaction import get_logger
 from labext_widgets.core.display import display_html, displayed_in, update_html
-from labext_widgets.core.front_end import cell_id, deleted_cells, get_shell
+from labext_widgets.core.front_end import FrontEnd, cell_id, deleted_cells, front_end, get_shell
 from labext_widgets.core.markup import UNTYPESET, escape
 
 if TYPE_CHECKING:
     from labext_widgets.core.hub import View
+
 
 _log = get_logger("labext.widgets")
 _open: dict[str, Placeholder] = {}
@@ -194,3 +196,51 @@ def _before_cell(info: Any) -> None:
     for placeholder in list(_open.values()):
         if placeholder.cell in ended:
             placeholder.close()
+
+
+class LiveOutput(ABC):
+    """An object that is displayed in any number of cells, each with its own live view.
+
+    A terminal prints `str()` of it; a front end that cannot answer gets the static view only.
+    """
+
+    def __init__(self) -> None:
+        self._outputs: list[Placeholder] = []
+
+    def close(self) -> None:
+        """Close the live views; the static views stay."""
+        for output in list(self._outputs):
+            output.close()
+
+    def _ipython_display_(self, **_: Any) -> None:
+        front = front_end()
+        if front is FrontEnd.TERMINAL:
+            print(self)
+        elif front is FrontEnd.EXECUTED:
+            display_html(*self._render())
+        else:
+            self._open()
+
+    def _open(self) -> None:
+
+        output = Placeholder(*self._render(), on_close=lambda: self._outputs.remove(output))
+        self._outputs.append(output)
+        self._mount(output)
+
+    @abstractmethod
+    def _render(self) -> tuple[str, str]:
+        """Return the static view as HTML and as plain text."""
+
+    @abstractmethod
+    def _mount(self, output: Placeholder) -> None:
+        """Mount the live view into an output, unless the data are too large for it."""
+
+    def _update_static(self) -> None:
+        """Render the static views again."""
+        for output in list(self._outputs):
+            output.update(*self._render())
+
+    def _send_change(self, change: Mapping[str, Any]) -> None:
+        """Send a part of the state to all live views."""
+        for output in list(self._outputs):
+            output.update_state(change)

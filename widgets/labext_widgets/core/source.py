@@ -20,6 +20,5 @@ def read_source(source: str | bytes | Path) -> tuple[str | bytes, str]:
         return source.read_bytes(), source.name
     except OSError as error:
         raise InputError(
-            f"{quote_value(source.name)} cannot be read: {error.strerror}.",
-            "Check the path.",
+            f"{quote_value(source.name)} cannot be read: {error.strerror}.", "Check the path."
         ) from error

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from labext_widgets.answers.documents import is_markdown
-from labext_widgets.documents.highlight import find_passage
-from labext_widgets.documents.pdf import Pdf, Picture
+from labext_widgets.documents.pdf import Pdf, Picture, find_passage
 
 
 class Pages(Protocol):

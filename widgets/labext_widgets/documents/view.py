@@ -2,19 +2,161 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import base64
+import html
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import quote_value
-from labext_widgets.core.live_output import LiveOutput
-from labext_widgets.core.markup import UNTYPESET, plain
-from labext_widgets.documents import static_view
-from labext_widgets.documents.pages import Pages
-from labext_widgets.documents.static_view import PageState
+from labext_widgets.answers import static_view
+from labext_widgets.answers.static_view import MARK, STYLE
+from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, line_html, plain, span, tidy
+from labext_widgets.core.placeholder import LiveOutput
+from labext_widgets.documents.pages import Pages, locate
 
 if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
+
+
+MAX_TEXT = 100_000
+"""Maximum number of characters of a text that are displayed."""
+
+_CONTEXT = 1500
+"""Number of characters displayed on each side of a passage in a text."""
+
+_PICTURE = (
+    "display:block;width:100%;max-width:700px;height:auto;background-color:#fff;"
+    "border:1px solid rgba(128,128,128,0.5);box-sizing:border-box;margin:4px 0"
+)
+_SCROLLED = "max-height:480px;overflow-y:auto"
+_LINES = "white-space:pre-wrap;overflow-wrap:anywhere"
+
+
+@dataclass(frozen=True)
+class PageState:
+    """The displayed part of a document.
+
+    Attributes:
+        title: the source's title.
+        pages: its pages.
+        page: the displayed page, from 1.
+        passage: the passage to mark; empty for none.
+        note: a sentence about the source, such as why there is no picture.
+        line: the line that displays this source, without a page.
+    """
+
+    title: str
+    pages: Pages
+    page: int
+    passage: str = ""
+    note: str = ""
+    line: str = ""
+
+
+def place(state: PageState) -> str:
+    """Return `Title, page 3 of 12`, or the title alone for a text without pages."""
+    title = plain(state.title)
+    return title if state.pages.count == 1 else f"{title}, {_page(state)}"
+
+
+def render_html(state: PageState, *, live: bool = False) -> str:
+    """Return the page as HTML; `live` omits the parts that the live view's buttons replace."""
+    heading = span(escape(state.title), "font-weight:600")
+    many = state.pages.count > 1
+    if many and not live:
+        heading += span(f" · {_page(state)}", MUTED)
+    rows = [div(heading)]
+    if state.note:
+        rows.append(div(escape(state.note), MUTED))
+    picture = state.pages.render(state.page, state.passage)
+    if picture is None:
+        rows += _text_rows(state)
+    else:
+        data = base64.b64encode(picture.data).decode()
+        described = escape(f"{_page(state).capitalize()} of {state.title}; its text is below")
+        rows.append(_passage_row(state, bool(picture.boxes)))
+        rows.append(
+            f'<img src="data:{picture.media_type};base64,{data}" alt="{described}" '
+            f'width="{picture.width}" height="{picture.height}" style="{_PICTURE}">'
+        )
+        rows.append(_folded("Text of this page", _marked(state, whole=True)))
+    if many and not live and state.line:
+        rows.append(_other_pages(state))
+    return div("".join(rows), STYLE)
+
+
+def render_text(state: PageState) -> str:
+    """Return the page as plain text, with the passage between asterisks."""
+    text = tidy(state.pages.text(state.page), MAX_TEXT)
+    span = locate(state.passage, text) if state.passage else None
+    if span:
+        text = f"{text[: span[0]]}*{text[slice(*span)]}*{text[span[1] :]}"
+    rows = [place(state), plain(state.note), "", text.strip() or "The page has no text."]
+    return "\n".join(row for n, row in enumerate(rows) if row or n == 2)
+
+
+def _page(state: PageState) -> str:
+    return f"page {state.page} of {state.pages.count}"
+
+
+def _passage_row(state: PageState, is_marked: bool) -> str:
+    if not state.passage or is_marked:
+        return ""
+    page = state.pages.find(state.passage)
+    if page is None:
+        return div("The passage was not found in this source.", MUTED)
+    return div(f"The passage is on page {page}.", MUTED)
+
+
+def _text_rows(state: PageState) -> list[str]:
+    """Return a text: with a passage, the part around it before the whole text."""
+    text = tidy(state.pages.text(state.page), MAX_TEXT)
+    if not text.strip():
+        return [div("The text is empty.", MUTED)]
+    whole = static_view.to_html(text) if state.pages.is_markdown else div(html.escape(text), _LINES)
+    whole = _scrolled(whole, "Text")
+    if not state.passage:
+        return [whole]
+    if locate(state.passage, text) is None:
+        return [_passage_row(state, is_marked=False), whole]
+    return [_scrolled(_marked(state, whole=False), "Passage"), _folded("Whole text", whole)]
+
+
+def _marked(state: PageState, *, whole: bool) -> str:
+    """Return the page's text with the passage marked, or only the part around it."""
+    text = tidy(state.pages.text(state.page), MAX_TEXT)
+    span = locate(state.passage, text) if state.passage else None
+    if span is None:
+        return div(html.escape(text) or "The page has no text.", _LINES)
+    start, end = span
+    before, after = text[:start], text[end:]
+    if not whole and len(before) > _CONTEXT:
+        before = f"…{before[-_CONTEXT:]}"
+    if not whole and len(after) > _CONTEXT:
+        after = f"{after[:_CONTEXT]}…"
+    mark = f'<mark style="{MARK}">{html.escape(text[start:end])}</mark>'
+    return div(f"{html.escape(before)}{mark}{html.escape(after)}", _LINES)
+
+
+def _scrolled(inner: str, label: str) -> str:
+    return div(inner, _SCROLLED, f'tabindex="0" role="region" aria-label="{label}"')
+
+
+def _folded(title: str, inner: str) -> str:
+    summary = f'<summary style="cursor:pointer">{title}</summary>'
+    return f"<details>{summary}{div(inner, 'margin:2px 0 8px;padding-left:16px')}</details>"
+
+
+def _other_pages(state: PageState) -> str:
+    """Return the lines that display the previous and the next page."""
+    lines = []
+    if state.page > 1:
+        lines.append(("Previous", state.page - 1))
+    if state.page < state.pages.count:
+        lines.append(("Next", state.page + 1))
+    parts = [f"{name}: {line_html(f'{state.line} --page {number}')}" for name, number in lines]
+    return div(" &nbsp; ".join(parts), "margin:4px 0")
 
 
 class SourceView(LiveOutput):
@@ -99,23 +241,23 @@ class SourceView(LiveOutput):
 
     def html(self) -> str:
         """Return the displayed page as HTML."""
-        return static_view.render_html(self._state, live=True)
+        return render_html(self._state, live=True)
 
     def __repr__(self) -> str:
         """Return one line with the title and the page."""
-        return f"<SourceView {static_view.place(self._state)}>"
+        return f"<SourceView {place(self._state)}>"
 
     def __str__(self) -> str:
         """Return the title and the text of the displayed page."""
-        return static_view.render_text(self._state)
+        return render_text(self._state)
 
     def _mount(self, output: Placeholder) -> None:
         if self.pages > 1:
             output.live("document", self._live_state(), self._receive)
 
     def _render(self) -> tuple[str, str]:
-        html = static_view.render_html(self._state)
-        return f'<div class="labext {UNTYPESET}">{html}</div>', static_view.render_text(self._state)
+        html = render_html(self._state)
+        return f'<div class="labext {UNTYPESET}">{html}</div>', render_text(self._state)
 
     def _live_state(self, error: str = "") -> dict[str, Any]:
         return {"page": self.page, "pages": self.pages, "html": self.html(), "error": error}

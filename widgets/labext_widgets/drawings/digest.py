@@ -3,16 +3,163 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import ceil, log10
 
 from labext.messages import pluralize
 from labext_widgets.core.markup import plain
-from labext_widgets.drawings import gel, restriction_map
-from labext_widgets.drawings.canvas import svg_document
-from labext_widgets.drawings.drawing import Drawing, Table
-from labext_widgets.drawings.restriction_map import Cut
+from labext_widgets.drawings import canvas, restriction_map
+from labext_widgets.drawings.canvas import (
+    Drawing,
+    Table,
+    line,
+    rectangle,
+    spread,
+    svg_document,
+    text,
+)
+from labext_widgets.drawings.restriction_map import Cut, Picture
+
+LADDERS: Mapping[str, Sequence[int]] = {
+    "100 bp": (1517, 1200, 1000, 900, 800, 700, 600, 500, 400, 300, 200, 100),
+    "1 kb": (10000, 8000, 6000, 5000, 4000, 3000, 2000, 1500, 1000, 500),
+    "1 kb plus": (10000, 8000, 6000, 5000, 4000, 3000, 2000, 1500, 1000, 700, 500, 300, 200, 100),
+}
+_RANGES = {"100 bp": (1900, 70), "1 kb": (12500, 330), "1 kb plus": (12500, 70)}
+"""The sizes at the top and at the bottom of the gel."""
+
+_BRIGHT = {500, 1000, 3000}
+"""The reference bands of the ladders."""
+
+_TOP, _LANE, _GAP = 54.0, 56.0, 22.0
+_MIN_HEIGHT, _MAX_HEIGHT = 400.0, 560.0
+_LEFT, _LABELS = 62.0, 130.0
+_GEL, _BAND, _WELL = "#1f2a3a", "#f4f7fb", "#0b111b"
+_LABEL_GAP = 13.0
+_MAX_LOST = 4
+
+
+def choose_ladder(sizes: Sequence[int]) -> str:
+    """Return the ladder that covers most of the sizes."""
+    if max(sizes) <= 1500:
+        return "100 bp"
+    return "1 kb plus" if min(sizes) < 400 else "1 kb"
+
+
+def migration(size: float, ladder: str) -> float:
+    """Return how far a fragment has run, from 0 at the top of the gel to 1 at its bottom.
+
+    The distance falls with the logarithm of the size; fragments beyond the range are at an end.
+    """
+    top, bottom = _RANGES[ladder]
+    share = (log10(top) - log10(size)) / (log10(top) - log10(bottom))
+    return min(max(share, 0.0), 1.0)
+
+
+def draw_gel(sizes: Mapping[int, int]) -> Picture:
+    """Draw the gel.
+
+    Args:
+        sizes: the number of fragments of each size.
+    """
+    ladder = choose_ladder(list(sizes))
+    _, smallest = _RANGES[ladder]
+    width = 2 * _LANE + 3 * _GAP
+    visible = sorted((size for size in sizes if size >= smallest), reverse=True)
+    height = min(max(_MIN_HEIGHT, len(visible) * _LABEL_GAP), _MAX_HEIGHT)
+    bottom = _TOP + height
+    elements = [rectangle(_LEFT, _TOP - 22, width, height + 30, _GEL, radius=3)]
+    lanes = (_LEFT + _GAP, _LEFT + 2 * _GAP + _LANE)
+    for x, title in zip(lanes, (f"{ladder} ladder", "digest"), strict=True):
+        elements.append(rectangle(x, _TOP - 15, _LANE, 6, _WELL, stroke="#5d6b7f"))
+        for row, word in enumerate(reversed(_title_lines(title))):
+            elements.append(text(x + _LANE / 2, _TOP - 34 - 13 * row, word, "middle", size=11))
+    marks = LADDERS[ladder]
+    for mark in marks:
+        y = _TOP + migration(mark, ladder) * height
+        elements.append(_band(lanes[0], y, 0.95 if mark in _BRIGHT else 0.62, 3, "ladder"))
+    labels = [(_TOP + migration(mark, ladder) * height, f"{mark:,}") for mark in marks]
+    elements += _labels(labels, _LEFT, -1, bottom)
+    heaviest = max((size * sizes[size] for size in visible), default=1)
+    entries = []
+    for size in visible:
+        y = _TOP + migration(size, ladder) * height
+        brightness = 0.45 + 0.55 * (size * sizes[size] / heaviest) ** 0.5
+        thickness = min(3 + 1.2 * (sizes[size] - 1), 7)
+        elements.append(_band(lanes[1], y, brightness, thickness, "band"))
+        entries.append((y, size))
+    capacity = int(height / _LABEL_GAP) + 1
+    elements += _labels(_group(entries, sizes, capacity), _LEFT + width, 1, bottom)
+    lost = sorted((size for size in sizes if size < smallest), reverse=True)
+    elements.append(text(_LEFT - 8, _TOP - 34, "bp", "end", size=11, fill=canvas.MUTED_INK))
+    bottom += 16
+    if lost:
+        elements.append(text(_LEFT, bottom + 8, f"Run off the gel, < {smallest} bp:", size=11))
+        note = ", ".join(_size_label(size, sizes[size]) for size in lost[:_MAX_LOST])
+        if len(lost) > _MAX_LOST:
+            note = f"{sum(sizes[size] for size in lost)} fragments: {note}, …"
+        elements.append(text(_LEFT, bottom + 23, note, size=11))
+        bottom += 32
+    return _LEFT + width + _LABELS, bottom, elements
+
+
+def _title_lines(title: str) -> list[str]:
+    words = title.rsplit(" ", 1)
+    return words if len(words) > 1 else [title]
+
+
+def _size_label(size: int, count: int) -> str:
+    return f"{size:,}" if count == 1 else f"{size:,} ×{count}"
+
+
+def _band(x: float, y: float, brightness: float, thickness: float, kind: str) -> str:
+    return rectangle(
+        x, y - thickness / 2, _LANE, thickness, _BAND, radius=1, opacity=brightness, kind=kind
+    )
+
+
+def _group(
+    entries: Sequence[tuple[float, int]], sizes: Mapping[int, int], capacity: int
+) -> list[tuple[float, str]]:
+    """Return the labels of the bands, one for several neighbours if there is no room for all."""
+    per_label = max(1, ceil(len(entries) / capacity))
+    labels = []
+    for start in range(0, len(entries), per_label):
+        group = entries[start : start + per_label]
+        middle = sum(y for y, _ in group) / len(group)
+        first, last = group[0][1], group[-1][1]
+        if first == last:
+            labels.append((middle, _size_label(first, sizes[first])))
+        else:
+            count = sum(sizes[size] for _, size in group)
+            labels.append((middle, f"{first:,}–{last:,} ({count})"))
+    return labels
+
+
+def _labels(
+    entries: Sequence[tuple[float, str]], x: float, direction: int, bottom: float
+) -> list[str]:
+    """Return labels beside the gel with lines to their bands."""
+    anchor = "start" if direction > 0 else "end"
+    kind = "band-label" if direction > 0 else "ladder-label"
+    places = spread([y for y, _ in entries], _LABEL_GAP, _TOP - 14, bottom)
+    elements = []
+    for (y, label), place in zip(entries, places, strict=True):
+        elements.append(line((x, y), (x + direction * (22 if direction > 0 else 12), place)))
+        elements.append(
+            text(
+                x + direction * (25 if direction > 0 else 15),
+                place,
+                label,
+                anchor,
+                size=canvas.SMALL,
+                kind=kind,
+            )
+        )
+    return elements
+
 
 _ROWS_SHOWN = 40
 _SPACE = 24
@@ -89,7 +236,7 @@ class DigestView(Drawing):
         return draw(self.length, self.cuts)
 
     def _gel(self) -> Part:
-        return gel.draw_gel(Counter(fragment.length for fragment in self.fragments))
+        return draw_gel(Counter(fragment.length for fragment in self.fragments))
 
     def _draw(self) -> str:
         map_width, map_height, map_elements = self._map()

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from labext.messages import pluralize
 from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas
-from labext_widgets.drawings.canvas import line, polygon, rectangle, svg_document, text
-from labext_widgets.drawings.drawing import Drawing, Table
+from labext_widgets.drawings.canvas import (
+    Drawing,
+    Table,
+    line,
+    polygon,
+    rectangle,
+    svg_document,
+    text,
+)
 
 _MAX_PAIRS = 40
 _LEFT, _MAP, _ROW = 74.0, 320.0, 46.0

@@ -118,13 +118,7 @@ def draw_line(length: int, cuts: Sequence[Cut]) -> Picture:
         y = base - 12 - tier * _LABEL_HEIGHT
         elements.append(line((left + x, base - 4), (left + x, y)))
         elements.append(
-            text(
-                left + x + 3,
-                y - 3,
-                _label(cut),
-                bold=counts[cut.enzyme] == 1,
-                kind="cut-label",
-            )
+            text(left + x + 3, y - 3, _label(cut), bold=counts[cut.enzyme] == 1, kind="cut-label")
         )
     for cut in _distinct(cuts, length):
         x = left + (cut.position - 1) / length * _LINE_LENGTH
@@ -188,11 +182,7 @@ def _place_tiers(length: int, cuts: Sequence[Cut]) -> list[tuple[float, int, Cut
 
 
 def _with_legend(
-    width: float,
-    height: float,
-    elements: list[str],
-    counts: Counter[str],
-    colours: dict[str, str],
+    width: float, height: float, elements: list[str], counts: Counter[str], colours: dict[str, str]
 ) -> Picture:
     """Add the enzymes that are identified by colour, and what bold labels mean."""
     if any(count == 1 and enzyme not in colours for enzyme, count in counts.items()):

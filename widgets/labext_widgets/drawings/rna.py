@@ -11,8 +11,17 @@ from labext.errors import InputError
 from labext.messages import pluralize
 from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas
-from labext_widgets.drawings.canvas import Point, circle, line, polyline, rectangle, shade, text
-from labext_widgets.drawings.drawing import Drawing, Table
+from labext_widgets.drawings.canvas import (
+    Drawing,
+    Point,
+    Table,
+    circle,
+    line,
+    polyline,
+    rectangle,
+    shade,
+    text,
+)
 from labext_widgets.drawings.rna_layout import lay_out, overlaps
 
 MAX_DRAWN = 600

@@ -24,8 +24,7 @@ from labext_widgets.plots.chart import (
     Points,
     Scale,
 )
-from labext_widgets.plots.columns import Column, find_column, numeric_columns, read_column
-from labext_widgets.plots.units import label
+from labext_widgets.plots.columns import Column, find_column, label, numeric_columns, read_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,11 +164,7 @@ class _Maker:
     """Makes the panel of a chart of one table."""
 
     def __init__(
-        self,
-        frame: pd.DataFrame,
-        names: list[str],
-        units: Mapping[str, str],
-        color: Column | None,
+        self, frame: pd.DataFrame, names: list[str], units: Mapping[str, str], color: Column | None
     ) -> None:
         self._frame = frame
         self._names = names

@@ -11,8 +11,7 @@ from labext.errors import LabextError
 from labext.progress import Outcome, Progress
 from labext.redaction import get_logger
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.podcasts.player import LoadAudio, Player
-from labext_widgets.podcasts.static_view import parse_episode
+from labext_widgets.podcasts.player import LoadAudio, Player, parse_episode
 from labext_widgets.progress.background import Background, buttons
 from labext_widgets.progress.live_view import Control, LiveView
 from labext_widgets.progress.watch import watch, watch_in_foreground

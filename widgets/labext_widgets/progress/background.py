@@ -25,10 +25,7 @@ class Background:
     """A watch in its own thread, which may update displays but never create them."""
 
     def __init__(
-        self,
-        snapshots: Iterator[Progress],
-        stop: Callable[[], None] | None,
-        again: str,
+        self, snapshots: Iterator[Progress], stop: Callable[[], None] | None, again: str
     ) -> None:
         self._snapshots = snapshots
         self._stop = stop

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import closest_match, join_words, pluralize
-from labext_widgets.core.live_output import LiveOutput
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
 from labext_widgets.core.picture import PictureView, image_html, picture_type
-from labext_widgets.drawings.drawing import Drawing
+from labext_widgets.core.placeholder import LiveOutput
+from labext_widgets.drawings.canvas import Drawing
 
 if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder

@@ -37,16 +37,7 @@ _COMMON = {"settings.json", "score.json", "log.txt", "metrics.csv"}
 """Files that the sandbox adds to every job."""
 
 _STRUCTURE_FORMATS = {".pdb": "pdb", ".ent": "pdb", ".cif": "cif", ".mmcif": "cif", ".sdf": "sdf"}
-_IN_GALLERY = (
-    "structure",
-    "tree",
-    "alignment",
-    "digest",
-    "rna",
-    "primers",
-    "domains",
-    "picture",
-)
+_IN_GALLERY = ("structure", "tree", "alignment", "digest", "rna", "primers", "domains", "picture")
 
 
 def main_file(files: JobFiles) -> str:

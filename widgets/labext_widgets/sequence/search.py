@@ -52,8 +52,7 @@ def normalize_pattern(pattern: str) -> str:
     invalid = next((letter for letter in normalized if letter not in IUPAC), None)
     if invalid is not None:
         raise InputError(
-            f"{quote_value(invalid)} is not an IUPAC code.",
-            f"Use {' '.join(IUPAC)} and U.",
+            f"{quote_value(invalid)} is not an IUPAC code.", f"Use {' '.join(IUPAC)} and U."
         )
     if not normalized:
         raise InputError("The pattern is empty.", 'Enter some bases: search("GAATTC").')

@@ -2,19 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import base64
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
-from labext_widgets.core.live_output import LiveOutput
-from labext_widgets.sequence import static_view
+from labext.messages import join_words, pluralize
+from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape
+from labext_widgets.core.placeholder import LiveOutput
+from labext_widgets.sequence import maps
 from labext_widgets.sequence.enzymes import COMMON, Site, cut_sites, find_enzymes, unique_cutters
-from labext_widgets.sequence.molecule import parse_molecule
+from labext_widgets.sequence.molecule import Annotation, Molecule, parse_molecule
 from labext_widgets.sequence.search import Hit, search
 
 if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
+
+
+MAX_ANNOTATIONS, MAX_LABELS, MAX_CUTS = 400, 40, 40
+"""Maximum numbers of annotations, annotation labels and cut sites in the static map.
+
+The longest annotations and the first sites are kept.
+"""
+
+
+def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> str:
+    """Return the map as an image with a line of text below it."""
+    encoded = base64.b64encode(render_svg(molecule, enzymes).encode()).decode()
+    summary = escape(render_text(molecule, enzymes))
+    rows = [
+        f'<img src="data:image/svg+xml;base64,{encoded}" alt="{summary}" '
+        'style="max-width:100%;height:auto">',
+        div(summary, MUTED),
+    ]
+    if note:
+        rows.append(div(escape(note), MUTED))
+    body = "".join(rows)
+    return f'<div class="labext {UNTYPESET}" style="max-width:640px;font-size:13px">{body}</div>'
+
+
+def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:
+    """Return the map as SVG, with the sites of the enzymes that cut once."""
+    longest = sorted(
+        molecule.annotations,
+        key=lambda annotation: -molecule.span(annotation.start, annotation.end),
+    )[:MAX_ANNOTATIONS]
+    drawn = sorted(longest, key=lambda annotation: (annotation.start, annotation.end))
+    named = {id(annotation) for annotation in longest[:MAX_LABELS]}
+    labelled = {i for i, annotation in enumerate(drawn) if id(annotation) in named}
+    sites_by_enzyme = (cut_sites(molecule, name) for name in enzymes)
+    once = [sites[0] for sites in sites_by_enzyme if len(sites) == 1][:MAX_CUTS]
+    draw = maps.draw_circular if molecule.circular else maps.draw_linear
+    return draw(molecule, drawn, labelled, once)
+
+
+def render_text(molecule: Molecule, enzymes: Sequence[str]) -> str:
+    """Return a one-line summary of a molecule.
+
+    For example: `pBAD30: 4,923 bp, circular, 10 annotations; cut once by EcoRI, NcoI`.
+    """
+    summary = (
+        f"{molecule.name}: {len(molecule):,} bp, {'circular' if molecule.circular else 'linear'}, "
+    )
+    summary += pluralize(len(molecule.annotations), "annotation")
+    if molecule.omitted:
+        summary += f", {pluralize(molecule.omitted, 'mark')} outside the sequence omitted"
+    once = [name for name in enzymes if len(cut_sites(molecule, name)) == 1]
+    return f"{summary}; cut once by {join_words(once, 8)}" if once else summary
+
+
+def render_table(molecule: Molecule, enzymes: Sequence[str], most: int = 20) -> str:
+    """Return the summary, and a line with range, strand and name for each annotation."""
+    rows = [
+        render_text(molecule, enzymes),
+        *(_row(molecule, annotation) for annotation in molecule.annotations[:most]),
+    ]
+    if (rest := len(molecule.annotations) - most) > 0:
+        rows.append(f"  … and {rest:,} more")
+    return "\n".join(rows)
+
+
+def range_text(start: int, end: int) -> str:
+    """Return a range in biological notation, 1-based with an inclusive end: `120-360`."""
+    return f"{start + 1}-{end}"
+
+
+def strand_sign(strand: int) -> str:
+    """Return `+`, `-`, or a dot if the strand is unspecified."""
+    return "+" if strand > 0 else "-" if strand < 0 else "."
+
+
+def _row(molecule: Molecule, annotation: Annotation) -> str:
+    digits = 2 * len(str(len(molecule))) + 1
+    kind = f" ({annotation.type})" if annotation.type and annotation.type != annotation.name else ""
+    sign = strand_sign(annotation.strand)
+    return (
+        f"  {range_text(annotation.start, annotation.end):>{digits}} {sign} {annotation.name}{kind}"
+    )
+
 
 MAX_LIVE_BASES = 100_000
 """Maximum number of bases in the live view; longer sequences have the static map and `search`."""
@@ -123,11 +209,11 @@ class SequenceViewer(LiveOutput):
 
     def __repr__(self) -> str:
         """Return one line, without the bases."""
-        return f"<SequenceViewer {static_view.render_text(self._molecule, ())}>"
+        return f"<SequenceViewer {render_text(self._molecule, ())}>"
 
     def __str__(self) -> str:
         """Return the molecule and its annotations, one per line."""
-        return static_view.render_table(self._molecule, self._enzymes)
+        return render_table(self._molecule, self._enzymes)
 
     def _mount(self, output: Placeholder) -> None:
         if len(self._molecule) <= MAX_LIVE_BASES:
@@ -140,8 +226,8 @@ class SequenceViewer(LiveOutput):
                 f"The interactive map supports up to {MAX_LIVE_BASES:,} bases; this one is static."
             )
         return (
-            static_view.render_html(self._molecule, self._enzymes, note),
-            static_view.render_text(self._molecule, self._enzymes),
+            render_html(self._molecule, self._enzymes, note),
+            render_text(self._molecule, self._enzymes),
         )
 
     def _state(self) -> dict[str, Any]:

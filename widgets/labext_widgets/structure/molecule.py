@@ -241,8 +241,7 @@ def _read(text: str, kind: Format, name: str) -> tuple[Any, int]:
         if (error.name or "").partition(".")[0] != "biotite":
             raise
         raise SetupError(
-            "Structures need biotite, in the extra `views`.",
-            f"Install it: {install_line('views')}",
+            "Structures need biotite, in the extra `views`.", f"Install it: {install_line('views')}"
         ) from None
 
     try:

@@ -12,9 +12,9 @@ import numpy as np
 
 from labext.errors import InputError
 from labext.messages import join_words
-from labext_widgets.core.live_output import LiveOutput
+from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.core.source import read_source
-from labext_widgets.structure import static_view
+from labext_widgets.structure import drawing
 from labext_widgets.structure.colours import (
     COMPARED,
     Scheme,
@@ -22,9 +22,8 @@ from labext_widgets.structure.colours import (
     residue_colours,
     schemes,
 )
-from labext_widgets.structure.drawing import draw_structure, draw_thumbnail, principal_axes
+from labext_widgets.structure.drawing import Style, draw_structure, draw_thumbnail, principal_axes
 from labext_widgets.structure.molecule import Floats, Format, Structure, parse_structure
-from labext_widgets.structure.static_view import Style
 from labext_widgets.structure.superposition import Superposition, superpose
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class StructureViewer(LiveOutput):
         if compared is not None:
             self._superposition = superpose(structure, compared)
         self._scheme: Scheme = "model" if compared is not None else default_scheme(structure)
-        self._style: Style = style or static_view.styles(structure)[0]
+        self._style: Style = style or drawing.styles(structure)[0]
         self._selection: ResidueRange | None = None
         self._picture: bytes | None = None
 
@@ -121,7 +120,7 @@ class StructureViewer(LiveOutput):
 
     @style.setter
     def style(self, style: Style) -> None:
-        available = static_view.styles(self._structure)
+        available = drawing.styles(self._structure)
         if style not in available:
             raise InputError(f"{style!r} is not a style.", f"Use {join_words(available)}.")
         self._style = style
@@ -233,7 +232,7 @@ class StructureViewer(LiveOutput):
 
     def __str__(self) -> str:
         """Return the summary and the sequence of each chain with its secondary structure."""
-        return static_view.render_text(self._structure, self._summary())
+        return drawing.render_text(self._structure, self._summary())
 
     def _mount(self, output: Placeholder) -> None:
         if self._is_live():
@@ -244,13 +243,13 @@ class StructureViewer(LiveOutput):
         return len(structure.coordinates) * structure.models <= MAX_LIVE_ATOMS
 
     def _summary(self) -> str:
-        return static_view.summarize(self._structure, self.compared, self._superposition)
+        return drawing.summarize(self._structure, self.compared, self._superposition)
 
     def _render(self) -> tuple[str, str]:
         summary = self._summary()
         note = "" if self._is_live() else "The structure is too large for the interactive view."
         legend = self._legends()[self._scheme]["legend"]
-        html = static_view.render_html(summary, legend, self._picture or self.svg.encode(), note)
+        html = drawing.render_html(summary, legend, self._picture or self.svg.encode(), note)
         return html, self._summary()
 
     def _schemes(self) -> tuple[Scheme, ...]:
@@ -263,13 +262,13 @@ class StructureViewer(LiveOutput):
         for scheme in self._schemes():
             if scheme == "model":
                 assert self.compared is not None
-                colours, legend = static_view.model_colours(self._structure, self.compared)
+                colours, legend = drawing.model_colours(self._structure, self.compared)
             else:
                 colours, legend = residue_colours(self._structure, scheme)
             palette = list(dict.fromkeys(colours))
             indices = {colour: i for i, colour in enumerate(palette)}
             result[scheme] = {
-                "label": static_view.SCHEME_LABELS[scheme],
+                "label": drawing.SCHEME_LABELS[scheme],
                 "palette": palette,
                 "residues": [indices[colour] for colour in colours],
                 "legend": [list(pair) for pair in legend],
@@ -290,7 +289,7 @@ class StructureViewer(LiveOutput):
             "chains": _chain_state(structure),
             "schemes": self._legends(),
             "scheme": self._scheme,
-            "styles": list(static_view.styles(structure)),
+            "styles": list(drawing.styles(structure)),
             "style": self._style,
             "selection": self._selection_state(""),
             "compared": self._compared_state(),
@@ -363,7 +362,7 @@ class StructureViewer(LiveOutput):
             self._receive_appearance(content)
         elif action == "picture" and buffers:
             picture = bytes(buffers[0])
-            if len(picture) <= MAX_PICTURE_BYTES and picture.startswith(static_view.PNG):
+            if len(picture) <= MAX_PICTURE_BYTES and picture.startswith(drawing.PNG):
                 self._picture = picture
                 self._update_static()
 
@@ -380,7 +379,7 @@ class StructureViewer(LiveOutput):
 
     def _receive_appearance(self, content: Mapping[str, Any]) -> None:
         style, scheme = content.get("style"), content.get("scheme")
-        if style in static_view.styles(self._structure):
+        if style in drawing.styles(self._structure):
             self._style = style
         if scheme in self._schemes():
             self._scheme = scheme
