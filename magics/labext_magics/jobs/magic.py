@@ -7,7 +7,6 @@ from labext_magics.core.grammar import Command, Magic, Parameter
 from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, PREVIEW, SAVE, WHERE, YES
 from labext_magics.jobs import connect, files, listing, submit
 from labext_magics.jobs.listing import USAGE, WORKERS
-from labext_magics.jobs.log import LOG, OUTPUTS
 from labext_magics.jobs.options import (
     AFTERWARDS,
     BACKGROUND,
@@ -21,7 +20,7 @@ from labext_magics.jobs.options import (
 )
 from labext_magics.jobs.pipelines import PIPELINE, RUN_PIPELINE
 from labext_magics.jobs.plot import PLOT
-from labext_magics.jobs.view import VIEW
+from labext_magics.jobs.view import LOG, OUTPUTS, VIEW
 
 SUBMIT = Command(
     "submit",
