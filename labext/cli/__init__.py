@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import platform
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -13,8 +17,10 @@ import click
 from labext.actions import Action, Style, python_call, use_style
 from labext.cli import sandbox, server
 from labext.cli.groups import Group, data_dir, program
-from labext.errors import LabextError
+from labext.config import cache_dir
+from labext.errors import LabextError, SetupError
 from labext.extras import DISTRIBUTION, install_line, installed_version, missing_packages
+from labext.storage import storage_errors
 
 labext = Group("labext", "Laboratory services in a notebook, and a local sandbox of them.")
 labext.context_settings = {"help_option_names": ["-h", "--help"]}
@@ -111,7 +117,7 @@ def demo(
 
 
 labext.add_command(sandbox.sandbox)
-labext.modules["worker"] = "labext.cli.worker"
+labext.modules["worker"] = "labext.cli.server"
 labext.add_command(server.server)
 
 
@@ -134,9 +140,7 @@ def docs(output: Path | None, no_browser: bool) -> None:
 
     It is built once per version and works without a network.
     """
-    from labext.cli import reference
-
-    page = reference.reference_page(output)
+    page = reference_page(output)
     print(page)
     if not no_browser:
         import webbrowser
@@ -182,3 +186,74 @@ def _sandbox_line() -> str:
     status = Sandbox().status()
     addresses = ", ".join(f"{name} {address}" for name, address in status.addresses.items())
     return f"sandbox in {status.data_dir}: {status.state}{addresses and ': ' + addresses}"
+
+
+FIRST = "index.html"
+_GENERATORS = ("pdoc", "nbconvert")
+
+
+class BuildError(LabextError):
+    """The generator of the reference failed."""
+
+
+def reference_page(output: Path | None) -> Path:
+    """Return the first page of the reference, built if necessary.
+
+    Args:
+        output: the folder to build into; None for a folder of this version in the user's cache,
+            which is built once. From a checkout it is built each time, since its texts change.
+
+    Raises:
+        SetupError: the generator is not installed.
+        StorageError: the folder can't be written.
+    """
+    sources, is_checkout = _sources_folder()
+    folder = output or cache_dir() / "docs" / metadata.version(DISTRIBUTION)
+    page = folder.absolute() / FIRST
+    if output is None and page.exists() and not is_checkout:
+        return page
+    missing = [name for name in _GENERATORS if find_spec(name) is None]
+    if missing:
+        raise SetupError(
+            f"The reference needs {' and '.join(missing)}, not installed here.",
+            f"Run `{install_line('docs')}`.",
+        )
+    with storage_errors(folder):
+        _build(sources, folder.absolute())
+    return page
+
+
+def _sources_folder() -> tuple[Path, bool]:
+    """Return the folder of the texts and templates, and whether it is part of a checkout.
+
+    Raises:
+        SetupError: this installation has none.
+    """
+    package = Path(__file__).parents[1]
+    for parent in (package, package.parent):
+        if (parent / ".docs" / "templates").is_dir():
+            return parent / ".docs", parent != package
+    raise SetupError(
+        "The reference is not part of this installation.",
+        "Install it again with `pip install --force-reinstall labext-jupyter`.",
+    )
+
+
+def _build(sources: Path, folder: Path) -> None:
+    """Build the pages and copy them into `folder`, whose other files stay."""
+    print("Building the reference …", file=sys.stderr)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as built:
+        # In a process of its own: rendering imports every documented module and changes some.
+        finished = subprocess.run(
+            [sys.executable, "-m", "labext_magics.reference", str(sources), built],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if finished.returncode:
+            reason = finished.stderr.strip().splitlines()[-1:] or ["no message"]
+            raise BuildError(f"The reference was not built: {reason[0]}.")
+        shutil.copytree(built, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(FIRST))
+        # The first page comes last: with it, the reference is complete.
+        shutil.copy(Path(built) / FIRST, folder)

@@ -1,6 +1,5 @@
 """Addresses and credentials of the services, profiles, and folders of this machine."""
 
-from labext.config.addresses import clean_url, same_server
 from labext.config.connections import (
     Connection,
     choose_profile,
@@ -29,9 +28,11 @@ from labext.config.profiles import (
     SERVICES,
     Service,
     check_profile_name,
+    clean_url,
     profile_names,
     profiles_path,
     read_profiles,
+    same_server,
     save_profile,
     service_url,
     write_profiles,

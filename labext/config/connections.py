@@ -10,7 +10,6 @@ from typing import Any
 from labext import messages
 from labext.actions import Action
 from labext.config import secret_store
-from labext.config.addresses import same_server
 from labext.config.paths import choose_sandbox, sandbox_dir
 from labext.config.profiles import (
     OPTIONS,
@@ -22,6 +21,7 @@ from labext.config.profiles import (
     profile_names,
     profiles_path,
     read_profiles,
+    same_server,
     service_url,
 )
 from labext.config.secret_store import from_environment

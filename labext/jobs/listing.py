@@ -308,7 +308,7 @@ class JobLister:
         name_column: str | None = None,
     ) -> pd.DataFrame:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
-        from labext.jobs.views import JOBS, MATCHING_JOBS
+        from labext.jobs.frames import JOBS, MATCHING_JOBS
 
         table = self.table(query, scores=scores)
         attrs = table.attrs

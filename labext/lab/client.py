@@ -18,8 +18,8 @@ from labext.lab.account import AccountStatus, Identity, fetch_identity, fetch_st
 from labext.lab.api import Record, api_url, error_mapper, tenant_url
 from labext.lab.auth import ClientCredentials, choose_sign_in
 from labext.lab.sequences import listing
-from labext.lab.sequences.columns import ColumnSelection
 from labext.lab.sequences.filters import Filters
+from labext.lab.sequences.frames import ColumnSelection
 from labext.lab.sequences.listing import SequenceLister
 
 if TYPE_CHECKING:

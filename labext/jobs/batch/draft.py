@@ -321,7 +321,7 @@ class BatchDraft:
         """
         import pandas as pd
 
-        from labext.jobs.views import REFUSED
+        from labext.jobs.frames import REFUSED
 
         rows = sorted(self.faults)
         cells = [

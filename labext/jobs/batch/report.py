@@ -126,7 +126,7 @@ def plan_overview(plan: BatchPlan) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from labext.jobs.views import JOBS
+    from labext.jobs.frames import JOBS
 
     records = [(job, f"{part.name}-{job}", part.name) for part in plan.parts for job in part.jobs]
     frame = pd.DataFrame(records, columns=["Name", "JobName", "Part"])
@@ -207,7 +207,7 @@ def unfinished_frame(journal: Journal) -> pd.DataFrame:
     """Return one row per unfinished batch, newest first; see `JobsClient.unfinished`."""
     from labext.frames import conversion
     from labext.frames.conversion import Column
-    from labext.jobs.views import UNFINISHED
+    from labext.jobs.frames import UNFINISHED
 
     records = [
         record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labext.jobs.client.base import ToolMethods, UploadMethods, UsageMethods
-from labext.jobs.client.cancel import CancelMethods
+from labext.jobs.client.list import CancelMethods
 from labext.jobs.client.logs import LogMethods
 from labext.jobs.client.pipelines import PipelineMethods
 from labext.jobs.client.submit import SubmitMethods

@@ -93,7 +93,7 @@ class SubmitMethods(BaseClient):
         Raises:
             NotFoundError: the job was deleted.
         """
-        from labext.jobs.views import SUBMITTED
+        from labext.jobs.frames import SUBMITTED
 
         return SUBMITTED.show(jobs_frame([self._service.row(submission.name)]))
 

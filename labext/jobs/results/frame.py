@@ -103,7 +103,7 @@ def results_frame(
         name_column: column of `input_rows` with the names of the jobs.
     """
     from labext.frames import conversion
-    from labext.jobs.views import JOBS
+    from labext.jobs.frames import JOBS
 
     name, is_parent = str(row.get("JobName")), records.is_parent(row)
     query = ListQuery(batch=name, email=email) if is_parent else ListQuery(email=email)

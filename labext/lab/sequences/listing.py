@@ -11,8 +11,8 @@ from labext.errors import ConflictError, InputError, LabextError, NotFoundError,
 from labext.http import HttpClient
 from labext.lab import api
 from labext.lab.api import SEQUENCES, Page, Record
-from labext.lab.sequences.columns import ColumnSelection
 from labext.lab.sequences.filters import Filters
+from labext.lab.sequences.frames import ColumnSelection
 from labext.messages import quote_value
 from labext.sanitize import json_contains_control, strip_control_json
 

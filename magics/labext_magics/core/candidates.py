@@ -385,7 +385,7 @@ def _saved_pipelines(jobs: JobsClient) -> list[str]:
 
 
 def _sequence_columns() -> list[str]:
-    from labext.lab.sequences.columns import COLUMN_KINDS
+    from labext.lab.sequences.frames import COLUMN_KINDS
 
     return list(COLUMN_KINDS)
 

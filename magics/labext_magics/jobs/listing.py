@@ -142,8 +142,8 @@ def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataF
     rows = {job: call.jobs.job(job) for job in name}
     affected = [_describe_job(job, row) for job, row in rows.items()]
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
+        from labext.jobs.frames import JOBS
         from labext.jobs.records import jobs_frame
-        from labext.jobs.views import JOBS
 
         return JOBS.show(jobs_frame(rows.values()))
     for job in name:

@@ -25,7 +25,7 @@ from pygments.formatters import HtmlFormatter
 
 from labext.cli import examples
 from labext.nb.resource import Resource
-from labext_magics.reference import command_pages, magic_pages
+from labext_magics.reference import magic_pages
 
 MAGICS = ("lab", "jobs", "nb")
 API = ("labext", "labext.lab", "labext.jobs", "labext.nb", "labext.errors", "labext.sandbox")
@@ -83,7 +83,7 @@ def _sections(texts: Path) -> dict[str, list[Page]]:
             _text_page(texts / "sandbox.md", "The sandbox"),
             _text_page(texts / "server.md", "A group's server"),
             _text_page(texts / "cluster.md", "Workers on other machines"),
-            _page("command_line", "Command line", command_pages.text()),
+            _page("command_line", "Command line", magic_pages.shell_commands()),
         ],
         "Python": [_api_page(name) for name in (*API, WIDGETS)],
         "Tutorials": [_tutorial(name) for name in TUTORIALS],

@@ -6,9 +6,33 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+import click
+
+from labext import cli
 from labext_magics.core.dispatch import magic_named
 from labext_magics.core.grammar import Command, Magic, Parameter
 from labext_magics.core.help import usage
+
+
+def shell_commands() -> str:
+    """Return one section per command and group."""
+    return "\n\n".join(_shell_sections(click.Context(cli.labext, info_name="labext")))
+
+
+def _shell_sections(context: click.Context) -> Iterator[str]:
+    """Yield the sections of a group, depth first."""
+    group = context.command
+    assert isinstance(group, click.Group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        child = click.Context(command, info_name=name, parent=context)
+        if isinstance(command, click.Group):
+            yield f"## {child.command_path}\n\n{command.help}"
+            yield from _shell_sections(child)
+        else:
+            yield f"### {child.command_path}\n\n```text\n{command.get_help(child)}\n```"
+
 
 _SAMPLES = {
     "COMMAND": "command:abc123",

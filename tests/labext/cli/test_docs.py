@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from labext import cli, config, errors
-from labext.cli import reference
 from labext.jobs import JobsClient
 from labext.lab import LabClient
 from labext.nb import NotebookClient
@@ -27,7 +26,7 @@ from labext_magics.reference.magic_pages import example
 
 pytestmark = pytest.mark.contract
 
-ROOT = Path(reference.__file__).parents[2]
+ROOT = Path(cli.__file__).parents[2]
 MAGICS = [magic_named(name) for name in ("lab", "jobs", "nb")]
 MODULES = ("labext", "labext.lab", "labext.jobs", "labext.nb", "labext.sandbox", "labext_widgets")
 LOADED = {"script": "src", "img": "src", "iframe": "src", "audio": "src", "link": "href"}
@@ -168,7 +167,7 @@ def test_links_lead_to_existing_pages_and_sections(folder, pages):
 
 
 def test_missing_generator_is_one_line_with_the_install_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(reference, "find_spec", lambda name: None)
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
     assert cli.main(["docs", "--no-browser"]) == 1
     printed = capsys.readouterr()
     assert printed.err.count("\n") == 1
@@ -184,7 +183,7 @@ def test_reference_of_an_installation_is_built_once_and_opened(tmp_path, monkeyp
         (Path(command[-1]) / "index.html").write_text("page")
         return subprocess.CompletedProcess(command, 0, "", "")
 
-    monkeypatch.setattr(reference, "_sources_folder", lambda: (tmp_path, False))
+    monkeypatch.setattr(cli, "_sources_folder", lambda: (tmp_path, False))
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(webbrowser, "open", opened.append)
     assert cli.main(["docs"]) == 0

@@ -14,8 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
 
 from labext.frames.views import RowView, properties_frame
+from labext.jobs.frames import JOBS
 from labext.jobs.records import jobs_frame
-from labext.jobs.views import JOBS
 
 PLANTS = RowView(name="plants (test)", first=("name",), last=("id",))
 

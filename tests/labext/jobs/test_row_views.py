@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from labext.frames import conversion
 from labext.frames.views import frame_html, frame_text
+from labext.jobs.frames import JOBS, SUBMITTED, UNFINISHED
 from labext.jobs.records import job_columns, jobs_frame
-from labext.jobs.views import JOBS, SUBMITTED, UNFINISHED
 
 RELAX = {
     "JobName": "relax1",

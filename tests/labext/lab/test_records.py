@@ -9,8 +9,13 @@ import pytest
 
 from labext.errors import InputError
 from labext.frames.views import frame_html, frame_text
-from labext.lab.sequences.columns import COLUMN_KINDS, ColumnSelection
-from labext.lab.sequences.frames import SELECTED_COLUMNS, SEQUENCES, sequences_frame
+from labext.lab.sequences.frames import (
+    COLUMN_KINDS,
+    SELECTED_COLUMNS,
+    SEQUENCES,
+    ColumnSelection,
+    sequences_frame,
+)
 
 RECORD = {
     "id": "seq_1",

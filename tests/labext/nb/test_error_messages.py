@@ -21,7 +21,7 @@ from labext.errors import (
     render_next_step,
 )
 from labext.http import ErrorResponse
-from labext.nb.backends.contract import chat, notebooks, search
+from labext.nb.backends.contract import notebooks, search
 from labext.nb.error_messages import explain_message, make_error_mapper
 
 
@@ -83,7 +83,7 @@ def test_missing_and_wrong_password_differ():
     ("op", "list_of"),
     [
         (notebooks.GET_SOURCE, "nb.sources.list()"),
-        (chat.SEND_MESSAGE, "nb.chat.sessions()"),
+        (search.SEND_MESSAGE, "nb.chat.sessions()"),
         (notebooks.GET_NOTE, "nb.notes.list()"),
     ],
 )

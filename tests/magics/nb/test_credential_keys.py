@@ -10,7 +10,7 @@ import pytest
 from labext import redaction
 from labext.errors import InputError, SetupError
 from labext_magics.core import grammar, secrets, sign_in
-from labext_magics.nb import credentials
+from labext_magics.nb import credential_keys
 
 Parse = Callable[..., grammar.ParsedLine]
 
@@ -72,7 +72,7 @@ def test_environment_key_is_used_and_masked(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     monkeypatch.setenv("LABEXT_NB_OPENAI_COMPATIBLE_KEY", "a key of ours")
     for provider in ("openai_compatible", "openai-compatible"):
-        key = credentials.key_for(provider)
+        key = credential_keys.key_for(provider)
         assert key.value == "a key of ours"
         assert key.origin == ", using the key in LABEXT_NB_OPENAI_COMPATIBLE_KEY"
         assert "a key" not in repr(key)
@@ -84,7 +84,7 @@ def test_prompted_key_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LABEXT_NB_OPENAI_KEY", raising=False)
     prompts: list[str] = []
     monkeypatch.setattr(sign_in, "prompt_secret", unseen("typed by hand", prompts))
-    assert credentials.key_for("openai").value == "typed by hand"
+    assert credential_keys.key_for("openai").value == "typed by hand"
     assert prompts == ["Key of openai: "]
     assert redaction.mask("typed by hand") == redaction.MASK
 
@@ -93,7 +93,7 @@ def test_missing_prompt_names_the_environment_variable(monkeypatch: pytest.Monke
     monkeypatch.delenv("LABEXT_NB_GROQ_KEY", raising=False)
     monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     with pytest.raises(SetupError) as caught:
-        credentials.key_for("groq")
+        credential_keys.key_for("groq")
     assert "Set LABEXT_NB_GROQ_KEY" in caught.value.next_step
 
 
@@ -102,10 +102,10 @@ def test_no_key_prompt_where_none_is_needed(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(f"LABEXT_NB_{name}_KEY", raising=False)
     prompts: list[str] = []
     monkeypatch.setattr(sign_in, "prompt_secret", unseen("", prompts))
-    assert credentials.key_for("ollama").value is None
+    assert credential_keys.key_for("ollama").value is None
     assert prompts == []
-    assert credentials.key_for("openai_compatible").value is None
+    assert credential_keys.key_for("openai_compatible").value is None
     assert prompts == ["Key of openai_compatible (leave empty if none is needed): "]
     for provider in ("openai", "ollama"):
         with pytest.raises(SetupError, match="No key was entered"):
-            credentials.key_for(provider, required=True)
+            credential_keys.key_for(provider, required=True)

@@ -6,13 +6,15 @@ from typing import Any
 
 from labext.nb import records
 from labext.nb.backends import Request, Steps, get
-from labext.nb.backends.contract.chat import ChatRequests
 from labext.nb.backends.contract.extensions import ExtensionRequests
-from labext.nb.backends.contract.models import CredentialRequests, ModelRequests
+from labext.nb.backends.contract.models import (
+    CredentialRequests,
+    ModelRequests,
+    TransformationRequests,
+)
 from labext.nb.backends.contract.notebooks import NotebookRequests, NoteRequests, SourceRequests
 from labext.nb.backends.contract.podcasts import PodcastRequests, ProfileRequests
-from labext.nb.backends.contract.search import SearchRequests
-from labext.nb.backends.contract.transformations import TransformationRequests
+from labext.nb.backends.contract.search import ChatRequests, SearchRequests
 from labext.nb.records import Record
 
 GET_CONFIG = get("read the configuration", "config")

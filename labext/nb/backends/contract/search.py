@@ -1,8 +1,8 @@
-"""Requests for search and questions; answers, events and citations."""
+"""Requests for search, questions and chats; answers, events and citations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from labext.actions import Action
@@ -10,14 +10,18 @@ from labext.errors import InputError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
 from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
-from labext.nb.backends import RecordParser, Request, Steps, hybrid
+from labext.nb.backends import OnWords, RecordParser, Request, Steps, delete, get, post, put
 from labext.nb.error_messages import Explanation, explain_message
 from labext.nb.records import (
+    CONTEXT,
     HIT,
+    MESSAGE,
+    SESSION,
     Answer,
     AskEvent,
     Citation,
     Final,
+    MessageContext,
     Partial,
     Query,
     Question,
@@ -27,8 +31,158 @@ from labext.nb.records import (
     Strategy,
     Words,
     build_record,
+    drop_none,
     parse_usage,
 )
+
+WORDS_WEIGHT, VECTORS_WEIGHT = 0.3, 0.7
+"""Weights of the two scores, each relative to the best one of its search."""
+
+
+def search_both(
+    search: Callable[[Query, str], Steps[list[Record]]], query: Query
+) -> Steps[list[Record]]:
+    """Search by words and by vectors, and merge the hits; by words alone without vectors."""
+    by_words = yield from search(query, "text")
+    try:
+        by_vectors = yield from search(query, "vector")
+    except SetupError:  # no embedding model
+        return by_words
+    return merge_hits(by_words, by_vectors)[: query.limit]
+
+
+def merge_hits(by_words: Sequence[Record], by_vectors: Sequence[Record]) -> list[Record]:
+    """Merge the hits of two searches, the best first; `relevance` is the weighted sum."""
+    words, vectors = _shares(by_words, "relevance"), _shares(by_vectors, "similarity")
+    hits = {_key(hit): hit for hit in (*by_words, *by_vectors)}  # those with a similarity last
+    scores = {
+        key: WORDS_WEIGHT * words.get(key, 0.0) + VECTORS_WEIGHT * vectors.get(key, 0.0)
+        for key in hits
+    }
+    best = sorted(hits, key=lambda key: -scores[key])
+    return [{**hits[key], "relevance": scores[key]} for key in best]
+
+
+def _key(hit: Record) -> tuple[object, object]:
+    return hit["id"], hit["match"]
+
+
+def _shares(hits: Sequence[Record], column: str) -> dict[tuple[object, object], float]:
+    """Return the scores of hits relative to the best one."""
+    scores = {_key(hit): max(float(hit[column] or 0.0), 0.0) for hit in hits}
+    best = max(scores.values(), default=0.0)
+    return {key: score / best if best else 0.0 for key, score in scores.items()}
+
+
+LIST_SESSIONS = get("list chat sessions", "chat/sessions")
+CREATE_SESSION = post(
+    "create a chat session",
+    "chat/sessions",
+    "See {action} before you create it again: it may exist already.",
+    Action.list_chats(),
+)
+GET_SESSION = get("get a chat session", "chat/sessions/{session}")
+UPDATE_SESSION = put("update a chat session", "chat/sessions/{session}")
+DELETE_SESSION = delete("delete a chat session", "chat/sessions/{session}")
+SEND_MESSAGE = post(
+    "send a chat message",
+    "chat/execute",  # a repeat would add the message twice
+    "See {action} before you send it again: the chat may contain the reply already.",
+    Action.show_chat(),
+)
+BUILD_CONTEXT = Operation(
+    "build a chat's context", "POST", "chat/context", RetryMode.ALWAYS, answer="json"
+)
+
+
+class ChatRequests(RecordParser):
+    """The seven operations of the chat."""
+
+    def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
+        """List the sessions of a notebook, or all."""
+        response = yield Request(LIST_SESSIONS, params={"notebook_id": notebook})
+        return self.parse_records(SESSION, response, "chat sessions")
+
+    def session(self, session: str) -> Steps[Record]:
+        """Return a session, with its messages."""
+        response = yield Request(GET_SESSION, {"session": session})
+        data = records.require_mapping(response, "the chat session")
+        messages = records.require_list(data.get("messages") or [], "the session's messages")
+        record = self.parse_record(SESSION, data, "the chat session")
+        record["messages"] = [message_record(message) for message in messages]
+        return record
+
+    def new_session(
+        self, notebook: str, title: str | None, model_override: str | None
+    ) -> Steps[Record]:
+        """Create a session."""
+        fields = {"notebook_id": notebook, "title": title, "model_override": model_override}
+        response = yield Request(CREATE_SESSION, json=drop_none(fields))
+        return self.parse_record(SESSION, response, "the chat session")
+
+    def change_session(self, session: str, changes: Mapping[str, Any]) -> Steps[Record]:
+        """Update the `title` or `model_override`; other fields stay unchanged."""
+        response = yield Request(UPDATE_SESSION, {"session": session}, json=dict(changes))
+        return self.parse_record(SESSION, response, "the chat session")
+
+    def delete_session(self, session: str) -> Steps[None]:
+        """Delete a session and its messages."""
+        yield Request(DELETE_SESSION, {"session": session})
+
+    def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
+        """Return the context of a message; this server adds the texts itself."""
+        del session
+        yield from ()
+        return MessageContext(scope_fields(scope))
+
+    def execute(
+        self,
+        session: str,
+        message: str,
+        context: MessageContext,
+        model_override: str | None,
+        on_words: OnWords | None = None,
+    ) -> Steps[Answer]:
+        """Send a message without a read timeout; return the model's reply."""
+        body = {"session_id": session, "message": message, "context": dict(context.context)}
+        if model_override is not None:
+            body["model_override"] = model_override
+        response = yield Request(SEND_MESSAGE, json=body, patient=True, on_words=on_words)
+        data = records.require_mapping(response, "the chat").get("messages")
+        items = records.require_list(data, "the session's messages")
+        messages = [message_record(item) for item in items]
+        if not messages or messages[-1]["type"] != "ai":
+            raise ServiceError(
+                "The notebook service responded without a reply from the model.",
+                "See {action}, then ask again.",
+                action=Action.show_chat(session),
+            )
+        last = messages[-1]
+        return Answer(
+            str(last["content"] or ""),
+            parse_citations(last["citations"]),
+            message,
+            last["model"],
+            parse_usage(items[-1].get("usage")),
+        )
+
+    def context(
+        self, session: str | None, notebook: str | None, scope: Scope, config: Any
+    ) -> Steps[Record]:
+        """Build the context that a model would get with a message."""
+        about = {"session_id": session, "notebook_id": notebook, "context_config": config}
+        body = scope_fields(scope) | drop_none(about)
+        response = yield Request(BUILD_CONTEXT, json=body)
+        data = records.require_mapping(response, "the context")
+        return build_record(
+            CONTEXT, {**data, **records.require_mapping(data.get("context"), "the context")}
+        )
+
+
+def message_record(response: Mapping[str, Any]) -> Record:
+    """Return a message's record."""
+    when = response.get("created_at") or response.get("timestamp")
+    return build_record(MESSAGE, {"citations": [], **response, "created_at": when})
 
 
 def scope_fields(scope: Scope) -> dict[str, Any]:
@@ -96,7 +250,7 @@ class SearchRequests(RecordParser):
         try:
             return (yield from self._search_once(query, search_type))
         except (InputError, SetupError):
-            return (yield from hybrid.search_both(self._search_once, query))
+            return (yield from search_both(self._search_once, query))
 
     def _search_once(self, query: Query, search_type: str) -> Steps[list[Record]]:
         body = {"query": query.text, "search_type": search_type, **scope_fields(query.scope)}

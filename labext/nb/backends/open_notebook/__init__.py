@@ -8,7 +8,11 @@ from typing import Any
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.open_notebook import mappers
 from labext.nb.backends.open_notebook.extensions import ExtensionRequests
-from labext.nb.backends.open_notebook.models import CredentialRequests, ModelRequests
+from labext.nb.backends.open_notebook.models import (
+    CredentialRequests,
+    ModelRequests,
+    TransformationRequests,
+)
 from labext.nb.backends.open_notebook.notebooks import (
     NotebookRequests,
     NoteRequests,
@@ -16,7 +20,6 @@ from labext.nb.backends.open_notebook.notebooks import (
 )
 from labext.nb.backends.open_notebook.podcasts import PodcastRequests
 from labext.nb.backends.open_notebook.search import SearchRequests
-from labext.nb.backends.open_notebook.transformations import TransformationRequests
 from labext.nb.records import Fields
 
 

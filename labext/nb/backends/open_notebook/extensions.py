@@ -14,9 +14,9 @@ from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
 from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.backends.contract import extensions
-from labext.nb.backends.contract.chat import message_record
 from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
+from labext.nb.backends.contract.search import message_record
 from labext.nb.backends.open_notebook import mappers
 from labext.nb.error_messages import split_message
 from labext.nb.records import (

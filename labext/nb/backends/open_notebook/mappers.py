@@ -1,13 +1,16 @@
-"""Map Open Notebook's JSON to the names and formats of the records."""
+"""Map Open Notebook's JSON to the records, and its failures to errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from labext.errors import InputError, ServiceError
+from labext.actions import Action
+from labext.errors import InputError, LabextError, NotFoundError, ServiceError
 from labext.nb import records
+from labext.nb.backends import Request, Steps
+from labext.nb.backends.contract import GET_CONFIG
 from labext.nb.error_messages import rewrite_reason
 from labext.nb.records import (
     DISCOVERED_MODEL,
@@ -23,6 +26,45 @@ from labext.nb.records import (
     Fields,
     has_number_suffix,
 )
+
+ONLINE = "online"
+
+T = TypeVar("T")
+
+
+def check_database() -> Steps[None]:
+    """Check that the database is online.
+
+    Raises:
+        ServiceError: the database is not online.
+    """
+    config: Any = records.require_mapping((yield Request(GET_CONFIG)), "its configuration")
+    state = config.get("dbStatus")
+    if isinstance(state, str) and state.casefold() != ONLINE:
+        raise ServiceError(
+            f"The notebook service is running, but its database is {state}.",
+            "Start the database, or ask the administrator of the service; see {action}.",
+            action=Action.show_service(),
+        )
+
+
+def check_database_on_failure(steps: Steps[T]) -> Steps[T]:
+    """Run `steps`; if a record is missing or the server fails, check the database.
+
+    Raises:
+        ServiceError: the database is not online.
+        LabextError: the error of `steps`.
+    """
+    try:
+        return (yield from steps)
+    except LabextError as error:
+        if isinstance(error, NotFoundError) or _is_server_error(error):
+            yield from check_database()
+        raise
+
+
+def _is_server_error(error: LabextError) -> bool:
+    return isinstance(error, ServiceError) and error.status is not None and error.status >= 500
 
 
 def normalize(fields: Fields, data: Mapping[str, Any]) -> dict[str, Any]:

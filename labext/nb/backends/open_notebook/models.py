@@ -1,4 +1,4 @@
-"""Requests to Open Notebook for models and provider credentials."""
+"""Requests to Open Notebook for models, provider credentials and transformations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,22 @@ from labext.nb.backends import Request, Steps
 from labext.nb.backends.contract import models as contract
 from labext.nb.backends.open_notebook import mappers
 from labext.nb.records import MODEL, MODEL_REGISTRATION, Record, build_record, drop_none
+
+
+class TransformationRequests(contract.TransformationRequests):
+    """The operations on transformations, where Open Notebook differs from the contract."""
+
+    def new_transformation(self, fields: Mapping[str, Any]) -> Steps[Record]:
+        """Create a transformation; the server requires a title and a description too."""
+        return super().new_transformation({"title": fields["name"], "description": "", **fields})
+
+    def change_transformation(
+        self, transformation: str, changes: Mapping[str, Any]
+    ) -> Steps[Record]:
+        """Update fields of the record; fields can't be cleared."""
+        mappers.forbid_clearing(changes, "the transformation", "Choose another model.")
+        return super().change_transformation(transformation, changes)
+
 
 SERVER_SLOT_NAMES = {
     "chat": "default_chat_model",

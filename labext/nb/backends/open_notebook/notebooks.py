@@ -15,11 +15,11 @@ from labext.http import RetryMode
 from labext.nb import records
 from labext.nb.backends import Request, Steps
 from labext.nb.backends.contract import notebooks as contract
-from labext.nb.backends.contract.chat import LIST_SESSIONS as SESSIONS
 from labext.nb.backends.contract.models import GET_DEFAULTS
+from labext.nb.backends.contract.models import LIST_TRANSFORMATIONS as TRANSFORMATIONS
 from labext.nb.backends.contract.notebooks import SourceOptions
-from labext.nb.backends.contract.transformations import LIST_TRANSFORMATIONS as TRANSFORMATIONS
-from labext.nb.backends.open_notebook.health import check_database, check_database_on_failure
+from labext.nb.backends.contract.search import LIST_SESSIONS as SESSIONS
+from labext.nb.backends.open_notebook.mappers import check_database, check_database_on_failure
 from labext.nb.records import (
     NOTEBOOK_DELETION,
     SOURCE,

@@ -14,8 +14,7 @@ from labext.nb.backends.contract import podcasts as contract
 from labext.nb.backends.contract.models import GET_DEFAULTS, LIST_MODELS
 from labext.nb.backends.contract.notebooks import GET_NOTEBOOK
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
-from labext.nb.backends.open_notebook.health import check_database
-from labext.nb.backends.open_notebook.mappers import from_server_type
+from labext.nb.backends.open_notebook.mappers import check_database, from_server_type
 from labext.nb.backends.open_notebook.models import SERVER_SLOT_NAMES
 from labext.nb.error_messages import rewrite_reason
 from labext.nb.records import EPISODE_RETRY, EPISODE_SUBMISSION, Record, build_record, drop_none

@@ -9,7 +9,7 @@ import pytest
 
 from labext.errors import InputError, SetupError
 from labext.nb.backends.contract import ContractBackend
-from labext.nb.backends.hybrid import VECTORS_WEIGHT, WORDS_WEIGHT
+from labext.nb.backends.contract.search import VECTORS_WEIGHT, WORDS_WEIGHT
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.records import Query, Record, Scope
 
