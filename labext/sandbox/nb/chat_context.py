@@ -9,7 +9,6 @@ from fastapi import APIRouter
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep
@@ -60,31 +59,21 @@ CHARACTERS_PER_TOKEN = 4
 
 FULL_CONTENT, INSIGHTS = "full content", "insights"
 
-
 router = APIRouter()
 
 
 @router.post("/chat/context", response_model=ContextRecord)
 def post_context(site: SiteDep, body: ContextRequest) -> dict[str, Any]:
     """Get the context material of a notebook and its size."""
-    return build_context(site, body)
-
-
-def build_context(site: Site, request: ContextRequest) -> dict[str, Any]:
-    """Return the context material with its number of characters and estimated tokens.
-
-    Raises:
-        HTTPException: 400 if neither a session nor a notebook is named; 404 if it does not exist.
-    """
-    config = request.context_config or ContextConfig()
+    config = body.context_config or ContextConfig()
     with site.database.read() as session:
-        notebook_id = _notebook_id(session, request)
+        notebook_id = _notebook_id(session, body)
         chosen = config.sources is not None or config.notes is not None
         sources, notes = [], []
-        if _is_included(request.include_sources, config.include_sources):
+        if _is_included(body.include_sources, config.include_sources):
             parts = (config.sources or {}) if chosen else None
             sources = _source_entries(session, notebook_id, parts)
-        if _is_included(request.include_notes, config.include_notes):
+        if _is_included(body.include_notes, config.include_notes):
             parts = (config.notes or {}) if chosen else None
             notes = _note_entries(session, notebook_id, parts)
     size = sum(map(_count_characters, (*sources, *notes)))

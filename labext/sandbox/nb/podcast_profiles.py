@@ -1,5 +1,7 @@
 """Speaker profiles and episode profiles of podcasts."""
 
+# No postponed annotations: FastAPI could not resolve those of endpoints defined in a function.
+
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,7 +13,6 @@ from pydantic_core import PydanticCustomError
 from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, limits
 from labext.sandbox.nb.crud import add_crud_routes
 from labext.sandbox.nb.dependencies import SiteDep
@@ -172,7 +173,6 @@ class EpisodeProfileRecord(Record):
 
 Profile = TypeVar("Profile", SpeakerProfile, EpisodeProfile)
 NewProfile = NewSpeakerProfile | NewEpisodeProfile
-ProfileUpdate = SpeakerProfileUpdate | EpisodeProfileUpdate
 
 _MODEL_TYPES = {
     "voice_model": registry.TTS,
@@ -212,45 +212,6 @@ def create_profile(session: Session, table: type[Profile], new: NewProfile) -> P
     profile = table(**_column_values(session, new.model_dump()))
     session.add(profile)
     return profile
-
-
-def update_profile(site: Site, table: type[Profile], name: str, update: ProfileUpdate) -> Profile:
-    """Change the given fields of a profile.
-
-    Raises:
-        HTTPException: 404; else as `create_profile`.
-    """
-    cleared = update.model_fields_set & _NULLABLE
-    fields = {
-        field: value
-        for field, value in update.model_dump().items()
-        if value is not None or field in cleared
-    }
-    with site.database.write() as session:
-        profile = load_profile(session, name, table)
-        if fields.get("name", profile.name) != profile.name:
-            _check_name_free(session, table, fields["name"])
-        for column, value in _column_values(session, fields).items():
-            setattr(profile, column, value)
-        if session.is_modified(profile):
-            profile.updated = time.time()
-    return profile
-
-
-def copy_profile(site: Site, table: type[Profile], name: str) -> Profile:
-    """Copy a profile under a free name: `interview - Copy`, then `interview - Copy 2` and so on.
-
-    Raises:
-        HTTPException: 404.
-    """
-    with site.database.write() as session:
-        profile = load_profile(session, name, table)
-        values = {column.key: getattr(profile, column.key) for column in inspect(table).columns}
-        for own in ("id", "created", "updated"):
-            del values[own]
-        copy = table(**values | {"name": _name_of_copy(session, table, profile.name)})
-        session.add(copy)
-    return copy
 
 
 def check_unused(session: Session, profile: SpeakerProfile) -> None:
@@ -323,6 +284,7 @@ def _is_taken(session: Session, table: type[Profile], name: str) -> bool:
 
 
 def _name_of_copy(session: Session, table: type[Profile], name: str) -> str:
+    """Return a free name: `interview - Copy`, then `interview - Copy 2` and so on."""
     number = 1
     while True:
         ending = " - Copy" if number == 1 else f" - Copy {number}"
@@ -330,9 +292,6 @@ def _name_of_copy(session: Session, table: type[Profile], name: str) -> str:
         if not _is_taken(session, table, candidate):
             return candidate
         number += 1
-
-
-# No postponed annotations: FastAPI could not resolve those of endpoints defined in a function.
 
 
 router = APIRouter()
@@ -377,7 +336,18 @@ def _add_profile_routes(
         description=f"Update the {kind} profile. Existing episodes stay as they are.",
     )
     def put_profile(site: SiteDep, profile: Name, body: update) -> Any:
-        return update_profile(site, table, profile, body)
+        cleared = body.model_fields_set & _NULLABLE
+        values = body.model_dump().items()
+        fields = {name: value for name, value in values if value is not None or name in cleared}
+        with site.database.write() as session:
+            row = load_profile(session, profile, table)
+            if fields.get("name", row.name) != row.name:
+                _check_name_free(session, table, fields["name"])
+            for column, value in _column_values(session, fields).items():
+                setattr(row, column, value)
+            if session.is_modified(row):
+                row.updated = time.time()
+        return row
 
     @router.post(
         f"{path}/duplicate",
@@ -386,7 +356,14 @@ def _add_profile_routes(
         description=f"Copy the {kind} profile under a free name.",
     )
     def post_copy(site: SiteDep, profile: Name) -> Any:
-        return copy_profile(site, table, profile)
+        with site.database.write() as session:
+            row = load_profile(session, profile, table)
+            values = {column.key: getattr(row, column.key) for column in inspect(table).columns}
+            for own in ("id", "created", "updated"):
+                del values[own]
+            copy = table(**values | {"name": _name_of_copy(session, table, row.name)})
+            session.add(copy)
+        return copy
 
 
 _add_profile_routes(

@@ -177,7 +177,8 @@ def error_response(
         return errors.too_many_requests(f"{message} Wait {pause}, then try again.", wait)
     is_key = status in (401, 403) or (status == 400 and _KEY_REFUSED.search(text) is not None)
     if is_key:
-        owner = provider_of_key(provider.key or "")
+        key = provider.key or ""
+        owner = next((name for start, name in _KEY_PREFIXES.items() if key.startswith(start)), None)
         if owner is not None and owner != provider.provider:
             message += f" The key looks like one of {owner}, not of {provider.provider}."
         return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
@@ -204,11 +205,6 @@ _KEY_PREFIXES: Mapping[str, str] = {
     "gsk_": "groq",
     "xai-": "xai",
 }
-
-
-def provider_of_key(key: str) -> str | None:
-    """Return the provider whose keys begin like this one; None if unknown."""
-    return next((name for start, name in _KEY_PREFIXES.items() if key.startswith(start)), None)
 
 
 def _known_failure(
@@ -292,7 +288,7 @@ def server_of_model(site: Site, model: Model) -> ProviderServer:
         if model.credential_id is not None:
             credential = session.get(Credential, model.credential_id)
         else:
-            credential = first_credential(session, model.provider)
+            credential = session.scalars(_credentials_query(model.provider)).first()
         seconds = get_limit(session, "model_seconds")
     if credential is not None:
         return server_of_credential(site, credential, seconds, model.kind)
@@ -402,12 +398,6 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
     )
 
 
-def first_credential(session: Session, provider: str) -> Credential | None:
-    """Return the default credential of a provider's models, its oldest."""
-    credential: Credential | None = session.scalars(_credentials_query(provider).limit(1)).first()
-    return credential
-
-
 def configured_providers(site: Site, session: Session) -> set[str]:
     """Return the providers that are configured; no server is contacted.
 
@@ -439,5 +429,6 @@ def _is_usable(site: Site, provider: ProviderInfo, credential: Credential) -> bo
 
 
 def _credentials_query(provider: str) -> Select[Any]:
+    """Select the credentials of a provider; the oldest one is the default of its models."""
     query = select(Credential).where(Credential.provider == provider)
     return query.order_by(Credential.created, Credential.id)

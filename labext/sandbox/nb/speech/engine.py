@@ -74,8 +74,19 @@ def synthesize(
     if registry.is_built_in(model):
         sound: Sound = _engine(model).say(voice, text)
         return sound
+    import soundfile
 
-    return synthesize_remote(site, model, voice, text, cancel_token)
+    from labext.sandbox.nb.providers import calls
+
+    content = calls.synthesize(site, model, text, voice, cancel_token)
+    try:
+        samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
+    except (soundfile.SoundFileError, RuntimeError, ValueError):
+        raise errors.bad_gateway(
+            f"The server of the model {model.name} did not return a readable audio file. "
+            "Check that it is a model of type tts, or choose another."
+        ) from None
+    return Sound(samples.mean(axis=1), int(rate))
 
 
 def max_parallel(model: Model) -> int:
@@ -104,27 +115,3 @@ def _engine(model: Model) -> ModuleType:
             f"that does: {admin_command('nb models default text_to_speech NAME')}."
         )
     return import_module(f"labext.sandbox.nb.speech.{module}")
-
-
-def synthesize_remote(
-    site: Site, model: Model, voice: str, text: str, cancel_token: CancelToken | None = None
-) -> Sound:
-    """Return the speech of a text by a voice of the model's server.
-
-    Raises:
-        HTTPException: 502 if the server failed or its reply is not audio; 422 if it can't be used.
-        CallCancelledError: if the request was cancelled.
-    """
-    import soundfile
-
-    from labext.sandbox.nb.providers import calls
-
-    content = calls.synthesize(site, model, text, voice, cancel_token)
-    try:
-        samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
-    except (soundfile.SoundFileError, RuntimeError, ValueError):
-        raise errors.bad_gateway(
-            f"The server of the model {model.name} did not return a readable audio file. "
-            "Check that it is a model of type tts, or choose another."
-        ) from None
-    return Sound(samples.mean(axis=1), int(rate))
