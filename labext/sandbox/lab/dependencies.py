@@ -162,8 +162,11 @@ class CallResponse:
     @classmethod
     def refusal(cls, error: HTTPException) -> CallResponse:
         """Return an error response in the format of the endpoint."""
-        body = orjson.dumps(errors.error_body_of(error))
-        return cls(error.status_code, body, dict(error.headers or {}), error.detail)
+        body: Any = errors.error_body(error.status_code, error.detail)
+        if isinstance(error, errors.OAuthError):
+            body = error.body
+        headers = dict(error.headers or {})
+        return cls(error.status_code, orjson.dumps(body), headers, error.detail)
 
 
 @dataclass

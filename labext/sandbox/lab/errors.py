@@ -44,27 +44,25 @@ def too_many_requests(requests: int, seconds: float) -> HTTPException:
     return HTTPException(429, f"More than {requests} requests in {seconds:g} seconds.")
 
 
-class TokenEndpointError(HTTPException):
-    """An error of the token endpoint.
+class OAuthError(HTTPException):
+    """An error response for a client of OAuth (RFC 6749, sections 4.1.2.1 and 5.2).
 
     Attributes:
-        error: the RFC 6749 error code: `invalid_request`, `invalid_client`, …
+        error: the error code: `invalid_request`, `invalid_client`, …
     """
 
-    def __init__(self, status: int, error: str, message: str) -> None:
+    def __init__(self, error: str, message: str, status: int = 400) -> None:
         challenge = {"WWW-Authenticate": 'Basic realm="lab"'} if status == 401 else None
         super().__init__(status, message, headers=challenge)
         self.error = error
+
+    @property
+    def body(self) -> dict[str, str]:
+        """The parameters of the response."""
+        return {"error": self.error, "error_description": self.detail}
 
 
 def error_body(_status: int, message: str) -> dict[str, Any]:
     """Return the body of an error response."""
     error = {"type": "invalid_request_error", "message": message, "userMessage": message}
     return {"error": error}
-
-
-def error_body_of(error: HTTPException) -> dict[str, Any]:
-    """Return the body of an error; the token endpoint has a different format."""
-    if isinstance(error, TokenEndpointError):
-        return {"error": error.error, "error_description": error.detail}
-    return error_body(error.status_code, error.detail)

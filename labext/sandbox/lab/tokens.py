@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.lab.access_control import Caller, check_address, parse_basic
 from labext.sandbox.lab.dependencies import API_PREFIX, Call, CallResponse, log_call
-from labext.sandbox.lab.errors import TokenEndpointError
+from labext.sandbox.lab.errors import OAuthError
 from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.oidc import oauth
 from labext.sandbox.lab.tables import App, Secret, Token
@@ -51,23 +51,21 @@ def issue_access_token(call: Call, content: bytes) -> CallResponse:
     """Return a new access token (client credentials grant, RFC 6749, section 4.4).
 
     Raises:
-        TokenEndpointError: 400, 401, or 403 from an address outside the tenant's ranges.
+        OAuthError: 400, 401, or 403 from an address outside the tenant's ranges.
     """
     form = _token_form(call.request.headers, content)
     if "grant_type" not in form:
-        raise _invalid_request("grant_type is missing.")
+        raise OAuthError("invalid_request", "grant_type is missing.")
     if form["grant_type"] != "client_credentials":
-        raise TokenEndpointError(
-            400, "unsupported_grant_type", "grant_type must be client_credentials."
-        )
+        raise OAuthError("unsupported_grant_type", "grant_type must be client_credentials.")
     credentials = _client_credentials(call.request.headers.getlist("authorization"), form)
     secret = _find_secret(call, credentials)
     try:
         check_address(call.session, call.tenancy.tenant_id, call.entry.address)
     except HTTPException as error:
-        raise TokenEndpointError(403, "access_denied", error.detail) from None
+        raise OAuthError("access_denied", error.detail, 403) from None
     if secret.app.archived:
-        raise TokenEndpointError(400, "unauthorized_client", "The app is archived.")
+        raise OAuthError("unauthorized_client", "The app is archived.")
     seconds = LIMITS.value(call.session, "token_seconds")
     with call.tenancy.site.database.write(durable=False) as session:
         token = _create_token(session, secret, seconds)
@@ -79,14 +77,14 @@ def _token_form(headers: Headers, content: bytes) -> Mapping[str, str]:
     try:
         return oauth.parse_form(headers.get("content-type", ""), content)
     except ValueError as error:
-        raise _invalid_request(str(error)) from None
+        raise OAuthError("invalid_request", str(error)) from None
 
 
 def _client_credentials(authorizations: list[str], form: Mapping[str, str]) -> ClientCredentials:
     if not authorizations:
         for name in ("client_id", "client_secret"):
             if name not in form:
-                raise _invalid_request(f"{name} is missing.")
+                raise OAuthError("invalid_request", f"{name} is missing.")
         return ClientCredentials(form["client_id"], form["client_secret"])
     scheme, _, value = authorizations[0].strip().partition(" ")
     if len(authorizations) > 1 or scheme.lower() != "basic":
@@ -97,7 +95,9 @@ def _client_credentials(authorizations: list[str], form: Mapping[str, str]) -> C
     except ValueError:
         raise _invalid_client("The Authorization header is malformed.") from None
     if "client_secret" in form or form.get("client_id", client_id) != client_id:
-        raise _invalid_request("An app sends its secret in the form or as HTTP Basic, not both.")
+        raise OAuthError(
+            "invalid_request", "An app sends its secret in the form or as HTTP Basic, not both."
+        )
     return ClientCredentials(client_id, secret)
 
 
@@ -128,9 +128,5 @@ def _create_token(session: Session, secret: Secret, seconds: int) -> str:
     return token
 
 
-def _invalid_request(message: str) -> TokenEndpointError:
-    return TokenEndpointError(400, "invalid_request", message)
-
-
-def _invalid_client(message: str) -> TokenEndpointError:
-    return TokenEndpointError(401, "invalid_client", message)
+def _invalid_client(message: str) -> OAuthError:
+    return OAuthError("invalid_client", message, 401)

@@ -18,6 +18,7 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.lab.endpoints import CAMPUS
+from labext.sandbox.lab.errors import OAuthError
 from labext.sandbox.lab.oidc.service import expected_audience
 from labext.sandbox.lab.tables import App, AuthorizationCode, Tenant
 
@@ -76,23 +77,6 @@ MAX_CODES = 1000
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
-
-
-class OAuthError(Exception):
-    """An error response for the client (RFC 6749, sections 4.1.2.1 and 5.2).
-
-    Attributes:
-        error: the error code, such as `invalid_request`.
-    """
-
-    def __init__(self, error: str, description: str) -> None:
-        super().__init__(description)
-        self.error = error
-
-    @property
-    def body(self) -> dict[str, str]:
-        """The parameters of the response."""
-        return {"error": self.error, "error_description": str(self)}
 
 
 @dataclass(frozen=True)

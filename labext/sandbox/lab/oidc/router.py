@@ -14,12 +14,12 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.core.web import handle_errors
 from labext.sandbox.lab import html_pages
+from labext.sandbox.lab.errors import OAuthError
 from labext.sandbox.lab.html_pages import PAGE_HEADERS
 from labext.sandbox.lab.oidc import oauth
 from labext.sandbox.lab.oidc.oauth import (
     AuthorizationRequest,
     Codes,
-    OAuthError,
     check_client,
     check_parameters,
 )

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select
 
 from labext.sandbox.core.database import Database
+from labext.sandbox.lab.errors import OAuthError
 from labext.sandbox.lab.oidc import oauth
 from labext.sandbox.lab.oidc.oauth import (
     CODE_SECONDS,
     AuthorizationRequest,
     Codes,
-    OAuthError,
     s256,
 )
 from labext.sandbox.lab.tables import AuthorizationCode, Base
