@@ -40,6 +40,7 @@ pytest_plugins = (
     "databases",
     "fake_clock",
     "faulty_server",
+    "s3_server",
 )
 
 KINDS = ("unit", "contract", "faults", "browser", "notebooks", "benchmark")
@@ -144,11 +145,14 @@ def isolated(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 @pytest.fixture(scope="session", autouse=True)
-def warm(database_of_hosts: Callable[..., Any]) -> Iterator[None]:
+def warm(
+    database_of_hosts: Callable[..., Any], storage_of_hosts: Callable[..., Any]
+) -> Iterator[None]:
     """Fork the hosts of sandboxes from a process that has imported their modules."""
     process = Warm()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(host_process, "spawn_host", database_of_hosts(process.spawn))
+        spawn = storage_of_hosts(database_of_hosts(process.spawn))
+        patch.setattr(host_process, "spawn_host", spawn)
         yield
     process.close()
 

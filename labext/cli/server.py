@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SETTINGS = (
     *("database_url", "processes", "workers", "executor", "certificates", "allow_plaintext"),
     *("max_running_per_account", "max_queued_per_account", "adopt_empty"),
+    *("storage", "storage_endpoint", "storage_cache"),
 )
 """Options of `start` that are settings of the services, as those of a sandbox."""
 
@@ -35,6 +36,8 @@ class ServerGroup(VerbGroup):
         from labext.sandbox.server import Server
 
         arguments["database_url"] = arguments.pop("database", None)
+        if arguments.get("storage_cache") is not None:
+            arguments["storage_cache"] = messages.parse_size(arguments["storage_cache"])
         settings = {name: arguments.pop(name) for name in SETTINGS if name in arguments}
         result: Result = function(Server(data_dir, **settings), **arguments)
         return result
@@ -50,6 +53,22 @@ _database = option(
     "Keep the data in PostgreSQL: postgresql+psycopg://…",
     envvar="LABEXT_DATABASE_URL",
 )
+
+
+def _storage(command: Any) -> Any:
+    """Add the options that say where the files are."""
+    for add in (
+        option("--storage-cache", "SIZE", "Size of the copies in the data folder (10 GiB)."),
+        option("--storage-endpoint", "URL", "Address of the S3 service, if it is not AWS."),
+        option(
+            "--storage",
+            "URL",
+            "Keep files in s3://BUCKET/PREFIX, with the credentials of the environment or of the "
+            "files of AWS; or in file:///DIR.",
+        ),
+    ):
+        command = add(command)
+    return command
 
 
 @server.verb("start")
@@ -84,6 +103,7 @@ _database = option(
     help="One JSON object per line, also for every request (default: text).",
 )
 @_database
+@_storage
 @click.option("--processes", type=click.IntRange(min=1), help="Service processes (PostgreSQL).")
 @sandbox_commands.executor_options
 @click.option("--workers", type=click.IntRange(min=1), help="Number of concurrent tasks here.")

@@ -36,6 +36,8 @@ from labext.sandbox.core.database_lock import DatabaseLock
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
+from labext.sandbox.core.file_storage.objects import StorageSettings
+from labext.sandbox.core.file_storage.setup import FileStorageSetup, stored_settings
 from labext.sandbox.core.http_timeouts import TimeoutProtocol
 from labext.sandbox.core.monitoring.health import Monitoring, prepare_metrics
 from labext.sandbox.core.monitoring.request_log import start_logging
@@ -99,6 +101,7 @@ class Host:
         worker_command: str | None = None,
         process: int | None = None,
         slots: int | None = None,
+        storage: StorageSettings | None = None,
     ) -> None:
         self._folder = folder
         self._process = process
@@ -107,6 +110,7 @@ class Host:
         self._services = [_load_service(name) for name in services]
         self._database = Database(folder.database_url)
         self._queue = Queue()
+        self._storage = FileStorageSetup(folder, self._database, storage)
         self._options = options
         self._server = ServerSettings.load(folder)
         self._quarantine = Quarantine(folder)
@@ -192,6 +196,8 @@ class Host:
                 notifications = QueueNotifications(self._database.url, self._queue)
                 stack.callback(notifications.stop)
                 notifications.start()
+            stack.callback(self._storage.stop)
+            self._storage.start()
             stack.callback(self._supervisor.stop)
             self._supervisor.start()
             monitoring = Monitoring(
@@ -202,6 +208,7 @@ class Host:
                 self._supervisor,
                 self._slots or self._supervisor.workers_here,
                 self._process,
+                self._storage.problem,
             )
             servers = [
                 (
@@ -247,6 +254,7 @@ class Host:
                 ports,
                 self._certificate(service),
                 self._supervisor,
+                self._storage,
             )
             for service in self._services
         }
@@ -329,12 +337,16 @@ class Host:
         self._add_kinds(sites)
         if self._server is not None:
             check_no_sample_accounts(self._services, sites, self._folder)
+        folders = {service.name: [*service.data_folders] for service in self._services}
+        notices = [self._storage.check(folders)]
         for service in self._services:
             service.seed(sites[service.name])
             quarantine_orphans(service, sites[service.name], self._folder, self._quarantine)
-        if notice := self._quarantine.notice:
+        notices = [text for text in (*notices, self._quarantine.notice) if text]
+        for notice in notices:
             log.warning(notice)
-            write_json(self._folder.state, read_json(self._folder.state) | {"notices": [notice]})
+        if notices:
+            write_json(self._folder.state, read_json(self._folder.state) | {"notices": notices})
 
     def _announce(self, sites: dict[str, Site]) -> None:
         connection: dict[str, Any] = {
@@ -419,6 +431,9 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--max-queued-per-account", type=int)
     parser.add_argument("--adopt-empty", action="store_true")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--storage")
+    parser.add_argument("--storage-endpoint")
+    parser.add_argument("--storage-cache", type=int)
     parser.add_argument("--executor")
     parser.add_argument("--certificates", type=Path)
     parser.add_argument("--allow-plaintext", action="store_true")
@@ -467,6 +482,13 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
     state["executor"] = options.executor
     state["processes"] = options.processes
+    storage = stored_settings(folder)
+    if options.storage is not None:
+        storage = StorageSettings(options.storage, options.storage_endpoint, options.storage_cache)
+        storage.check()
+    if storage is not None:
+        names = {"storage": "url", "storage_endpoint": "endpoint", "storage_cache": "cache_bytes"}
+        state |= {name: getattr(storage, field) for name, field in names.items()}
     state["certificates"] = None if options.certificates is None else str(options.certificates)
     write_json(folder.state, state)
     remote, worker_command = _remote_executor(folder, options)
@@ -479,6 +501,7 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         adopt_empty=options.adopt_empty,
         remote=remote,
         worker_command=worker_command,
+        storage=storage,
     )
     try:
         if options.processes > 1:

@@ -42,11 +42,13 @@ def spawn_host(folder: DataFolder, options: Sequence[str]) -> subprocess.Popen[b
 
 
 def host_environment() -> dict[str, str]:
-    """Environment of a host: without keys except those of model providers. Tasks get none."""
-    keys = {
-        name: os.environ[name]
-        for name in provider_variables.provider_variables() & os.environ.keys()
-    }
+    """Environment of a host: without keys except those of model providers and of AWS.
+
+    Tasks get none.
+    """
+    names = provider_variables.provider_variables() & os.environ.keys()
+    names |= {name for name in os.environ if name.startswith("AWS_")}
+    keys = {name: os.environ[name] for name in names}
     return clean_environment() | keys | _import_path_variable()
 
 

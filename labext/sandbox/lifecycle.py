@@ -14,10 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from labext.actions import Action
+from labext.actions import Action, parameter
 from labext.config import sandbox_dir
 from labext.errors import (
     ConflictError,
+    InputError,
     LabextError,
     NotReadyError,
     ServiceError,
@@ -160,6 +161,11 @@ class Sandbox:
             remembers it.
         processes: the number of service processes, for a PostgreSQL database; None as for `rate`,
             or one.
+        storage: where users' files are: `s3://BUCKET/PREFIX` or `file:///DIR`; by default in the
+            data folder. The folder remembers it. Credentials are those of the environment or of
+            the usual files of AWS.
+        storage_endpoint: the address of the S3 service; None is that of AWS.
+        storage_cache: the size of the copies of such files in the data folder, in bytes.
         max_running_per_account, max_queued_per_account: limits of jobs of each account, kept in
             the database; 0 for no limit, None to leave them as they are.
 
@@ -186,16 +192,24 @@ class Sandbox:
         adopt_empty: bool = False,
         database_url: str | None = None,
         processes: int | None = None,
+        storage: str | None = None,
+        storage_endpoint: str | None = None,
+        storage_cache: int | None = None,
         max_running_per_account: int | None = None,
         max_queued_per_account: int | None = None,
     ) -> None:
         self._folder = DataFolder(sandbox_dir() if data_dir is None else data_dir)
+        storage = None if storage is None else storage.rstrip("/")
+        self._storage = (storage, storage_endpoint, storage_cache)
         self._options = {
             "rate": rate,
             "workers": workers,
             "sequences": sequences,
             "executor": executor,
             "processes": processes,
+            "storage": storage,
+            "storage_endpoint": storage_endpoint,
+            "storage_cache": storage_cache,
             "max_running_per_account": max_running_per_account,
             "max_queued_per_account": max_queued_per_account,
             "certificates": None if certificates is None else str(certificates.absolute()),
@@ -455,6 +469,7 @@ class Sandbox:
 
     def _start_host(self, until: float) -> bool:
         """Start a host and wait until it responds; False if another host was first."""
+        self._check_storage()
         self._folder.prepare()
         self._use_database()
         log = self._folder.log
@@ -499,6 +514,23 @@ class Sandbox:
 
         Database(self._database_url).close()
         self._folder.use_database(self._database_url)
+
+    def _check_storage(self) -> None:
+        """Check the address of the storage.
+
+        Raises:
+            InputError, SetupError: it is not valid, or a package is missing.
+        """
+        url, endpoint, cache_bytes = self._storage
+        if url is not None:
+            from labext.sandbox.core.file_storage.objects import StorageSettings
+
+            StorageSettings(url, endpoint).check()
+        elif endpoint is not None or cache_bytes is not None:
+            raise InputError(
+                "The address of the storage is missing.",
+                f"Give it with {parameter('storage', 's3://BUCKET/PREFIX')}.",
+            )
 
     def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
         """Return why a host has ended: as recorded by it, or by its exit code or log."""

@@ -111,6 +111,7 @@ class Server(Sandbox):
                 f"Give it with {parameter('host', 'lab.example.org')}.",
             )
         settings.check()
+        self._check_storage()
         if former is None and (has_content(self._folder.state) or self._folder.database.exists()):
             raise SetupError(
                 f"The data in {self.data_dir} belong to a sandbox, which has sample accounts.",

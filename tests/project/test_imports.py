@@ -108,7 +108,7 @@ def test_extras_include_one_another_as_declared() -> None:
         "demo": [f"labext-jupyter[{light}]"],
         "dev": [
             f"labext-jupyter[{extra}]"
-            for extra in ("demo", "docs", "postgresql", "cluster", "server")
+            for extra in ("demo", "docs", "postgresql", "cluster", "server", "s3")
         ],
     }
 

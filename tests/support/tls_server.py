@@ -67,7 +67,10 @@ def make_server(
 ) -> Server:
     """Return a server in a folder that is not started yet."""
     files = issue(folder / "tls", "localhost")
-    server = Server(folder / "data", workers=2, database_url=database_url, processes=processes)
+    storage = {name: values.pop(name, None) for name in ("storage", "storage_endpoint")}
+    server = Server(
+        folder / "data", workers=2, database_url=database_url, processes=processes, **storage
+    )
     settings = {"host": "localhost", "listen": "127.0.0.1", "port": free_ports()}
     server.configure(**(settings | files.options() | values))
     return server

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from labext.sandbox.core.backup import check_started
 from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_kind_of
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.service_protocol import Options, Service, Site, create_site
 from labext.sandbox.core.startup_checks import check_database, explain_failure
@@ -79,7 +80,17 @@ def _site(folder: DataFolder, database: Database, service: Service) -> Site:
         None if is_server else service.certificate(folder.service(service.name), folder.secrets)
     )
     options, ports = Options(rate="off"), read_json(folder.ports)
-    site = create_site(service, folder, database, Queue(), options, ports, certificate)
+    site = create_site(
+        service,
+        folder,
+        database,
+        Queue(),
+        options,
+        ports,
+        certificate,
+        None,
+        FileStorageSetup(folder, database),
+    )
     for kind in service.kinds(site):
         site.queue.add(kind)
     return site

@@ -24,6 +24,8 @@ DATABASE_FILE = "sandbox.sqlite"
 DATABASE_URL_FILE = "database.url"
 """The address of a PostgreSQL database, with its password, instead of the SQLite file."""
 PORTS_FILE = "ports.json"
+STORAGE_FILE = "storage.json"
+"""The address of an object store for files, without credentials."""
 SERVER_FILE = "server.json"
 """Settings of a server; a sandbox has none."""
 EXIT_LOCKED = 3
@@ -45,6 +47,7 @@ class DataFolder:
         self.connection = self.path / "connection.json"
         self.ports = self.path / PORTS_FILE
         self.server = self.path / SERVER_FILE
+        self.storage = self.path / STORAGE_FILE
         self.database = self.path / DATABASE_FILE
         self.secrets = self.path / "secrets"
         self.tasks = self.path / "tasks"

@@ -41,7 +41,10 @@ from labext.sandbox.core import migrations, postgresql
 
 log = logging.getLogger(__name__)
 
-_CORE_TABLES = {"tasks", "rate_windows", "alembic_version"}
+_CORE_TABLES = {
+    *("tasks", "rate_windows", "alembic_version"),
+    *("stored_files", "unused_objects", "file_storage"),
+}
 _SERVICE_PREFIXES = ("lab_", "jobs_", "nb_", "test_")
 
 BUSY_SECONDS = 30
@@ -86,6 +89,11 @@ class Database:
     def is_postgresql(self) -> bool:
         """Whether it is a PostgreSQL database, which several processes may serve."""
         return self.engine.dialect.name == "postgresql"
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether this thread is inside a writing transaction."""
+        return getattr(self._writing, "inside", False)
 
     @classmethod
     def at(cls, path: Path) -> Database:
@@ -208,7 +216,7 @@ class Database:
 
     @contextmanager
     def _write(self, engine: Engine, lock: threading.Lock | nullcontext[None]) -> Iterator[Session]:
-        if getattr(self._writing, "inside", False):
+        if self.is_writing:
             raise RuntimeError("A writing transaction is open in this thread already.")
         with lock:
             self._writing.inside = True

@@ -15,13 +15,16 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.core import postgresql
 from labext.sandbox.core.database import Database, after_commit
+from labext.sandbox.core.file_storage.tables import CoreBase, StagedFile
 
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"
 """States of a task: waiting; claimed, its process is being started; its process exists."""
 
 
 class QueueBase(DeclarativeBase):
-    """Base of the queue's tables."""
+    """Base of the queue's tables; its metadata are those of all tables without a service."""
+
+    metadata = CoreBase.metadata
 
 
 class Task(QueueBase):
@@ -98,6 +101,7 @@ class TaskOutcome:
         result: the return value of the entry; empty unless done.
         seconds: wall-clock time of its process; 0.0 where none was started.
         over: the limit that it was stopped for.
+        stored: the results that were put into an object store.
     """
 
     outcome: Literal["done", "failed", "stopped"]
@@ -105,6 +109,7 @@ class TaskOutcome:
     result: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     over: Literal["time", "memory"] | None = None
+    stored: tuple[StagedFile, ...] = ()
 
 
 def _no_op(_session: Session, _task: Task) -> None:
@@ -145,6 +150,11 @@ class TaskKind:
             copied back. None: it runs where the service runs.
         cores: the number of cores that a task uses.
         reserved: the bytes of memory to keep free for a task; None is its memory limit.
+        prepare: called in a thread before a task is started, with its payload, to fetch its files
+            from an object store. None: they are there.
+        save: called in a thread after its process has ended, with its payload, to put its results
+            into an object store before `on_end`. None: they stay where they are. Both are repeated
+            after a StoreError.
     """
 
     name: str
@@ -161,6 +171,8 @@ class TaskKind:
     inputs: Callable[[Task], Sequence[Path]] | None = None
     cores: Callable[[Task], int] = lambda _task: 1
     reserved: Callable[[Task], int | None] = lambda _task: None
+    prepare: Callable[[dict[str, Any]], None] | None = None
+    save: Callable[[dict[str, Any]], Sequence[StagedFile]] | None = None
 
 
 class Queue:

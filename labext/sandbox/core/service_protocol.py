@@ -13,6 +13,8 @@ from starlette.types import ASGIApp
 from labext.sandbox.core.data_folder import DataFolder, ensure_secret
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.file_storage.service_files import DataFolderFiles, ServiceFiles
+from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue, TaskKind
 from labext.sandbox.core.server_settings import LOOPBACK_ADDRESS, ServerSettings
 from labext.sandbox.core.signing import Signer
@@ -95,6 +97,7 @@ class Site:
         options: the options with which the sandbox was started.
         executors: the workers that run tasks.
         server: the settings of a server, which has no sample accounts; None in a sandbox.
+        storage: the users' files; by default those in `folder`.
     """
 
     folder: Path
@@ -106,6 +109,12 @@ class Site:
     options: Options
     executors: Executors = field(default_factory=NoExecutors)
     server: ServerSettings | None = None
+    storage: ServiceFiles | None = None
+
+    @property
+    def files(self) -> ServiceFiles:
+        """The users' files."""
+        return DataFolderFiles(self.folder) if self.storage is None else self.storage
 
     @property
     def origin(self) -> str:
@@ -127,12 +136,14 @@ def create_site(
     ports: Mapping[str, int],
     certificate: Certificate | None,
     executors: Executors | None = None,
+    storage: FileStorageSetup | None = None,
 ) -> Site:
     """Create the site of a service; endpoints without a port have an empty origin."""
     server = ServerSettings.load(folder)
+    site_folder = folder.service(service.name)
     host = f"http://{LOOPBACK_ADDRESS}" if certificate is None else "https://localhost"
     return Site(
-        folder=folder.service(service.name),
+        folder=site_folder,
         secrets=folder.secrets,
         database=database,
         queue=queue,
@@ -148,6 +159,7 @@ def create_site(
         options=options,
         executors=executors or NoExecutors(),
         server=server,
+        storage=None if storage is None else storage.files(service.name, site_folder),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.core import postgresql
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.file_storage import tables
 from labext.sandbox.core.queue import (
     IS_TAKEN,
     QUEUED,
@@ -153,7 +154,8 @@ class TaskTransitions:
                 if refusal is not None:
                     turn.refused[attempt.task_id] = refusal
             for attempt, outcome in ends.items():
-                self._end_gone(session, attempt, turn.refused.get(attempt.task_id, outcome))
+                refusal = turn.refused.get(attempt.task_id, outcome)
+                self._end_gone(session, attempt, replace(refusal, stored=outcome.stored))
             self._claim_next(session, turn, running, free_workers, admit, unfit)
         self._queue.ended()
         return turn
@@ -396,6 +398,8 @@ class TaskTransitions:
         """End a task, unless it waits again or another attempt has begun meanwhile."""
         task = session.get(Task, attempt.task_id)
         if task is None:
+            for staged in outcome.stored:
+                tables.discard(session, staged)
             return
         if task.state == QUEUED or task.attempt != attempt.number:
             log.warning(
@@ -404,12 +408,18 @@ class TaskTransitions:
                 task.key,
                 task.attempt + (task.state == QUEUED),
             )
+            for staged in outcome.stored:
+                tables.discard(session, staged)
             return
         self._end(session, task, outcome)
 
     def _end(self, session: Session, task: Task, outcome: TaskOutcome) -> None:
         if task.cancelled is not None:
-            outcome = TaskOutcome("stopped", task.cancelled, seconds=outcome.seconds)
+            outcome = TaskOutcome(
+                "stopped", task.cancelled, seconds=outcome.seconds, stored=outcome.stored
+            )
+        for staged in outcome.stored:
+            tables.place(session, staged)
         self._queue.finish(session, task, outcome)
 
 

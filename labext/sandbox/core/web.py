@@ -28,6 +28,7 @@ from labext.sandbox.core.database import (
     may_have_committed,
     track_commits,
 )
+from labext.sandbox.core.file_storage.objects import StoreError
 
 ALLOWED_HOSTS = ("127.0.0.1", "localhost")
 """Accepted Host headers. Others are refused because of DNS rebinding."""
@@ -141,6 +142,7 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
     app.add_exception_handler(OSError, unwritten)
     app.add_exception_handler(DBAPIError, unwritten)
     app.add_exception_handler(PoolTimeoutError, unwritten)
+    app.add_exception_handler(StoreError, unwritten)
     app.add_exception_handler(HTTPException, refuse)
     app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(Exception, fail)
@@ -151,10 +153,19 @@ RETRY_SECONDS = 5
 
 
 def unavailable(error: Exception) -> HTTPException | None:
-    """Return the refusal of a request whose database is busy or cannot be reached; else None.
+    """Return the refusal of a request whose database or storage cannot be reached; else None.
 
     503 with Retry-After means that nothing was changed; 504 that a change may have been made.
     """
+    if isinstance(error, StoreError):
+        log.error("%s", error)
+        if may_have_committed():
+            return HTTPException(504, "The connection to the service's file storage was lost.")
+        return HTTPException(
+            503,
+            "The service's file storage does not respond; try again in a few seconds.",
+            headers={"Retry-After": str(RETRY_SECONDS)},
+        )
     if not is_unavailable(error):
         return None
     log.error("The database is not available: %s", error_line(error))

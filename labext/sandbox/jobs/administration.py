@@ -208,6 +208,8 @@ class JobsAdministration(Administration):
             ).all()
             for table in (Job, UploadedFile, Key):
                 session.execute(delete(table).where(table.account_id.in_(ids)))
+            job_files.forget_jobs(session, self.site, jobs)
+            self.site.files.forget(session, [f"files/{file}" for file in files])
             running = self._cancel_tasks(session, set(jobs))
             session.execute(delete(Account).where(Account.id.in_(ids)))
             if organization is not None:

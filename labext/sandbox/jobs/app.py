@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from fastapi.responses import PlainTextResponse, Response
 from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
+from labext.sandbox.core.file_storage.service_files import with_fetched
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Certificate, Site
@@ -113,25 +114,25 @@ def get_tools(caller: Caller) -> Response:
 @api.post("/submit-job")
 def post_submit_job(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Submit one job."""
-    return PlainTextResponse(submission.submit_job(site, caller, content))
+    return PlainTextResponse(with_fetched(partial(submission.submit_job, site, caller, content)))
 
 
 @api.post("/submit-batch")
 def post_submit_batch(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Submit a batch of jobs of one tool."""
-    return PlainTextResponse(submission.submit_batch(site, caller, content))
+    return PlainTextResponse(with_fetched(partial(submission.submit_batch, site, caller, content)))
 
 
 @api.post("/submit-pipeline")
 def post_submit_pipeline(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Submit a pipeline that is defined in the body."""
-    return PlainTextResponse(submit_pipeline(site, caller, content))
+    return PlainTextResponse(with_fetched(partial(submit_pipeline, site, caller, content)))
 
 
 @api.post("/run-pipeline")
 def post_run_pipeline(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Submit a saved pipeline."""
-    return PlainTextResponse(run_pipeline(site, caller, content))
+    return PlainTextResponse(with_fetched(partial(run_pipeline, site, caller, content)))
 
 
 @api.post("/validate-job")
@@ -168,7 +169,9 @@ def post_cancel_batch(site: SiteOf, caller: Caller, content: Content) -> Respons
 def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request) -> Response:
     """Delete a job and its data; the name may be in the query instead of the body."""
     name = request.query_params.get("jobName")
-    return message_response(jobs_service.delete_job(site, caller, content, name))
+    return message_response(
+        with_fetched(partial(jobs_service.delete_job, site, caller, content, name))
+    )
 
 
 @api.get("/workers")

@@ -17,7 +17,7 @@ from labext.sandbox.core.database import text_table
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import usage
 from labext.sandbox.jobs.files import job_files
-from labext.sandbox.jobs.files.job_files import find_output, upload_path
+from labext.sandbox.jobs.files.job_files import find_output
 from labext.sandbox.jobs.limits import limit_value
 from labext.sandbox.jobs.names import file_name_error, quote_value
 from labext.sandbox.jobs.schemas import bad_request
@@ -119,7 +119,7 @@ class FileResolver:
         return InputFile(output, output.name)
 
     def _uploaded(self, file: UploadedFile) -> InputFile:
-        return InputFile(upload_path(self._site, file.id), file.name)
+        return InputFile(self._site.files.address(f"files/{file.id}", self._session), file.name)
 
     def _job(self, name: str) -> Job | None:
         if name not in self._jobs:
@@ -262,7 +262,7 @@ def store_jobs(
     seconds = min(float(limit) for limit in limits if limit is not None)
     try:
         for job, order in zip(jobs, orders, strict=True):
-            _store_inputs(site, job, order.inputs)
+            _store_inputs(session, site, job, order.inputs)
         site.queue.put_all(
             session,
             RUN_KIND,
@@ -321,11 +321,9 @@ def _payload(job: Job, order: JobOrder) -> dict[str, Any]:
     return names | {"settings": order.settings}
 
 
-def _store_inputs(site: Site, job: Job, inputs: dict[str, InputFile]) -> None:
+def _store_inputs(session: Session, site: Site, job: Job, inputs: dict[str, InputFile]) -> None:
     """Copy the input files into the job's folder, since the originals may be deleted."""
     # A submission that failed to commit may have left files under the same id.
     job_files.remove_jobs(site, [job.id])
     for setting, file in inputs.items():
-        job_files.link_or_copy(
-            file.source, job_files.inputs_folder(site, job.id) / setting / file.name
-        )
+        site.files.link(session, file.source, f"jobs/{job.id}/inputs/{setting}/{file.name}")

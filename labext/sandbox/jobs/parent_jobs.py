@@ -72,7 +72,7 @@ def finish_parent(session: Session, site: Site, parent: Job) -> None:
     session.flush()
     if not count_by_state(session, Job.parent_id == parent.id)[COMPLETE]:
         stop_parent(parent, _no_results_reason(session, parent))
-        job_files.remove_after_commit(session, job_files.work_folder(site, parent.id))
+        job_files.remove_after_commit(session, site, parent.id, "work")
         return
     if parent.status not in ACTIVE_STATES:
         parent.status, parent.completed = RUNNING, None
@@ -98,22 +98,25 @@ def on_aggregation_end(site: Site, session: Session, task: Task, outcome: TaskOu
     parent_id = task.payload["job"]
     parent = session.get(Job, parent_id)
     if parent is None:  # deleted meanwhile
-        job_files.remove_after_commit(session, job_files.job_folder(site, parent_id))
+        job_files.remove_after_commit(session, site, parent_id)
         return
     if parent.state not in (*ACTIVE_STATES, AGGREGATING):  # stopped meanwhile: discard the archive
-        job_files.remove_after_commit(session, job_files.work_folder(site, parent_id))
+        job_files.remove_after_commit(session, site, parent_id, "work")
         return
     part_ids = select(Job.id).where(Job.parent_id == parent_id).order_by(Job.id)
     if [part["job"] for part in task.payload["parts"]] != session.scalars(part_ids).all():
         finish_parent(session, site, parent)  # a job was deleted meanwhile
         return
+    if site.files.is_remote:
+        for number in (parent_id, *(part["job"] for part in task.payload["parts"])):
+            job_files.remove_folder_after_commit(session, job_files.job_folder(site, number))
     if outcome.outcome == "done":
         parent.status, parent.completed = COMPLETE, current_timestamp()
         if parent.is_batch:
             parent.batch_status = COMPLETE
         parent.bytes = outcome.result["bytes"]
         return
-    job_files.remove_after_commit(session, job_files.work_folder(site, parent.id))
+    job_files.remove_after_commit(session, site, parent.id, "work")
     if parent.is_batch:
         parent.status, parent.completed, parent.bytes = STOPPED, current_timestamp(), 0
         parent.batch_status, parent.aggregation_error = AGGREGATION_FAILED, outcome.reason

@@ -223,6 +223,7 @@ def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> s
         session.execute(delete(Job).where(Job.parent_id == job.id))
         session.delete(job)
         session.flush()
+        job_files.forget_jobs(session, site, numbers)
         stopped = parent_jobs.cancel_tasks(session, site, numbers, "Deleted.")
         message = f"{name} is deleted."
         if parent is not None:

@@ -40,6 +40,7 @@ def task_kinds(site: Site) -> list[TaskKind]:
     def inputs(task: Task) -> list[Path]:
         return [job_files.inputs_folder(site, task.payload["job"])]
 
+    save = partial(job_files.store_results, site) if site.files.is_remote else None
     return [
         TaskKind(
             name=RUN_KIND,
@@ -54,6 +55,8 @@ def task_kinds(site: Site) -> list[TaskKind]:
             inputs=inputs,
             cores=_cores,
             reserved=_reserved_memory,
+            prepare=partial(job_files.fetch_inputs, site) if site.files.is_remote else None,
+            save=save,
         ),
         TaskKind(
             name=parent_jobs.AGGREGATE_KIND,
@@ -61,6 +64,8 @@ def task_kinds(site: Site) -> list[TaskKind]:
             on_end=partial(parent_jobs.on_aggregation_end, site),
             work=work,
             memory=partial(limit_value, name="job_memory"),
+            prepare=partial(job_files.fetch_parts, site) if site.files.is_remote else None,
+            save=save,
         ),
     ]
 
@@ -121,9 +126,11 @@ def _on_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> N
     if hours and account is not None:
         usage.charge_hours(session, account, task.payload["tool"], hours)
     if job is None:  # deleted while it ran
-        job_files.remove_after_commit(session, job_files.job_folder(site, task.payload["job"]))
+        job_files.remove_after_commit(session, site, task.payload["job"])
         return
-    job_files.remove_after_commit(session, job_files.inputs_folder(site, job.id))
+    job_files.remove_after_commit(session, site, job.id, "inputs")
+    if site.files.is_remote:
+        job_files.remove_folder_after_commit(session, job_files.job_folder(site, job.id))
     job.weighted_hours = hours
     job.completed = current_timestamp()
     if job.status in ACTIVE_STATES:  # not stopped by the user meanwhile

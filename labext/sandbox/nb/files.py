@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Collection
 from functools import partial
@@ -15,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from labext.sandbox.core.data_folder import list_entries
 from labext.sandbox.core.database import after_commit
+from labext.sandbox.core.file_storage.service_files import StoredFiles
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.errors import bad_request
 from labext.sandbox.nb.tables import COMPLETED, FAILED, Episode, Source
@@ -23,9 +25,25 @@ ORIGINALS = "originals"
 """The folder of uploaded files; every entry belongs to a source."""
 
 
+def original_name(identifier: str) -> str:
+    """Return the relative path of an uploaded file: `originals/n5skkax1bon24v7t4bg5`."""
+    return f"{ORIGINALS}/{_file_stem(identifier)}"
+
+
 def original_path(site: Site, identifier: str) -> Path:
-    """Return the path of an uploaded file."""
-    return site.folder / ORIGINALS / _file_stem(identifier)
+    """Return the path of an uploaded file, which is fetched from an object store.
+
+    Raises:
+        StoreError: it cannot be fetched.
+    """
+    return site.files.local(original_name(identifier))
+
+
+def fetch_original(site: Site, identifier: str) -> None:
+    """Create the path of an uploaded file for a task's process from an object store."""
+    assert isinstance(site.files, StoredFiles)
+    with contextlib.suppress(FileNotFoundError):  # a source without one; else the task reports it
+        site.files.materialize(original_name(identifier), site.folder / original_name(identifier))
 
 
 def work_folder(site: Site, identifier: str) -> Path:
@@ -40,7 +58,9 @@ def incoming_folder(site: Site) -> Path:
 
 def prepare_folders(site: Site) -> None:
     """Create the folders, and empty those of interrupted uploads and tasks."""
-    for name in ("incoming", "work"):
+    # With an object store, all files in the service's folder are those of tasks.
+    stored = (ORIGINALS, EPISODES) if site.files.is_remote else ()
+    for name in ("incoming", "work", *stored):
         shutil.rmtree(site.folder / name, ignore_errors=True)
     for name in ("incoming", "work", ORIGINALS):
         (site.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,9 +68,11 @@ def prepare_folders(site: Site) -> None:
 
 def orphaned_originals(site: Site) -> Collection[Path]:
     """Return the uploaded files that have no source."""
+    if site.files.is_remote:
+        return []
     with site.database.read() as session:
         uploads = session.scalars(select(Source.id).where(Source.kind == "upload"))
-        expected = {original_path(site, identifier) for identifier in uploads}
+        expected = {site.folder / original_name(identifier) for identifier in uploads}
     return list_entries(site.folder / ORIGINALS) - expected
 
 
@@ -58,8 +80,10 @@ def remove_originals_after_commit(
     session: Session, site: Site, identifiers: Collection[str]
 ) -> None:
     """Remove the files of sources once the transaction that deletes them commits."""
+    site.files.forget(session, [original_name(identifier) for identifier in identifiers])
     for identifier in identifiers:
-        after_commit(session, partial(original_path(site, identifier).unlink, missing_ok=True))
+        original = site.folder / original_name(identifier)
+        after_commit(session, partial(original.unlink, missing_ok=True))
         after_commit(
             session, partial(shutil.rmtree, work_folder(site, identifier), ignore_errors=True)
         )
@@ -79,8 +103,12 @@ def audio_name(identifier: str) -> str:
 
 
 def audio_path(site: Site, identifier: str) -> Path:
-    """Return the path of an episode's audio."""
-    return site.folder / audio_name(identifier)
+    """Return the path of an episode's audio, which is fetched from an object store.
+
+    Raises:
+        StoreError: it cannot be fetched.
+    """
+    return site.files.local(audio_name(identifier))
 
 
 def prepare_episodes(site: Site) -> None:
@@ -88,24 +116,31 @@ def prepare_episodes(site: Site) -> None:
     folder = site.folder / EPISODES
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with site.database.read() as session:
-        completed = session.scalars(select(Episode.id).where(Episode.status == COMPLETED))
-        lost = [identifier for identifier in completed if not audio_path(site, identifier).exists()]
+        completed = session.scalars(select(Episode.id).where(Episode.status == COMPLETED)).all()
+        names = {audio_name(identifier): identifier for identifier in completed}
+        existing = site.files.existing(names, session)
+        lost = [identifier for name, identifier in names.items() if name not in existing]
     if lost:
         _mark_failed(site, lost)
 
 
 def orphaned_episodes(site: Site) -> Collection[Path]:
     """Return the audio files that have no episode."""
+    if site.files.is_remote:
+        return []
     with site.database.read() as session:
         expected = {
-            audio_path(site, identifier) for identifier in session.scalars(select(Episode.id))
+            site.folder / audio_name(identifier)
+            for identifier in session.scalars(select(Episode.id))
         }
     return list_entries(site.folder / EPISODES) - expected
 
 
 def remove_audio_after_commit(session: Session, site: Site, identifier: str) -> None:
     """Remove an episode's audio once the transaction that deletes it commits."""
-    after_commit(session, partial(audio_path(site, identifier).unlink, missing_ok=True))
+    site.files.forget(session, [audio_name(identifier)])
+    audio = site.folder / audio_name(identifier)
+    after_commit(session, partial(audio.unlink, missing_ok=True))
 
 
 def _mark_failed(site: Site, identifiers: list[str]) -> None:

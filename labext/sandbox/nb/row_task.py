@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.database import after_commit
+from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, limits, task_process
@@ -67,6 +68,16 @@ class RowTask(ABC, Generic[Row, Result]):
         """Return whether a task may run in a warm process."""
         return False
 
+    def _prepare(self, site: Site, payload: Mapping[str, Any]) -> None:
+        """Fetch the files of a task from an object store."""
+
+    def _save(self, site: Site, payload: Mapping[str, Any]) -> Sequence[StagedFile]:  # noqa: ARG002
+        """Put the files in a result into an object store."""
+        return []
+
+    def _drop_files(self, session: Session, site: Site, task: Task) -> None:
+        """Remove the files of a task without a result."""
+
     def kind(self, site: Site) -> TaskKind:
         """Return the kind of task with its hooks."""
         return TaskKind(
@@ -79,6 +90,8 @@ class RowTask(ABC, Generic[Row, Result]):
             work=partial(self._work_folder, site),
             warm=self._is_short,
             memory=partial(limits.get_limit, name=f"{self.limit}_memory"),
+            prepare=partial(self._prepare, site) if site.files.is_remote else None,
+            save=partial(self._save, site) if site.files.is_remote else None,
         )
 
     def key(self, identifier: str) -> str:
@@ -133,11 +146,13 @@ class RowTask(ABC, Generic[Row, Result]):
         after_commit(session, partial(shutil.rmtree, work, ignore_errors=True))
         row = self._load(session, task)
         if row is None:  # deleted while the task was running
+            self._drop_files(session, site, task)
             return
         self._set_stage(row, "")
         row.ended = row.changed = row.updated = time.time()
         result = self._try_load_result(site, row, work) if outcome.outcome == "done" else None
         if result is None:
+            self._drop_files(session, site, task)
             lost = outcome.outcome == "done"
             row.status = FAILED
             row.reason = _LOST if lost else self._failure_reason(outcome)

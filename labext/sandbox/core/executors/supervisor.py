@@ -17,6 +17,7 @@ from typing import Any
 from labext.sandbox.core.data_folder import FileLock, remove_path
 from labext.sandbox.core.database import Database, error_line, is_disk_full, is_unavailable
 from labext.sandbox.core.executors.executor import Executor, RemoteExecutor, WorkerState
+from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
 from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
 from labext.sandbox.core.executors.task_process import PROCESS_FILE
@@ -26,6 +27,7 @@ from labext.sandbox.core.executors.task_run import (
     outcome_of,
     prepare_folders,
 )
+from labext.sandbox.core.file_storage.service_files import NotCachedError
 from labext.sandbox.core.queue import Queue, TaskOutcome
 from labext.sandbox.core.task_transitions import ClaimedTask, Needs, TaskTransitions
 
@@ -113,6 +115,7 @@ class Supervisor:
         self._wakeup.setblocking(False)
         self._waker.setblocking(False)
         self._own_lock = FileLock(work_dir / _SUPERVISOR_LOCK)
+        self._transfers = FileTransfers(self._wake)
         self._thread = threading.Thread(target=self._loop, name="labext-supervisor", daemon=True)
 
     def start(self) -> None:
@@ -304,6 +307,8 @@ class Supervisor:
 
     def _room(self) -> int:
         here = self._room_here()
+        if self._transfers.are_behind(self._runs.values(), self.workers_here):
+            return 0
         if self.remote is None:
             return here
         if time.monotonic() > self._unfit_since + UNFIT_SECONDS:
@@ -342,7 +347,8 @@ class Supervisor:
     def _ended(self) -> list[TaskRun]:
         """Return the runs whose end must be recorded now, without those to be retried later."""
         now = time.monotonic()
-        return [r for r in self._runs.values() if r.outcome is not None and now >= r.next_try]
+        ended = [r for r in self._runs.values() if r.outcome is not None and now >= r.next_try]
+        return [run for run in ended if self._transfers.save(run)]
 
     def _record_starts(self) -> None:
         for run in self._started():
@@ -371,6 +377,8 @@ class Supervisor:
                 continue
             try:
                 self._ledger.end(run.attempt, run.outcome)
+            except NotCachedError as error:
+                self._transfers.fetch(run, error)
             except Exception:  # see `_loop`; it is retried later
                 log.exception("The end of %s could not be recorded.", run.task.key)
                 run.later()
@@ -400,8 +408,12 @@ class Supervisor:
         cancelled: set[int] = set()
         # The queue wakes this thread when a task is cancelled, see `_receive`.
         if now >= self._looked + POLL_SECONDS:
-            cancelled = self._ledger.cancelled() if alive else cancelled
+            saving = [run for run in self._runs.values() if run.is_saving]
+            cancelled = self._ledger.cancelled() if alive or saving else cancelled
             self._looked = now
+            for run in saving:
+                if run.task.id in cancelled:  # its results are not wanted
+                    self._transfers.skip(run)
         for run in alive:
             if run.task.id in cancelled:
                 run.killed = "It was stopped."
@@ -419,7 +431,7 @@ class Supervisor:
                 executor.kill(run.task.id)
 
     def _launch_later(self) -> None:
-        """Launch tasks that waited for free disk space."""
+        """Launch tasks that waited for their files or for free disk space."""
         for run in self._runs.values():
             if not run.launched and run.outcome is None and time.monotonic() >= run.next_try:
                 self._launch(run)
@@ -446,8 +458,13 @@ class Supervisor:
         self._launch(run)
 
     def _launch(self, run: TaskRun) -> None:
-        """Create the folders of a task and start its process."""
+        """Create the folders of a task, fetch its files, and start its process."""
         try:
+            if not self._transfers.prepare(run):
+                if run.outcome is not None:
+                    self._release(run)
+                    self._wake()
+                return
             prepare_folders(run)
         except (OSError, ValueError) as error:
             if is_disk_full(error):
@@ -573,6 +590,7 @@ class Supervisor:
         if self._launcher is not None:
             self._launcher.close()
         try:
+            self._transfers.finish(self._runs.values())
             self._record_starts()
             self._record_ends()
             self._ledger.requeue([*self._runs, *self._lost])

@@ -6,13 +6,15 @@ import contextlib
 import json
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from labext import messages
 from labext.sandbox.core.data_folder import read_json, remove_path
+from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Attempt, TaskOutcome
 from labext.sandbox.core.task_transitions import ClaimedTask
 
@@ -36,6 +38,9 @@ class TaskRun:
         over: the limit that it exceeded.
         refusal: the result of a task that must not start, regardless of its process.
         next_try, pause: when its start or its record is retried after a full disk.
+        prepared, saved: the work on its files before its start and after its end, in a thread;
+            None until it begins or if it must be repeated.
+        is_saved: its results are stored, or will not be.
     """
 
     task: ClaimedTask
@@ -54,6 +59,14 @@ class TaskRun:
     outcome: TaskOutcome | None = None
     next_try: float = 0.0
     pause: float = 1.0
+    prepared: Future[None] | None = None
+    saved: Future[Sequence[StagedFile]] | None = None
+    is_saved: bool = False
+
+    @property
+    def is_saving(self) -> bool:
+        """Whether the process has ended and its results are being stored."""
+        return self.outcome is not None and not self.is_saved
 
     @property
     def attempt(self) -> Attempt:

@@ -29,12 +29,19 @@ CHECK_SECONDS = 5.0
 
 
 class HealthCheck:
-    """Check the database and the queue; also when all threads of the service are busy."""
+    """Check the database, the queue and the file storage; also when all threads are busy."""
 
-    def __init__(self, database: Database, queue: Executors) -> None:
+    def __init__(
+        self,
+        database: Database,
+        queue: Executors,
+        storage_problem: Callable[[], str] = lambda: "",
+    ) -> None:
         self._database = database
+        self._storage_problem = storage_problem
         self._queue = queue
         self._thread = anyio.CapacityLimiter(1)
+        self._storage_thread = anyio.CapacityLimiter(1)
 
     async def problem(self) -> str:
         """Return why the service cannot work, as a sentence; empty if it can."""
@@ -47,7 +54,16 @@ class HealthCheck:
             return f"The database has not responded for {CHECK_SECONDS:g} seconds."
         except (SQLAlchemyError, OSError):
             return "The database does not respond."
-        return self._queue.problem()
+        return self._queue.problem() or await self._problem_of_storage()
+
+    async def _problem_of_storage(self) -> str:
+        try:
+            with anyio.fail_after(CHECK_SECONDS):
+                return await anyio.to_thread.run_sync(
+                    self._storage_problem, abandon_on_cancel=True, limiter=self._storage_thread
+                )
+        except TimeoutError:
+            return f"The file storage has not responded for {CHECK_SECONDS:g} seconds."
 
     async def response(self) -> JSONResponse:
         """Return 200 if the service can work, 503 with the reason if not."""
@@ -99,6 +115,7 @@ class Monitoring:
     Args:
         slots: the number of concurrent tasks on this machine, of all service processes.
         process: the number of this process; None if there is one.
+        storage_problem: returns why the file storage cannot be used; empty if it can.
     """
 
     def __init__(
@@ -110,8 +127,9 @@ class Monitoring:
         executors: Executors,
         slots: int,
         process: int | None,
+        storage_problem: Callable[[], str],
     ) -> None:
-        self._health = HealthCheck(database, executors)
+        self._health = HealthCheck(database, executors, storage_problem)
         self._is_server = server is not None
         self._reports: list[Callable[[RequestRecord], None]] = []
         self._add_metrics: Callable[[ASGIApp], ASGIApp] = lambda app: app

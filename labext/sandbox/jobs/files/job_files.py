@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import select
@@ -17,6 +18,8 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.data_folder import list_entries
 from labext.sandbox.core.database import after_commit
+from labext.sandbox.core.file_storage.service_files import StoredFiles
+from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.jobs import schemas
@@ -48,9 +51,18 @@ def work_folder(site: Site, job_id: int) -> Path:
     return job_folder(site, job_id) / result_archives.WORK_FOLDER
 
 
-def output_folder(site: Site, job_id: int) -> Path:
-    """Return the folder with the output files of a job."""
-    return work_folder(site, job_id) / result_archives.OUTPUT_FOLDER
+def result_folder(site: Site, job_id: int, session: Session | None = None) -> Path:
+    """Return the folder with the results of a job that has ended, or its working folder.
+
+    Raises:
+        StoreError, NotCachedError: as `ServiceFiles.local`.
+    """
+    return site.files.local(f"jobs/{job_id}/{result_archives.WORK_FOLDER}", session)
+
+
+def output_folder(site: Site, job_id: int, session: Session | None = None) -> Path:
+    """Return the folder with the output files of a job; see `result_folder`."""
+    return result_folder(site, job_id, session) / result_archives.OUTPUT_FOLDER
 
 
 def inputs_folder(site: Site, job_id: int) -> Path:
@@ -69,14 +81,19 @@ def incoming_folder(site: Site) -> Path:
 
 
 def prepare_folders(site: Site) -> None:
-    """Create the folders, and remove incomplete uploads."""
+    """Create the folders, and remove incomplete uploads and the files of interrupted tasks."""
     shutil.rmtree(incoming_folder(site), ignore_errors=True)
+    if site.files.is_remote:  # the folders have the files of running tasks only
+        for name in DATA_FOLDERS:
+            shutil.rmtree(site.folder / name, ignore_errors=True)
     for name in (*DATA_FOLDERS, "incoming"):
         (site.folder / name).mkdir(parents=True, exist_ok=True)
 
 
 def find_orphans(site: Site) -> list[Path]:
     """Return the uploaded files and job folders without a database row."""
+    if site.files.is_remote:
+        return []
     with site.database.read() as session:
         referenced = {
             upload_path(site, file_id) for file_id in session.scalars(select(UploadedFile.id))
@@ -86,26 +103,56 @@ def find_orphans(site: Site) -> list[Path]:
 
 
 def remove_jobs(site: Site, job_ids: Iterable[int]) -> None:
-    """Remove all files of these jobs; missing files are not an error."""
+    """Remove the folders of these jobs; missing ones are not an error. See `forget_jobs`."""
     for job_id in job_ids:
         shutil.rmtree(job_folder(site, job_id), ignore_errors=True)
 
 
-def remove_after_commit(session: Session, folder: Path) -> None:
-    """Remove a folder after the commit; after a rollback its job still needs it."""
+def forget_jobs(session: Session, site: Site, job_ids: Iterable[int]) -> None:
+    """Remove the files of these jobs from an object store after the commit."""
+    site.files.forget(session, [f"jobs/{job_id}" for job_id in job_ids])
+
+
+def remove_after_commit(session: Session, site: Site, job_id: int, part: str = "") -> None:
+    """Remove all files of a job or those in a subfolder after the commit.
+
+    After a rollback the job still needs them.
+    """
+    path = f"jobs/{job_id}/{part}".rstrip("/")
+    site.files.forget(session, [path])
+    remove_folder_after_commit(session, site.folder / path)
+
+
+def remove_folder_after_commit(session: Session, folder: Path) -> None:
+    """Remove a folder of a task that has ended."""
     after_commit(session, partial(shutil.rmtree, folder, ignore_errors=True))
 
 
-def link_or_copy(source: Path, target: Path) -> None:
-    """Create `target` as a hard link to `source`, or as a copy if links are not supported."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.unlink(missing_ok=True)  # left by a submission that failed to commit
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        raise
-    except OSError:  # the file system does not support links
-        shutil.copyfile(source, target)
+def fetch_inputs(site: Site, payload: Mapping[str, Any]) -> None:
+    """Create the folder with a job's input files from an object store."""
+    assert isinstance(site.files, StoredFiles)
+    shutil.rmtree(inputs_folder(site, payload["job"]), ignore_errors=True)
+    for path in site.files.paths_below(f"jobs/{payload['job']}/inputs"):
+        site.files.materialize(path, site.folder / path)
+
+
+def fetch_parts(site: Site, payload: Mapping[str, Any]) -> None:
+    """Create the folders of the jobs whose outputs an archive will contain."""
+    assert isinstance(site.files, StoredFiles)
+    for part in payload["parts"]:
+        if part["status"] == COMPLETE:
+            folder = work_folder(site, part["job"])
+            # A job whose outputs are missing is reported by the task.
+            with contextlib.suppress(FileNotFoundError):
+                site.files.materialize(f"jobs/{part['job']}/{folder.name}", folder)
+
+
+def store_results(site: Site, payload: Mapping[str, Any]) -> list[StagedFile]:
+    """Put the log, the outputs and the archive of a job or parent into an object store."""
+    assert isinstance(site.files, StoredFiles)
+    folder = work_folder(site, payload["job"])
+    path = f"jobs/{payload['job']}/{folder.name}"
+    return [site.files.stage_folder(folder, result_archives.RESULT_NAMES, path)]
 
 
 def find_output(session: Session, site: Site, job: Job, path: str) -> Path | None:
@@ -120,25 +167,25 @@ def find_output(session: Session, site: Site, job: Job, path: str) -> Path | Non
     if not parts or ".." in parts or PurePosixPath(path).is_absolute():
         return None
     if not job.is_parent:
-        return _resolve_inside(output_folder(site, job.id), parts)
+        return _resolve_inside(output_folder(site, job.id, session), parts)
     if parts == (METRICS_FILE,):
-        return _resolve_inside(work_folder(site, job.id), parts)
+        return _resolve_inside(result_folder(site, job.id, session), parts)
     part = find_job(session, job.account_id, f"{job.name}-{parts[0]}")
     if part is None or part.parent_id != job.id or part.status != COMPLETE or len(parts) < 2:
         return None
-    return _resolve_inside(output_folder(site, part.id), parts[1:])
+    return _resolve_inside(output_folder(site, part.id, session), parts[1:])
 
 
 def list_outputs(session: Session, site: Site, job: Job) -> Iterator[tuple[str, Path]]:
     """Yield the outputs as name in the archive and path; a parent has one folder per job."""
     if not job.is_parent:
-        yield from walk_files(output_folder(site, job.id))
+        yield from walk_files(output_folder(site, job.id, session))
         return
-    yield METRICS_FILE, work_folder(site, job.id) / METRICS_FILE
+    yield METRICS_FILE, result_folder(site, job.id, session) / METRICS_FILE
     parts = select(Job).where(Job.parent_id == job.id, Job.status == COMPLETE).order_by(Job.id)
     for part in session.scalars(parts):
         folder = part.name.removeprefix(f"{job.name}-")
-        for name, file in walk_files(output_folder(site, part.id)):
+        for name, file in walk_files(output_folder(site, part.id, session)):
             yield f"{folder}/{name}", file
 
 
@@ -206,7 +253,9 @@ def find_download(
         # A batch whose archive is being rebuilt is not complete; its old archive is not served.
         if job is not None and job.state == COMPLETE:
             name = PurePosixPath(rest).name
-            file = _archive_path(site, job, kind) or find_output(session, site, job, rest)
+            if kind == "pdbs":  # it is not stored, and may be on another machine only
+                _ensure_pdbs(session, site, job)
+            file = _archive_path(session, site, job, kind) or find_output(session, site, job, rest)
             if file is not None and file.is_file():
                 return DownloadFile(file, name)
     raise deleted_file_error()
@@ -217,9 +266,9 @@ def deleted_file_error() -> HTTPException:
     return not_found("The file of this address was deleted.")
 
 
-def _archive_path(site: Site, job: Job, kind: str) -> Path | None:
+def _archive_path(session: Session, site: Site, job: Job, kind: str) -> Path | None:
     names = {"archive": ARCHIVE_FILE, "pdbs": PDBS_FILE}
-    return work_folder(site, job.id) / names[kind] if kind in names else None
+    return result_folder(site, job.id, session) / names[kind] if kind in names else None
 
 
 def _file_url(session: Session, site: Site, job: Job, file: str) -> str:
@@ -230,8 +279,14 @@ def _file_url(session: Session, site: Site, job: Job, file: str) -> str:
 
 
 def _pdbs_url(session: Session, site: Site, job: Job) -> str:
-    """Return the URL of the archive of PDB files, which is built on the first request."""
-    target = work_folder(site, job.id) / PDBS_FILE
+    """Return the URL of the archive of PDB files."""
+    _ensure_pdbs(session, site, job)
+    return _presigned_url(session, site, f"{job.id}/pdbs/{job.name}.zip")
+
+
+def _ensure_pdbs(session: Session, site: Site, job: Job) -> None:
+    """Build the archive of PDB files on the first request."""
+    target = result_folder(site, job.id, session) / PDBS_FILE
     new_archive = target.with_name(f"new-{PDBS_FILE}")
     with _packing_lock:
         if not target.is_file():
@@ -239,7 +294,6 @@ def _pdbs_url(session: Session, site: Site, job: Job) -> str:
                 _pack_pdbs(session, site, job, new_archive)
             finally:
                 _publish_archive(site, job, new_archive, target)
-    return _presigned_url(session, site, f"{job.id}/pdbs/{job.name}.zip")
 
 
 def _pack_pdbs(session: Session, site: Site, job: Job, target: Path) -> None:

@@ -40,7 +40,7 @@ def read_log(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str,
         job = _find_single_job(session, caller, query, "logs")
         # The state is read first, so that the log of an ended job is complete.
         is_active = job.status in ACTIVE_STATES
-        path = job_files.work_folder(site, job.id) / LOG_FILE
+        path = job_files.result_folder(site, job.id, session) / LOG_FILE
     content, start, size = b"", 0, 0
     with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
         size = file.seek(0, 2)
@@ -83,7 +83,7 @@ def find_job_output(
             )
         path = job_files.find_output(session, site, job, file)
         if path is None and file == LOG_FILE:
-            path = job_files.work_folder(site, job.id) / LOG_FILE
+            path = job_files.result_folder(site, job.id, session) / LOG_FILE
     if path is None or not path.is_file():
         raise not_found(f"Job {job.name} has no output file {quote_value(file)}.")
     return job_files.DownloadFile(path, PurePosixPath(file).name)
@@ -112,7 +112,7 @@ def _find_single_job(session: Session, caller: Account, query: Mapping[str, str]
 def _written_files(site: Site, job: Job) -> Iterator[tuple[str, Path]]:
     """Yield the outputs including the log, which only a complete job has in its output folder."""
     outputs = walk_files(job_files.output_folder(site, job.id))
-    log = job_files.work_folder(site, job.id) / LOG_FILE
+    log = job_files.result_folder(site, job.id) / LOG_FILE
     if log.is_file() and all(name != LOG_FILE for name, _ in outputs):
         outputs.append((LOG_FILE, log))
     yield from sorted(outputs)

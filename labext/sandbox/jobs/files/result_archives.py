@@ -75,6 +75,9 @@ def walk_files(folder: Path) -> list[tuple[str, Path]]:
 Part = Mapping[str, Any]
 METRICS_FILE = "metrics.csv"
 
+RESULT_NAMES = ("log.txt", OUTPUT_FOLDER, ARCHIVE_FILE, METRICS_FILE)
+"""The results in a working folder; tools may leave other files there."""
+
 
 def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Write `metrics.csv` and the archive of a parent; return the archive's size as `bytes`.

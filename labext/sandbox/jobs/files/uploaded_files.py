@@ -15,9 +15,11 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
+from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.jobs import schemas
@@ -87,7 +89,7 @@ async def receive_upload(site: Site, upload: Upload, chunks: AsyncIterator[bytes
     partial = job_files.incoming_folder(site) / uuid.uuid4().hex
     try:
         size, sha256 = await _write_chunks(upload, partial, chunks)
-        await run_in_threadpool(_save_upload, site, upload, partial, size, sha256)
+        await run_in_threadpool(_store_upload, site, upload, partial, size, sha256)
     finally:
         partial.unlink(missing_ok=True)
     return f"{file_path(upload.folder, upload.name)} uploaded ({size:,} bytes)."
@@ -164,6 +166,7 @@ def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
             )
         for file in files:
             session.delete(file)
+        site.files.forget(session, [f"files/{file.id}" for file in files])
     for file in files:
         job_files.upload_path(site, file.id).unlink(missing_ok=True)
     if path is not None:
@@ -202,8 +205,21 @@ def _finish_file(file: BinaryIO, digest: hashlib._Hash, last_chunk: bytes) -> No
     os.fsync(file.fileno())
 
 
-def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: str) -> None:
+def _store_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: str) -> None:
     """Store the upload under its name, replacing an earlier file; jobs have their own copies."""
+    staged = site.files.stage(partial, "files")
+    try:
+        _save_upload(site, upload, partial, staged, size, sha256)
+    except DBAPIError:  # it may have been committed; else a clean-up finds it
+        raise
+    except BaseException:
+        site.files.discard(staged)
+        raise
+
+
+def _save_upload(
+    site: Site, upload: Upload, partial: Path, staged: StagedFile, size: int, sha256: str
+) -> None:
     with site.database.write() as session:
         account = session.get(Account, upload.account_id)
         if account is None:
@@ -213,6 +229,7 @@ def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: s
         if previous is not None:
             session.delete(previous)
             session.flush()
+            site.files.forget(session, [f"files/{previous.id}"])
         file = UploadedFile(
             account_id=upload.account_id,
             folder=upload.folder,
@@ -223,7 +240,7 @@ def _save_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: s
         )
         session.add(file)
         session.flush()
-        partial.replace(job_files.upload_path(site, file.id))
+        site.files.place(session, partial, staged, f"files/{file.id}")
     if previous is not None:
         job_files.upload_path(site, previous.id).unlink(missing_ok=True)
 

@@ -188,7 +188,7 @@ def stage_outputs(session: Session, site: Site, parent: Job) -> list[PipeValue]:
         for value in piping.files_to_pipe(
             tools[job.tool],
             job.name,
-            job_files.output_folder(site, job.id),
+            job_files.output_folder(site, job.id, session),
             orjson.loads(job.settings),
         )
     ]

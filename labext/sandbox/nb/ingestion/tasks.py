@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import orjson
@@ -13,8 +14,10 @@ from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.data_folder import admin_command
+from labext.sandbox.core.database import after_commit
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import files
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import readers, reading
 from labext.sandbox.nb.providers import chat
@@ -155,6 +158,15 @@ class ProcessTask(RowTask[Source, IngestionResult]):
         short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
         priority = _AWAITED_PRIORITY if awaited else _SHORT_PRIORITY if short else _LONG_PRIORITY
         self.queue(session, site, source, {"titled": titled, "short": short}, priority)
+
+    def _prepare(self, site: Site, payload: Mapping[str, Any]) -> None:
+        files.fetch_original(site, payload["source"])
+
+    def _on_end(self, site: Site, session: Session, task: Task, outcome: TaskOutcome) -> None:
+        super()._on_end(site, session, task, outcome)
+        if site.files.is_remote:
+            fetched = site.folder / files.original_name(task.payload["source"])
+            after_commit(session, partial(fetched.unlink, missing_ok=True))
 
     def _is_short(self, task: Task) -> bool:
         return bool(task.payload.get("short"))

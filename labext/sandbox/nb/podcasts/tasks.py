@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ import orjson
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.data_folder import admin_command
+from labext.sandbox.core.file_storage.service_files import StoredFiles
+from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, task_process
@@ -56,17 +58,19 @@ def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[Spoke
     (work / _RESULT_FILE).write_bytes(orjson.dumps(asdict(result)))
 
 
-def take_result(work: Path, target: Path) -> EpisodeResult:
+def take_result(work: Path, target: Path | None) -> EpisodeResult:
     """Move the audio to its final path, if not yet done, and return the result.
+
+    Without a target it stays, since it is in an object store.
 
     Raises:
         OSError, ValueError, KeyError, TypeError: if the result is missing or incomplete.
     """
     result = EpisodeResult(**orjson.loads((work / _RESULT_FILE).read_bytes()))
     # The enclosing transaction may have failed after the move and be repeated.
-    if result_audio(work).exists():
+    if target is not None and result_audio(work).exists():
         result_audio(work).replace(target)
-    if not result.size or target.stat().st_size != result.size:
+    if not result.size or (target or result_audio(work)).stat().st_size != result.size:
         raise ValueError("The audio file is incomplete.")
     return result
 
@@ -90,7 +94,18 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
         return changed
 
     def _load_result(self, site: Site, row: Episode, work: Path) -> EpisodeResult:
-        return take_result(work, files.audio_path(site, row.id))
+        target = None if site.files.is_remote else files.audio_path(site, row.id)
+        return take_result(work, target)
+
+    def _save(self, site: Site, payload: Mapping[str, Any]) -> Sequence[StagedFile]:
+        assert isinstance(site.files, StoredFiles)
+        audio = result_audio(files.work_folder(site, payload["episode"]))
+        if not audio.exists():
+            return []
+        return [site.files.stage_result(audio, files.audio_name(payload["episode"]))]
+
+    def _drop_files(self, session: Session, site: Site, task: Task) -> None:
+        site.files.forget(session, [files.audio_name(task.payload["episode"])])
 
     def _apply_result(
         self,

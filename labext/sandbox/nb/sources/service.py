@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Select, delete, exists, func, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, undefer
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -58,6 +59,8 @@ def source_records(session: Session, site: Site, page: Select[Any]) -> list[dict
     """
     rows = session.execute(page.with_only_columns(*_COLUMNS)).all()
     notebooks = _notebooks_by_source(session, page)
+    uploads = [files.original_name(row.id) for row in rows if row.kind == "upload"]
+    available = site.files.existing(uploads, session) if uploads else set()
     return [
         {
             "id": row.id,
@@ -76,7 +79,7 @@ def source_records(session: Session, site: Site, page: Select[Any]) -> list[dict
             "embedded": row.embedded,
             "passages": row.passages,
             "insights_count": row.insights,
-            "file_available": row.kind == "upload" and files.original_path(site, row.id).is_file(),
+            "file_available": files.original_name(row.id) in available,
             "created_at": row.created,
             "updated_at": row.updated,
         }
@@ -142,7 +145,8 @@ async def create_source(
 
 def _store_source(site: Site, source_request: SourceRequest) -> str:
     source = _new_source(site, source_request)
-    original = files.original_path(site, source.id)
+    upload = source_request.form.file
+    staged = None if upload is None else site.files.stage(upload.path, files.ORIGINALS)
     try:
         with site.database.write() as session:
             session.add(source)
@@ -152,10 +156,14 @@ def _store_source(site: Site, source_request: SourceRequest) -> str:
             tasks.PROCESS.queue_source(
                 session, site, source, titled=bool(source_request.body.title), awaited=awaited
             )
-            if source_request.form.file is not None:
-                source_request.form.file.path.replace(original)
-    except BaseException:
-        original.unlink(missing_ok=True)
+            if upload is not None and staged is not None:
+                name = files.original_name(source.id)
+                site.files.place(session, upload.path, staged, name)
+    except BaseException as error:
+        (site.folder / files.original_name(source.id)).unlink(missing_ok=True)
+        # After an error of the database it may have been committed.
+        if staged is not None and not isinstance(error, DBAPIError):
+            site.files.discard(staged)
         raise
     return source.id
 

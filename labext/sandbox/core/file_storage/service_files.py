@@ -1,0 +1,345 @@
+"""Files of a service: in its folder, or in an object store with local copies."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
+from uuid import uuid4
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from labext.sandbox.core.data_folder import remove_path
+from labext.sandbox.core.database import Database, after_commit, text_table
+from labext.sandbox.core.file_storage import cache, tables
+from labext.sandbox.core.file_storage.cache import ARCHIVE_SUFFIX, FileCache
+from labext.sandbox.core.file_storage.objects import ObjectStore, StoreError
+from labext.sandbox.core.file_storage.tables import StagedFile, StoredFile
+
+log = logging.getLogger("labext.sandbox")
+
+T = TypeVar("T")
+
+_CHUNK_BYTES = 1 << 20
+
+
+class _Record(NamedTuple):
+    """The record of a file, which stays valid after its transaction."""
+
+    path: str
+    key: str
+    member: str
+    bytes: int
+    sha256: str
+
+
+_RECORDS = select(
+    StoredFile.path, StoredFile.key, StoredFile.member, StoredFile.bytes, StoredFile.sha256
+)
+
+
+class NotCachedError(Exception):
+    """A file is needed in a writing transaction and must be fetched before; see `with_fetched`.
+
+    Attributes:
+        fetch: fetches it; raises StoreError.
+    """
+
+    def __init__(self, path: str, fetch: Callable[[], object]) -> None:
+        super().__init__(f"{path} must be fetched first.")
+        self.fetch = fetch
+
+
+def with_fetched(call: Callable[[], T]) -> T:
+    """Call a function again and again, with the files that its transaction needs fetched before.
+
+    Raises:
+        StoreError: one cannot be fetched.
+    """
+    while True:
+        try:
+            return call()
+        except NotCachedError as error:
+            error.fetch()
+
+
+class ServiceFiles(Protocol):
+    """The files of a service by their path in its folder: `files/12`, `jobs/34/work`."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the files are in an object store, and its folder has those of running tasks."""
+
+    def local(self, path: str, session: Session | None = None) -> Path:
+        """Return the path on this machine, at which a file that does not exist is missing.
+
+        Raises:
+            StoreError: it cannot be fetched.
+            NotCachedError: it must be fetched before the current transaction.
+        """
+
+    def existing(self, paths: Collection[str], session: Session) -> set[str]:
+        """Return the paths at which there are files, without fetching them."""
+
+    def stage(self, source: Path, path: str) -> StagedFile:
+        """Store the content of a file, before the transaction that places it.
+
+        Raises:
+            StoreError: it cannot be stored.
+        """
+
+    def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:
+        """Make a file that was staged the one at a path."""
+
+    def discard(self, staged: StagedFile) -> None:
+        """Delete what was staged and not placed."""
+
+    def link(self, session: Session, source: Path, path: str) -> None:
+        """Make a file, as returned by `local`, also the one at another path."""
+
+    def address(self, path: str, session: Session) -> Path:
+        """Return what `local` returns without fetching it, for `link`."""
+
+    def forget(self, session: Session, paths: Collection[str]) -> None:
+        """Remove files and folders from the store; the caller removes those in the folder."""
+
+
+class DataFolderFiles:
+    """Files in the service's folder; staging and records are not needed."""
+
+    is_remote = False
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def local(self, path: str, session: Session | None = None) -> Path:  # noqa: ARG002
+        """Return the path."""
+        return self._root / path
+
+    def existing(self, paths: Collection[str], session: Session) -> set[str]:  # noqa: ARG002
+        """Return the paths at which there are files."""
+        return {path for path in paths if (self._root / path).is_file()}
+
+    def stage(self, source: Path, path: str) -> StagedFile:  # noqa: ARG002
+        """Do nothing."""
+        return StagedFile(path, "", 0, "")
+
+    def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:  # noqa: ARG002
+        """Move the file to its path."""
+        source.replace(self._root / path)
+
+    def discard(self, staged: StagedFile) -> None:
+        """Do nothing."""
+
+    def link(self, session: Session, source: Path, path: str) -> None:  # noqa: ARG002
+        """Create a hard link."""
+        cache.link_or_copy(source, self._root / path)
+
+    def address(self, path: str, session: Session) -> Path:  # noqa: ARG002
+        """Return the path."""
+        return self._root / path
+
+    def forget(self, session: Session, paths: Collection[str]) -> None:
+        """Do nothing: the caller removes the files."""
+
+
+class StoredFiles:
+    """Files in an object store, with copies on this machine.
+
+    Args:
+        name: the service, which starts the paths in the records.
+        root: its folder, which has the files of running tasks.
+        on_unused: called after a commit that leaves objects to be deleted.
+    """
+
+    is_remote = True
+
+    def __init__(
+        self,
+        name: str,
+        root: Path,
+        database: Database,
+        store: ObjectStore,
+        copies: FileCache,
+        on_unused: threading.Event,
+    ) -> None:
+        self._name = name
+        self._root = root
+        self._database = database
+        self.store = store
+        self.copies = copies
+        self._on_unused = on_unused
+        self._fetching = threading.Lock()
+        self._locks: dict[str, tuple[threading.Lock, int]] = {}
+        self._lost: set[str] = set()
+
+    def local(self, path: str, session: Session | None = None) -> Path:
+        """Return the path of the copy, which is fetched if necessary."""
+        file = self._find(path, session)
+        return self._root / path if file is None else self._copy(file)
+
+    def existing(self, paths: Collection[str], session: Session) -> set[str]:
+        """Return the paths that have records."""
+        names = text_table([f"{self._name}/{path}" for path in paths])
+        query = select(StoredFile.path).where(StoredFile.path.in_(select(names.c.value)))
+        return {name.removeprefix(f"{self._name}/") for name in session.scalars(query)}
+
+    def stage(self, source: Path, path: str) -> StagedFile:
+        """Store the content of a file."""
+        return self._put(source, path, "")
+
+    def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:
+        """Record the file, and keep the source as the copy on this machine."""
+        placed = StagedFile(f"{self._name}/{path}", staged.key, staged.bytes, staged.sha256)
+        tables.place(session, placed)
+        self.copies.add(staged.key, source)
+        after_commit(session, self._on_unused.set)
+
+    def discard(self, staged: StagedFile) -> None:
+        """Delete the object, at once or by a later clean-up."""
+        self.copies.remove(staged.key)
+        try:
+            self.store.delete(staged.key)
+        except StoreError as error:
+            log.warning("An object that is not needed stays: %s", error)
+
+    def link(self, session: Session, source: Path, path: str) -> None:
+        """Record the object of a copy, or its member, also at another path."""
+        service, kind, name, *member = source.relative_to(self.copies.folder).parts
+        key = f"{service}/{kind}/{name}"
+        tables.link(session, key, "/".join(member), f"{self._name}/{path}")
+
+    def forget(self, session: Session, paths: Collection[str]) -> None:
+        """Remove the records; the objects are deleted after the commit."""
+        tables.forget(session, {f"{self._name}/{path}" for path in paths})
+        after_commit(session, self._on_unused.set)
+
+    def address(self, path: str, session: Session) -> Path:
+        """Return the path of the copy, which need not exist."""
+        file = self._find(path, session)
+        return self._root / path if file is None else self.copies.path(file.key) / file.member
+
+    def stage_folder(self, folder: Path, names: Sequence[str], path: str) -> StagedFile:
+        """Store these files and folders in a folder as one object, and keep a copy.
+
+        Raises:
+            StoreError: it cannot be stored.
+        """
+        packed, copy = self.copies.partial(), self.copies.partial()
+        try:
+            cache.pack(folder, names, packed)
+            staged = self._put(packed, path, ARCHIVE_SUFFIX)
+            cache.link_files(folder, names, copy)
+            self.copies.add(staged.key, copy)
+        finally:
+            packed.unlink(missing_ok=True)
+        return staged
+
+    def stage_result(self, source: Path, path: str) -> StagedFile:
+        """Store a file of a task that has ended, and keep a copy.
+
+        Raises:
+            StoreError: it cannot be stored.
+        """
+        staged, copy = self._put(source, path, ""), self.copies.partial()
+        cache.link_or_copy(source, copy)
+        self.copies.add(staged.key, copy)
+        return staged
+
+    def materialize(self, path: str, target: Path) -> None:
+        """Create links to the copy of a file or folder; `target` is replaced.
+
+        Raises:
+            StoreError: it cannot be fetched.
+            FileNotFoundError: there is no such file, or the store has lost it.
+        """
+        source = self.local(path)
+        remove_path(target)
+        if source.is_dir():
+            cache.link_files(source, ["."], target)
+        else:
+            cache.link_or_copy(source, target)
+
+    def paths_below(self, path: str) -> list[str]:
+        """Return the files of an entry whose path starts so, such as the inputs of a job."""
+        start = f"{self._name}/{path}/"
+        query = select(StoredFile.path).where(StoredFile.entry == tables.entry_of(start))
+        with self._database.read() as session:
+            found = [name for name in session.scalars(query) if name.startswith(start)]
+        return sorted(name.removeprefix(f"{self._name}/") for name in found)
+
+    def _find(self, path: str, session: Session | None) -> _Record | None:
+        if session is None:
+            with self._database.read(snapshot=False) as own:
+                return self._find(path, own)
+        row = session.execute(_RECORDS.where(StoredFile.path == f"{self._name}/{path}")).first()
+        return None if row is None else _Record(*row)
+
+    def _copy(self, file: _Record) -> Path:
+        copy = self.copies.path(file.key)
+        if file.key not in self._lost and not self.copies.use(file.key):
+            if self._database.is_writing:
+                raise NotCachedError(file.path, partial(self._copy, file))
+            with self._one_at_a_time(file.key):
+                if not self.copies.use(file.key):
+                    self._fetch(file)
+        return copy / file.member if file.member else copy
+
+    def _fetch(self, file: _Record) -> None:
+        fetched = self.copies.partial()
+        try:
+            try:
+                self.store.get(file.key, fetched)
+            except FileNotFoundError:
+                log.error("The storage has lost the object %s of %s.", file.key, file.path)
+                self._lost.add(file.key)
+                return
+            if _digest(fetched) != (file.bytes, file.sha256):
+                raise StoreError(f"The object of {file.path} was not read as it was stored.")
+            if file.key.endswith(ARCHIVE_SUFFIX):
+                unpacked = self.copies.partial()
+                cache.unpack(fetched, unpacked)
+                self.copies.add(file.key, unpacked)
+            else:
+                self.copies.add(file.key, fetched)
+        finally:
+            fetched.unlink(missing_ok=True)
+
+    def _put(self, source: Path, path: str, suffix: str) -> StagedFile:
+        size, sha256 = _digest(source)
+        kind = path.partition("/")[0]
+        key = f"{self._name}/{kind}/{uuid4().hex}{suffix}"
+        self.store.put(source, key)
+        return StagedFile(f"{self._name}/{path}", key, size, sha256)
+
+    @contextmanager
+    def _one_at_a_time(self, key: str) -> Iterator[None]:
+        """Let one thread fetch an object, for which others wait."""
+        with self._fetching:
+            lock, waiting = self._locks.get(key, (threading.Lock(), 0))
+            self._locks[key] = lock, waiting + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._fetching:
+                waiting = self._locks[key][1] - 1
+                if waiting:
+                    self._locks[key] = lock, waiting
+                else:
+                    del self._locks[key]
+
+
+def _digest(file: Path) -> tuple[int, str]:
+    size, digest = 0, hashlib.sha256()
+    with file.open("rb") as content:
+        while chunk := content.read(_CHUNK_BYTES):
+            size += len(chunk)
+            digest.update(chunk)
+    return size, digest.hexdigest()

@@ -1,0 +1,207 @@
+"""Files in an object store: records, copies on several machines, and what is deleted when."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from s3_server import S3Server
+
+from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.file_storage.cache import FileCache
+from labext.sandbox.core.file_storage.objects import StorageSettings, StoreError
+from labext.sandbox.core.file_storage.service_files import (
+    NotCachedError,
+    StoredFiles,
+    with_fetched,
+)
+from labext.sandbox.core.file_storage.setup import FileStorageSetup
+from labext.sandbox.core.queue import QueueBase
+
+
+class Machine:
+    """A service process with a folder of its own, on a database that others use as well."""
+
+    def __init__(self, folder: Path, database: Database, settings: StorageSettings) -> None:
+        self.folder = DataFolder(folder)
+        self.folder.prepare()
+        self.database = database
+        self.setup = FileStorageSetup(self.folder, database, settings)
+        files = self.setup.files("jobs", self.folder.service("jobs"))
+        assert isinstance(files, StoredFiles)
+        self.files = files
+
+    def upload(self, path: str, content: bytes) -> None:
+        source = self.folder.path / "source"
+        source.write_bytes(content)
+        staged = self.files.stage(source, path)
+        with self.database.write() as session:
+            self.files.place(session, source, staged, path)
+
+    def read(self, path: str) -> bytes:
+        return self.files.local(path).read_bytes()
+
+    def forget(self, *paths: str) -> None:
+        with self.database.write() as session:
+            self.files.forget(session, paths)
+
+
+@pytest.fixture(params=["file", "s3"])
+def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StorageSettings:
+    if request.param == "file":
+        (tmp_path / "store").mkdir()
+        return StorageSettings(f"file://{tmp_path}/store")
+    request.getfixturevalue("credentials")
+    server: S3Server = request.getfixturevalue("s3_server")
+    return StorageSettings(server.new_url(), server.endpoint)
+
+
+@pytest.fixture
+def machines(each_database: Database, settings: StorageSettings, tmp_path: Path):
+    each_database.create(QueueBase.metadata)
+    both = [Machine(tmp_path / name, each_database, settings) for name in ("one", "two")]
+    yield both
+    for machine in both:
+        machine.files.store.close()
+
+
+def test_processes_see_each_others_files_with_only_the_store_in_common(machines):
+    one, two = machines
+    one.upload("files/1", b"first")
+    assert two.read("files/1") == b"first"
+    two.upload("files/1", b"second")
+    assert one.read("files/1") == b"second"
+    assert not two.files.local("files/2").exists()
+
+
+def test_folder_is_one_object_with_the_times_of_its_files(machines):
+    one, two = machines
+    work = one.folder.service("jobs") / "jobs" / "7" / "work"
+    (work / "out" / "deep").mkdir(parents=True)
+    (work / "out" / "deep" / "ä b.txt").write_text("output")
+    (work / "log.txt").write_text("log")
+    (work / "scratch").write_text("of a tool")
+    (work / "out" / "link").symlink_to("/etc/passwd")
+    os.utime(work / "log.txt", (1_000_000_000.25, 1_000_000_000.25))
+    staged = one.files.stage_folder(work, ("log.txt", "out", "archive.zip"), "jobs/7/work")
+    with one.database.write() as session:
+        from labext.sandbox.core.file_storage import tables
+
+        tables.place(session, staged)
+    copy = two.files.local("jobs/7/work")
+    assert sorted(path.name for path in copy.rglob("*") if path.is_file()) == [
+        "log.txt",
+        "ä b.txt",
+    ]
+    assert (copy / "log.txt").stat().st_mtime == 1_000_000_000.25
+
+
+def test_object_is_deleted_once_no_file_has_it(machines):
+    one, two = machines
+    one.upload("files/1", b"shared")
+    with one.database.write() as session:
+        source = two.files.address("files/1", session)
+        two.files.link(session, source, "jobs/5/inputs/pdb/a.pdb")
+    one.forget("files/1")
+    assert one.setup.delete_unused() == 0
+    target = two.folder.path / "input"
+    assert two.files.paths_below("jobs/5/inputs") == ["jobs/5/inputs/pdb/a.pdb"]
+    two.files.materialize("jobs/5/inputs/pdb/a.pdb", target)
+    assert target.read_bytes() == b"shared"
+    two.forget("jobs/5")
+    assert one.setup.delete_unused() == 1
+    assert one.files.store.sizes() == {}
+
+
+def test_nothing_is_deleted_while_a_backup_needs_it(machines):
+    from labext.sandbox.core.data_folder import FileLock
+
+    one, _ = machines
+    one.upload("files/1", b"old")
+    one.forget("files/1")
+    lock = FileLock(one.folder.path / "backup.lock")
+    assert lock.acquire()
+    assert one.setup.delete_unused() == 0
+    lock.release()
+    assert one.setup.delete_unused() == 1
+
+
+def test_file_is_fetched_outside_the_transaction_that_needs_it(machines):
+    one, two = machines
+    one.upload("files/1", b"content")
+
+    def read() -> bytes:
+        with two.database.write() as session:
+            return two.files.local("files/1", session).read_bytes()
+
+    with pytest.raises(NotCachedError):
+        read()
+    assert with_fetched(read) == b"content"
+
+
+def test_lost_object_is_a_missing_file(machines):
+    one, two = machines
+    one.upload("files/1", b"content")
+    [key] = one.files.store.sizes()
+    one.files.store.delete(key)
+    assert not two.files.local("files/1").exists()
+
+
+def test_damaged_object_is_refused(machines):
+    one, two = machines
+    one.upload("files/1", b"content")
+    [key] = one.files.store.sizes()
+    other = one.folder.path / "other"
+    other.write_bytes(b"CONTENT")
+    one.files.store.put(other, key)
+    with pytest.raises(StoreError, match="not read as it was stored"):
+        two.files.local("files/1")
+
+
+def test_simultaneous_readers_fetch_once_and_see_the_whole_file(machines, monkeypatch):
+    one, two = machines
+    content = os.urandom(3 << 20)
+    one.upload("files/1", content)
+    fetched = []
+    get = two.files.store.get
+    monkeypatch.setattr(
+        two.files.store, "get", lambda key, target: (fetched.append(key), get(key, target))
+    )
+    results: list[bytes] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(two.read("files/1"))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [content] * 8
+    assert len(fetched) == 1
+
+
+def test_least_recently_used_copies_are_evicted_and_fetched_again(machines):
+    one, two = machines
+    for number in range(4):
+        one.upload(f"files/{number}", bytes([number]) * 1000)
+        two.read(f"files/{number}")
+        path = two.files.local(f"files/{number}")
+        os.utime(path, (time.time() - 100 + number,) * 2)
+    two.setup.copies.max_bytes, two.setup.copies.min_age = 2000, 10.0
+    assert two.read("files/0") == bytes(1000)  # is used, and the latest now
+    assert two.setup.copies.evict() == 2
+    kept = {path.read_bytes()[0] for path in two.setup.copies.folder.glob("jobs/*/*")}
+    assert kept == {0, 3}
+    assert two.read("files/1") == b"\x01" * 1000
+
+
+def test_copies_in_use_are_kept_although_there_is_no_room(tmp_path):
+    copies = FileCache(tmp_path / "cache", max_bytes=10)
+    partial = copies.partial()
+    partial.write_bytes(bytes(1000))
+    copies.add("jobs/files/a", partial)
+    assert copies.evict() == 0
+    assert copies.use("jobs/files/a")

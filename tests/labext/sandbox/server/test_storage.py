@@ -1,0 +1,405 @@
+"""Servers and sandboxes whose files are in S3, with a real S3 server on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import requests
+from s3_server import BUCKET, KEY, READER_CREDENTIALS, SECRET
+from sqlalchemy import select
+from tls_server import free_ports, issue, make_server
+from waiting import wait_until
+
+from labext.errors import InputError, LabextError, ServiceError, SetupError
+from labext.sandbox.core.file_storage.tables import StoredFile
+from labext.sandbox.server import Server
+
+pytestmark = pytest.mark.faults
+
+JOBS = ["labext.sandbox.jobs.app:service"]
+CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
+
+
+class Jobs:
+    """Requests of the student to the job service."""
+
+    def __init__(self, box) -> None:
+        self.box = box
+        self.base = box.jobs.base_url
+        self.session = requests.Session()
+        self.session.headers["x-api-key"] = box.jobs.api_key
+
+    def upload(self, name: str, content: bytes) -> requests.Response:
+        return self.session.put(f"{self.base}upload/{name}", data=content, timeout=120)
+
+    def submit(self, name: str, type: str = "digest", settings: Any = CUT) -> None:
+        body = {"jobName": name, "type": type, "settings": settings}
+        answer = self.session.post(f"{self.base}submit-job", json=body, timeout=60)
+        assert answer.status_code == 200, answer.text
+
+    def row(self, name: str) -> dict[str, Any]:
+        return self.session.get(f"{self.base}jobs", params={"jobName": name}, timeout=60).json()
+
+    def completed(self, name: str) -> dict[str, Any]:
+        wait_until(lambda: self.row(name)["JobStatus"] not in ("Running", "In Queue"))
+        row = self.row(name)
+        assert row["JobStatus"] == "Complete", row
+        return row
+
+    def result(self, name: str, **more: Any) -> requests.Response:
+        body = {"jobName": name} | more
+        url = self.session.post(f"{self.base}result", json=body, timeout=60)
+        assert url.status_code == 200, url.text
+        return requests.get(url.text, timeout=60)
+
+    def health(self) -> requests.Response:
+        return requests.get(self.base.removesuffix("api/") + "health", timeout=60)
+
+
+def objects(server, url: str) -> list[str]:
+    return [key for key in server.keys(url) if key.startswith("jobs/")]
+
+
+def forget_copies(box) -> None:
+    """Remove the copies, as on a machine that has none."""
+    for copy in (box.data_dir / "cache").glob("[!.]*/*/*"):
+        copy.rename(box.data_dir / "cache" / ".partial" / copy.name)
+
+
+@pytest.fixture
+def box(new_box, s3_server, line, credentials):
+    url = s3_server.new_url()
+    box = new_box(services=JOBS, storage=url, storage_endpoint=line.endpoint, workers=2)
+    box.url = url
+    return box
+
+
+def test_files_are_in_the_bucket_and_read_from_there(box, s3_server):
+    jobs = Jobs(box)
+    content = os.urandom(100_000)
+    assert jobs.upload("a.bin", content).status_code == 200
+    jobs.submit("first")
+    jobs.completed("first")
+    archive = jobs.result("first").content
+    kinds = [key.split("/")[1] for key in objects(s3_server, box.url)]
+    assert sorted(kinds) == ["files", "jobs"]
+    assert not [path for path in (box.data_dir / "jobs" / "jobs").rglob("*") if path.is_file()]
+    assert not [*(box.data_dir / "jobs" / "files").iterdir()]
+    forget_copies(box)
+    assert jobs.result("first").content == archive
+    partial = requests.get(
+        jobs.session.post(f"{jobs.base}result", json={"jobName": "first"}, timeout=60).text,
+        headers={"Range": "bytes=10-19"},
+        timeout=60,
+    )
+    assert (partial.status_code, partial.content) == (206, archive[10:20])
+
+
+def test_objects_are_deleted_with_their_jobs_and_files(box, s3_server):
+    jobs = Jobs(box)
+    jobs.upload("a.txt", b"one")
+    jobs.upload("a.txt", b"two")
+    jobs.submit("first")
+    jobs.completed("first")
+    answers = [
+        jobs.session.delete(f"{jobs.base}delete-file", params={"filePath": "a.txt"}, timeout=60),
+        jobs.session.delete(f"{jobs.base}delete-job", json={"jobName": "first"}, timeout=60),
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    wait_until(lambda: not objects(s3_server, box.url))
+
+
+def test_upload_whose_storage_is_lost_in_the_middle_is_not_acknowledged(box, line, s3_server):
+    jobs = Jobs(box)
+    line.cut_after(1_000_000)
+    answer = jobs.upload("a.bin", bytes(8_000_000))
+    assert answer.status_code == 503
+    assert "file storage does not respond" in answer.json()["error"]
+    assert answer.headers["Retry-After"]
+    assert jobs.session.get(f"{jobs.base}files", timeout=60).json() == []
+    line.restore()
+    assert jobs.upload("a.bin", bytes(8_000_000)).status_code == 200
+    assert len(objects(s3_server, box.url)) == 1
+
+
+def test_job_that_ends_while_the_storage_is_away_completes_when_it_returns(box, line, s3_server):
+    jobs = Jobs(box)
+    jobs.submit("before")
+    jobs.completed("before")
+    line.cut()
+    jobs.submit("during")
+    wait_until(lambda: "results of jobs.run" in (box.data_dir / "host.log").read_text())
+    assert jobs.row("during")["JobStatus"] == "Running"
+    answer = jobs.health()
+    assert answer.status_code == 503
+    assert re.fullmatch(
+        r"The storage s3://\S+ does not respond at \S+ \(\w+\)\.", answer.json()["reason"]
+    )
+    line.restore()
+    jobs.completed("during")
+    assert jobs.result("during").status_code == 200
+    wait_until(lambda: jobs.health().status_code == 200)
+    assert len(objects(s3_server, box.url)) == 2
+
+
+def test_job_is_stopped_while_its_results_wait_for_the_storage(box, line):
+    jobs = Jobs(box)
+    line.cut()
+    jobs.submit("first")
+    wait_until(lambda: "results of jobs.run" in (box.data_dir / "host.log").read_text())
+    stopped = jobs.session.post(f"{jobs.base}stop-job", json={"jobName": "first"}, timeout=60)
+    assert stopped.status_code == 200
+    assert jobs.row("first")["JobStatus"] == "Stopped"
+    wait_until(lambda: not box.data_dir.joinpath("tasks", "1").exists())
+
+
+def test_service_killed_before_the_results_are_stored_runs_the_job_again(box, line, s3_server):
+    jobs = Jobs(box)
+    line.cut()
+    jobs.submit("first")
+    wait_until(lambda: "results of jobs.run" in (box.data_dir / "host.log").read_text())
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    line.restore()
+    box.start()
+    jobs = Jobs(box)
+    jobs.completed("first")
+    assert jobs.result("first").status_code == 200
+    assert len(objects(s3_server, box.url)) == 1
+
+
+def test_object_of_an_interrupted_commit_is_moved_to_quarantine(box, s3_server):
+    jobs = Jobs(box)
+    jobs.submit("first")
+    jobs.completed("first")
+    box.stop()
+    files = s3_server.files()
+    files.pipe(f"{box.url.removeprefix('s3://')}/jobs/files/unknown", b"content")
+    status = box.start()
+    assert any("without a database record" in notice for notice in status.notices)
+    keys = s3_server.keys(box.url)
+    assert [key for key in keys if re.fullmatch(r"quarantine/[^/]+/jobs/files/unknown", key)]
+    assert len(objects(s3_server, box.url)) == 1
+    assert Jobs(box).result("first").status_code == 200
+
+
+def test_batch_is_archived_from_outputs_that_other_machines_have_stored(box):
+    jobs = Jobs(box)
+    box.stop()
+    box.start()
+    jobs = Jobs(box)
+    body = {
+        "batchName": "batch",
+        "type": "digest",
+        "jobNames": ["j0", "j1", "j2"],
+        "settings": [CUT] * 3,
+    }
+    assert jobs.session.post(f"{jobs.base}submit-batch", json=body, timeout=60).status_code == 200
+    wait_until(lambda: jobs.row("batch").get("batchStatus") == "Complete")
+    before = jobs.result("batch").content
+    forget_copies(box)
+    deleted = jobs.session.delete(
+        f"{jobs.base}delete-job", json={"jobName": "batch-j1"}, timeout=60
+    )
+    assert deleted.status_code == 200, deleted.text
+    wait_until(lambda: jobs.row("batch").get("batchStatus") == "Complete")
+    assert jobs.result("batch").status_code == 200
+    assert jobs.result("batch").content != before
+
+
+def test_job_processes_and_logs_have_no_credentials(box):
+    jobs = Jobs(box)
+    sequence = "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23
+    jobs.submit("slow", "rna_fold", {"sequence": sequence})
+    host = psutil.Process(box.status().pid)
+    arguments = " ".join(host.cmdline())
+    assert SECRET not in arguments
+    assert KEY not in arguments
+
+    def environments() -> list[str]:
+        found = []
+        for child in host.children(recursive=True):
+            with suppress(psutil.Error, OSError):
+                found.append(Path(f"/proc/{child.pid}/environ").read_text())
+        return found
+
+    wait_until(lambda: jobs.row("slow")["JobStatus"] == "Running")
+    found = environments()
+    assert found
+    assert not [text for text in found if SECRET in text or "AWS_" in text]
+    jobs.session.post(f"{jobs.base}stop-job", json={"jobName": "slow"}, timeout=60)
+    for path in box.data_dir.rglob("*"):
+        if path.is_file() and path.suffix in (".log", ".json", ""):
+            assert SECRET.encode() not in path.read_bytes(), path
+
+
+def test_stored_paths_name_their_job_and_file(box):
+    from databases import open_database
+
+    jobs = Jobs(box)
+    jobs.upload("a.txt", b"one")
+    jobs.submit("first")
+    jobs.completed("first")
+    database = open_database(box.data_dir)
+    with database.read() as session:
+        assert sorted(session.scalars(select(StoredFile.path))) == [
+            "jobs/files/1",
+            "jobs/jobs/1/work",
+        ]
+    database.close()
+
+
+def refusal(tmp_path: Path, kind: type[LabextError] = ServiceError, **options: Any) -> Any:
+    """Return the error of a server that does not start; both of its sentences are one line."""
+    tmp_path.mkdir(exist_ok=True)
+    server = Server(tmp_path / "data", workers=1, **options)
+    server.configure(
+        host="localhost",
+        listen="127.0.0.1",
+        port=free_ports(),
+        **issue(tmp_path / "tls", "localhost").options(),
+    )
+    began = time.monotonic()
+    with pytest.raises(kind) as refused:
+        server.start()
+    assert time.monotonic() - began < 45
+    assert "\n" not in str(refused.value)
+    assert refused.value.next_step
+    return refused.value
+
+
+def test_unusable_storage_is_refused_at_the_start(tmp_path, s3_server, credentials, monkeypatch):
+    url, endpoint = s3_server.new_url(), s3_server.endpoint
+    error = refusal(tmp_path / "a", storage=url, storage_endpoint="http://127.0.0.1:9")
+    assert "does not respond at http://127.0.0.1:9" in error.message
+    assert "can be reached" in error.next_step
+    error = refusal(tmp_path / "b", storage="s3://no-such-bucket/a", storage_endpoint=endpoint)
+    assert "there is no such bucket" in error.message
+    assert "Create the bucket" in error.next_step
+    for name, value in READER_CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    error = refusal(tmp_path / "c", storage=url, storage_endpoint=endpoint)
+    assert "denies access" in error.message
+    assert "write" in error.next_step
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    error = refusal(tmp_path / "d", storage=url, storage_endpoint=endpoint)
+    assert "refuses the credentials (SignatureDoesNotMatch)" in error.message
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    error = refusal(tmp_path / "e", storage=url, storage_endpoint=endpoint)
+    assert "no credentials" in error.message
+    assert "AWS_ACCESS_KEY_ID" in error.next_step
+    error = refusal(tmp_path / "f", storage=f"file://{tmp_path}/missing")
+    assert "No such file or directory" in error.message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"storage": "gs://bucket/a"}, "no storage that is supported"),
+        ({"storage": "s3:///a"}, "names no bucket"),
+        ({"storage": "file:///"}, "names no directory"),
+        ({"storage": "s3://key:secret@bucket/a"}, "contains credentials"),
+        ({"storage": "s3://bucket", "storage_endpoint": "bucket"}, "is not the address"),
+        ({"storage_endpoint": "http://127.0.0.1:9"}, "address of the storage is missing"),
+    ],
+)
+def test_invalid_address_is_refused_and_nothing_stored(tmp_path, options, message):
+    error = refusal(tmp_path, InputError, **options)
+    assert message in error.message
+    assert "secret" not in str(error)
+    assert not (tmp_path / "data").exists()
+
+
+def test_missing_package_is_named(tmp_path, monkeypatch):
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "s3fs" else find(name, *a)
+    )
+    error = refusal(tmp_path, SetupError, storage="s3://bucket/a")
+    assert "s3fs" in error.message
+    assert "[s3]" in error.next_step
+
+
+def test_store_serves_one_database_and_a_database_one_store(new_box, s3_server, credentials):
+    url, endpoint = s3_server.new_url(), s3_server.endpoint
+    box = new_box(services=JOBS, storage=url, storage_endpoint=endpoint)
+    Jobs(box).upload("a.txt", b"content")
+    with pytest.raises(ServiceError, match="has the files of another database"):
+        new_box(services=JOBS, storage=url, storage_endpoint=endpoint)
+    box.stop()
+    again = {"services": JOBS, "data_dir": box.data_dir}
+    with pytest.raises(ServiceError, match="is empty, but the files of this database are in") as no:
+        new_box(**again, storage=s3_server.new_url(), storage_endpoint=endpoint)
+    assert url in no.value.next_step
+    assert new_box(**again).status().running  # as the last time
+    box.stop()
+    (box.data_dir / "storage.json").unlink()
+    with pytest.raises(ServiceError, match=f"are in {url}, not in the data folder"):
+        new_box(**again)
+
+
+def test_files_in_the_data_folder_stay_there(new_box, s3_server, credentials):
+    box = new_box(services=JOBS)
+    Jobs(box).upload("a.txt", b"content")
+    box.stop()
+    with pytest.raises(ServiceError, match="The files of this database are in") as refused:
+        new_box(
+            services=JOBS,
+            data_dir=box.data_dir,
+            storage=s3_server.new_url(),
+            storage_endpoint=s3_server.endpoint,
+        )
+    assert "without" in refused.value.next_step
+    assert new_box(services=JOBS, data_dir=box.data_dir).status().running
+
+
+def test_prefix_with_other_objects_is_refused(new_box, s3_server, credentials):
+    url = s3_server.new_url()
+    s3_server.files().pipe(f"{url.removeprefix('s3://')}/other", b"content")
+    with pytest.raises(ServiceError, match="is not empty"):
+        new_box(services=JOBS, storage=url, storage_endpoint=s3_server.endpoint)
+    assert s3_server.keys(url) == ["other"]
+    assert s3_server.files().exists(f"{BUCKET}/ready")
+
+
+def test_object_storage_packages_are_not_imported_without_such_storage(new_box):
+    box = new_box()
+    maps = Path(f"/proc/{box.status().pid}/maps").read_text()
+    assert "aiohttp" not in maps
+    code = "import sys, labext.sandbox.host; print(json.dumps([*sys.modules]))"
+    import subprocess
+    import sys
+
+    output = subprocess.run(
+        [sys.executable, "-c", f"import json; {code}"], capture_output=True, check=True
+    ).stdout
+    assert not {"fsspec", "s3fs", "botocore", "aiohttp"} & set(json.loads(output))
+
+
+def test_service_processes_share_the_storage(tmp_path, postgresql_server, s3_server, credentials):
+    server = make_server(
+        tmp_path,
+        postgresql_server.new_database(),
+        2,
+        storage=s3_server.new_url(),
+        storage_endpoint=s3_server.endpoint,
+    )
+    server.start()
+    try:
+        assert server.health() == dict.fromkeys(server.health(), "")
+    finally:
+        server.stop()
