@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, and_, bindparam, func, or_, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
@@ -423,6 +423,15 @@ class TaskTransitions:
         self._queue.finish(session, task, outcome)
 
 
+_TASKS = Task.metadata.tables[Task.__tablename__].c
+_TAKEN_BY_OWNER = (
+    select(_TASKS.owner, func.count())
+    .where(_TASKS.state.in_([STARTING, RUNNING]), _TASKS.kind == bindparam("kind_name"))
+    .group_by(_TASKS.owner)
+)
+"""Built once, since it is executed whenever a task is claimed."""
+
+
 class _OwnerLimits:
     """The owners that have as many running tasks as they may, by kind of task.
 
@@ -440,8 +449,8 @@ class _OwnerLimits:
                 continue
             if lock and session.get_bind().dialect.name == "postgresql":
                 postgresql.lock(session, f"owners {kind.name}")
-            running = select(Task.owner, func.count()).where(IS_TAKEN, Task.kind == kind.name)
-            rows = session.execute(running.group_by(Task.owner)).all()
+            session.flush()
+            rows = session.connection().execute(_TAKEN_BY_OWNER, {"kind_name": kind.name})
             self._counts[kind.name] = Counter({row[0]: row[1] for row in rows})
             self._update(kind.name, list(self._counts[kind.name]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import bindparam, func, or_, select
 from sqlalchemy.orm import Session
 
 from labext import messages
@@ -18,14 +18,24 @@ from labext.sandbox.jobs.schemas import forbidden
 from labext.sandbox.jobs.tables import ACTIVE_STATES, IN_QUEUE, Account, Job, Limit, queue_owner
 from labext.sandbox.jobs.tools import catalogue
 
+_GENERAL_LIMIT = "max_running_per_account"
+_ACCOUNTS = Account.metadata.tables[Account.__tablename__].c
+_LIMITS = Limit.metadata.tables[Limit.__tablename__].c
+_LIMIT = func.coalesce(
+    _ACCOUNTS.max_running,
+    select(_LIMITS.value).where(_LIMITS.name == _GENERAL_LIMIT).scalar_subquery(),
+    LIMITS[_GENERAL_LIMIT].default,
+)
+_RUNNING_LIMITS = select(_ACCOUNTS.id, _LIMIT).where(
+    _ACCOUNTS.id.in_(bindparam("account_ids", expanding=True)), _LIMIT > 0
+)
+"""Built once, since it is executed whenever a job is claimed."""
+
 
 def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
     """Return the maximum number of running jobs by task owner, omitting owners without a limit."""
-    ids = {int(owner.rpartition(":")[2]) for owner in owners}
-    name = "max_running_per_account"
-    default = select(Limit.value).where(Limit.name == name).scalar_subquery()
-    limit = func.coalesce(Account.max_running, default, LIMITS[name].default)
-    rows = session.execute(select(Account.id, limit).where(Account.id.in_(ids), limit > 0))
+    ids = [int(owner.rpartition(":")[2]) for owner in owners]
+    rows = session.connection().execute(_RUNNING_LIMITS, {"account_ids": ids})
     return {queue_owner(account_id): int(value) for account_id, value in rows}
 
 
