@@ -106,7 +106,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _on_postgresql(item: pytest.Item) -> bool:
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return "postgresql" in parameters or "postgresql_server" in getattr(item, "fixturenames", ())
+    on_it = any(isinstance(value, str) and value == "postgresql" for value in parameters)
+    return on_it or "postgresql_server" in getattr(item, "fixturenames", ())
 
 
 def pytest_collection_finish() -> None:

@@ -1,12 +1,16 @@
-"""Helpers for messages: suggestions, counts, lists and quoted values."""
+"""Helpers for messages: suggestions, counts, lists, quoted values and byte sizes."""
 
 from __future__ import annotations
 
+import contextlib
 from difflib import SequenceMatcher
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from labext import messages
+from labext.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -64,3 +68,52 @@ def test_article_and_capitalization() -> None:
     assert messages.capitalize_first("ID token of an app") == "ID token of an app"
     assert messages.capitalize_first("unknown") == "Unknown"
     assert messages.capitalize_first("") == ""
+
+
+UNITS = {"": 1, "B": 1, "kB": 1000, "MB": 1000**2, "G": 1000**3, "KiB": 1024, "gib": 1024**3}
+
+
+@given(st.integers(0, 10**6), st.sampled_from(sorted(UNITS)), st.sampled_from(["", " "]))
+def test_size_is_number_times_unit(number, unit, blank):
+    assert messages.parse_size(f"{number}{blank}{unit}") == number * UNITS[unit]
+
+
+@given(st.text(max_size=12))
+def test_arbitrary_text_is_a_size_or_an_error(text):
+    size = 0
+    with contextlib.suppress(InputError):
+        size = messages.parse_size(text)
+    assert 0 <= size < 1 << 63
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e400", "9e18GB", "GB", "1 2", "1XB"])
+def test_invalid_size_is_refused(text):
+    with pytest.raises(InputError):
+        messages.parse_size(text)
+
+
+def test_size_may_have_thousands_separators():
+    assert messages.parse_size("1,073,741,824") == 1 << 30
+    assert messages.parse_size("9007199254740993") == 9007199254740993
+
+
+@given(st.integers(0, 10**18))
+def test_formatted_size_parses_back(size):
+    assert messages.parse_size(messages.format_size(size).replace(" bytes", "")) == pytest.approx(
+        size, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (10**10, "10 GB"),
+        (10 << 30, "10 GiB"),
+        (5000, "5 kB"),
+        (123456, "120.6 KiB"),
+    ],
+)
+def test_size_is_formatted_in_the_rounder_unit(size, text):
+    assert messages.format_size(size) == text

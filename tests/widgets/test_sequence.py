@@ -1,19 +1,35 @@
-"""The sequence viewer in Python: selection, search, display, and messages for invalid records."""
+"""The sequence viewer in Python: selection, search, enzymes, display and messages."""
 
 from __future__ import annotations
 
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from widget_fakes import Placeholders
 
 import labext_widgets
+from labext.dna import reverse_complement
 from labext.errors import InputError
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.sequence import MAX_LIVE_BASES, Selection, sequence_viewer
-from labext_widgets.sequence.molecule import parse_molecule
+from labext_widgets.sequence.enzymes import (
+    COMMON,
+    all_enzymes,
+    cut_sites,
+    find_enzymes,
+    unique_cutters,
+)
+from labext_widgets.sequence.molecule import Molecule, parse_molecule
+from labext_widgets.sequence.search import IUPAC, Hit, search
 
 CIRCLE = {
     "id": "seq_1",
@@ -212,3 +228,187 @@ def test_executed_notebook_gets_the_picture_alone(set_front_end: Any, record_dis
     ((html, text),) = displayed
     assert html.count("<img ") == 1
     assert "\n" not in text
+
+
+DRAWN = random.Random(9)
+BASES = "".join(DRAWN.choices("ACGT", k=4000))
+
+
+def test_enzyme_table_matches_rebase() -> None:
+    from Bio import Restriction
+
+    assert len(all_enzymes()) > 200
+    for name, enzyme in all_enzymes().items():
+        known = getattr(Restriction, name)
+        assert enzyme.site == known.site, name
+        assert (enzyme.cut, enzyme.lower_cut) == (known.fst5, known.size + known.fst3), name
+    assert set(COMMON) <= set(all_enzymes())
+
+
+@pytest.mark.parametrize("circular", [True, False])
+def test_cut_sites_match_biopython(circular: bool) -> None:
+    from Bio import Restriction
+    from Bio.Seq import Seq
+
+    molecule = Molecule("x", BASES, circular)
+    counted = 0
+    for name in all_enzymes():
+        # Biopython tells the base after the cut, counted from 1; it leaves out none at the ends.
+        expected = {
+            (cut - 1) % len(BASES)
+            for cut in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
+        }
+        positions = {site.cut for site in cut_sites(molecule, name)}
+        if circular:
+            assert positions == expected, name
+        else:
+            assert positions <= expected, name
+            assert all(row < 30 or row > len(BASES) - 30 for row in expected - positions), name
+        counted += len(positions)
+    assert counted > 1000
+
+
+def test_lower_strand_cut_mirrors_the_upper() -> None:
+    (upper,) = cut_sites(Molecule("x", "AAAAGGTCTCAAAAAAAAAA", False), "BsaI")
+    assert (upper.strand, upper.cut, upper.lower_cut) == (1, 11, 15)
+    (lower,) = cut_sites(Molecule("x", "AAAAAAAAAAGAGACCAAAA", False), "BsaI")
+    assert (lower.strand, lower.cut, lower.lower_cut) == (-1, 5, 9)
+
+
+def test_cut_beyond_the_end_counts_only_on_a_circle() -> None:
+    bases = "GAGACCAAAAAAAAAAAAAAAAAAAAA"
+    assert cut_sites(Molecule("x", bases, False), "BsaI") == []
+    (site,) = cut_sites(Molecule("x", bases, True), "BsaI")
+    assert (site.cut, site.lower_cut) == (len(bases) - 5, len(bases) - 1)
+
+
+def test_site_across_the_origin() -> None:
+    (site,) = cut_sites(Molecule("x", "TTCAAAAAAGAA", True), "EcoRI")
+    assert (site.start, site.end, site.cut, site.lower_cut) == (9, 3, 10, 2)
+    assert cut_sites(Molecule("x", "TTCAAAAAAGAA", False), "EcoRI") == []
+    assert "EcoRI" in unique_cutters(Molecule("x", "TTCAAAAAAGAA", True))
+
+
+@pytest.mark.parametrize(
+    ("misspelled", "meant"), [("EcoR1", "EcoRI"), ("Hind3", "HindIII"), ("BamH", "BamHI")]
+)
+def test_unknown_enzyme_suggests_a_similar_name(misspelled: str, meant: str) -> None:
+    with pytest.raises(InputError, match=rf"is no restriction enzyme .* Did you mean {meant}\?"):
+        find_enzymes([misspelled])
+
+
+def test_enzyme_names_are_case_insensitive_and_unique() -> None:
+    assert find_enzymes("ecori, BAMHI  EcoRI") == ("EcoRI", "BamHI")
+    assert find_enzymes([]) == ()
+
+
+JS = Path(__file__).parents[2] / "widgets" / "js" / "sequence"
+SCRIPT = """
+import { readFileSync } from "node:fs";
+import { Molecule } from "./molecule.js";
+import { search } from "./search.js";
+import { rangeOf, selectRange } from "./selection.js";
+const answers = JSON.parse(readFileSync(0)).map(({ bases, circular, pattern }) => {
+  const molecule = new Molecule({ bases, circular, annotations: [], translations: [] });
+  return (search(molecule, pattern) ?? []).map((hit) => [
+    hit.start, hit.end, hit.strand,
+    molecule.extract(hit.start, hit.end, hit.strand),
+    rangeOf(molecule, selectRange(molecule, hit)),
+  ]);
+});
+console.log(JSON.stringify(answers));
+"""
+
+dna = st.text("ACGT", min_size=1, max_size=30)
+mixed = st.text("ACGTNRYacgtu", min_size=1, max_size=30)
+patterns = st.text("".join(IUPAC), min_size=1, max_size=4)
+
+
+def plainly(bases: str, circular: bool, pattern: str) -> set[tuple[int, int, int]]:
+    """Every place, every letter, one after the other."""
+    read, matches = bases.upper().replace("U", "T"), set()
+    other = reverse_complement(pattern)
+    for strand, strand_pattern in ((1, pattern), (-1, other)):
+        if (strand == -1 and other == pattern) or len(strand_pattern) > len(read):
+            continue
+        for start in range(len(read) if circular else len(read) - len(strand_pattern) + 1):
+            part = [read[(start + i) % len(read)] for i in range(len(strand_pattern))]
+            if all(
+                set(IUPAC[a]) <= set(IUPAC[b]) for a, b in zip(part, strand_pattern, strict=True)
+            ):
+                end = start + len(strand_pattern)
+                matches.add((start, end - len(read) if end > len(read) else end, strand))
+    return matches
+
+
+@given(mixed, st.booleans(), patterns)
+def test_search_matches_brute_force(bases: str, circular: bool, pattern: str) -> None:
+    hits = search(Molecule("x", bases, circular), pattern)
+    assert len(hits) == len({(hit.start, hit.strand) for hit in hits})
+    assert {(hit.start, hit.end, hit.strand) for hit in hits} == plainly(bases, circular, pattern)
+    assert hits == sorted(hits, key=lambda hit: hit.start)
+
+
+@given(dna, st.booleans(), dna)
+def test_hit_equals_the_pattern(bases: str, circular: bool, pattern: str) -> None:
+    molecule = Molecule("x", bases, circular)
+    for hit in search(molecule, pattern):
+        assert molecule.part(hit.start, hit.end, hit.strand) == pattern
+
+
+@given(st.text("ACGTUMRWSYKVHDBNacgtumrwsykvhdbn"))
+def test_reverse_complement_matches_biopython(bases: str) -> None:
+    from Bio.Seq import Seq
+
+    assert reverse_complement(bases) == str(Seq(bases).reverse_complement())
+
+
+def test_hits_overlap_cross_the_origin_and_cover_both_strands() -> None:
+    circle = Molecule("x", "AAAACCCG", True)
+    assert search(circle, "AA") == [Hit(0, 2, 1), Hit(1, 3, 1), Hit(2, 4, 1)]
+    assert search(circle, "cgaa") == [Hit(6, 2, 1)]
+    assert search(circle, "UUU") == [Hit(0, 3, -1), Hit(1, 4, -1)]
+    assert search(circle, "CG") == [Hit(6, 8, 1)], "the same on both strands is one hit"
+    assert search(Molecule("x", "AAAACCCG", False), "CGAA") == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"), [("", "is empty"), (" ", "is empty"), ("AXA", '"X"')]
+)
+def test_invalid_pattern_is_refused(pattern: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        search(Molecule("x", "ACGT", True), pattern)
+
+
+def test_javascript_search_matches_python() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on the PATH; the page's search can't be run")
+    drawn = random.Random(4)
+    cases = [
+        {
+            "bases": "".join(drawn.choices("ACGTNacgu", k=drawn.randint(1, 40))),
+            "circular": drawn.random() < 0.5,
+            "pattern": "".join(drawn.choices("ACGTNRYSWKMu", k=drawn.randint(1, 4))),
+        }
+        for _ in range(400)
+    ]
+    ran = subprocess.run(
+        [node, "--input-type=module", "-e", SCRIPT],
+        cwd=JS,
+        input=json.dumps(cases),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    hit_count = 0
+    for case, answer in zip(cases, json.loads(ran.stdout), strict=True):
+        molecule = Molecule("x", case["bases"], case["circular"])
+        expected = search(molecule, case["pattern"])
+        assert [tuple(hit[:3]) for hit in answer] == [(h.start, h.end, h.strand) for h in expected]
+        for start, end, strand, bases, bounds in answer:
+            assert bases == molecule.part(start, end, strand)
+            assert bounds == {"start": start, "end": end}
+        hit_count += len(expected)
+    assert hit_count > 400

@@ -1,9 +1,11 @@
-"""Keep the client within a rate limit, named or reported by response headers."""
+"""Keep clients within a rate limit, named, reported by headers, or shared."""
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import BusyError
-from labext.http.rate_limiter import Rate, RateLimiter, retry_after_seconds
+from labext.http.rate_limiter import (
+    Rate,
+    RateLimiter,
+    UnlimitedRateLimiter,
+    requested_delay,
+    retry_after_seconds,
+    shared_rate_limiter,
+)
 
 
 def make_limiter(rate: Rate, clock: Clock) -> RateLimiter:
@@ -143,3 +152,288 @@ def test_retry_after_is_a_number_or_a_date(value: str | None, seconds: float | N
 def test_rate_of_zero_is_refused(requests: int, seconds: float) -> None:
     with pytest.raises(ValueError, match="rate"):
         Rate(requests, seconds)
+
+
+URL = "https://tenant.example/api/v2"
+NOTHING_LEFT = {
+    "x-rate-limit-limit": "100",
+    "x-rate-limit-remaining": "0",
+    "x-rate-limit-reset": "7",
+}
+
+
+def shared_limiter(clock: Clock, rate: Rate = Rate(100, 10)) -> RateLimiter:  # noqa: B008 - never changed
+    return RateLimiter(rate, clock=clock, sleep=clock.sleep)
+
+
+def send(limiter: RateLimiter, status: int = 200, patience: float = 60, **headers: str) -> None:
+    with limiter.slot(patience) as slot:
+        slot.record_response(
+            {name.replace("_", "-"): value for name, value in headers.items()}, status
+        )
+
+
+# --- sharing -----------------------------------------------------------------------------------
+
+
+def test_clients_of_one_identity_share_a_limiter() -> None:
+    first = shared_rate_limiter(URL, "app notebook", Rate(2, 10))
+    again = shared_rate_limiter("https://TENANT.example:443/", "app notebook", Rate(2, 10))
+    send(first)
+    send(again)
+    with pytest.raises(BusyError):
+        send(first, patience=1)
+    with pytest.raises(BusyError):
+        send(again, patience=1)
+
+
+@pytest.mark.parametrize(
+    ("address", "identity"),
+    [
+        (URL, "app other"),
+        ("https://another.example/api/v2", "app notebook"),
+        ("https://tenant.example:8443/api/v2", "app notebook"),
+        ("http://tenant.example/api/v2", "app notebook"),
+    ],
+)
+def test_other_identity_or_origin_has_its_own_limiter(address: str, identity: str) -> None:
+    mine = shared_rate_limiter(URL, "app notebook", Rate(1, 10))
+    send(mine)
+    send(shared_rate_limiter(address, identity, Rate(1, 10)), patience=1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "most"),
+    [
+        (Rate(3, 10), Rate(100, 10), 3),
+        (Rate(100, 10), Rate(3, 10), 3),
+        (Rate(None), Rate(3, 10), 3),
+        (Rate(3, 10), Rate(None), 3),
+        (Rate(20, 200), Rate(2, 20), 2),
+    ],
+)
+def test_stricter_of_two_rates_applies_to_both(one: Rate, other: Rate, most: int) -> None:
+    first, second = (
+        shared_rate_limiter(URL, "two rates", one),
+        shared_rate_limiter(URL, "two rates", other),
+    )
+    for number in range(most):
+        send((first, second)[number % 2], patience=1)
+    with pytest.raises(BusyError):
+        send(first, patience=1)
+
+
+def test_limiter_is_garbage_collected_with_its_last_client() -> None:
+    shared_limiter = shared_rate_limiter(URL, "short-lived", Rate(1, 10))
+    send(shared_limiter)
+    limiter_ref = weakref.ref(shared_limiter)
+    del shared_limiter
+    gc.collect()
+    assert limiter_ref() is None
+
+
+def test_unlimited_or_simulated_limiter_is_not_shared(clock: Clock) -> None:
+    assert isinstance(shared_rate_limiter(URL, "nobody", None), UnlimitedRateLimiter)
+    send(shared_rate_limiter(URL, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
+    send(shared_rate_limiter(URL, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
+    assert clock.now == 1000
+
+
+def test_unlimited_limiter_never_waits() -> None:
+    limiter = shared_rate_limiter(URL, "nobody", None)
+    send(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
+    limiter.pause(7)
+    send(limiter, patience=1)
+
+
+def test_concurrent_threads_get_the_same_limiter() -> None:
+    limiters: list[RateLimiter] = []
+    start = threading.Barrier(8)
+
+    def make() -> None:
+        start.wait(10)
+        limiters.append(shared_rate_limiter(URL, "at once", Rate(100, 10)))
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(set(map(id, limiters))) == 1
+
+
+# --- refusals ----------------------------------------------------------------------------------
+
+
+def test_429_delays_all_requests_until_the_window_ends(clock: Clock) -> None:
+    limiter = shared_limiter(clock)
+    send(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
+    send(limiter)
+    assert clock.now == 1007
+
+
+def test_single_request_probes_after_a_429(clock: Clock) -> None:
+    limiter = shared_limiter(clock, Rate(None))
+    send(limiter)
+    send(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
+    with limiter.slot(60):
+        assert clock.now == 1007
+        send(limiter)
+        assert clock.now > 1008  # waits for the response of the probe
+
+
+def test_429_without_headers_backs_off_exponentially(clock: Clock) -> None:
+    limiter = shared_limiter(clock)
+    waits = []
+    for _ in range(9):
+        before = clock.now
+        send(limiter, 429)
+        waits.append(clock.now - before)
+    for refusals, waited in enumerate(waits[1:]):
+        longest = min(20, 0.4 * 2**refusals)
+        assert longest / 2 <= waited <= longest
+    send(limiter)
+    before = clock.now
+    send(limiter, 429)
+    send(limiter)
+    assert clock.now - before <= 0.4  # a success resets the backoff
+
+
+def test_backoff_has_jitter() -> None:
+    waits = set()
+    for _ in range(20):
+        clock = Clock()
+        limiter = shared_limiter(clock)
+        send(limiter, 429)
+        send(limiter)
+        waits.add(clock.now)
+    assert len(waits) > 10
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "seconds"),
+    [
+        (429, NOTHING_LEFT, 7.0),
+        (429, {"x-rate-limit-reset": "7"}, 7.0),
+        (429, {"Retry-After": "3"}, 3.0),
+        (429, NOTHING_LEFT | {"Retry-After": "3"}, 7.0),
+        (429, NOTHING_LEFT | {"Retry-After": "12"}, 12.0),
+        (429, NOTHING_LEFT | {"x-rate-limit-remaining": "40"}, None),
+        (429, {"x-rate-limit-reset": "1795284000"}, None),
+        (503, NOTHING_LEFT, None),
+        (503, {"Retry-After": "3"}, 3.0),
+        (429, {}, None),
+    ],
+)
+def test_requested_delay_of_a_response(
+    status: int, headers: dict[str, str], seconds: float | None
+) -> None:
+    assert requested_delay(status, headers) == seconds
+
+
+# --- one probe at a time -------------------------------------------------------------------------
+
+
+def test_single_request_probes_while_remaining_is_unknown() -> None:
+    limiter = RateLimiter(Rate(100, 10))
+    in_flight, most = 0, 0
+    lock = threading.Lock()
+
+    def request() -> None:
+        nonlocal in_flight, most
+        with limiter.slot(30) as slot:
+            with lock:
+                in_flight += 1
+                most = max(most, in_flight)
+            time.sleep(0.05)
+            with lock:
+                in_flight -= 1
+            # After the window, the other threads must not send all at once.
+            slot.record_response({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "0.1"})
+
+    threads = [threading.Thread(target=request) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert most == 1
+
+
+def test_lost_response_lets_the_next_request_probe(clock: Clock) -> None:
+    limiter = shared_limiter(clock)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt), limiter.slot(60):
+            raise KeyboardInterrupt
+    send(limiter)
+    assert clock.now == 1000
+
+
+def test_missing_response_delays_others_only_briefly(clock: Clock) -> None:
+    limiter = shared_limiter(clock)
+    with limiter.slot(60):
+        send(limiter)
+        assert 1001 < clock.now < 1005
+        before = clock.now
+        send(limiter)
+        assert clock.now == before
+
+
+def test_remaining_is_unknown_after_the_window(clock: Clock) -> None:
+    limiter = shared_limiter(clock, Rate(None))
+    send(limiter, x_rate_limit_remaining="0", x_rate_limit_reset="30")
+    with limiter.slot(60):
+        assert clock.now == 1030
+        send(limiter)
+        assert clock.now > 1031  # waits for the first response
+
+
+# --- reported limits ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rate", "reports", "expected"),
+    [
+        # Another client's requests count.
+        (Rate(100, 10), [(0, 100, 1, 4), (0, 100, 0, 4)], 1004.0),
+        # A window longer than the named one.
+        (Rate(2, 10), [(0, 2, 1, 30), (0, 2, 0, 30)], 1030.0),
+        # Seconds rounded up by the service are not waited for if no other client sends.
+        (Rate(2, 1.5), [(0, 2, 1, 2), (0, 2, 0, 2)], 1001.5),
+        # A later response prolongs the wait.
+        (Rate(None), [(0, None, 5, 5), (4, None, 0, 10)], 1014.0),
+        (Rate(None), [(0, None, 1, 5), (4, None, 1, 10), (0, None, 0, 10)], 1014.0),
+    ],
+)
+def test_latest_headers_decide_the_next_request(
+    rate: Rate, reports: list[tuple[int, int | None, int, int]], expected: float, clock: Clock
+) -> None:
+    limiter = shared_limiter(clock, rate)
+    for passed, limit, remaining, reset in reports:
+        clock.now += passed
+        before = clock.now
+        headers = {} if limit is None else {"x_rate_limit_limit": str(limit)}
+        headers |= {"x_rate_limit_remaining": str(remaining), "x_rate_limit_reset": str(reset)}
+        send(limiter, **headers)
+        assert clock.now == before
+    send(limiter)
+    assert expected <= clock.now < expected + 0.1
+
+
+def test_named_rate_applies_once_headers_stop(clock: Clock) -> None:
+    limiter = shared_limiter(clock, Rate(3, 10))
+    send(limiter, x_rate_limit_limit="9", x_rate_limit_remaining="0", x_rate_limit_reset="5")
+    for _ in range(2):
+        send(limiter)
+    assert clock.now == 1005
+    send(limiter)
+    assert clock.now > 1010
+
+
+def test_larger_reported_limit_replaces_the_named_one(clock: Clock) -> None:
+    limiter = shared_limiter(clock, Rate(2, 10))
+    send(limiter, x_rate_limit_limit="9", x_rate_limit_remaining="8", x_rate_limit_reset="10")
+    for _ in range(8):
+        send(limiter)
+    assert clock.now == 1000
+    send(limiter)
+    assert clock.now == 1010

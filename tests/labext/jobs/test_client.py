@@ -1,4 +1,4 @@
-"""The job client on the sandbox: from a frame to results on disk."""
+"""The job client on the sandbox: from a frame to results, names, logs and deleted jobs."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from labext.progress import Outcome
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
+
 
 PEPTIDE = {"sequence": "ACDEFGHIKLMNPQRSTVWY", "conformation": "helix"}
 
@@ -315,3 +316,103 @@ def test_list_continues_at_its_start_key(box_client: JobsClient) -> None:
     job_names: Any = [row["JobName"] for row in box_client.iter_jobs()]
     assert job_names == box_client.jobs()["JobName"].tolist()
     assert isinstance(first["Settings"][0], dict)
+
+
+SEQS = pd.DataFrame(
+    {
+        "name": ["gi|2765658|emb|Z78533.1|CIZ78533", "pFA6a kanMX6", "pBAD30"],
+        "bases": ["ggaattcc" + "n" * 9600, "GGATCCAAAAAA", "acgtaGAATTCacgt"],
+        "isCircular": pd.array([False, True, True], dtype="boolean"),
+    }
+)
+JOB = "gi-2765658-emb-Z78533-1-CIZ78533"
+
+
+def test_batch_with_adapted_names_from_records_to_results(box: Sandbox, tmp_path: Path) -> None:
+    arguments = {
+        "settings": {"enzymes": "EcoRI,BamHI"},
+        "name_column": "name",
+        "mapping": {"sequence": "bases", "circular": "isCircular"},
+    }
+    with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as jobs:
+        done = jobs.submit_batch("adapted", "digest", SEQS, **arguments)
+        assert done.message.endswith(
+            f'2 names were adapted: "{SEQS["name"][0]}" is {JOB}, "pFA6a kanMX6" is pFA6a-kanMX6.'
+        )
+        assert jobs.wait("adapted")["batchStatus"] == "Complete"
+        rows = SEQS.assign(mass=[1, 2, 3]).iloc[::-1]
+        fetched = jobs.download("adapted", tmp_path / "out")
+        for frame in (fetched.frame(), fetched.frame(rows, "name").iloc[::-1]):
+            assert frame["name"].tolist() == SEQS["name"].tolist()
+            assert frame["Name"].tolist() == [JOB, "pFA6a-kanMX6", "pBAD30"]
+            assert frame["fragments"].tolist() == [2, 1, 1], "circles are cut open"
+            assert frame["length"].tolist() == [9608, 12, 15]
+        assert (Path(frame["Folder"].iloc[0]) / "fragments.csv").is_file()
+        assert not jobs.submit_batch("adapted", "digest", SEQS, **arguments).created
+
+
+PEPTIDES = {
+    name: {"sequence": sequence}
+    for name, sequence in {"a": "ACDEFGHIK", "b": "MKTAYIAKQR", "c": "GIGKFLHSAK"}.items()
+}
+
+
+def test_results_are_replaced_after_a_job_is_deleted(
+    box_client: JobsClient, tmp_path: Path
+) -> None:
+    box_client.submit_batch("rebuilt", "peptide_build", PEPTIDES)
+    box_client.wait("rebuilt")
+    assert box_client.download("rebuilt", tmp_path / "out").fetched
+    box_client.download("rebuilt", tmp_path / "alone.zip")
+    assert not box_client.download("rebuilt", tmp_path / "out").fetched
+
+    assert "rebuilt without it" in box_client.delete("rebuilt-b")
+    *_, last = box_client.watch("rebuilt")
+    assert (last.outcome, dict(last.states)) == (Outcome.COMPLETE, {"Complete": 2})
+    again = box_client.download("rebuilt", tmp_path / "out")
+    assert again.fetched
+    assert {file.partition("/")[0] for file in again.files["file"]} == {"a", "c", "metrics.csv"}
+    assert not (tmp_path / "out" / "b").exists()
+    assert pd.read_csv(tmp_path / "out" / "metrics.csv")["job"].tolist() == ["a", "c"]
+    assert box_client.download("rebuilt", tmp_path / "alone.zip").fetched
+    assert not box_client.download("rebuilt", tmp_path / "out").fetched
+    with pytest.raises(NotFoundError):
+        box_client.download("rebuilt", tmp_path / "b.pdb", file="b/peptide.pdb")
+
+
+SLOW = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23}
+"""Several seconds of rna_fold."""
+
+
+def test_log_and_files_of_a_running_and_a_stopped_job(box_client: JobsClient) -> None:
+    box_client.submit("logged-slow", "rna_fold", SLOW)
+    follow = box_client.follow_log("logged-slow")
+    first = next(text for text in follow if text)
+    assert first.startswith("rna_fold with ")
+    with pytest.raises(NotReadyError):
+        box_client.read_output("logged-slow", "log.txt")
+    box_client.stop("logged-slow")
+    assert first + "".join(follow) == box_client.log("logged-slow")
+    files = box_client.outputs("logged-slow").set_index("file")
+    assert files["view"]["log.txt"] == "text"
+    assert files["modified"]["log.txt"] <= pd.Timestamp.now("UTC")
+    assert box_client.read_output("logged-slow", "log.txt").decode() == first
+    with pytest.raises(NotFoundError, match="nope"):
+        box_client.read_output("logged-slow", "nope")
+
+
+def test_batch_is_refused_and_its_jobs_have_logs(box_client: JobsClient) -> None:
+    jobs = {"a": {"sequence": "GAATTC", "enzymes": "EcoRI"}}
+    box_client.submit_batch("logged-cuts", "digest", jobs)
+    box_client.wait("logged-cuts", 60)
+    with pytest.raises(InputError, match="logged-cuts is a batch"):
+        box_client.log("logged-cuts")
+    assert box_client.log("logged-cuts-a").startswith("digest with ")
+    assert "metrics.csv" in set(box_client.outputs("logged-cuts")["file"])
+    assert b"," in box_client.read_output("logged-cuts", "metrics.csv")
+
+
+def test_unknown_job_is_not_found_with_a_close_match(box_client: JobsClient) -> None:
+    box_client.submit("logged-known", "digest", {"sequence": "GAATTC", "enzymes": "EcoRI"})
+    with pytest.raises(NotFoundError, match="logged-known"):
+        box_client.log("logged-knwn")

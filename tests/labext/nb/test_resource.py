@@ -1,13 +1,25 @@
-"""Titles are accepted wherever identifiers are; an ambiguous title lists its candidates."""
+"""Titles instead of identifiers; references to sources and libraries of references."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import ConflictError, InputError, NotFoundError
+from labext.nb.library import is_library, read_library
 from labext.nb.records import Scope
+from labext.nb.references import (
+    Reference,
+    format_reference,
+    note_reference,
+    source_reference,
+    split_authors,
+    to_bibtex,
+)
 from labext.nb.resource import RESOURCE_KINDS, parse_identifier, resolve_scope
 
 
@@ -220,3 +232,180 @@ class TestScope:
             ("source:1",), ("note:1",)
         )
         assert service.requests == []
+
+
+RECORD = {"id": "source:a1", "title": "Tight  regulation", "file_name": "paper.pdf", "url": None}
+
+
+def test_fields_are_read_from_the_beginning_of_the_text() -> None:
+    text = (
+        "# Tight regulation\n\n**Authors:** Guzman, L.-M. and Beckwith, Jon\n"
+        "Journal: J. Bacteriol.\nYear: 1995\nDOI: https://doi.org/10.1128/jb.177.14.4121-4130.1995\n"
+    )
+    reference = source_reference(RECORD, text)
+    assert reference.title == "Tight regulation"
+    assert reference.authors == ("Guzman, L.-M", "Beckwith, Jon")
+    assert (reference.year, reference.journal) == ("1995", "J. Bacteriol.")
+    assert reference.doi == "10.1128/jb.177.14.4121-4130.1995"
+    assert source_reference(RECORD, "x" * 4000 + "\nAuthors: Late").authors == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "authors"),
+    [
+        ("Guzman, Luz", ["Guzman, Luz"]),
+        ("A. Smith, B. Jones, C. Li", ["A. Smith", "B. Jones", "C. Li"]),
+        ("A. Smith, B. Jones, and C. Li", ["A. Smith", "B. Jones", "C. Li"]),
+        ("Smith, A.; Jones, B.", ["Smith, A", "Jones, B"]),
+        ("Anderson", ["Anderson"]),
+    ],
+)
+def test_authors_are_split(text: str, authors: list[str]) -> None:
+    assert split_authors(text) == authors
+
+
+def test_reference_has_authors_year_title_and_place() -> None:
+    reference = Reference("source:a", "T", ("A. Smith", "B. Li"), "1995", "J", "10.1/x")
+    assert format_reference(reference) == (
+        "A. Smith & B. Li (1995).",
+        "T",
+        "J. https://doi.org/10.1/x",
+    )
+    assert format_reference(Reference("source:a", "p.pdf", file_name="p.pdf")) == ("", "p.pdf", "")
+
+
+def test_bibtex_has_unique_keys_and_escapes_its_special_characters() -> None:
+    text = to_bibtex(
+        [
+            Reference("source:a", "50 % & {more} \\input", ("Müller, Ä.",), "1995", "J_B"),
+            Reference("source:b", "50 % less", ("Müller, Ä.",), "1995", url="https://a.org/{x}%20"),
+            note_reference({"id": "note:c", "title": "My note"}),
+        ]
+    )
+    assert "@article{muller1995more,\n  author = {Müller, Ä.},\n" in text
+    assert (
+        r"title = {{50 \% \& \textbraceleft{}more\textbraceright{} \textbackslash{}input}}" in text
+    )
+    assert r"journal = {J\_B}" in text
+    assert "@misc{muller1995less," in text
+    assert "url = {https://a.org/%7Bx%7D%20}" in text
+    assert text.count("{") == text.count("}")
+    assert "My note" not in text
+    twice = to_bibtex([Reference("source:a", "Same title"), Reference("source:b", "Same title")])
+    assert "@misc{same-title," in twice
+    assert "@misc{same-title_2," in twice
+
+
+BIBTEX = r"""@string{jb = "J. Bacteriol."}
+@article{guzman, title = {Tight regulation by the {pBAD} pr{\"o}moter}, journal = jb, year = 1995,
+  author = {Guzman, L. M. and Belin, Dominique}, doi = {10.1128/jb.177.14.4121},
+  file = {Full Text:files/guzman.pdf:application/pdf;Lost:lost.pdf:application/pdf},
+  abstract = {Expression of toxic genes.}}
+"""
+RIS = """TY  - JOUR
+TI  - Tight regulation
+AU  - Guzman, L. M.
+PY  - 1995/07/01
+DO  - 10.1128/jb.177.14.4121
+L1  - files/guzman.pdf
+ER  -
+"""
+CSL = [
+    {
+        "id": "guzman",
+        "type": "article-journal",
+        "title": "Tight regulation",
+        "author": [{"family": "Guzman", "given": "L. M."}, {"literal": "The lab"}],
+        "issued": {"date-parts": [[1995, 7]]},
+        "DOI": "10.1128/jb.177.14.4121",
+    }
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "guzman.pdf").write_bytes(b"%PDF-1.4")
+    return tmp_path
+
+
+def test_bibtex_entry_has_fields_abstract_and_files(folder: Path) -> None:
+    path = folder / "library.bib"
+    path.write_text(BIBTEX, encoding="utf-8")
+    library = read_library(path)
+    (entry,) = library.entries
+    assert entry.title == "Tight regulation by the pBAD prömoter"
+    assert entry.text == (
+        "Title: Tight regulation by the pBAD prömoter\nAuthors: Guzman, L. M.; Belin, Dominique\n"
+        "Year: 1995\nJournal: J. Bacteriol.\nDOI: 10.1128/jb.177.14.4121\n\n"
+        "Expression of toxic genes."
+    )
+    assert library.files == (folder / "files" / "guzman.pdf",)
+    assert library.missing_files == ("lost.pdf",)
+    assert library.error() is None
+
+
+def test_reference_of_an_added_entry_has_its_fields(folder: Path) -> None:
+    path = folder / "library.bib"
+    path.write_text(BIBTEX, encoding="utf-8")
+    (entry,) = read_library(path).entries
+    reference = source_reference({"id": "source:1", "title": entry.title}, entry.text)
+    assert reference.authors == ("Guzman, L. M", "Belin, Dominique")
+    assert (reference.year, reference.doi) == ("1995", "10.1128/jb.177.14.4121")
+    assert reference.journal == "J. Bacteriol."
+
+
+@pytest.mark.parametrize(("name", "content"), [("l.ris", RIS), ("l.json", json.dumps(CSL))])
+def test_other_formats_have_the_same_fields(folder: Path, name: str, content: str) -> None:
+    (folder / name).write_text(content)
+    library = read_library(folder / name)
+    (entry,) = library.entries
+    assert entry.title == "Tight regulation"
+    lines = entry.text.splitlines()
+    assert lines[1].startswith("Authors: Guzman, L. M.")
+    assert "Year: 1995" in lines
+    assert "DOI: 10.1128/jb.177.14.4121" in lines
+    assert len(library.files) == (name == "l.ris")
+
+
+def test_broken_entries_are_named_and_the_others_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "library.bib"
+    path.write_text(
+        "@book{one, title={One}}\n@article{bad, title={no end\n@book{two, title={Two}}\n"
+        "@book{empty, year={2001}}\n@book{one, title={Double}}\n"
+    )
+    library = read_library(path)
+    assert [entry.title for entry in library.entries] == ["One", "Two"]
+    assert sorted(library.broken) == ["bad (line 2)", "empty (no title)", "one (line 5)"]
+    assert "3 references of library.bib can't be read" in str(library.error())
+
+
+def test_titles_are_unique_in_a_library(tmp_path: Path) -> None:
+    path = tmp_path / "library.bib"
+    path.write_text("@book{a, title={Preface}}\n@book{b, title={Preface}}")
+    assert [entry.title for entry in read_library(path).entries] == ["Preface", "Preface (b)"]
+
+
+def test_files_outside_of_the_folder_are_not_attached(tmp_path: Path) -> None:
+    outside = tmp_path / "secret.pdf"
+    outside.write_bytes(b"%PDF-1.4")
+    folder = tmp_path / "library"
+    folder.mkdir()
+    (folder / "link.pdf").symlink_to(outside)
+    path = folder / "l.bib"
+    path.write_text(f"@book{{a, title={{A}}, file={{{outside};../secret.pdf;link.pdf}}}}")
+    library = read_library(path)
+    assert library.files == ()
+    assert library.missing_files == ("secret.pdf", "link.pdf")
+
+
+def test_other_json_is_no_library(tmp_path: Path) -> None:
+    for content in ("[1]", "{}", "[]", '[{"type": "x"}]', "not JSON"):
+        (tmp_path / "a.json").write_text(content)
+        assert not is_library(tmp_path / "a.json")
+
+
+def test_empty_library_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "l.bib").write_text("% nothing\n")
+    with pytest.raises(InputError, match="no entries"):
+        read_library(tmp_path / "l.bib")

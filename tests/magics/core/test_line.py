@@ -1,4 +1,4 @@
-"""The tokenizer: every line that DESIGN names, and every text there is."""
+"""The tokenizer: every line that DESIGN names, any text, and refused keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
+from labext.redaction import MASK, mask
 from labext_magics.core.line import Token, iter_tokens, quote, tokenize
+from labext_magics.core.secrets import refuse_name, refuse_options, refuse_value
 
 
 def texts(line: str) -> list[str]:
@@ -159,3 +161,22 @@ def test_every_python_literal_is_one_expression(value: object) -> None:
     assert token.text == "--set=a="
     assert token.expression is not None
     assert eval(token.expression) == value
+
+
+@pytest.mark.parametrize(("key", "masked"), [("abcdefghijkl", True), ("abcdefghijk", False)])
+def test_key_on_a_line_is_masked_afterwards_from_12_characters_on(key: str, masked: bool) -> None:
+    with pytest.raises(InputError):
+        refuse_options([*iter_tokens(f"connect --api-key={key}")], "jobs")
+    assert (mask(f"it is {key}") == f"it is {MASK}") is masked
+
+
+def test_password_in_an_address_is_masked_afterwards() -> None:
+    with pytest.raises(InputError):
+        refuse_value("https://ada:sword-and-fish@lab.example", "jobs")
+    assert mask("it is sword-and-fish") == f"it is {MASK}"
+
+
+def test_name_that_looks_like_a_key_is_refused() -> None:
+    with pytest.raises(InputError):
+        refuse_name("abcdefgh12345678", "nb", "connect")
+    refuse_name("a-very-long-name-of-2026", "nb", "connect")

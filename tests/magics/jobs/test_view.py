@@ -1,14 +1,18 @@
-"""`%jobs view` shows a job's results by their content, and a batch as a gallery."""
+"""`%jobs view` and `%jobs plot` show results by their content."""
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
-from labext_test_shell import Refused, Run
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import Printed, Refused, Run
 
+from labext.errors import InputError, LabextError
 from labext_widgets.results import Gallery, PictureView, TextView
 from labext_widgets.structure import StructureViewer
 
 pytestmark = pytest.mark.contract
+
 
 DIGEST = "--set sequence=GAATTCAAAAGAATTCAAAA --set enzymes=EcoRI"
 
@@ -53,3 +57,62 @@ def test_batch_is_a_gallery_of_its_complete_jobs(ready: Run, refused: Refused) -
 
 def test_unknown_job_cannot_be_viewed(ready: Run, refused: Refused) -> None:
     assert "absent" in refused("%jobs view absent").message
+
+
+def test_columns_of_the_input_are_found_without_from(
+    ready: Run, printed: Printed, shell: InteractiveShell
+) -> None:
+    bases = ["GAATTCGAATTC", "GGGGGGGGGGGG", "AAAGAATTCAAATTT", "ACGTACGTAC"]
+    frame = pd.DataFrame(
+        {"name": list("abcd"), "bases": bases, "family": ["x", "y", "x", "y"]}
+    ).assign(size=[len(b) for b in bases])
+    shell.user_ns["frame"] = frame
+    ready(
+        "%jobs batch plotted --type digest --from frame --name-column name "
+        "--map sequence=bases --set enzymes=EcoRI --wait"
+    )
+    plot = ready("%jobs plot plotted --x size --y longest --color family")
+    assert plot.frame["family"].tolist() == ["x", "y", "x", "y"]
+    assert plot.frame["score.longest"].tolist() == [6, 12, 11, 10]
+    assert {"bases", "RunTime", "setting.enzymes", "JobStatus"} <= set(plot.frame.columns)
+    assert "longest (bp)" in str(plot)
+    shell.user_ns["more"] = frame.assign(site=["k", "l", "m", "n"])
+    with pytest.raises(InputError, match='no column "site"') as caught:
+        ready("%jobs plot plotted --x site --y longest")
+    assert "--from FRAME --name-column NAME" in caught.value.next_step
+    line = "%jobs plot plotted --from more --name-column name --x site --y longest"
+    assert ready(line).frame["site"].tolist() == ["k", "l", "m", "n"]
+    assert "Plotted `--x score.length --y score.cuts`" in printed("%jobs plot plotted;")
+    assert plot._open_job("plotted-a") is not None
+    with pytest.raises(LabextError, match="nosuch"):
+        plot._open_job("nosuch")
+
+
+def test_job_has_the_figures_of_its_tool(ready: Run) -> None:
+    ready("%jobs submit peptide_build --name bent --set sequence=ACDGPW --wait")
+    assert str(ready("%jobs plot bent")).startswith("bent: Ramachandran plot")
+    relaxed = (
+        "%jobs submit peptide_relax --name relaxed --set sequence=ACD --set iterations=20 --wait"
+    )
+    ready(relaxed)
+    assert str(ready("%jobs plot relaxed")).startswith(
+        "relaxed: Energy by iteration, Energy by term"
+    ), "in the order of the catalogue, not of the files' names"
+    scatter = ready("%jobs plot bent --file ramachandran.csv --x phi --y psi --kind scatter")
+    assert scatter.frame.columns.tolist() == ["residue", "name", "phi", "psi", "omega"]
+    for line, words in {
+        "%jobs plot bent --file ramachandrn.csv": "no table ramachandrn.csv",
+        "%jobs plot bent --from {scatter}": "takes a DataFrame",
+        "%jobs plot": "needs a NAME, or a DataFrame with `--from`",
+    }.items():
+        with pytest.raises(InputError, match=words):
+            ready(f"scatter = 1\n{line}")
+
+
+def test_frame_is_plotted_without_a_service(run: Run, shell: InteractiveShell) -> None:
+    shell.user_ns["frame"] = pd.DataFrame({"a": [1.0, 3.0, 2.0], "b": [1, 2, 2]})
+    run("%load_ext labext")
+    plot = run("%jobs plot --from frame --x a --y b")
+    assert plot.frame is shell.user_ns["frame"]
+    assert repr(plot) == "<Plot frame: scatter of b by a; 3 rows>"
+    assert plot.selection.empty

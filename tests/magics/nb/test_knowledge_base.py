@@ -1,14 +1,20 @@
-"""The cells a user writes, as they stand in a notebook, and the same again."""
+"""Cells of users: sources, libraries, evaluations and exports, run again unchanged."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Run
+from labext_test_shell import Printed, Refused, Run
+from open_notebook import Replay
+
+from labext.errors import ConflictError
+from labext.nb import Answer, NotebookClient
 
 pytestmark = pytest.mark.contract
+
 
 CELLS = """
 %nb use "Arabinose induction" --create --description "pBAD30 notes"
@@ -82,3 +88,135 @@ def test_tutorial_cells_can_be_repeated(
     assert run("%nb notebooks").query("name == 'Arabinose induction'").empty
     assert "this session uses it" in printed(CELLS[0])
     run(LAST)
+
+
+def test_answers_are_exported_with_their_sources(
+    run: Run, printed: Printed, refused: Refused, tmp_path: Path
+) -> None:
+    run('%nb use "Exported" --create')
+    run("%nb add data/paper.pdf --wait")
+    run('%nb note "Try 0.02 % first." --title Plan')
+    run('%nb ask "Which origin of replication does the plasmid have?"')
+    run('%nb chat "Why is glucose added to the uninduced culture?"')
+    output = printed("%nb export answers.html --bibliography library.bib")
+    assert output.startswith("Wrote 1 note, 1 answer, 1 chat, ")
+    assert output.endswith("to answers.html.\nWrote the cited sources to library.bib.\n")
+    assert "p15A" in (tmp_path / "answers.html").read_text()
+    library = (tmp_path / "library.bib").read_text()
+    assert library.startswith("@misc{tight-control")
+    assert "howpublished = {paper.pdf}" in library
+    run('%nb note "Another note." --title More')
+    error = refused("%nb export answers.html")
+    assert isinstance(error, ConflictError)
+    assert "`--overwrite`" in str(error)
+    run("%nb export answers.html --overwrite")
+    assert "Another note." in (tmp_path / "answers.html").read_text()
+
+
+def test_notebook_of_open_notebook_is_exported(
+    open_notebook_server: Replay, run: Run, tmp_path: Path
+) -> None:
+    run('%nb use "Exported" --create')
+    run('%nb note "Try 0.02 % first." --title Plan')
+    run("%nb export plan.md --only notes")
+    assert "### Plan\n\nTry 0.02 % first." in (tmp_path / "plan.md").read_text()
+    run("%nb export all.ipynb")
+
+
+LIBRARY = """@article{one, title = {Induction}, author = {Guzman, L.}, year = 1995, doi = {10.1/x},
+  file = {protocol.pdf}, abstract = {Arabinose induces pBAD.}}
+@book{two, title = {Repression}, abstract = {Glucose represses pBAD.}}
+"""
+
+
+@pytest.mark.parametrize("server", ["sandbox", "open_notebook_server"])
+def test_references_are_added_once_with_their_files(
+    run: Run, printed: Printed, tmp_path: Path, request: pytest.FixtureRequest, server: str
+) -> None:
+    if server != "sandbox":
+        request.getfixturevalue(server)
+    path = tmp_path / "library.bib"
+    path.write_text(LIBRARY)
+    (tmp_path / "protocol.pdf").write_bytes((tmp_path / "data" / "paper.pdf").read_bytes())
+    run("%nb use References --create")
+    assert "library.bib: added 2 references to References." in printed("%nb add library.bib")
+    titles = sorted(str(title) for title in run("%nb sources")["title"])
+    assert len(titles) == 3
+    assert titles[:2] == ["Induction", "Repression"]
+    again = printed("%nb add library.bib --wait")
+    assert "added 0 references to References; kept 2 existing." in again
+    assert "protocol.pdf is already in References; kept." in again
+    assert len(run("%nb sources")) == 3
+
+
+def test_broken_reference_is_named_and_the_others_are_added(
+    run: Run, refused: Refused, tmp_path: Path
+) -> None:
+    (tmp_path / "library.bib").write_text(f"@book{{bad, title={{no end\n{LIBRARY}")
+    run("%nb use Broken --create")
+    error = refused("%nb add library.bib")
+    assert "1 reference of library.bib can't be read: bad (line 1)." in str(error)
+    assert sorted(run("%nb sources")["title"])[-1] == "Repression"
+
+
+def test_title_is_refused_for_a_library(run: Run, refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "library.bib").write_text(LIBRARY)
+    run("%nb use Titled --create")
+    assert "a library has several" in str(refused("%nb add library.bib --title T"))
+
+
+QUESTIONS = """question,kind,facts,sources,refused
+Which origin of replication does pBAD30 have?,fact,p15A,paper.pdf,
+How long is the plasmid pBAD30?,fact,"4,923|4923; <b>never</b>",paper.pdf,
+What is the capital of Mongolia?,unanswerable,,,yes
+"""
+
+
+@pytest.fixture
+def questions(run: Run, tmp_path: Path) -> str:
+    run('%nb use "Evaluated" --create')
+    run("%nb add data/paper.pdf --wait")
+    (tmp_path / "my questions.csv").write_text(QUESTIONS)
+    return '"my questions.csv"'
+
+
+def test_answers_are_compared_and_summarized(
+    run: Run, questions: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run(f"%nb evaluate {questions} --search-type text --limit 5")
+    assert result["right"].tolist() == [True, False, True]
+    assert result["cited_right"].tolist()[:2] == [True, False]
+    assert result["refused_right"].tolist()[2] is True
+    assert result["rank"].tolist()[0] == 1
+    assert (result["seconds"] > 0).all()
+    output = capsys.readouterr().out
+    assert "3 of 3 complete" in output
+    assert "rightly cited" in output
+    assert "67%" in output
+
+
+def test_interrupt_keeps_the_questions_that_were_asked(
+    run: Run, questions: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompts: list[str] = []
+
+    def ask(_: NotebookClient, question: str, *__: Any, **___: Any) -> Answer:
+        prompts.append(question)
+        if len(prompts) == 2:
+            raise KeyboardInterrupt
+        return Answer("It has the p15A origin.")
+
+    monkeypatch.setattr(NotebookClient, "ask", ask)
+    assert run(f"%nb evaluate {questions}")["question"].tolist() == prompts[:1]
+    assert "Interrupted after 1 of 3 questions" in capsys.readouterr().out
+
+
+def test_bad_file_is_refused_before_anything_is_asked(
+    run: Run, refused: Refused, questions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NotebookClient, "ask", None)
+    (tmp_path / "bad.csv").write_text("question,facts,sources\nWhy?,sugar,papper.pdf\n")
+    assert '"bad.csv", row 2, column sources: there is no source "papper.pdf"' in str(
+        refused("%nb evaluate bad.csv")
+    )
+    assert "can't be read" in str(refused("%nb evaluate none.csv"))

@@ -1,17 +1,23 @@
-"""The Open Notebook backend sends the recorded requests and parses the recorded responses."""
+"""Client and stand-in match the recorded requests and responses of Open Notebook."""
 
 from __future__ import annotations
 
 import inspect
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from open_notebook.facts import recordings
+import requests
+from open_notebook import Replay, serving
+from open_notebook.facts import Recording, recordings
 from open_notebook.proof import Proof, check_result, check_sent
 from open_notebook.proved import PROOFS
 from open_notebook.unproved import NEVER_REQUESTED, UNRECORDED, UNUSED
 
+from labext.errors import UnreachableError
+from labext.nb import NotebookClient
 from labext.nb.backends import RecordParser, Request, RequestExecutor
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.records import MessageContext
@@ -75,3 +81,130 @@ def test_citations_are_limited_to_the_context(in_context):
     cited = [citation.id for citation in ended.value.value.citations]
     marked = ["note:rh4bk8rexnua5a5c6tt3", "source:iv8t6jwqw9lo4amjyr0f"]
     assert cited == ([*marked, "source:tyu15omdv02ep90uauvu"] if context else [])
+
+
+OTHER_SETUP = {
+    # Recorded with another setup: without models, a key for encryption, or an index.
+    "chat.execute_no_model_configured",
+    "credentials.create_no_encryption_key",
+    "notes.create_ai_no_title_no_model",
+    "search.vector_no_embedding_model",
+}
+
+
+@pytest.fixture(scope="module")
+def replay() -> Iterator[Replay]:
+    with serving() as server:
+        yield server
+
+
+def independent(recording: Recording) -> bool:
+    """Return whether a request names only objects that never existed."""
+    request_text = f"{recording.path} {recording.query} {recording.json} {recording.form}"
+    identifiers = re.findall(r"\b[a-z_]+:([a-z0-9]{20})\b", request_text)
+    return not identifiers and not recording.files and not recording.name.startswith("auth.")
+
+
+REJECTIONS = [
+    recording
+    for recording in recordings().values()
+    if recording.status >= 400 and independent(recording) and recording.name not in OTHER_SETUP
+]
+
+
+@pytest.mark.parametrize("recording", REJECTIONS, ids=lambda item: item.name)
+def test_rejection_equals_the_recorded_one(replay, recording):
+    body: dict[str, Any] = {"json": recording.json} if recording.json is not None else {}
+    if recording.form:
+        body = {"files": {name: (None, value) for name, value in recording.form.items()}}
+    if recording.name == "meta.bad_json":
+        body = {"data": "{bad", "headers": dict(recording.headers)}
+    url = replay.base_url.removesuffix("/api") + recording.path
+    answer = requests.request(recording.method, url, params=recording.query, timeout=10, **body)
+    assert answer.status_code == recording.status
+    if recording.method != "HEAD" and recording.answer is not None:
+        actual, expected = answer.json()["detail"], recording.answer["detail"]
+        if isinstance(expected, str):
+            assert actual == expected
+        else:
+            assert {(row["type"], *row["loc"]) for row in actual} == {
+                (row["type"], *row["loc"]) for row in expected
+            }
+
+
+def test_uploads_of_all_notebooks_share_a_folder(replay, tmp_path):
+    """As recorded: `protocol v1 (1).txt` is the second upload of `protocol v1.txt`."""
+    url, stored = f"{replay.base_url}/sources", []
+    for _ in range(3):
+        file = {"file": ("protocol v1.txt", b"A text.")}
+        answer = requests.post(url, data={"type": "upload"}, files=file, timeout=10).json()
+        stored.append((answer["title"], answer["asset"]["file_path"]))
+    assert stored == [
+        (name, f"/data/uploads/{name}")
+        for name in ("protocol v1.txt", "protocol v1 (1).txt", "protocol v1 (2).txt")
+    ]
+
+
+def test_file_name_survives_renaming_by_the_server(replay, tmp_path):
+    file = tmp_path / "yield.tar.gz"
+    file.write_bytes(b"Not really an archive.")
+    with NotebookClient(replay.base_url) as nb:
+        for name in ("One", "Two"):
+            notebook = nb.notebooks.create(name)["id"]
+            added = nb.sources.add_file(file, notebook, process_async=False)
+            (listed_source,) = nb.sources.iter(notebook)
+            for record in (added, listed_source, nb.sources.get(added["id"])):
+                assert (record["title"], record["file_name"]) == (file.name, file.name)
+        path = replay.state.sources[added["id"]]["asset"]["file_path"]
+        assert path == "/data/uploads/yield.tar (1).gz"
+        assert nb.sources.download(added["id"], tmp_path / "back").read_bytes() == file.read_bytes()
+
+
+def test_large_files_are_compared_by_size(replay, tmp_path, monkeypatch):
+    file = tmp_path / "scan.txt"
+    file.write_text("One scan.")
+    with NotebookClient(replay.base_url) as nb:
+        added = nb.sources.add_file(file, process_async=False)["id"]
+        assert nb.sources.has_content(added, file) is True
+        file.write_text("Two scan.")
+        assert nb.sources.has_content(added, file) is False
+        monkeypatch.setattr("labext.nb.uploads.MAX_COMPARED_BYTES", 8)
+        assert nb.sources.has_content(added, file) is True
+        file.write_text("Two scans.")
+        assert nb.sources.has_content(added, file) is False
+        text = nb.sources.add_text("Two scans.", process_async=False)["id"]
+        assert nb.sources.has_content(text, file) is None
+
+
+def test_note_titles_need_no_content(replay):
+    with NotebookClient(replay.base_url) as nb:
+        notebook = nb.notebooks.create("Titles")["id"]
+        for title in ("One", "Two"):
+            nb.notes.create("Something.", title, notebook=notebook)
+        replay.requests.clear()
+        assert nb.notes.names(notebook) == ["Two", "One"]
+        assert nb.notes.find("One", notebook)
+        assert {request.path for request in replay.requests} == {"/api/notes"}
+        assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, UnreachableError, None])
+def test_ask_deletes_its_temporary_session(replay, monkeypatch, failure):
+    with NotebookClient(replay.base_url, rate=None) as nb:
+        notebook = nb.notebooks.create("Asked")["id"]
+        nb.notes.create("Warm water elutes more plasmid.", "Elution", notebook=notebook)
+        send = nb._executor.send
+
+        def send_or_fail(request: Any, *rest: Any) -> Any:
+            if failure is not None and request.op.path == "chat/execute":
+                raise failure("cut off")
+            return send(request, *rest)
+
+        monkeypatch.setattr(nb._executor, "send", send_or_fail)
+        if failure is None:
+            assert nb.ask("What elutes plasmid?", notebook).citations
+        else:
+            with pytest.raises(failure):
+                nb.ask("What elutes plasmid?", notebook)
+        assert replay.sent("POST", "/chat/sessions")
+        assert nb.chat.sessions().empty

@@ -1,11 +1,13 @@
-"""The data folder: ownership, permissions, locking and deletion."""
+"""The data folder, the import time of the sandbox, and the memory of processes."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from labext.sandbox.core.data_folder import (
     remove_path,
     write_json,
 )
+from labext.sandbox.core.executors import fork_server
 
 HOLD = (
     "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import FileLock\n"
@@ -204,3 +207,76 @@ def test_lock_is_current_until_its_file_is_removed_or_replaced(tmp_path):
     lock.path.touch()
     assert not lock.is_current()
     lock.release()
+
+
+SERVERS = ["fastapi", "itsdangerous", "psutil", "sqlalchemy", "starlette", "uvicorn"]
+
+
+def _run(code: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_import_loads_neither_server_nor_dataframes():
+    code = (
+        "import sys, json; from labext.sandbox import Sandbox; Sandbox('nowhere').status()\n"
+        "print(json.dumps([name for name in sys.modules if '.' not in name]))"
+    )
+    loaded = set(json.loads(_run(code)))
+    assert loaded.isdisjoint([*SERVERS, "pandas", "numpy", "requests", "ipywidgets", "yaml"])
+
+
+def test_missing_posix_or_packages_are_reported(tmp_path):
+    code = (
+        "import sys\n"
+        f"for name in {[*SERVERS, 'fcntl', 'resource', 'pwd']!r}: sys.modules[name] = None\n"
+        "from labext.sandbox import Sandbox; from labext.errors import SetupError\n"
+        "sys.platform = 'win32'\n"
+        "box = Sandbox(sys.argv[1]); print(box.status().state, box.stop())\n"
+        "try: box.start()\n"
+        "except SetupError as error: print(error.message)"
+    )
+    output = _run(code, str(tmp_path / "box")).splitlines()
+    assert output == ["stopped False", "The sandbox needs Linux or macOS."]
+    assert not (tmp_path / "box").exists()
+
+
+MIB = 1 << 20
+PARENT = f"""
+import os, sys, time
+block = bytearray(b"x" * (200 * {MIB}))
+pid = os.fork()
+if pid:
+    print(pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def family() -> Iterator[tuple[int, int]]:
+    """A process that has 200 MiB, and a fork of it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        yield process.pid, int(process.stdout.readline())
+        process.communicate("")
+
+
+def test_descendants_are_counted(family):
+    assert fork_server.exceeds_memory(family[0], 190 * MIB)
+    assert not fork_server.exceeds_memory(family[0], 500 * MIB)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_shared_pages_are_counted_by_their_share(family):
+    _parent, child = family
+    assert fork_server._resident_bytes(child) > 190 * MIB
+    assert not fork_server.exceeds_memory(child, 150 * MIB)
+    assert fork_server.exceeds_memory(child, 80 * MIB)
+
+
+def test_process_that_has_ended_has_no_memory():
+    pid = os.posix_spawn(sys.executable, [sys.executable, "-c", ""], {})
+    os.waitpid(pid, 0)
+    assert not fork_server.exceeds_memory(pid, 0)

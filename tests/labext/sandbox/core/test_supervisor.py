@@ -1,4 +1,4 @@
-"""Tasks run in their own processes: environment, outcomes, limits and cleanup."""
+"""Tasks run in their own or in warm processes: environment, outcomes and limits."""
 
 from __future__ import annotations
 
@@ -396,3 +396,104 @@ def test_idle_supervisor_uses_no_cpu(forking_harness: Harness) -> None:
     before = spent()
     time.sleep(3)
     assert spent() - before < 0.1
+
+
+@pytest.fixture(params=["fork", "spawn"])
+def warm_harness(request: pytest.FixtureRequest, new_harness: NewHarness) -> Harness:
+    """A harness with warm processes that run several tasks in turn."""
+    return new_harness(method=request.param, warm=True, workers=1, memory=512 << 20)
+
+
+def identity(harness: Harness, key: str, **payload: Any) -> dict[str, Any]:
+    harness.put("identify", key, **payload)
+    outcome = harness.result(key)
+    assert outcome.outcome == "done", outcome
+    return outcome.result
+
+
+def test_warm_process_runs_several_tasks_in_separate_folders(warm_harness: Harness) -> None:
+    results = [identity(warm_harness, key) for key in ("a", "b", "c")]
+    assert len({task["pid"] for task in results}) == 1
+    assert len({task["temporary"] for task in results}) == 3
+    assert len({task["nice"] for task in results}) == 1
+    assert all(task["cwd"] == task["work"] and task["log"] == "identified\n" for task in results)
+
+
+def test_process_of_another_task_kind_runs_one_task(forking_harness: Harness) -> None:
+    assert identity(forking_harness, "a")["pid"] != identity(forking_harness, "b")["pid"]
+
+
+def test_warm_process_continues_after_a_failed_task(warm_harness: Harness) -> None:
+    first = identity(warm_harness, "a")
+    warm_harness.put("fail", "b", error="TaskError")
+    assert warm_harness.result("b").reason == "sequence: X is no base."
+    assert identity(warm_harness, "c")["pid"] == first["pid"]
+
+
+@pytest.mark.parametrize("end", ["death", "cancel", "time", "memory"])
+def test_end_of_a_warm_process_affects_one_task_only(warm_harness: Harness, end: str) -> None:
+    first = identity(warm_harness, "a")
+    if end == "death":
+        warm_harness.put("die", "b", how="signal", number=signal.SIGSEGV)
+    elif end == "memory":
+        warm_harness.put("fill_memory", "b", mib=700, seconds=300)
+    else:
+        warm_harness.put("wait", "b", 0.5 if end == "time" else None, seconds=300)
+    warm_harness.put("identify", "c")
+    if end == "cancel":
+        poll((warm_harness.work("b") / "started").exists)
+        warm_harness.cancel("b")
+    outcome, over, words = {
+        "death": ("failed", None, "SIGSEGV"),
+        "cancel": ("stopped", None, "stopped by hand"),
+        "time": ("stopped", "time", "0.5 seconds"),
+        "memory": ("stopped", "memory", "512 MiB"),
+    }[end]
+    result = warm_harness.result("b")
+    assert (result.outcome, result.over) == (outcome, over)
+    assert words in result.reason
+    assert no_process(first["pid"])
+    assert warm_harness.result("c").result["pid"] != first["pid"]
+
+
+def test_warm_process_that_left_a_child_is_not_reused(warm_harness: Harness) -> None:
+    first = identity(warm_harness, "a", leave="process")
+    left = int((warm_harness.work("a") / "left").read_text())
+    assert no_process(left)
+    assert no_process(first["pid"])
+    assert identity(warm_harness, "b")["pid"] != first["pid"]
+
+
+def test_warm_process_with_high_memory_is_not_reused(warm_harness: Harness) -> None:
+    first = identity(warm_harness, "a", leave="memory", mib=300)
+    assert identity(warm_harness, "b")["pid"] != first["pid"]
+
+
+def test_task_of_a_warm_process_killed_before_it_began_runs_again(
+    warm_harness: Harness,
+) -> None:
+    first = psutil.Process(identity(warm_harness, "a")["pid"])
+    first.suspend()  # it receives the task and does not begin it
+    warm_harness.put("identify", "b")
+    poll(lambda: warm_harness.starts == ["a", "b"])
+    first.kill()
+    outcome = warm_harness.result("b")
+    assert outcome.outcome == "done"
+    assert outcome.result["pid"] != first.pid
+
+
+def test_task_cancelled_before_its_warm_process_began_is_not_run(warm_harness: Harness) -> None:
+    first = psutil.Process(identity(warm_harness, "a")["pid"])
+    first.suspend()
+    warm_harness.put("identify", "b")
+    poll(lambda: warm_harness.starts == ["a", "b"])
+    warm_harness.cancel("b")
+    assert warm_harness.result("b").reason == "stopped by hand"
+    assert not (warm_harness.work("b") / "log.txt").exists()
+
+
+def test_idle_warm_process_ends_with_the_supervisor(warm_harness: Harness) -> None:
+    first = identity(warm_harness, "a")
+    assert psutil.pid_exists(first["pid"])
+    warm_harness.supervisor.stop()
+    assert no_process(first["pid"])

@@ -1,16 +1,23 @@
-"""`GET /job-log` and `GET /job-outputs`: logs and files of jobs in any state (JOBS-188 to 195)."""
+"""`GET /job-log` and `GET /job-outputs`, versions in logs, and time limits of tools."""
 
 from __future__ import annotations
 
 import os
+import platform
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 
 import orjson
 import pytest
+from databases import open_database
+from sqlalchemy import select
 from starlette.exceptions import HTTPException
 
+import labext
+from labext.sandbox.core.queue import Task
 from labext.sandbox.jobs.files import job_files, job_logs
 from labext.sandbox.jobs.tables import COMPLETE, IN_QUEUE, RUNNING, STOPPED, Job, current_timestamp
+from labext.sandbox.jobs.tools.catalogue import available_tools
 
 pytestmark = pytest.mark.contract
 
@@ -213,3 +220,46 @@ def _listed(site, student):
     return orjson.loads(orjson.dumps(job_logs.list_job_outputs(site, student, {"name": "job1"})))[
         "files"
     ]
+
+
+def test_log_begins_with_package_versions(api, kit):
+    name = api.submit("rna_fold", {"sequence": "GGGGAAAACCCC"})
+    cut = api.submit("digest", kit.cut())
+    assert api.ended(name)["JobStatus"] == api.ended(cut)["JobStatus"] == "Complete"
+    around = f"labext {labext.__version__}, Python {platform.python_version()}"
+    for job, tool, package in ((name, "rna_fold", "ViennaRNA"), (cut, "digest", "biopython")):
+        first = api.archive(job).read("log.txt").decode().splitlines()[0]
+        assert first == f"{tool} with {package} {version(package)}, {around}"
+
+
+def test_version_line_lists_every_required_package():
+    from labext.sandbox.jobs import execution
+    from labext.sandbox.jobs.tools.catalogue import available_tools
+
+    for tool in available_tools().values():
+        made_of = execution.version_line(tool).partition(" with ")[2].split(", ")
+        assert len(made_of) == len(tool.requires) + 2, tool.name
+        assert all(line.split()[-1][0].isdigit() for line in made_of)
+
+
+def limits_of_waiting(box):
+    database = open_database(box.data_dir)
+    try:
+        with database.read() as session:
+            tasks = session.scalars(select(Task))
+            return {task.payload["tool"]: task.max_seconds for task in tasks}
+    finally:
+        database.close()
+
+
+def test_shortest_time_limit_applies(new_box, kit):
+    box = new_box(workers=1)
+    api = kit.Api(box)
+    api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy, so that the other jobs wait
+    search = {"query": ">q\nMKTAYIAKQR\n", "targets": ">t\nMKTAYIAKQRQISFVK\n"}
+    api.submit("hmm_search", search)
+    api.batch([kit.cut()], maxRuntimeSeconds=30)
+    limits = limits_of_waiting(box)
+    assert limits["hmm_search"] == available_tools()["hmm_search"].seconds == 60
+    assert limits["digest"] == 30
+    assert limits["rna_fold"] == 15 * 60

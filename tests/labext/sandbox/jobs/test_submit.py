@@ -1,8 +1,9 @@
-"""Submission and validation of a job (JOBS-22 to JOBS-38, JOBS-52 to JOBS-56)."""
+"""Submission and validation of a job, and values of its file settings."""
 
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -173,3 +174,211 @@ def test_content_type_of_a_body_is_not_checked(api, kit):
     headers = {"content-type": "text/plain"}
     response = api.session.post(api.base + "submit-job", data=content, headers=headers, timeout=30)
     assert response.status_code == 200
+
+
+@pytest.fixture(scope="module")
+def helix(api):
+    """Return the name of a complete job and the path of its PDB file in the archive."""
+    name = api.submit("peptide_build", {"sequence": "ACDEFGHIKLMN"})
+    assert api.ended(name)["JobStatus"] == "Complete"
+    pdb = next(n for n in api.archive(name).namelist() if n.endswith(".pdb"))
+    return name, pdb
+
+
+@pytest.fixture(scope="module")
+def structure(api, helix):
+    name, pdb = helix
+    return api.archive(name).read(pdb)
+
+
+def modes(api, value, kit):
+    name = kit.name()
+    body = {"jobName": name, "type": "normal_modes", "settings": {"pdbFile": value}}
+    return name, api.post("submit-job", body)
+
+
+@pytest.fixture(scope="module")
+def helices(api):
+    """Return the name of a complete batch with one PDB file."""
+    name = api.batch([{"sequence": "ACDEFGHIKLMN"}], type="peptide_build")
+    api.ended(name)
+    return name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "content",
+        "{file}",
+        "{file_in_folder}",
+        "{job}/{pdb}",
+        "{batch}-j0/{pdb}",
+        "{batch}/j0/{pdb}",
+    ],
+)
+def test_file_setting_accepts_content_uploads_and_outputs(
+    api, kit, helix, helices, structure, value
+):
+    job, pdb = helix
+    names = {"file": f"{kit.name()}.pdb", "file_in_folder": f"{kit.name()}.pdb"}
+    if value == "{file}":
+        api.upload(names["file"], structure)
+    if value == "{file_in_folder}":
+        api.upload(names["file_in_folder"], structure, folder="structures")
+    value = value.format(job=job, batch=helices, pdb=pdb, **names)
+    value = structure.decode() if value == "content" else value
+    name, answer = modes(api, value, kit)
+    assert answer.status_code == 200, answer.text
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete"
+    assert kit.json(row["Settings"]) == {"pdbFile": value}
+
+
+def test_job_uses_the_file_as_it_was_at_submission(new_box, kit, structure):
+    box = new_box(workers=1)
+    api = kit.Api(box)
+    api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy
+    api.upload("a.pdb", structure)
+    name, answer = modes(api, "a.pdb", kit)
+    assert answer.status_code == 200
+    api.upload("a.pdb", b"ATOM")
+    api.delete("delete-file", filePath="a.pdb")
+    inputs_folder = box.data_dir / "jobs" / "jobs" / "2" / "inputs"
+    assert [file.name for file in inputs_folder.rglob("*.pdb")] == ["a.pdb"]
+    assert api.ended(name)["JobStatus"] == "Complete"
+    deadline = time.monotonic() + 60
+    while inputs_folder.exists():  # removed once the end is recorded
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+ACCOUNT_FILES = [
+    "student@sandbox.local/1A8O.pdb",
+    "teacher@sandbox.local/1A8O.pdb",
+    "nobody/1A8O.pdb",
+    "no-such-job/model.pdb",
+    "structures/1A8O.pdb",
+    "student@sandbox.local/my file.pdb",
+    "../etc/passwd",
+]
+
+
+@pytest.mark.parametrize("value", ACCOUNT_FILES)
+def test_unknown_path_is_refused_as_not_uploaded(api, kit, structure, value):
+    api.upload("1A8O.pdb", structure)
+    _name, answer = modes(api, value, kit)
+    message = kit.error_message(answer)
+    assert "have not been uploaded" in message
+    assert value in message
+
+
+def test_all_missing_files_are_named(api, kit):
+    values = ["a/1.pdb", "b/2.pdb"]
+    body = {
+        "batchName": kit.name(),
+        "type": "normal_modes",
+        "jobNames": ["x", "y"],
+        "settings": [{"pdbFile": value} for value in values],
+    }
+    message = kit.error_message(api.post("submit-batch", body))
+    assert all(value in message for value in values)
+
+
+def test_missing_output_is_named(api, kit, helix):
+    _name, answer = modes(api, f"{helix[0]}/nope.pdb", kit)
+    message = kit.error_message(answer)
+    assert "nope.pdb" in message
+    assert helix[0] in message
+
+
+@pytest.mark.parametrize("path", ["../log.txt", "../../1/work/log.txt", "/etc/passwd", "."])
+def test_path_cannot_leave_the_outputs_of_its_job(api, kit, helix, path):
+    _name, answer = modes(api, f"{helix[0]}/{path}", kit)
+    kit.error_message(answer)
+
+
+def test_output_of_an_incomplete_job_is_refused(new_box, kit):
+    api = kit.Api(new_box(workers=1))
+    waiting = api.submit("rna_fold", kit.SLOW)
+    _name, answer = modes(api, f"{waiting}/model.pdb", kit)
+    assert "not complete" in kit.error_message(answer)
+
+
+def test_output_of_another_account_is_refused(teacher, kit, helix):
+    job, pdb = helix
+    _name, answer = modes(teacher, f"{job}/{pdb}", kit)
+    assert "have not been uploaded" in kit.error_message(answer)
+
+
+def test_name_that_is_neither_upload_nor_structure_is_refused(api, kit):
+    _name, answer = modes(api, "1XYZ.pdb", kit)
+    message = kit.error_message(answer)
+    assert "pdbFile" in message
+    assert "1XYZ.pdb" in message
+
+
+def test_gated_parameter_is_accepted_with_the_permission(teacher, kit, structure):
+    settings = {"pdbFile": structure.decode(), "springs": "distance"}
+    assert teacher.ended(teacher.submit("normal_modes", settings))["JobStatus"] == "Complete"
+
+
+def test_sequences_can_be_sent_as_content(api):
+    fasta = ">a/1\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
+    row = api.ended(api.submit("msa_tree", {"sequences": fasta}))
+    assert row["JobStatus"] == "Complete"
+
+
+FOLDER_FASTA = b">a\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
+FOLDER_FASTA_4 = FOLDER_FASTA + b">d\nACGTTCGAAG\n"
+
+
+def tree(api, kit, value):
+    name = kit.name()
+    body = {"jobName": name, "type": "msa_tree", "settings": {"sequences": value}}
+    return name, api.post("submit-job", body)
+
+
+def test_folder_and_name_refer_to_an_uploaded_file(api, kit):
+    file, folders = f"{kit.name()}.fasta", [kit.name(), kit.name()]
+    for folder, content in zip(folders, (FOLDER_FASTA, FOLDER_FASTA_4), strict=True):
+        api.upload(file, content, folder=folder)
+    for folder, sequences in zip(folders, (3, 4), strict=True):
+        name, answer = tree(api, kit, f"{folder}/{file}")
+        assert answer.status_code == 200, answer.text
+        row = api.ended(name)
+        assert kit.json(row["Score"])["sequences"] == sequences
+        assert kit.json(row["Settings"]) == {"sequences": f"{folder}/{file}"}
+
+
+def test_ambiguous_name_is_refused_with_all_paths(api, kit):
+    file, folders = f"{kit.name()}.fasta", sorted([kit.name(), kit.name()])
+    for folder in folders:
+        api.upload(file, FOLDER_FASTA, folder=folder)
+    _name, answer = tree(api, kit, file)
+    message = kit.error_message(answer)
+    assert "2 uploaded files" in message
+    assert all(f"{folder}/{file}" in message for folder in folders)
+    api.upload(file, FOLDER_FASTA_4)
+    name, answer = tree(api, kit, file)
+    assert answer.status_code == 200, "outside all folders there is one file of that name"
+    assert kit.json(api.ended(name)["Score"])["sequences"] == 4
+
+
+def test_folder_of_another_account_is_refused(api, teacher, kit):
+    file, folder = f"{kit.name()}.fasta", kit.name()
+    teacher.upload(file, FOLDER_FASTA, folder=folder)
+    _name, answer = tree(api, kit, f"{folder}/{file}")
+    assert "have not been uploaded" in kit.error_message(answer)
+
+
+def test_path_of_an_output_and_an_upload_is_refused(api, kit, helix, structure):
+    job, pdb = helix
+    file = f"{kit.name()}.pdb"
+    api.upload(file, structure, folder=job)
+    assert modes(api, f"{job}/{file}", kit)[1].status_code == 200
+    assert modes(api, f"{job}/{pdb}", kit)[1].status_code == 200
+    api.upload(pdb, structure, folder=job)
+    message = kit.error_message(modes(api, f"{job}/{pdb}", kit)[1])
+    assert "output of job" in message
+    assert "uploaded file in the folder" in message
+    api.delete("delete-file", filePath=f"{job}/{pdb}")

@@ -1,4 +1,4 @@
-"""`GET /tools`, authentication and errors (JOBS-1 to JOBS-14, JOBS-27 to JOBS-29)."""
+"""`GET /tools`, authentication, errors, and the description of the operations."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from databases import stored_content
 from labext.sandbox.jobs.tools import catalogue
 
 pytestmark = pytest.mark.contract
+
 
 ENDPOINTS = [
     ("GET", "tools"),
@@ -70,3 +71,106 @@ def test_too_many_requests_are_429_with_retry_after(new_box, kit):
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 10
         assert kit.Api(named, kit.teacher_key(named)).get("files").status_code == 200
     assert api.get("files").status_code == 200
+
+
+CORE = {
+    ("post", "/submit-job"),
+    ("post", "/submit-batch"),
+    ("get", "/jobs"),
+    ("post", "/result"),
+    ("put", "/upload/{filename}"),
+    ("get", "/files"),
+    ("delete", "/delete-job"),
+    ("delete", "/delete-file"),
+}
+
+
+@pytest.fixture(scope="module")
+def description(box):
+    answer = requests.get(box.jobs.base_url + "openapi.json", timeout=30)  # without a key
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    return answer.json()
+
+
+def operations(description):
+    return {
+        (method, path): operation
+        for path, item in description["paths"].items()
+        for method, operation in item.items()
+    }
+
+
+def test_description_is_valid_openapi_3_0(description):
+    from openapi_spec_validator import OpenAPIV30SpecValidator
+
+    assert description["openapi"] == "3.0.3"
+    OpenAPIV30SpecValidator(description).validate()
+
+
+def test_description_has_the_eight_core_operations(description):
+    documented = operations(description)
+    assert set(documented) == CORE
+    assert len({operation["operationId"] for operation in documented.values()}) == len(CORE)
+
+
+def test_every_operation_needs_the_key_and_lists_its_errors(description):
+    schemes = description["components"]["securitySchemes"]
+    assert [(s["type"], s["in"], s["name"]) for s in schemes.values()] == [
+        ("apiKey", "header", "x-api-key")
+    ]
+    assert description["security"] == [{name: []} for name in schemes]
+    for operation in operations(description).values():
+        assert "security" not in operation
+        assert {"200", "400", "401", "429", "500"} <= set(operation["responses"])
+
+
+def test_every_component_is_referenced(description):
+    import json
+
+    text = json.dumps(description)
+    for kind in ("schemas", "responses"):
+        for name in description["components"][kind]:
+            assert f'"#/components/{kind}/{name}"' in text, name
+
+
+def test_server_url_is_that_of_the_service(description, box, api):
+    from urllib.parse import urljoin
+
+    (server,) = description["servers"]
+    base = urljoin(box.jobs.base_url, server["url"])
+    headers = {"x-api-key": box.jobs.api_key}
+    assert requests.get(f"{base}/files", headers=headers, timeout=30).status_code == 200
+    assert base + "/" == box.jobs.base_url
+
+
+def test_described_limits_are_those_of_the_service(description):
+    from labext.sandbox.jobs import names, service, submission
+
+    schemas = description["components"]["schemas"]
+    assert schemas["Name"]["maxLength"] == names.MAX_NAME_LENGTH
+    assert schemas["FileName"]["maxLength"] == names.MAX_FILE_NAME_BYTES
+    assert schemas["MaxRuntimeSeconds"]["maximum"] == submission.MAX_RUN_SECONDS
+    assert schemas["WeightedHoursBudget"]["maximum"] == submission.MAX_WEIGHTED_HOURS
+    for field in (schemas["BatchOfArrays"]["properties"]["jobNames"],
+                  schemas["BatchOfJobs"]["properties"]["jobs"]):  # fmt: skip
+        assert field["maxItems"] == submission.MAX_JOBS
+    parameters = description["paths"]["/jobs"]["get"]["parameters"]
+    (limit,) = [p for p in parameters if p["name"] == "limit"]
+    assert limit["schema"]["default"] == service.MAX_PAGE_SIZE
+
+
+def test_described_job_fields_are_those_that_occur(description, api, teacher, kit):
+    """The schema of a row allows unknown fields for newer versions; this list is exact."""
+    good = api.submit("digest", kit.cut())
+    api.post("submit-job", {"jobName": (tagged := kit.name()), "type": "digest",
+                            "settings": kit.cut(), "projectTag": "proj_a"})  # fmt: skip
+    batch = api.batch([kit.cut()] * 2)
+    stopped = api.submit("rna_fold", kit.SLOW)
+    api.post("stop-job", {"jobName": stopped})
+    rows = [api.ended(name) for name in (good, tagged, batch, stopped)]
+    rows += teacher.rows(organization="true", limit=20)
+    known = set(description["components"]["schemas"]["Job"]["properties"])
+    returned = set().union(*rows)
+    assert returned <= known
+    assert known - returned <= {"AggregationError", "QueueReason", "Stage"}

@@ -1,20 +1,26 @@
-"""The door: who may pass, how often, with how much; and that a refusal always has one form."""
+"""The password, limits, errors, and what remains after a kill."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import socket
+import threading
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 import requests
 from starlette.testclient import TestClient
 
 from labext.sandbox.nb.app import service
+from labext.sandbox.nb.middleware import PasswordVerifier, hash_password
+from labext.sandbox.nb.search.index import SearchIndex
 
 pytestmark = pytest.mark.contract
+
 
 OPEN = ["/", "/health", "/docs", "/openapi.json", "/redoc", "/api/auth/status", "/api/config"]
 CLOSED = [
@@ -277,3 +283,93 @@ def test_rate_limit_can_be_switched_off(in_process, kit) -> None:
     with kit.Back(site.folder).limit("requests", 1):
         call = [client.get("/api/notes", headers=headers).status_code for _ in range(3)]
     assert call == [200, 200, 200]
+
+
+PASSWORD = "correct-horse-battery"
+
+
+def test_password_is_stored_as_salted_scrypt_hash() -> None:
+    first_hash, other = hash_password(PASSWORD), hash_password(PASSWORD)
+    kind, salt, slow = first_hash.split("$")
+    assert kind == "scrypt"
+    created = hashlib.scrypt(PASSWORD.encode(), salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1)
+    assert slow == created.hex()
+    assert salt not in other
+    assert slow not in other
+
+
+def test_changed_password_invalidates_the_old_one() -> None:
+    verifier = PasswordVerifier()
+    before, after = hash_password(PASSWORD), hash_password("another-password")
+    assert [verifier.verify(PASSWORD, stored) for stored in (before, before, after)] == [
+        True,
+        True,
+        False,
+    ]
+    assert verifier.verify("another-password", after)
+    assert not verifier.verify(PASSWORD, after)
+    assert not verifier.verify("", before)
+
+
+def test_acknowledged_notes_survive_a_kill_once(new_box, kit) -> None:
+    box = new_box()
+    password, word = box.nb.password, kit.name()
+    api = kit.api(box)
+    notebook = api.notebook()
+    acknowledged: dict[int, dict[str, Any]] = {}
+    some = threading.Event()
+
+    def write(worker: int) -> None:
+        mine = kit.api(box)
+        for number in range(worker, 10_000, 2):
+            try:
+                body = {"content": f"{word} number {number}", "notebook_id": notebook}
+                acknowledged[number] = mine.call("POST", "notes", json=body)
+            except requests.RequestException:
+                return
+            if len(acknowledged) >= 20:
+                some.set()
+
+    writers = [threading.Thread(target=write, args=[worker]) for worker in range(2)]
+    for writer in writers:
+        writer.start()
+    assert some.wait(60)
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    for writer in writers:
+        writer.join(60)
+
+    box.start()
+    assert box.nb.password == password
+    api = kit.api(box)
+    result = api.call("GET", "notes", params={"notebook_id": notebook})
+    by_content = {note["content"]: note for note in result}
+    assert len(by_content) == len(result)
+    # At most the two that were being written are there without their answer.
+    assert len(acknowledged) <= len(result) <= len(acknowledged) + len(writers)
+    for note in acknowledged.values():
+        assert by_content[note["content"]] == note
+    assert api.call("GET", f"notebooks/{notebook}")["note_count"] == len(result)
+    hits = api.call("POST", "search", json={"query": word, "limit": 1000})["results"]
+    assert {hit["parent_id"] for hit in hits} == {note["id"] for note in result}
+
+
+def test_unexpected_error_is_the_last_event(
+    in_process, kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise RuntimeError("the password is hunter2")
+
+    monkeypatch.setattr(SearchIndex, "find", fail)
+    client = TestClient(service.apps(in_process())["nb"])
+    answer = client.post(
+        "/api/search/ask",
+        json={"question": "What induces the promoter?"},
+        headers={"Authorization": f"Bearer {kit.PASSWORD}"},
+    )
+    assert answer.status_code == 200
+    events = [json.loads(line[len("data: ") :]) for line in answer.text.splitlines() if line]
+    assert [event["type"] for event in events] == ["strategy", "error"]
+    assert "log" in events[-1]["message"]
+    assert "hunter2" not in answer.text

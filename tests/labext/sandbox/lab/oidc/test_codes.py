@@ -1,15 +1,17 @@
-"""Authorization codes: valid once, for a minute, and limited in number."""
+"""Authorization codes are valid once; signing keys are rotated without notice."""
 
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.lab.errors import OAuthError
-from labext.sandbox.lab.oidc import oauth
+from labext.sandbox.lab.oidc import oauth, service
 from labext.sandbox.lab.oidc.oauth import (
     CODE_SECONDS,
     AuthorizationRequest,
@@ -90,3 +92,45 @@ def test_code_of_one_process_is_redeemed_once_in_any_other(database, clock):
 def test_callback_url_keeps_its_own_query():
     request = AuthorizationRequest("ours", "http://localhost/?a=1&b=", "s&t", None, "")
     assert request.callback_url(code="c") == "http://localhost/?a=1&b=&code=c&state=s%26t"
+
+
+FILE = "lab_oidc_keys.json"
+
+
+def kids(folder: Path) -> list[str]:
+    return [key.kid for key in service.load_signing_keys(folder)]
+
+
+def test_key_is_generated_once_in_a_private_file(tmp_path):
+    first = kids(tmp_path)
+    assert kids(tmp_path) == first
+    assert len(first) == 1
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+
+
+def test_only_public_members_are_published(tmp_path):
+    [key] = service.load_signing_keys(tmp_path)
+    assert set(key.published) == {"kty", "n", "e", "kid", "use", "alg"}
+    assert "private" not in repr(key).lower()
+
+
+def test_rotated_keys_stay_published(tmp_path):
+    first_kids = kids(tmp_path)
+    for _ in range(service.MAX_KEYS):
+        newest = service.rotate_signing_keys(tmp_path)[0].kid
+        assert newest not in first_kids
+        first_kids.insert(0, newest)
+        assert kids(tmp_path) == first_kids[: service.MAX_KEYS]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"keys": [1]}', '{"keys": [{"kty": "RSA"}]}'])
+def test_damaged_file_is_replaced(tmp_path, content):
+    (tmp_path / FILE).write_text(content)
+    assert len(kids(tmp_path)) == 1
+    assert kids(tmp_path) == kids(tmp_path)
+
+
+def test_concurrent_first_use_generates_one_key(tmp_path):
+    with ThreadPoolExecutor(4) as threads:
+        key_sets = list(threads.map(lambda _: kids(tmp_path), range(8)))
+    assert key_sets == [key_sets[0]] * 8

@@ -1,18 +1,24 @@
-"""Questions to the knowledge base: answers, their passages and their models."""
+"""Questions to the knowledge base: answers, passages, models, rewriting and streaming."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import model_servers
 import openai_server
 import pytest
 import requests
 
+from labext import NotebookClient
+from labext.errors import ServiceError
+from labext.nb import Final, Words
 from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 pytestmark = pytest.mark.contract
+
 
 NOTHING = "No passage matches well enough."
 WHY = "Why is glucose added to the uninduced culture?"
@@ -347,3 +353,207 @@ def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any
     assert hold.entered.wait(30)
     assert provider.client_left.wait(30)
     assert len(provider.requests) == 1
+
+
+QUERY = "glucose and arabinose"
+
+
+def assistant(body: Any) -> str:
+    """A model that adds a query, reverses passages, plans nothing and answers without marks."""
+    prompt = body["messages"][-1]["content"]
+    if "in other words" in prompt:
+        return '["freezer samples"]'
+    if "Order them" in prompt:
+        return json.dumps([*range(prompt.count("\nPassage "), 0, -1)])
+    return "Nothing."
+
+
+def search(api: Any, **options: Any) -> list[str]:
+    body = {"query": QUERY, "search_type": "hybrid", "limit": 3, **options}
+    return [item["id"] for item in api.call("POST", "search", body)["results"]]
+
+
+def test_search_asks_no_model_by_default(api: Any, served: Any, provider: Any) -> None:
+    served.default("chat", served.add())
+    search(api)
+    assert provider.chats() == []
+
+
+def test_rewritten_search_finds_what_the_models_query_finds(
+    api: Any, served: Any, provider: Any
+) -> None:
+    provider.replies = assistant
+    served.default("chat", served.add())
+    assert "note:plan" not in search(api, search_type="text", limit=1)
+    assert "note:plan" in search(api, search_type="text", rewrite=True)
+    assert len(provider.chats()) == 1
+
+
+def test_reranked_search_has_the_order_of_the_model(api: Any, served: Any, provider: Any) -> None:
+    provider.replies = assistant
+    model = served.add()
+    plain = search(api, limit=30)
+    reversed_ = search(api, limit=30, rerank=True, model_override=model)
+    assert len(plain) > 1
+    assert reversed_ == plain[::-1]
+
+
+@pytest.mark.parametrize("option", ["rewrite", "rerank"])
+def test_built_in_model_can_not_assist(api: Any, option: str) -> None:
+    response = api.request("POST", "search", {"query": QUERY, option: True})
+    assert response.status_code == 422
+    assert "needs a language model" in response.json()["detail"]
+    assert response.json()["action"] == {"kind": "set_model", "slot": "chat"}
+
+
+def test_question_is_searched_for_as_it_is_without_rewriting(
+    api: Any, served: Any, provider: Any
+) -> None:
+    provider.replies = assistant
+    served.default("chat", served.add())
+    api.simple(QUERY, rewrite=False)
+    assert len(provider.chats()) == 1  # the answer
+    assert "Which searches" not in provider.chats()[0].text
+
+
+def test_passages_of_a_question_are_reranked(api: Any, served: Any, provider: Any) -> None:
+    provider.replies = assistant
+    served.default("chat", served.add())
+    api.simple(QUERY, rewrite=False, rerank=True, limit=1)
+    order, answer = (r.body["messages"][-1]["content"] for r in provider.chats())
+    last = order.count("\nPassage ")
+    assert last > 1
+    text = order.partition(f"Passage {last}: ")[2].split("\n")[1]
+    assert text[:40] in answer
+    assert answer.count("\nPassage ") == 1
+
+
+def test_disconnect_cancels_the_models_call(api: Any, served: Any, provider: Any) -> None:
+    import requests
+
+    hold = provider.held()
+    provider.faults = [hold]
+    body = {"query": QUERY, "rerank": True, "model_override": served.add()}
+    with pytest.raises(requests.ReadTimeout):
+        requests.post(
+            f"{api.base}/search", json=body, headers=api.session.headers, timeout=(30, 0.5)
+        )
+    assert hold.entered.wait(30)
+    assert provider.client_left.wait(30)
+
+
+MAX_DELAY = 1.0
+"""Seconds; about 10 ms are measured, but the machine of a test may be busy."""
+
+Run = Callable[[NotebookClient, Any, Callable[[str], None]], Any]
+
+
+@pytest.fixture
+def talker(served: Any) -> Iterator[model_servers.ModelServer]:
+    """A streaming server, whose model is in all slots for language models."""
+    with model_servers.serving("openai") as server:
+        server.words = ["Glucose ", "keeps expression low ", "[source:paper#1]."]
+        server.pause = 0.3
+        served.provider.base_url = server.base_url
+        model = served.add("talker-1")
+        for slot in ("chat", "transformation"):
+            served.default(slot, model)
+        yield server
+
+
+@pytest.fixture
+def client(box: Any) -> Iterator[NotebookClient]:
+    with NotebookClient(box.nb.base_url, box.nb.password) as nb:
+        yield nb
+
+
+def chat(nb: NotebookClient, kit: Any, on_words: Callable[[str], None]) -> Any:
+    session = nb.chat.create(kit.NOTEBOOK)["id"]
+    return nb.chat.execute(session, WHY, on_words=on_words)
+
+
+def transform(nb: NotebookClient, kit: Any, on_words: Callable[[str], None]) -> Any:
+    prompt = nb.transformations.create("Short", "Shorten it.")["id"]
+    return nb.transformations.execute(prompt, kit.TEXTS["source:paper"][1], on_words=on_words)
+
+
+def ask(nb: NotebookClient, kit: Any, on_words: Callable[[str], None]) -> Any:
+    for event in nb.ask_stream(WHY):
+        if isinstance(event, Words):
+            on_words(event.words)
+        elif isinstance(event, Final):
+            return event.answer
+    return None
+
+
+@pytest.mark.parametrize("run", [chat, transform, ask], ids=lambda run: run.__name__)
+def test_first_words_arrive_when_the_provider_sends_them(
+    client: NotebookClient, talker: Any, kit: Any, run: Run
+) -> None:
+    arrived: list[tuple[float, str]] = []
+    result = run(client, kit, lambda words: arrived.append((time.time(), words)))
+    delay = arrived[0][0] - talker.sent_at[0]
+    print(f"{run.__name__}: {delay * 1000:.0f} ms")
+    assert -0.05 < delay < MAX_DELAY
+    assert arrived[-1][0] > talker.sent_at[-1] - 0.05
+    words = "".join(words for _, words in arrived)
+    assert words.startswith("Glucose keeps expression low")
+    if run is not transform:
+        assert "source:" not in words
+        (citation,) = result.citations
+        assert citation.id == "source:paper"
+        assert result.usage.output_tokens == 3 * (2 if run is ask else 1)  # with the strategy
+
+
+def test_usage_is_kept_with_the_message(
+    client: NotebookClient, api: Any, talker: Any, kit: Any
+) -> None:
+    talker.pause = 0
+    session = client.chat.create(kit.NOTEBOOK)["id"]
+    client.chat.execute(session, WHY, on_words=lambda _words: None)
+    human, reply = api.call("GET", f"chat/sessions/{session}")["messages"]
+    assert human["usage"] is None
+    assert reply["usage"] == {"input_tokens": 11, "output_tokens": 3, "cost": 0.002}
+
+
+@pytest.mark.parametrize("run", [chat, ask], ids=lambda run: run.__name__)
+def test_interrupt_ends_the_providers_call_and_stores_nothing(
+    client: NotebookClient, talker: Any, kit: Any, run: Run
+) -> None:
+    talker.words = ["word "] * 1000
+    talker.pause = 0.01
+
+    def interrupt(_words: str) -> None:
+        raise KeyboardInterrupt
+
+    before = len(client.chat.sessions())
+    with pytest.raises(KeyboardInterrupt):
+        run(client, kit, interrupt)
+    assert talker.client_left.wait(30)
+    sessions = client.chat.sessions()
+    if run is chat:
+        assert len(sessions) == before + 1
+        assert min(sessions["message_count"]) == 0
+
+
+def test_cut_reply_is_an_error_and_stores_nothing(
+    client: NotebookClient, talker: Any, kit: Any
+) -> None:
+    talker.fault = lambda handler: handler.stream(["Glucose "], cut=True)
+    words: list[str] = []
+    session = client.chat.create(kit.NOTEBOOK)["id"]
+    with pytest.raises(ServiceError, match="closed the connection before the end") as caught:
+        client.chat.execute(session, WHY, on_words=words.append)
+    assert words == ["Glucose"]
+    assert "Try again" in str(caught.value)
+    assert client.chat.get(session)["messages"] == []
+
+
+def test_failure_before_the_first_words_keeps_its_status(
+    client: NotebookClient, talker: Any, kit: Any
+) -> None:
+    body = {"error": {"message": "Invalid key."}}
+    talker.fault = lambda handler: handler.answer(401, body)
+    with pytest.raises(ServiceError, match="Invalid key") as caught:
+        chat(client, kit, lambda _words: None)
+    assert caught.value.status == 502

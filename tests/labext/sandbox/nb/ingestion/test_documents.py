@@ -1,12 +1,18 @@
-"""PDF and Word documents: text, pages and titles, or a reason that a user understands."""
+"""PDF and office documents: text, pages and titles, or a reason."""
 
 from __future__ import annotations
 
 import io
 import zipfile
+from datetime import date
+from typing import Any
 
+import openpyxl  # type: ignore[import-untyped]
+import pptx
 import pytest
 from labext_test_documents import docx, pdf
+
+from labext.sandbox.nb.text.passages import split_passages
 
 
 def test_pdf_is_read_page_by_page(read):
@@ -176,3 +182,153 @@ def test_archive_with_too_many_entries_is_refused(read_error):
     assert read_error(content, "paper.docx") == (
         "The archive holds more than 10,000 files and folders. Unpack it and add its files."
     )
+
+
+def zip_archive(entries: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def saved(document: Any) -> bytes:
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
+def test_slides_are_pages_with_tables_groups_and_notes(read):
+    presentation = pptx.Presentation()
+    first = presentation.slides.add_slide(presentation.slide_layouts[1])
+    first.shapes.title.text = "Induction"
+    first.placeholders[1].text = "Arabinose induces pBAD."
+    first.notes_slide.notes_text_frame.text = "Mention glucose."
+    second = presentation.slides.add_slide(presentation.slide_layouts[6])
+    table = second.shapes.add_table(2, 2, 0, 0, 9, 9).table
+    for index, text in enumerate(("Sugar", "%", "arabinose", "0.2")):
+        table.cell(index // 2, index % 2).text = text
+    second.shapes.add_group_shape().shapes.add_textbox(0, 0, 9, 9).text_frame.text = "In a group."
+    stages: list[str] = []
+    result = read(saved(presentation), stages=stages)
+    assert result.title == "Induction"
+    assert result.pages == [
+        (1, "# Induction\n\nArabinose induces pBAD.\n\nMention glucose."),
+        (2, "Sugar | %\narabinose | 0.2\n\nIn a group."),
+    ]
+    assert stages[-1] == "slide 2 of 2"
+
+
+def test_sheets_are_tables_under_their_names(read):
+    book = openpyxl.Workbook()
+    book.active.title = "Plasmids"
+    for row in (("name", "length"), ("pBAD30", 4923), (None, None), ("pUC19", 2686.5)):
+        book.active.append(row)
+    book.create_sheet("Empty")
+    book.create_sheet("Dates").append([date(2026, 11, 23), "two\nlines"])
+    result = read(saved(book), "plasmids.xlsx")
+    assert result.text == (
+        "# Plasmids\n\nname | length\npBAD30 | 4923\npUC19 | 2686.5\n\n"
+        "# Dates\n\n2026-11-23 00:00:00 | two lines"
+    )
+
+
+def test_rows_of_a_long_sheet_keep_the_header(read):
+    book = openpyxl.Workbook()
+    book.active.append(("plasmid", "resistance"))
+    for number in range(200):
+        book.active.append((f"p{number}", "ampicillin"))
+    *_, last = split_passages(read(saved(book)).pages)
+    assert "plasmid | resistance" in last.heading
+
+
+def test_spreadsheet_with_too_much_text_is_refused(read_error):
+    book = openpyxl.Workbook()
+    for _ in range(100):
+        book.active.append(["ACGT" * 20])
+    assert "bigger than 1,000 bytes" in read_error(saved(book), max_bytes=1000)
+
+
+ODF = (
+    '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0">'
+    "<office:body>{}</office:body></office:document-content>"
+)
+
+
+def open_document(body: str, manifest: str = "<manifest/>") -> bytes:
+    return zip_archive({"META-INF/manifest.xml": manifest, "content.xml": ODF.format(body)})
+
+
+def test_open_document_has_headings_lists_and_tables(read):
+    result = read(
+        open_document(
+            '<office:text><text:h text:outline-level="2">Induction</text:h>'
+            "<text:p>Add<text:s/>arabinose<text:line-break/>now.</text:p>"
+            "<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list>"
+            '<table:table table:name="T"><table:table-row>'
+            "<table:table-cell><text:p>Sugar</text:p></table:table-cell>"
+            "<table:table-cell><text:p>%</text:p></table:table-cell>"
+            '<table:table-cell table:number-columns-repeated="16000"/>'
+            "</table:table-row></table:table></office:text>"
+        )
+    )
+    assert result.text == "## Induction\n\nAdd arabinose\nnow.\n\none\n\n# T\n\nSugar | %"
+    assert result.title == "Induction"
+
+
+def test_slides_of_an_open_document_are_pages(read):
+    slide = "<draw:page><draw:frame><text:p>{}</text:p></draw:frame></draw:page>"
+    result = read(open_document(slide.format("one") + slide.format("two")))
+    assert result.pages == [(1, "one"), (2, "two")]
+
+
+def test_encrypted_open_document_is_refused(read_error):
+    content = open_document("", '<manifest><encryption-data x="1"/></manifest>')
+    assert "encrypted" in read_error(content)
+
+
+def epub(**more: str) -> bytes:
+    chapter = "<html><body><h1>{}</h1><p>{}</p>{}</body></html>"
+    more_blocks = "<table><tr><td>Sugar</td><td>%</td></tr></table><ul><li><p>item</p></li></ul>"
+    return zip_archive(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": '<c><rootfile full-path="OPS/book.opf"/></c>',
+            "OPS/book.opf": '<p xmlns:dc="d"><dc:title>Handbook</dc:title>'
+            '<item id="a" href="a%201.xhtml"/><item id="b" href="b.xhtml"/>'
+            '<itemref idref="b"/><itemref idref="a"/></p>',
+            "OPS/a 1.xhtml": chapter.format("Second", "Repression by glucose.", ""),
+            "OPS/b.xhtml": chapter.format("First", "Induction <b>by</b> arabinose.", more_blocks),
+        }
+        | more
+    )
+
+
+def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
+    result = read(epub())
+    assert result.title == "Handbook"
+    assert result.text == (
+        "# First\n\nInduction by arabinose.\n\nSugar | %\n\nitem\n\n"
+        "# Second\n\nRepression by glucose."
+    )
+
+
+def test_book_with_copy_protection_is_refused(read_error):
+    assert "copy protection" in read_error(epub(**{"META-INF/rights.xml": "<rights/>"}))
+
+
+@pytest.mark.parametrize("kind", ["presentation", "spreadsheet", "document", "book"])
+def test_package_that_unpacks_to_too_much_is_refused(read_error, monkeypatch, kind):
+    from labext.sandbox.nb.ingestion import office_readers
+
+    content = {
+        "presentation": lambda: saved(pptx.Presentation()),
+        "spreadsheet": lambda: saved(openpyxl.Workbook()),
+        "document": lambda: open_document(""),
+        "book": epub,
+    }[kind]()
+    monkeypatch.setattr(office_readers, "MAX_UNPACKED_BYTES", 100)
+    assert read_error(content) == f"The {kind} unpacks to more than 100 bytes."

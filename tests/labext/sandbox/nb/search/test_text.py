@@ -1,12 +1,15 @@
-"""Passages are found by their words as soon as they are stored, and not once they are gone."""
+"""Passages are found by their words as soon as they are stored, in a table made once."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+from labext.sandbox.core.queue import QueueBase
 from labext.sandbox.nb.search import full_text, index
+from labext.sandbox.nb.tables import Base, Passage
 from labext.sandbox.nb.text.passages import PassageText
 
 World = Any
@@ -116,3 +119,19 @@ def test_phrase_query_requires_the_phrase(world: World) -> None:
     more = world.source("b", "Here glucose causes catabolite repression.")
     world.source("c", "Glucose is a sugar; repression of a catabolite.")
     assert parents(world.text('"catabolite repression" glucose')) == [more, phrase]
+
+
+def test_full_text_table_is_created_once(world: World) -> None:
+    world.source("a", "Arabinose induces the promoter.")
+    for _ in range(2):
+        world.database.create(QueueBase.metadata, Base.metadata)
+    assert len(world.text("arabinose")) == 1
+
+
+def test_passage_numbers_are_not_reused(world: World) -> None:
+    for name in ("a", "b"):
+        world.source(name, "Some text.")
+        with world.database.write() as session:
+            numbers = session.scalars(select(Passage.id)).all()
+            index.remove_passages(session, [f"source:{name}"])
+        assert numbers == [1 if name == "a" else 2]

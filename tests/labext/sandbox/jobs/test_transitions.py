@@ -1,20 +1,25 @@
-"""Concurrent requests: jobs that are deleted or stopped while other requests use them."""
+"""Rows of jobs in transition: deletions during requests, starts, requeues and usage."""
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import orjson
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
-from labext.sandbox.core.queue import Task, TaskOutcome
-from labext.sandbox.jobs import job_creation, parent_jobs, service, submission
+from labext.sandbox.core.queue import Attempt, Task, TaskOutcome
+from labext.sandbox.core.task_transitions import TaskTransitions
+from labext.sandbox.jobs import job_creation, parent_jobs, service, submission, usage
 from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.files import job_files, result_archives, router
-from labext.sandbox.jobs.tables import RUNNING, Job
+from labext.sandbox.jobs.tables import RUNNING, Account, Job
 
 CUT = {"sequence": "GAATTC", "enzymes": "EcoRI"}
 FASTA = ">a\nACGT\n>b\nACGA\n>c\nACGG\n"
@@ -188,3 +193,122 @@ def test_dot_segments_are_removed_from_result_urls(site, student):
     address = job_files.create_result_url(site, student, body_of("f", fileName="./a.pdb"))
     assert "/./" not in address
     assert get(site, address).content == b"ATOM"
+
+
+def test_usage_counted_by_several_processes_is_complete(site, student):
+    path = site.database.engine.url.database
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from labext.sandbox.core.database import Database; from labext.sandbox.jobs import usage\n"
+        "database = Database.at(Path(sys.argv[1]))\n"
+        "for _ in range(20):\n"
+        "    with database.write() as session:\n"
+        "        usage.count_submitted(session, int(sys.argv[2]), 'digest', 2)\n"
+        "        usage.charge_hours(session, int(sys.argv[2]), 'digest', 0.5)\n"
+        "database.close()\n"
+    )
+    command = [sys.executable, "-c", code, str(path), str(student.id)]
+    processes = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    statistics = usage.usage_statistics(site, student, {"statistic": "jobs"})
+    assert statistics["byTool"] == {"digest": 80}
+    assert usage.usage_statistics(site, student, {})["total"] == 20
+
+
+def test_removed_account_is_charged_nothing(site):
+    with site.database.write() as session:
+        usage.charge_hours(session, 4711, "digest", 1.0)
+    with site.database.read() as session:
+        assert usage.total_hours(session, Account.id > 0) == 0
+
+
+def test_rolled_back_submission_is_not_counted(site, student):
+    with contextlib.suppress(OSError), site.database.write() as session:
+        usage.count_submitted(session, student.id, "digest", 1)
+        raise OSError("no room")
+    assert usage.usage_statistics(site, student, {"statistic": "jobs"})["total"] == 0
+
+
+INTERRUPTED_CUT = {"sequence": "AAGAATTC", "enzymes": ["EcoRI"]}
+BATCH = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [INTERRUPTED_CUT]}
+
+
+@pytest.fixture
+def ledger(site, student):
+    submission.submit_batch(site, student, orjson.dumps(BATCH))
+    return TaskTransitions(site.database, site.queue)
+
+
+def states(site):
+    """Return `JobStatus` and the presence of `Started` of the batch and its job."""
+    with site.database.read() as session:
+        rows = [orjson.loads(record) for record in session.scalars(select(Job.record))]
+    assert rows[0]["batchStatus"] == "Running"
+    return [(row["JobStatus"], "Started" in row) for row in rows]
+
+
+def test_job_requeued_after_a_kill_is_in_queue(site, ledger):
+    assert states(site) == [("In Queue", False), ("In Queue", False)]
+    [task] = [ledger.next({})]
+    assert ledger.claim(task) is not None
+    assert states(site) == [("In Queue", False), ("In Queue", False)], "it has no process yet"
+    assert ledger.start(Attempt(task, 1), 1_800_000_000.0) is None
+    assert states(site) == [("Running", True), ("Running", True)]
+    ledger.requeue(ledger.taken(), killed=[task])
+    assert states(site) == [("Running", True), ("In Queue", False)]
+    assert ledger.claim(task) is not None
+    assert ledger.start(Attempt(task, 2), 1_800_000_000.0) is None
+    assert states(site) == [("Running", True), ("Running", True)]
+
+
+def test_started_is_the_time_when_the_process_began(site, ledger):
+    task = ledger.next(Counter())
+    ledger.claim(task)
+    # The start and the end of a short job are recorded in one transaction.
+    ends = {Attempt(task, 1): TaskOutcome("done", seconds=0.04)}
+    ledger.turn({Attempt(task, 1): 1_800_000_000.25}, ends, Counter(), 0)
+    with site.database.read() as session:
+        started = session.scalars(select(Job.started).where(Job.name == "b-a")).one()
+    assert started == "2027-01-15T08:00:00.250Z"
+
+
+def test_reason_of_a_memory_limit_names_the_command_to_raise_it(site, ledger):
+    task = ledger.next(Counter())
+    claim = ledger.claim(task)
+    assert claim.max_memory == 2 << 30
+    ledger.end(
+        Attempt(task, 1),
+        TaskOutcome("stopped", "The memory limit of 2 GiB was reached.", over="memory"),
+    )
+    with site.database.read() as session:
+        reason = session.scalars(select(Job.reason).where(Job.name == "b-a")).one()
+    assert reason == (
+        "The memory limit of 2 GiB was reached. To allow more: "
+        "`labext sandbox jobs limits set job_memory`."
+    )
+
+
+def test_every_kind_of_task_has_a_memory_limit(site):
+    with site.database.read() as session:
+        limits = [kind.memory and kind.memory(session) for kind in site.queue.kinds.values()]
+    assert limits == [2 << 30] * 2
+
+
+def test_stopping_a_queued_batch_takes_few_statements(site, student):
+    names = [f"j{n}" for n in range(100)]
+    body = BATCH | {"jobNames": names, "settings": [INTERRUPTED_CUT] * 100}
+    submission.submit_batch(site, student, orjson.dumps(body))
+    statements = []
+    event.listen(
+        site.database.engine,
+        "before_cursor_execute",
+        lambda *event: statements.append(event[2]),
+    )
+    service.stop_job(site, student, b'{"jobName": "b"}')
+    assert len(statements) < 30, statements
+    with site.database.read() as session:
+        records = [orjson.loads(record) for record in session.scalars(select(Job.record))]
+        assert session.scalars(select(Task)).all() == []
+    assert {record["JobStatus"] for record in records} == {"Stopped"}
+    assert {record["WeightedHours"] for record in records} == {0.0}
+    assert all(record["Completed"] for record in records)

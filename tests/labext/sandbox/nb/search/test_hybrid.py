@@ -1,0 +1,268 @@
+"""Hybrid search: merged scores, rescoring, rewritten queries, and any text as a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from labext.sandbox.nb.search import assisted
+from labext.sandbox.nb.search.index import VECTORS_WEIGHT, WORDS_WEIGHT, Hit, merge_scores
+from labext.sandbox.nb.search.ranking import Candidate, Terms, score
+
+World = Any
+
+
+def test_merged_ranking_prefers_hits_of_both() -> None:
+    words, similarities = {1: 0.9, 2: 0.8, 3: 0.1}, {2: 0.7, 3: 0.6, 1: 0.2, 4: -0.5}
+    assert [passage for passage, _ in merge_scores(words, similarities)] == [2, 1, 3, 4]
+    assert merge_scores({7: 1.0}, {}) == [(7, WORDS_WEIGHT)]
+    assert merge_scores({}, {5: 1.0, 4: 1.0}) == [(4, VECTORS_WEIGHT), (5, VECTORS_WEIGHT)]
+    assert merge_scores({}, {}) == []
+
+
+def test_few_words_in_common_count_little() -> None:
+    (_, all_words), (_, half) = merge_scores({1: 1.0, 2: 0.5}, {})
+    assert all_words == 4 * half
+
+
+SENTENCES = """
+Cells were induced with 0.2 % arabinose at an optical density of 0.6.
+Glucose was added to the uninduced control to keep the araBAD promoter silent.
+The plasmid carries an ampicillin resistance gene and a pBR322 origin.
+Competent cells were thawed on ice and mixed with ten nanograms of DNA.
+The heat shock lasted forty-five seconds at forty-two degrees.
+Transformants recovered in SOC medium for one hour before plating.
+Single colonies were restreaked to make sure that they were pure.
+Overnight cultures were diluted one to a hundred into fresh broth.
+Minipreps yielded about ten micrograms of plasmid from five millilitres.
+The insert was cut out with EcoRI and HindIII and purified from a gel.
+Ligations ran at sixteen degrees overnight with T4 ligase.
+The polymerase chain reaction used thirty cycles with an annealing step at 58 degrees.
+Primers were designed with melting temperatures close to sixty degrees.
+Sanger reads confirmed that the reading frame was intact.
+Fluorescence was measured every ten minutes in a plate reader.
+Green fluorescent protein needs oxygen to mature.
+The shaker was set to two hundred revolutions per minute.
+Cells were harvested by centrifugation at four thousand g.
+Pellets were frozen in liquid nitrogen and kept at minus eighty degrees.
+Lysis buffer contained lysozyme, imidazole and a protease inhibitor.
+The lysate was cleared by spinning for thirty minutes in the cold.
+His-tagged protein was bound to nickel resin and washed three times.
+Imidazole at 250 millimolar released the protein from the column.
+Fractions were run on a polyacrylamide gel and stained with Coomassie.
+Protein concentration was determined by absorbance at 280 nanometres.
+Leaky expression was seen where no repressor sugar was present.
+Media were autoclaved for twenty minutes and cooled before antibiotics were added.
+Waste that held living bacteria was bleached before it was thrown away.
+Glycerol stocks keep strains alive for years in the deep freezer.
+The experiment was repeated on three different days with fresh colonies.
+""".strip().splitlines()
+
+QUESTIONS = {
+    "Why is glucose put into cultures that are not induced?": 1,
+    "Which antibiotic do cells with the plasmid resist?": 2,
+    "How long was the heat shock?": 4,
+    "How do I store bacterial strains for a long time?": 28,
+    "What elutes the protein from the nickel column?": 22,
+    "Which restriction enzymes cut the insert?": 9,
+    "How were cells collected after growth?": 17,
+    "quantity of DNA obtained from a small prep": 8,
+    "How are contaminated materials disposed of?": 27,
+    "How are media sterilised?": 26,
+    "Was the sequence read to check for frameshifts?": 13,
+    "How often was the whole study replicated?": 29,
+}
+
+
+@pytest.fixture
+def filled(world: World) -> World:
+    for number, sentence in enumerate(SENTENCES):
+        world.source(str(number), sentence)
+    return world
+
+
+def reciprocal_rank(world: World, by: str) -> float:
+    """The mean over the questions."""
+    total = 0.0
+    for question, number in QUESTIONS.items():
+        hits = world.index.find(question, by, limit=len(SENTENCES))
+        result = [hit.parent_id for hit in hits]
+        right = f"source:{number}"
+        total += 1 / (result.index(right) + 1) if right in result else 0
+    return total / len(QUESTIONS)
+
+
+def test_hybrid_search_ranks_better_than_text_or_vector(filled: World) -> None:
+    text, vector, both = (reciprocal_rank(filled, by) for by in ("text", "vector", "hybrid"))
+    print(f"text {text:.2f}, vector {vector:.2f}, both {both:.2f}")
+    assert 0.6 < text < both
+    assert 0.6 < vector <= both
+
+
+def candidate(text: str, words: float, similarity: float, title: str = "") -> Candidate:
+    return Candidate(text, title, words, similarity)
+
+
+def order(query: str, *candidates: Candidate) -> list[int]:
+    """Return the numbers of the candidates from 1, the best first."""
+    counts = dict.fromkeys(query.lower().replace(" and ", " ").split(), 5)
+    scores = score(Terms.of_query(query, counts, 100), candidates)
+    return sorted(range(1, len(scores) + 1), key=lambda number: -scores[number - 1])
+
+
+def test_row_with_all_words_precedes_a_text_with_them_far_apart() -> None:
+    apart = candidate("The petal is blue.\n\nThe length is unknown.\n\nA mean value.", 0.8, 0.4)
+    row = candidate("| mean petal length | 3.76 |", 0.8, 0.4)
+    assert order("mean petal length", apart, row) == [2, 1]
+
+
+def test_title_counts_as_part_of_each_line() -> None:
+    other = candidate("Dimensionality 4096", 0.5, 0.3, "Digits")
+    titled = candidate("Dimensionality 4096", 0.5, 0.3, "Olivetti")
+    assert order("dimensionality olivetti", other, titled) == [2, 1]
+
+
+def test_meaning_decides_if_no_passage_has_most_words() -> None:
+    coincidence = candidate("How often the river floods the town is unknown.", 0.9, 0.1)
+    similar = candidate("Extreme discharge follows this law.", 0.0, 0.5)
+    assert order("river bursting banks randomly", coincidence, similar) == [2, 1]
+
+
+def test_each_half_of_a_comparison_counts_as_most_words() -> None:
+    half = candidate("Poisson takes a rate.", 0.6, 0.05)
+    vague = candidate("Something of a kind.", 0.0, 0.25)
+    assert order("poisson rate pareto shape", half, vague) == [2, 1]
+    assert order("poisson rate and pareto shape", half, vague) == [1, 2]
+
+
+def test_query_without_words_and_no_passages_have_scores() -> None:
+    assert score(Terms.of_query("", {}, 0), [candidate("", 0.0, 0.5)]) == [0.5]
+    assert score(Terms.of_query("word", {"word": 0}, 0), []) == []
+
+
+def hit(number: int) -> Hit:
+    return Hit(f"source:s{number}", "", number, f"text {number}", None, None, 1.0)
+
+
+HITS = [hit(number) for number in range(1, 5)]
+
+
+class Model:
+    """A model that always gives one reply, and remembers its prompts."""
+
+    def __init__(self, reply: str) -> None:
+        self._reply = reply
+        self.prompts: list[str] = []
+
+    def __call__(self, messages: Sequence[Mapping[str, str]]) -> str:
+        self.prompts.append(messages[-1]["content"])
+        return self._reply
+
+
+def numbers(hits: Sequence[Hit]) -> list[int]:
+    return [hit.passage_id for hit in hits]
+
+
+def test_query_precedes_the_queries_of_the_model() -> None:
+    model = Model('Here they are: ["catabolite repression", " araBAD\\npromoter ", ""]')
+    expected = ["keep a gene off", "catabolite repression", "araBAD promoter"]
+    assert assisted.rewrite_query(model, "keep a gene off") == expected
+    assert "keep a gene off" in model.prompts[0]
+
+
+@pytest.mark.parametrize("reply", ["", "no idea", "[1, 2", '{"a": 1}', "[1, null, {}]", "[["])
+def test_query_is_kept_if_the_reply_can_not_be_read(reply: str) -> None:
+    assert assisted.rewrite_query(Model(reply), "query") == ["query"]
+
+
+def test_number_of_queries_is_limited() -> None:
+    many = str([f"query {n}" for n in range(20)]).replace("'", '"')
+    assert len(assisted.rewrite_query(Model(many), "query")) == assisted.MAX_QUERIES + 1
+
+
+def test_hits_of_several_queries_rank_by_their_places_in_all() -> None:
+    first, second, third, fourth = HITS
+    merged = assisted.merge_hits([[first, second, third], [second, fourth]], 3)
+    assert numbers(merged) == [2, 1, 4]
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("The order is [3, 1].", [3, 1, 2, 4]),
+        ("[4, 4, 9, 0, -1, true, 2]", [4, 2, 1, 3]),
+        ("no idea", [1, 2, 3, 4]),
+    ],
+)
+def test_passages_are_in_the_order_of_the_model(reply: str, expected: list[int]) -> None:
+    assert numbers(assisted.rerank(Model(reply), "query", HITS)) == expected
+
+
+def test_prompt_has_the_passages_with_their_numbers() -> None:
+    model = Model("[]")
+    assisted.rerank(model, "the query", HITS)
+    assert "the query" in model.prompts[0]
+    assert all(f"Passage {number}: \ntext {number}" in model.prompts[0] for number in range(1, 5))
+
+
+def test_model_is_not_asked_to_order_a_single_passage() -> None:
+    model: Any = Model("[]")
+    assert assisted.rerank(model, "query", HITS[:1]) == HITS[:1]
+    assert model.prompts == []
+
+
+SIGNS = ['"', "'", "*", "(", ")", "^", ":", "-", "+", "{", "}", "\0", "\ud800", "“", "”", "%", "_"]
+WORDS = [
+    "AND",
+    "OR",
+    "NOT",
+    "NEAR",
+    "title",
+    "nb_words",
+    "arabinose",
+    "Arabinose",
+    "the",
+    "é",
+    "中",
+]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, make_world: Any) -> Any:
+    world = make_world(tmp_path_factory.mktemp("query"))
+    world.source("a", "Arabinose induces the promoter AND more, NEAR 100 % of it.", "title: it's")
+    yield world
+    world.database.close()
+
+
+@given(st.lists(st.sampled_from([*SIGNS, *WORDS, " "]), max_size=12).map("".join) | st.text())
+@example('"')
+@example('""')
+@example('" AND "')
+@example("arabinose*")
+@example("title:arabinose")
+@example("NEAR(arabinose induces, 2)")
+@example("x" * 100_000)
+@example(" ".join(f"w{number}" for number in range(5000)))
+@example('"a b" ' * 300)
+def test_arbitrary_query_is_accepted(shared: World, query: str) -> None:
+    for hit in shared.text(query):
+        assert hit.parent_id == "source:a"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["arabinose*", "title:arabinose", "arabinose)", '"arabinose', "NOT arabinose", "-arabinose"],
+)
+def test_punctuation_around_words_is_ignored(shared: World, query: str) -> None:
+    assert len(shared.text(query)) == 1
+
+
+def test_fts_operators_are_plain_words(shared: World) -> None:
+    assert len(shared.text("promoter NOT induces")) == 1
+    assert len(shared.text("NEAR")) == 1
+    assert shared.text('"promoter NEAR"') == []
