@@ -34,8 +34,10 @@ from labext.sandbox.core.data_folder import (
 from labext.sandbox.core.database import Database, is_disk_full
 from labext.sandbox.core.database_lock import DatabaseLock
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster.setup import Cluster, open_cluster
 from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
+from labext.sandbox.core.executors.worker_states import WorkersFile
 from labext.sandbox.core.file_storage.objects import StorageSettings
 from labext.sandbox.core.file_storage.setup import FileStorageSetup, stored_settings
 from labext.sandbox.core.http_timeouts import TimeoutProtocol
@@ -79,8 +81,8 @@ DRAIN_SECONDS = 10
 DATA_FOLDER_CHECK_SECONDS = 1.0
 """How often the host checks that its data folder is still there."""
 
-WORKERS_RECORD_SECONDS = 2.0
-"""How often the host records changes of its workers for the command line."""
+DISPATCHER = 0
+"""The service process that hands tasks to the workers of a cluster."""
 
 log = logging.getLogger("labext.sandbox")
 
@@ -98,14 +100,15 @@ class Host:
         *,
         adopt_empty: bool = False,
         remote: DaskExecutor | None = None,
-        worker_command: str | None = None,
+        cluster: Cluster | None = None,
+        workers_file: WorkersFile | None = None,
         process: int | None = None,
         slots: int | None = None,
         storage: StorageSettings | None = None,
     ) -> None:
         self._folder = folder
         self._process = process
-        self._slots = slots
+        self._cluster = cluster
         self._lock = lock
         self._services = [_load_service(name) for name in services]
         self._database = Database(folder.database_url)
@@ -123,11 +126,12 @@ class Host:
             folder.tasks / claimant if claimant else folder.tasks,
             claimant=claimant,
             workers=workers,
+            slots=slots,
             preload=[module for service in self._services for module in service.preload],
             adopts=True,
             remote=remote,
+            workers_file=workers_file,
         )
-        self._worker_command = worker_command
         self._database_lock = (
             DatabaseLock(folder.database_url, folder.path)
             if self._database.is_postgresql and process is None
@@ -184,8 +188,6 @@ class Host:
         with contextlib.ExitStack() as stack:
             watching = asyncio.create_task(self._end_without_folder())
             stack.callback(watching.cancel)
-            recording = asyncio.create_task(self._record_workers())
-            stack.callback(recording.cancel)
             stack.callback(self._database.close)
             if sockets is None:
                 sockets = self.prepare(stack)
@@ -206,7 +208,6 @@ class Host:
                 self._database,
                 self._queue,
                 self._supervisor,
-                self._slots or self._supervisor.workers_here,
                 self._process,
                 self._storage.problem,
             )
@@ -263,8 +264,13 @@ class Host:
         """Close the connections of the database, before service processes are forked."""
         self._database.close()
 
-    def owns_data(self) -> bool:
-        """Return whether the data folder and the database still belong to this host."""
+    def is_current(self) -> bool:
+        """Return whether the data folder and the database still belong to this host.
+
+        Its scheduler is started again if it was killed.
+        """
+        if self._cluster is not None:
+            self._cluster.keep_scheduler()
         if not self._lock.is_current():
             log.error("The data folder %s is gone.", self._folder.path)
             return False
@@ -277,23 +283,10 @@ class Host:
         server ends the tasks.
         """
         await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
-        while self._parent in (None, os.getppid()) and await asyncio.to_thread(self.owns_data):
+        while self._parent in (None, os.getppid()) and await asyncio.to_thread(self.is_current):
             await asyncio.sleep(DATA_FOLDER_CHECK_SECONDS)
         log.error("The services end.")
         os._exit(1)
-
-    async def _record_workers(self) -> None:
-        """Keep the state of the workers for the command line."""
-        recorded: list[dict[str, Any]] = []
-        while self._worker_command is not None:
-            await asyncio.sleep(WORKERS_RECORD_SECONDS)
-            states = [
-                {name: getattr(worker, name) for name in ("name", "state", "slots", "busy", "note")}
-                for worker in self._supervisor.workers()[1:]
-            ]
-            if states != recorded:
-                recorded = states
-                write_json(self._folder.state, read_json(self._folder.state) | {"cluster": states})
 
     def _endpoints(self, service: Service) -> Sequence[str]:
         return (
@@ -353,12 +346,12 @@ class Host:
             service.name: dict(service.connection(sites[service.name]))
             for service in self._services
         }
-        if self._worker_command is not None:
-            connection["worker_command"] = self._worker_command
-            log.info("Workers connect with `%s`.", self._worker_command)
         if self._server is not None and self._server.ca_bundle is not None:
             for entry in connection.values():
                 entry["ca_bundle"] = self._server.ca_bundle
+        if self._cluster is not None:
+            connection["worker_command"] = command = self._cluster.worker_command
+            log.info("Workers connect with `%s`.", command)
         connection |= {"data_dir": str(self._folder.path), "pid": os.getpid()}
         write_json(self._folder.connection, connection)
         origins = ", ".join(site.origin for site in sites.values())
@@ -491,7 +484,9 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         state |= {name: getattr(storage, field) for name, field in names.items()}
     state["certificates"] = None if options.certificates is None else str(options.certificates)
     write_json(folder.state, state)
-    remote, worker_command = _remote_executor(folder, options)
+    cluster = _open_cluster(folder, options)
+    workers_file = None if cluster is None else WorkersFile(folder.workers)
+    remote = cluster.connect() if cluster is not None and options.processes == 1 else None
     host = Host(
         folder,
         lock,
@@ -500,17 +495,20 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         options.workers,
         adopt_empty=options.adopt_empty,
         remote=remote,
-        worker_command=worker_command,
         storage=storage,
+        cluster=cluster,
+        workers_file=workers_file,
     )
     try:
         if options.processes > 1:
-            _serve_with_processes(host, folder, lock, options, service_options)
+            _serve_with_processes(host, folder, lock, options, service_options, cluster)
         else:
             asyncio.run(host.serve())
     finally:
         if remote is not None:
             remote.close()
+        if cluster is not None:
+            cluster.close()
 
 
 def _serve_with_processes(
@@ -519,20 +517,29 @@ def _serve_with_processes(
     lock: FileLock,
     options: argparse.Namespace,
     service_options: Options,
+    cluster: Cluster | None,
 ) -> None:
-    """Serve with processes that share the sockets, the database and the data folder."""
+    """Serve with processes that share the sockets, the database and the data folder.
+
+    One of them hands tasks to the workers of a cluster. The scheduler beside the services is a
+    child of their parent, so that it survives that process.
+    """
     workers = options.workers or os.cpu_count() or 1
     # Together as many as are allowed, but each process at least one.
     slots = [max(1, (workers + n) // options.processes) for n in range(options.processes)]
 
     def serve(number: int, on_ready: Callable[[], None]) -> None:
         adopt_orphans()
+        if cluster is not None:
+            cluster.leave_to_parent()
         process = Host(
             folder,
             lock,
             options.service or SERVICES,
             service_options,
             slots[number],
+            remote=cluster.connect() if cluster is not None and number == DISPATCHER else None,
+            workers_file=None if cluster is None else WorkersFile(folder.workers),
             process=number,
             slots=sum(slots),
         )
@@ -547,7 +554,7 @@ def _serve_with_processes(
             host.announce(sockets)
             host.close()  # a process that is forked later must not inherit a connection
 
-        processes = ServiceProcesses(options.processes, serve, host.owns_data)
+        processes = ServiceProcesses(options.processes, serve, host.is_current)
         processes.run(announce)
         log.info("The sandbox stops.")
         folder.connection.unlink(missing_ok=True)
@@ -557,32 +564,23 @@ def _check_processes(folder: DataFolder, options: argparse.Namespace) -> None:
     """Refuse several processes where they cannot work together.
 
     Raises:
-        SetupError: the database is a SQLite file, or tasks run on a cluster.
+        SetupError: the database is a SQLite file.
     """
     if options.processes > 1 and not folder.database_url_file.exists():
         raise SetupError(
             "Several service processes need a PostgreSQL database.",
             "Start one process, or choose a PostgreSQL database for a new data folder.",
         )
-    if options.processes > 1 and options.executor not in (None, "local"):
-        raise SetupError(
-            "Several service processes cannot share a cluster of workers yet.",
-            "Start one process, or run the tasks on this machine.",
-        )
 
 
-def _remote_executor(
-    folder: DataFolder, options: argparse.Namespace
-) -> tuple[DaskExecutor | None, str | None]:
-    """Return the executor on other machines, and the command that connects a worker to it."""
+def _open_cluster(folder: DataFolder, options: argparse.Namespace) -> Cluster | None:
+    """Return the cluster on which jobs run; None if they run on this machine."""
+    folder.workers.unlink(missing_ok=True)
     if options.executor in (None, "local"):
-        return None, None
-    from labext.sandbox.core.executors.cluster.setup import create_executor, worker_command
-
-    remote = create_executor(
+        return None
+    return open_cluster(
         options.executor, options.certificates, folder, allow_plaintext=options.allow_plaintext
     )
-    return remote, worker_command(remote, options.certificates)
 
 
 def _report_failure(error: Exception, folder: DataFolder) -> int:

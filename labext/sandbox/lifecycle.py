@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +34,7 @@ from labext.sandbox.core.data_folder import (
     FileLock,
     read_json,
 )
+from labext.sandbox.core.executors.worker_states import WorkersFile
 
 if TYPE_CHECKING:
     from labext.sandbox.core.backup import BackupResult
@@ -341,7 +342,7 @@ class Sandbox:
             rate=state.get("rate"),
             workers=state.get("workers"),
             started=None if started is None else datetime.fromtimestamp(started, UTC),
-            cluster=tuple(state.get("cluster", ())),
+            cluster=tuple(map(asdict, WorkersFile(self._folder.workers).workers())),
             worker_command=connection.get("worker_command"),
             notices=tuple(state.get("notices", ())),
         )

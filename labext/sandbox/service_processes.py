@@ -18,7 +18,7 @@ from typing import NoReturn
 from labext.errors import ServiceError
 from labext.sandbox.core.data_folder import EXIT_CUT_OFF
 
-STOP_SECONDS = 12.0
+STOP_SECONDS = 20.0
 """Time that the processes have to stop, before they are killed."""
 
 SETTLED_SECONDS = 30.0

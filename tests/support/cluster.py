@@ -35,20 +35,27 @@ def environment() -> dict[str, str]:
 
 @dataclass
 class Cluster:
-    """Processes of a cluster; `close` ends them."""
+    """Processes of a cluster; `close` ends them.
+
+    With `beside`, the address of a scheduler that runs already, there are workers only.
+    """
 
     folder: Path
     tls: tuple[Path, Path, Path] | None = None
     port: int = field(default_factory=free_port)
     scheduler: subprocess.Popen[bytes] | None = None
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    beside: str | None = None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
-        self.start_scheduler()
+        if self.beside is None:
+            self.start_scheduler()
 
     @property
     def address(self) -> str:
+        if self.beside is not None:
+            return self.beside
         return f"{'tcp' if self.tls is None else 'tls'}://127.0.0.1:{self.port}"
 
     def start_scheduler(self) -> None:

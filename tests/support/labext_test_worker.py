@@ -25,8 +25,7 @@ def main(address: str, folder: str, settings: str) -> None:
             address,
             None if tls is None else TlsFiles(*map(Path, tls)),
             local_dir=Path(folder),
-            preload=["labext_test_entries"],
-            **options,
+            **({"preload": ["labext_test_entries"]} | options),
         ),
         lambda line: print(line, flush=True),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -63,13 +64,24 @@ def free_ports() -> int:
 
 
 def make_server(
-    folder: Path, database_url: str | None = None, processes: int | None = None, **values: Any
+    folder: Path,
+    database_url: str | None = None,
+    processes: int | None = None,
+    executor: str | None = None,
+    services: Sequence[str] | None = None,
+    **values: Any,
 ) -> Server:
     """Return a server in a folder that is not started yet."""
     files = issue(folder / "tls", "localhost")
     storage = {name: values.pop(name, None) for name in ("storage", "storage_endpoint")}
     server = Server(
-        folder / "data", workers=2, database_url=database_url, processes=processes, **storage
+        folder / "data",
+        workers=2,
+        database_url=database_url,
+        processes=processes,
+        executor=executor,
+        services=services,
+        **storage,
     )
     settings = {"host": "localhost", "listen": "127.0.0.1", "port": free_ports()}
     server.configure(**(settings | files.options() | values))

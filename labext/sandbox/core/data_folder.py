@@ -43,6 +43,7 @@ class DataFolder:
         self.path = Path(path).expanduser().absolute()
         self.lock_file = self.path / "host.lock"
         self.state = self.path / "host.json"
+        self.workers = self.path / "workers.json"
         self.log = self.path / "host.log"
         self.connection = self.path / "connection.json"
         self.ports = self.path / PORTS_FILE

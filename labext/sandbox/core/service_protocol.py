@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from labext.sandbox.core.data_folder import DataFolder, ensure_secret
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.file_storage.service_files import DataFolderFiles, ServiceFiles
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue, TaskKind
@@ -60,6 +60,9 @@ class Executors(Protocol):
     def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
         """Return why no worker can run such a task; empty if one can once it has a free slot."""
 
+    def lost_workers(self) -> int:
+        """Return how many workers have ended without notice, or were cut off for long."""
+
     def problem(self) -> str:
         """Return why queued tasks do not run, as a sentence; empty if they do."""
 
@@ -76,6 +79,10 @@ class NoExecutors:
     def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:  # noqa: ARG002
         """Return nothing."""
         return ""
+
+    def lost_workers(self) -> int:
+        """Return none."""
+        return 0
 
     def problem(self) -> str:
         """Return nothing."""

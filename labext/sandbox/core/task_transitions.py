@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -76,14 +77,40 @@ class TurnResult:
 class TaskTransitions:
     """State transitions of tasks in the database.
 
-    `claimant` is the name of this service process among those that serve the same database.
+    Args:
+        claimant: the name of this service process among those that serve the same database.
+        leaves_workers: whether another process claims the tasks that run on other machines.
     """
 
-    def __init__(self, database: Database, queue: Queue, claimant: str = "") -> None:
+    def __init__(
+        self,
+        database: Database,
+        queue: Queue,
+        claimant: str = "",
+        *,
+        leaves_workers: bool = False,
+    ) -> None:
         self._database = database
         self._queue = queue
         self._claimant = claimant
+        self._leaves_workers = leaves_workers
+        self._repeats_from = 0.0
         self._set_aside: set[int] = set()
+
+    def repeat_later(self, seconds: float) -> None:
+        """Wait before tasks start again on workers, which may still run their last attempts."""
+        self._repeats_from = time.monotonic() + seconds
+
+    def taken_here(self, *, all_kinds: bool) -> list[tuple[str, int]]:
+        """Return the keys and cores of the tasks that run on this machine, for any process.
+
+        With `all_kinds` also of those that could run on other machines.
+        """
+        kinds = self._queue.kinds
+        here = [name for name, kind in kinds.items() if all_kinds or kind.inputs is None]
+        query = select(Task).where(IS_TAKEN, Task.kind.in_(here)).order_by(Task.id)
+        with self._database.read() as session:
+            return [(task.key, kinds[task.kind].cores(task)) for task in session.scalars(query)]
 
     def taken(self, claimant: str | None = None) -> list[int]:
         """Return the tasks claimed by a service process, by default this one, that have started."""
@@ -239,12 +266,19 @@ class TaskTransitions:
 
         `at_limit` has the owners by kind that have as many running tasks as they may.
         """
-        kinds = self._queue.kinds.values()
+        kinds = [
+            kind
+            for kind in self._queue.kinds.values()
+            if not (self._leaves_workers and kind.inputs is not None)
+        ]
         refused = [and_(Task.kind == kind, Task.needs == needs) for kind, needs in unfit]
         refused += [
             and_(Task.kind == kind, Task.owner.in_(owners))
             for kind, owners in (at_limit or {}).items()
         ]
+        if time.monotonic() < self._repeats_from:
+            remote = [kind.name for kind in kinds if kind.inputs is not None]
+            refused.append(and_(Task.kind.in_(remote), Task.attempt > 0))
         return (
             select(Task)
             .where(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
+from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.task_transitions import ClaimedTask
 
 
@@ -43,39 +43,12 @@ class Executor(Protocol):
         """End every task and the executor."""
 
 
-@dataclass(frozen=True)
-class WorkerState:
-    """State of a worker.
-
-    Attributes:
-        name: unique among the workers.
-        address: where the scheduler reaches it.
-        state: `ready`; `unreachable`; `refused`, if it has another version; `full`, if its disk is.
-        slots: the number of cores for tasks.
-        busy: the number of them in use, also by other services.
-        memory: bytes for tasks; None is unknown.
-        capabilities: what tasks may need, such as names of tools.
-        tasks: the keys of the tasks of this service that it runs.
-        last_seen: seconds since its last answer.
-        shared_dir: the folder through which files are exchanged; None for the network.
-        note: why it gets no tasks.
-    """
-
-    name: str
-    address: str
-    state: Literal["ready", "unreachable", "refused", "full"]
-    slots: int
-    busy: int
-    memory: int | None
-    capabilities: tuple[str, ...]
-    tasks: tuple[str, ...]
-    last_seen: float
-    shared_dir: str | None = None
-    note: str = ""
-
-
 class RemoteExecutor(Executor, Protocol):
     """Runs tasks on other machines."""
+
+    @property
+    def lease(self) -> float:
+        """Seconds after which the tasks of a service that was killed have ended for sure."""
 
     @property
     def address(self) -> str:
@@ -93,5 +66,5 @@ class RemoteExecutor(Executor, Protocol):
     def workers(self) -> list[WorkerState]:
         """Return the workers."""
 
-    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
-        """Return why no worker can run such a task; empty if one can once it has a free slot."""
+    def lost_workers(self) -> int:
+        """Return how many workers have ended without notice, or were cut off for long."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from labext.sandbox.core.data_folder import FileLock, remove_path
 from labext.sandbox.core.database import Database, error_line, is_disk_full, is_unavailable
-from labext.sandbox.core.executors.executor import Executor, RemoteExecutor, WorkerState
+from labext.sandbox.core.executors.executor import Executor, RemoteExecutor
 from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
 from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
@@ -27,6 +27,7 @@ from labext.sandbox.core.executors.task_run import (
     outcome_of,
     prepare_folders,
 )
+from labext.sandbox.core.executors.worker_states import WorkersFile, WorkerState, why_waiting
 from labext.sandbox.core.file_storage.service_files import NotCachedError
 from labext.sandbox.core.queue import Queue, TaskOutcome
 from labext.sandbox.core.task_transitions import ClaimedTask, Needs, TaskTransitions
@@ -46,6 +47,9 @@ UNFIT_SECONDS = 2.0
 
 TAKE_OVER_SECONDS = 2.0
 """Interval of looking for tasks of other service processes that were killed."""
+
+PUBLISH_SECONDS = 1.0
+"""Interval of publishing the workers of a cluster."""
 
 STALL_SECONDS = 20.0
 """Time without a completed turn after which the queue counts as stopped."""
@@ -67,12 +71,15 @@ class Supervisor:
         claimant: the name of this process, if several serve the database; their folders are named
             so and are beside each other. They take over the tasks of one that was killed.
         workers: the number of concurrent tasks; by default one per core.
+        slots: that of all service processes together; by default `workers`.
         preload: modules that tasks need, loaded once.
         method: `fork` or `spawn`; by default the method that is safe on this system.
         adopts: this process has called `adopt_orphans`, and its children in sessions of their own
             are fork servers.
         remote: runs the tasks whose kind has `inputs`, as soon as a worker has what they need. The
             others run here.
+        workers_file: where the workers of `remote` are published. Without `remote` it is that of
+            another process, which alone runs the tasks whose kind has `inputs`.
     """
 
     def __init__(
@@ -82,21 +89,29 @@ class Supervisor:
         work_dir: Path,
         *,
         workers: int | None = None,
+        slots: int | None = None,
         preload: Sequence[str] = (),
         method: StartMethod | None = None,
         adopts: bool = False,
         remote: RemoteExecutor | None = None,
+        workers_file: WorkersFile | None = None,
         claimant: str = "",
     ) -> None:
-        self.workers_here = workers or os.cpu_count() or 1
+        self._workers_here = workers or os.cpu_count() or 1
+        self._slots = slots or self._workers_here
         self._queue = queue
-        self._ledger = TaskTransitions(database, queue, claimant)
+        self._is_local = remote is None and workers_file is None
+        self._ledger = TaskTransitions(
+            database, queue, claimant, leaves_workers=remote is None and not self._is_local
+        )
         self._claimant = claimant
         self._work_dir = work_dir
         self._preload = preload
         self._method = method
         self._adopts = adopts
         self.remote = remote
+        self._workers_file = workers_file
+        self._published = 0.0
         self._launcher: Launcher | None = None
         self._runs: dict[int, TaskRun] = {}
         self._lost: list[int] = []
@@ -132,6 +147,8 @@ class Supervisor:
         if not lock.acquire(seconds=15.0):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
         leftover = self._ledger.taken()
+        if self.remote is not None and (leftover or self._claimant):
+            self._ledger.repeat_later(self.remote.lease)
         self._take_up(leftover, killed=[task_id for task_id in leftover if self._ran(task_id)])
         lock.release()
         self._launch_server()
@@ -151,35 +168,62 @@ class Supervisor:
     @property
     def address(self) -> str:
         """`local`, or the address of the scheduler of a cluster."""
-        return "local" if self.remote is None else self.remote.address
+        if self.remote is not None:
+            return self.remote.address
+        return "local" if self._workers_file is None else self._workers_file.address
 
     def workers(self) -> list[WorkerState]:
-        """Return the workers; the first one is this machine."""
-        here = [run for run in [*self._runs.values()] if not run.is_remote and run.outcome is None]
+        """Return the workers; the first one is this machine, with all service processes.
+
+        Raises:
+            sqlalchemy.exc.SQLAlchemyError: the database does not respond.
+        """
+        taken = self._ledger.taken_here(all_kinds=self._is_local)
         own = WorkerState(
             name="local",
             address="",
             state="ready",
-            slots=self.workers_here,
-            busy=sum(run.task.cores for run in here),
+            slots=self._slots,
+            busy=sum(cores for _, cores in taken),
             memory=None,
             capabilities=(),
-            tasks=tuple(run.task.key for run in here),
+            tasks=tuple(key for key, _ in taken),
             last_seen=0.0,
-            note="" if self.remote is None else "Only tasks that need the files of the service.",
+            note="" if self._is_local else "Only tasks that need the files of the service.",
         )
-        return [own, *([] if self.remote is None else self.remote.workers())]
+        return [own, *self._other_machines()]
+
+    def _other_machines(self) -> list[WorkerState]:
+        source = self.remote or self._workers_file
+        return [] if source is None else source.workers()
+
+    def lost_workers(self) -> int:
+        """Return how many workers have ended without notice, or were cut off for long."""
+        source = self.remote or self._workers_file
+        return 0 if source is None else source.lost_workers()
 
     def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
         """Return why no worker can run such a task; empty if one can once it has a free slot."""
-        return "" if self.remote is None else self.remote.why_waiting(needs, cores, memory)
+        if self._is_local:
+            return ""
+        return why_waiting(self.address, self._other_machines(), needs, cores, memory)
 
     def problem(self) -> str:
         """Return why queued tasks do not run, as a sentence; empty if they do."""
         if not self._thread.is_alive():
             return "The queue has stopped."
         seconds = time.monotonic() - self._succeeded
+        if self.remote is None and self._workers_file is not None:
+            seconds = max(seconds, self._workers_file.age())
         return f"The queue has not run for {seconds:.0f} s." if seconds > STALL_SECONDS else ""
+
+    def _publish(self) -> None:
+        if self.remote is None or self._workers_file is None:
+            return
+        if time.monotonic() >= self._published + PUBLISH_SECONDS:
+            self._published = time.monotonic()
+            remote = self.remote
+            self._workers_file.write(remote.address, remote.workers(), remote.lost_workers())
 
     @property
     def _lock_file(self) -> Path:
@@ -198,6 +242,7 @@ class Supervisor:
                 self._tick()
                 self._enforce()
                 self._take_over()
+                self._publish()
                 self._succeeded = time.monotonic()
             except Exception as error:  # a full disk or an error of a service: other tasks continue
                 if is_unavailable(error):
@@ -307,7 +352,7 @@ class Supervisor:
 
     def _room(self) -> int:
         here = self._room_here()
-        if self._transfers.are_behind(self._runs.values(), self.workers_here):
+        if self._transfers.are_behind(self._runs.values(), self._workers_here):
             return 0
         if self.remote is None:
             return here
@@ -318,7 +363,7 @@ class Supervisor:
 
     def _room_here(self) -> int:
         running = sum(run.task.cores for run in self._alive() if not run.is_remote)
-        return max(0, self.workers_here - running)
+        return max(0, self._workers_here - running)
 
     def _admit(self, task: ClaimedTask) -> bool:
         """Take a slot for a task here or on a worker; False if there is none."""

@@ -113,7 +113,6 @@ class Monitoring:
     """Health of a sandbox's service process; also metrics and request ids of a server's.
 
     Args:
-        slots: the number of concurrent tasks on this machine, of all service processes.
         process: the number of this process; None if there is one.
         storage_problem: returns why the file storage cannot be used; empty if it can.
     """
@@ -125,7 +124,6 @@ class Monitoring:
         database: Database,
         queue: Queue,
         executors: Executors,
-        slots: int,
         process: int | None,
         storage_problem: Callable[[], str],
     ) -> None:
@@ -144,7 +142,7 @@ class Monitoring:
                 ServerState,
             )
 
-            state = ServerState(folder.metrics, database, queue, slots, executors.workers)
+            state = ServerState(folder.metrics, database, queue, executors)
             token = ensure_secret(folder.secrets / "metrics_token")
             self._reports.append(RequestMetrics(folder.metrics, process, database.engine).count)
             self._add_metrics = lambda app: MetricsEndpoint(app, folder.metrics, state, token)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import anyio
@@ -24,9 +24,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from labext.sandbox.core.database import Database, is_disk_full, is_unavailable
-from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.monitoring.request_log import RequestRecord
 from labext.sandbox.core.queue import QUEUED, RUNNING, STARTING, Queue, Task
+from labext.sandbox.core.service_protocol import Executors
 
 PATH = "/metrics"
 
@@ -80,8 +81,7 @@ class ServerState(Collector):
 
     Args:
         folder: the folder with the ids of the service processes.
-        slots: the number of concurrent tasks on this machine, of all service processes.
-        workers: function that returns the workers; the first one is this machine.
+        executors: the workers.
     """
 
     def __init__(
@@ -89,24 +89,29 @@ class ServerState(Collector):
         folder: Path,
         database: Database,
         queue: Queue,
-        slots: int,
-        workers: Callable[[], list[WorkerState]],
+        executors: Executors,
     ) -> None:
         self._folder = folder
         self._database = database
         self._queue = queue
-        self._slots = slots
-        self._workers = workers
+        self._executors = executors
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics; without those of the queue if the database does not respond."""
         try:
             counts, oldest = self._read_queue()
+            workers = self._executors.workers()
         except SQLAlchemyError:
             yield GaugeMetricFamily("labext_database_up", "Whether it responds.", value=0)
         else:
             yield GaugeMetricFamily("labext_database_up", "Whether it responds.", value=1)
             yield from self._queue_metrics(counts, oldest)
+            yield from _worker_metrics(workers)
+            yield CounterMetricFamily(
+                "labext_workers_lost",
+                "Workers on other machines that ended without notice or were cut off.",
+                value=self._executors.lost_workers(),
+            )
         yield from self._process_metrics()
 
     def _read_queue(self) -> tuple[dict[tuple[str, str], int], float | None]:
@@ -132,26 +137,6 @@ class ServerState(Collector):
             "Time since the oldest waiting task was queued; 0 if none waits.",
             value=0.0 if oldest is None else max(0.0, time.time() - oldest),
         )
-        yield from self._worker_metrics(
-            sum(n for (_, state), n in counts.items() if state != QUEUED)
-        )
-
-    def _worker_metrics(self, taken: int) -> Iterator[Metric]:
-        """Yield the workers; `taken` is the number of tasks that have a slot somewhere."""
-        remote = self._workers()[1:]
-        slots = GaugeMetricFamily("labext_worker_slots", "Slots of a worker.", labels=("worker",))
-        busy = GaugeMetricFamily("labext_worker_slots_busy", "Slots in use.", labels=("worker",))
-        ready = GaugeMetricFamily("labext_worker_ready", "Whether it is ready.", labels=("worker",))
-        elsewhere = sum(len(worker.tasks) for worker in remote)
-        local = ("local",)
-        slots.add_metric(local, self._slots)
-        busy.add_metric(local, max(0, taken - elsewhere))
-        ready.add_metric(local, 1)
-        for worker in remote:
-            slots.add_metric((worker.name,), worker.slots)
-            busy.add_metric((worker.name,), worker.busy)
-            ready.add_metric((worker.name,), worker.state == "ready")
-        yield from (slots, busy, ready)
 
     def _process_metrics(self) -> Iterator[Metric]:
         names = ("process",)
@@ -176,6 +161,21 @@ class ServerState(Collector):
             except (psutil.Error, OSError, ValueError):  # it is being replaced
                 continue
         yield from (cpu, memory, started)
+
+
+def _worker_metrics(workers: Sequence[WorkerState]) -> Iterator[Metric]:
+    """Yield the workers by name; those of the same name together, since series are unique."""
+    names = ("worker",)
+    slots = GaugeMetricFamily("labext_worker_slots", "Slots of ready workers.", labels=names)
+    busy = GaugeMetricFamily("labext_worker_slots_busy", "Slots in use.", labels=names)
+    ready = GaugeMetricFamily("labext_worker_ready", "Number of ready workers.", labels=names)
+    for name in dict.fromkeys(worker.name for worker in workers):
+        same = [worker for worker in workers if worker.name == name]
+        is_ready = [worker for worker in same if worker.state == "ready"]
+        slots.add_metric((name,), sum(worker.slots for worker in is_ready))
+        busy.add_metric((name,), sum(worker.busy for worker in same))
+        ready.add_metric((name,), len(is_ready))
+    yield from (slots, busy, ready)
 
 
 class MetricsEndpoint:

@@ -159,9 +159,9 @@ def test_task_waits_for_a_worker_that_has_what_it_needs(harness: Harness, cluste
     assert harness.result("other").outcome == "done"
     remote = _remote(harness)
     assert state(harness, "rna") == ("queued", 0)
-    assert remote.why_waiting("rna_fold", 1, None) == "No worker has rna_fold."
-    assert remote.why_waiting("", 99, 1 << 20).startswith("No worker has 99 cores")
-    assert remote.why_waiting("", 1, None) == ""
+    assert harness.supervisor.why_waiting("rna_fold", 1, None) == "No worker has rna_fold."
+    assert harness.supervisor.why_waiting("", 99, 1 << 20).startswith("No worker has 99 cores")
+    assert harness.supervisor.why_waiting("", 1, None) == ""
     worker = cluster.start_worker(capabilities=["rna_fold"], slots=1)
     assert harness.result("rna").outcome == "done"
     assert {w.name: w.slots for w in remote.workers()} == {"w0": 2, "w1": 1}
@@ -244,7 +244,7 @@ def test_full_disk_of_a_worker_is_reported_and_its_tasks_wait(
         harness.put("digest_inputs", "only", needs="tiny")
         remote = _remote(harness)
         poll(lambda: "full" in {w.state for w in remote.workers()})
-        assert "make room there" in remote.why_waiting("tiny", 1, None)
+        assert "make room there" in harness.supervisor.why_waiting("tiny", 1, None)
         poll(lambda: state(harness, "only") == ("queued", 0))
     finally:
         harness.close()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cluster import Cluster, Proxy, tree
+from cluster import SUPPORT, Cluster, Proxy, environment, tree
+from labext_test_cluster_service import create_queue
 from supervision import Harness, is_gone, poll, state
 
 from labext.errors import SetupError
@@ -131,6 +134,48 @@ def test_partition_ends_the_task_at_the_worker_and_repeats_it(
     finally:
         proxy.resume()
         harness.close()
+
+
+def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_answer(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    first = cluster.start_worker()
+    runs = tmp_path / "runs"
+    database, queue = create_queue(tmp_path)
+    service = _start_service(tmp_path, cluster.address)
+    try:
+        with database.write() as session:
+            queue.put(session, "run", "first", {"file": str(runs), "seconds": 60})
+        [pid] = _begun(runs, 1)
+        cluster.start_worker()
+        service.kill()
+        first.send_signal(signal.SIGSTOP)
+        service.wait()
+        with database.write() as session:
+            queue.put(session, "run", "second", {"file": str(runs), "seconds": 60})
+        service = _start_service(tmp_path, cluster.address)
+        _begun(runs, 2)  # a task without an earlier attempt does not wait
+        assert not is_gone(pid)
+        first.send_signal(signal.SIGCONT)
+        assert len(_begun(runs, 3)) == 3
+        assert is_gone(pid)
+    finally:
+        first.send_signal(signal.SIGCONT)
+        service.terminate()
+        service.wait()
+        database.close()
+
+
+def _start_service(folder: Path, address: str) -> subprocess.Popen[bytes]:
+    program = str(SUPPORT / "labext_test_cluster_service.py")
+    with (folder / "service.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, program, str(folder), address],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
 
 
 def test_cancelled_task_ends_although_its_worker_is_cut_off(

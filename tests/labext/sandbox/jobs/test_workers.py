@@ -18,7 +18,7 @@ from supervision import poll
 from labext.errors import LabextError
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
-from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.service_protocol import NoExecutors
 from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.jobs.job_creation import run_key
@@ -101,6 +101,28 @@ def _check_running_limit(cluster: Sandbox, client: JobsClient) -> None:
     client.wait("two", timeout=120)
     rows = client.jobs(batch="two").set_index("JobName")
     assert rows["Started"]["two-b"] >= rows["Completed"]["two-a"]
+
+
+def test_scheduler_and_workers_without_certificates_listen_on_loopback_only(
+    cluster: Sandbox, client: JobsClient, tmp_path: Path
+) -> None:
+    worker = _start_worker(cluster, tmp_path)
+    try:
+        poll(lambda: [*client.workers()["state"]] == ["ready", "ready"])
+        host = cluster.status().pid
+        assert host is not None
+        processes = [host, worker.pid]
+        processes += [child.pid for child in psutil.Process(host).children(recursive=True)]
+        listening = {
+            connection.laddr.ip
+            for pid in processes
+            for connection in psutil.Process(pid).net_connections(kind="inet")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert listening == {"127.0.0.1"}
+    finally:
+        worker.terminate()
+        assert worker.wait(20) == 0
 
 
 def test_jobs_of_others_are_counted_and_not_named(site, student) -> None:

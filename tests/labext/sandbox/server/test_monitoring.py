@@ -262,9 +262,10 @@ def test_metrics_tell_that_the_database_is_down(tmp_path: Path) -> None:
     from labext.sandbox.core.database import Database
     from labext.sandbox.core.monitoring.metrics import ServerState
     from labext.sandbox.core.queue import Queue
+    from labext.sandbox.core.service_protocol import NoExecutors
 
     database = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
-    state = ServerState(tmp_path, database, Queue(), 2, list)
+    state = ServerState(tmp_path, database, Queue(), NoExecutors())
     up, *rest = state.collect()
     assert up.samples[0].value == 0
     assert "labext_tasks" not in {family.name for family in rest}

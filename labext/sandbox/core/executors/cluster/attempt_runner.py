@@ -214,18 +214,21 @@ class AttemptRunner:
         self._changed = asyncio.Event()
 
     async def _watch(self) -> None:
-        """Kill the attempts of services that have not been heard of."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            now = time.monotonic()
-            for service, contact in [*self._leases.items()]:
-                if now > contact + LEASE_SECONDS:
-                    del self._leases[service]
-                    attempts = self._attempts_of(service)
-                    if attempts:
-                        log.warning("A service is gone: its %d tasks are ended.", len(attempts))
-                    for attempt in attempts:
-                        self._drop(attempt)
+            self._end_leases()
+
+    def _end_leases(self) -> None:
+        """Kill the attempts of services that have not been heard of."""
+        now = time.monotonic()
+        for service, contact in [*self._leases.items()]:
+            if now > contact + LEASE_SECONDS:
+                del self._leases[service]
+                attempts = self._attempts_of(service)
+                if attempts:
+                    log.warning("A service is gone: its %d tasks are ended.", len(attempts))
+                for attempt in attempts:
+                    self._drop(attempt)
 
     def _attempts_of(self, service: str) -> list[_Attempt]:
         return [attempt for attempt in self._attempts.values() if attempt.service == service]
@@ -269,6 +272,7 @@ class AttemptRunner:
         if refusal := version_error(versions):
             self.refusal = refusal
             return {"refused": refusal}
+        self._end_leases()  # a message may arrive when the lease that it renews is over
         self._leases[service] = time.monotonic()
         for attempt in self._attempts_of(service):
             is_older = attempt.epoch != epoch or attempt.sequence < sequence

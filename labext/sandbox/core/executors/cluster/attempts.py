@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox.core.executors.cluster.protocol import POLL_SECONDS
-from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.task_transitions import ClaimedTask
 
 

@@ -49,8 +49,7 @@ from labext.sandbox.core.executors.cluster.protocol import (
     WORKER_PREFIX,
     versions,
 )
-from labext.sandbox.core.executors.cluster.scheduler_process import SchedulerProcess
-from labext.sandbox.core.executors.executor import WorkerState
+from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.task_transitions import ClaimedTask
 
 DISCOVERY_SECONDS = 0.5
@@ -69,7 +68,6 @@ class DaskExecutor:
         address: the address of the scheduler, as `scheduler_address` returns it.
         tls: the certificates; None for a plain connection.
         service: a lasting identifier, unique among the supervisors that use the scheduler.
-        beside: the scheduler, if this process runs it.
     """
 
     def __init__(
@@ -77,10 +75,9 @@ class DaskExecutor:
         address: str,
         tls: TlsFiles | None,
         service: str,
-        beside: SchedulerProcess | None = None,
     ) -> None:
         self.address = address
-        self._beside = beside
+        self.lease = LEASE_SECONDS + LEASE_MARGIN_SECONDS
         self._tls = tls
         self._service = service
         self._epoch = secrets.token_hex(8)
@@ -98,6 +95,7 @@ class DaskExecutor:
         self._jobs: set[asyncio.Task[None]] = set()
         self._scheduler: Any = None
         self._has_warned = False
+        self._lost = 0
         self._thread = threading.Thread(target=self._run, name="labext-dask", daemon=True)
         self._thread.start()
         self._ready.wait(30)
@@ -177,8 +175,6 @@ class DaskExecutor:
         if self._closing is not None:
             self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(timeout=30)
-        if self._beside is not None:
-            self._beside.close()
         self._receiver.close()
         self._sender.close()
 
@@ -188,19 +184,9 @@ class DaskExecutor:
         with self._lock:
             return [worker.report(now) for worker in self._workers.values()]
 
-    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
-        """Return why no worker can run such a task; empty if one can once it has a free slot."""
-        with self._lock:
-            workers = [w for w in self._workers.values() if w.state in ("ready", "full")]
-            if not workers:
-                return f"No worker is connected to {self.address}."
-            workers = [w for w in workers if not needs or needs in w.capabilities]
-            if not workers:
-                return f"No worker has {needs}."
-            workers = [w for w in workers if w.slots >= cores and w.memory >= (memory or 0)]
-            if not workers:
-                return f"No worker has {cores} cores and {memory or 0} bytes of memory for a task."
-            return workers[0].note if all(w.state == "full" for w in workers) else ""
+    def lost_workers(self) -> int:
+        """Return how many workers have ended without notice, or were cut off for long."""
+        return self._lost
 
     def _emit(self, event: dict[str, Any]) -> None:
         with self._lock:
@@ -255,8 +241,6 @@ class DaskExecutor:
     async def _discover(self) -> None:
         """Follow the workers that the scheduler lists."""
         while True:
-            if self._beside is not None:
-                self._beside.ensure()
             try:
                 identity = await asyncio.wait_for(
                     self._scheduler.identity(n_workers=-1), RPC_SECONDS / 2
@@ -306,6 +290,7 @@ class DaskExecutor:
             if self._is_dead(worker):
                 with self._lock:
                     del self._workers[worker.name]
+                    self._lost += not worker.is_closing
                 log.info("The worker %s is gone.", worker.label)
                 return
             try:
@@ -322,11 +307,11 @@ class DaskExecutor:
 
     def _is_dead(self, worker: RemoteWorker) -> bool:
         since = max(worker.contact, worker.found)
-        old = time.monotonic() > since + LEASE_SECONDS + LEASE_MARGIN_SECONDS
+        old = time.monotonic() > since + self.lease
         return not worker.is_listed and not worker.attempts and (old or worker.is_closing)
 
     def _lease_is_over(self, attempt: RemoteAttempt) -> bool:
-        return time.monotonic() > attempt.last_requested + LEASE_SECONDS + LEASE_MARGIN_SECONDS
+        return time.monotonic() > attempt.last_requested + self.lease
 
     async def _sync(
         self, worker: RemoteWorker, seconds: float

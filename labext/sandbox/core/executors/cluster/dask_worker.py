@@ -18,7 +18,7 @@ import psutil
 
 from labext.errors import ServiceError, SetupError
 from labext.sandbox.core.data_folder import FileLock
-from labext.sandbox.core.executors.cluster.address import TlsFiles, check_connection
+from labext.sandbox.core.executors.cluster.address import TlsFiles, check_connection, is_loopback
 from labext.sandbox.core.executors.cluster.attempt_runner import AttemptRunner, remove_dead_workers
 from labext.sandbox.core.executors.cluster.protocol import WORKER_PREFIX
 from labext.sandbox.core.executors.task_process import adopt_orphans
@@ -147,7 +147,9 @@ async def _stay_connected(
             security=None if options.tls is None else options.tls.security(),
             local_directory=str(runner.folder / "dask"),
             dashboard=False,
-            host=options.host,
+            # Without a dashboard there still is an unprotected page with the state of the worker.
+            dashboard_address="127.0.0.1:0",
+            host=options.host or _own_address(options.address),
             death_timeout=10,
         )
         worker.handlers.update(runner.handlers())
@@ -176,6 +178,16 @@ async def _stay_connected(
         elif not stopped.is_set():
             log.warning("The connection to the scheduler at %s was lost.", options.address)
             await _wait(stopped, RECONNECT_SECONDS)
+
+
+def _own_address(scheduler: str) -> str | None:
+    """Return the address to listen on; None for all.
+
+    A worker of a scheduler on the loopback interface is reached there, and nowhere else: the
+    connection may be plain.
+    """
+    host = scheduler.partition("://")[2].rpartition(":")[0]
+    return "127.0.0.1" if is_loopback(host) else None
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

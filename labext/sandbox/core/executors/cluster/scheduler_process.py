@@ -41,7 +41,7 @@ class SchedulerProcess:
         if is_running or time.monotonic() < self._started + RESTART_SECONDS:
             return
         self._started = time.monotonic()
-        self._close_pipe()
+        self.leave_to_parent()
         # In the session of this process: those of others are tasks, see `Supervisor`.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, *self._arguments()],
@@ -51,7 +51,7 @@ class SchedulerProcess:
 
     def close(self) -> None:
         """End the scheduler."""
-        self._close_pipe()
+        self.leave_to_parent()
         if self._process is not None:
             try:
                 self._process.wait(timeout=5)
@@ -59,12 +59,15 @@ class SchedulerProcess:
                 self._process.kill()
                 self._process.wait()
 
-    def _close_pipe(self) -> None:
+    def leave_to_parent(self) -> None:
+        """In a forked process: let the scheduler end with the parent alone."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
 
     def _arguments(self) -> list[str]:
         arguments = ["--port", str(self._port), "--no-dashboard", "--no-show", "--no-jupyter"]
+        # Without a dashboard there still is an unprotected page with the state of the scheduler.
+        arguments += ["--dashboard-address", "127.0.0.1:0"]
         if self._tls is None:
             return [*arguments, "--host", "127.0.0.1"]
         files = ("--tls-ca-file", self._tls.ca, "--tls-cert", self._tls.certificate)

@@ -1,10 +1,11 @@
-"""Create the executor that a service is started with."""
+"""The cluster that a service is started with."""
 
 from __future__ import annotations
 
 import shlex
 import socket
 import time
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,10 +27,63 @@ OWN_SCHEDULER = "dask"
 SCHEDULER_START_SECONDS = 30.0
 
 
-def create_executor(
+@dataclass(frozen=True)
+class Cluster:
+    """A scheduler that can be reached.
+
+    Attributes:
+        address: its address for this machine.
+        tls: the certificates; None for a plain connection.
+        service: identifies the service to the workers, also after a restart.
+        scheduler: its process, if it runs beside the service.
+    """
+
+    address: str
+    tls: TlsFiles | None
+    service: str
+    scheduler: SchedulerProcess | None = None
+
+    @property
+    def worker_command(self) -> str:
+        """The command that connects a worker on another machine, or on this one."""
+        scheme, _, place = self.address.partition("://")
+        port = place.rpartition(":")[2]
+        is_here = self.tls is not None and place.startswith("127.")
+        address = f"{scheme}://{socket.getfqdn()}:{port}" if is_here else self.address
+        command = ["labext", "worker", "--connect", address]
+        if self.tls is not None:
+            for part, file in (
+                ("ca-file", "ca.pem"),
+                ("cert", "worker.pem"),
+                ("key", "worker.key"),
+            ):
+                command += [f"--tls-{part}", file]
+        return shlex.join(command)
+
+    def connect(self) -> DaskExecutor:
+        """Return an executor; one at a time, of all processes of the service."""
+        return DaskExecutor(self.address, self.tls, self.service)
+
+    def keep_scheduler(self) -> None:
+        """Start the scheduler beside the service again if it was killed."""
+        if self.scheduler is not None:
+            self.scheduler.ensure()
+
+    def leave_to_parent(self) -> None:
+        """In a forked process: let the scheduler beside the service end with the parent alone."""
+        if self.scheduler is not None:
+            self.scheduler.leave_to_parent()
+
+    def close(self) -> None:
+        """End the scheduler beside the service."""
+        if self.scheduler is not None:
+            self.scheduler.close()
+
+
+def open_cluster(
     address: str, certificates: Path | None, folder: DataFolder, *, allow_plaintext: bool = False
-) -> DaskExecutor:
-    """Connect to the scheduler at an address; with `dask` start one.
+) -> Cluster:
+    """Check that the scheduler at an address can be reached; with `dask` start one.
 
     Args:
         address: `dask`, or the address of a running scheduler.
@@ -51,14 +105,14 @@ def create_executor(
     if address != OWN_SCHEDULER:
         address = scheduler_address(address, tls, allow_plaintext=allow_plaintext)
         check_connection(address, tls)
-        return DaskExecutor(address, tls, service)
+        return Cluster(address, tls, service)
     scheduler = SchedulerProcess(_choose_port(folder), tls)
     try:
         _start(scheduler, tls)
     except SetupError:
         scheduler.close()
         raise
-    return DaskExecutor(scheduler.address, tls, service, scheduler)
+    return Cluster(scheduler.address, tls, service, scheduler)
 
 
 def certificates_in(folder: Path) -> TlsFiles:
@@ -70,19 +124,6 @@ def certificates_in(folder: Path) -> TlsFiles:
     files = TlsFiles(folder / "ca.pem", folder / "server.pem", folder / "server.key")
     files.context()
     return files
-
-
-def worker_command(executor: DaskExecutor, certificates: Path | None) -> str:
-    """Return the command that connects a worker on another machine, or on this one."""
-    scheme, _, place = executor.address.partition("://")
-    port = place.rpartition(":")[2]
-    is_here = certificates is not None and place.startswith("127.")
-    address = f"{scheme}://{socket.getfqdn()}:{port}" if is_here else executor.address
-    command = ["labext", "worker", "--connect", address]
-    if certificates is not None:
-        for option, file in (("ca-file", "ca.pem"), ("cert", "worker.pem"), ("key", "worker.key")):
-            command += [f"--tls-{option}", file]
-    return shlex.join(command)
 
 
 def _choose_port(folder: DataFolder) -> int:

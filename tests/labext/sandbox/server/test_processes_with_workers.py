@@ -1,0 +1,322 @@
+"""Several service processes with workers on other machines: one of them hands out the jobs."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import requests
+from cluster import Cluster
+from databases import open_database
+from labext_test_journal import Run, runs
+from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import select
+from waiting import wait_until
+
+from labext import cli
+from labext.sandbox.core.queue import Task
+from labext.sandbox.jobs.tables import Usage
+from labext.sandbox.server import Server
+
+pytestmark = pytest.mark.faults
+
+SERVICES = ["labext_test_journal:service"]
+TOOLS = ["keep_journal"]
+SLOTS = 2
+
+
+class Site:
+    """A server with two processes, workers, and accounts with keys."""
+
+    def __init__(self, server: Server, folder: Path, account: Callable[[Server, str], str]) -> None:
+        self.server = server
+        self.journal = folder / "journal"
+        self._account = account
+        self._keys: dict[str, str] = {}
+        address = (server.status().worker_command or "").split()[3]
+        self.workers = Cluster(folder / "cluster", beside=address)
+
+    def start_worker(self, name: str) -> Any:
+        return self.workers.start_worker(
+            name=name,
+            slots=SLOTS,
+            memory=8 << 30,
+            capabilities=TOOLS,
+            preload=["labext_test_journal"],
+        )
+
+    def ask(self, method: str, path: str, user: str = "eve@example.org", **more: Any) -> Any:
+        """Send a request on a new connection; again if its process was killed meanwhile."""
+        if user not in self._keys:
+            self._keys[user] = self._account(self.server, user)
+        assert self.server.settings is not None
+        for _ in range(50):
+            with contextlib.suppress(requests.ConnectionError):
+                response = requests.request(
+                    method,
+                    f"{self.server.settings.origin('jobs')}{path}",
+                    headers={"x-api-key": self._keys[user], "Connection": "close"},
+                    verify=str(self.server.settings.ca_bundle),
+                    timeout=30,
+                    **more,
+                )
+                assert response.status_code == 200, response.text
+                return json.loads(response.text) if method == "GET" else response.text
+            time.sleep(0.1)
+        pytest.fail("nobody answers")
+
+    def submit(self, name: str, count: int, seconds: float, user: str = "eve@example.org") -> None:
+        labels = [f"{name}-{number}" for number in range(count)]
+        settings = [
+            {"journal": str(self.journal), "label": label, "seconds": seconds} for label in labels
+        ]
+        body = {"batchName": name, "type": TOOLS[0], "settings": settings}
+        body["jobNames"] = [f"n{number}" for number in range(count)]
+        self.ask("POST", "/api/submit-batch", user, json=body)
+
+    def is_complete(self, name: str, user: str = "eve@example.org") -> bool:
+        jobs = self.ask("GET", f"/api/jobs?batch={name}&limit=1000", user)["jobs"]
+        assert not [job for job in jobs if job["JobStatus"] in ("Stopped", "Failed")], jobs
+        return all(job["JobStatus"] == "Complete" for job in jobs)
+
+    def runs(self) -> list[Run]:
+        return runs(self.journal)
+
+    def metrics(self) -> dict[str, float]:
+        """Return the metrics without labels other than the worker, from one of the processes."""
+        assert self.server.settings is not None
+        token = (self.server.data_dir / "secrets" / "metrics_token").read_text()
+        response = requests.get(
+            f"{self.server.settings.origin('jobs')}/metrics",
+            headers={"Authorization": f"Bearer {token}", "Connection": "close"},
+            verify=str(self.server.settings.ca_bundle),
+            timeout=30,
+        )
+        assert response.status_code == 200, response.text
+        found: dict[str, float] = {}
+        for family in text_string_to_metric_families(response.text):
+            for sample in family.samples:
+                if set(sample.labels) <= {"worker"} and "_worker" in sample.name:
+                    key = " ".join([sample.name, *sample.labels.values()])
+                    assert key not in found, "a series has one value"
+                    found[key] = sample.value
+        return found
+
+    def processes(self) -> list[psutil.Process]:
+        """Return the service processes; the first one hands out the jobs."""
+        children = psutil.Process(self.server.status().pid).children()
+        return [child for child in children if not _is_scheduler(child)]
+
+    def schedulers(self) -> list[psutil.Process]:
+        parent = psutil.Process(self.server.status().pid)
+        return [child for child in parent.children(recursive=True) if _is_scheduler(child)]
+
+    def dispatcher(self) -> psutil.Process:
+        file = self.server.data_dir / "metrics" / "process-0.pid"
+        return psutil.Process(int(file.read_text()))
+
+
+def _is_scheduler(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return any("scheduler_process" in word for word in process.cmdline())
+    return False
+
+
+@pytest.fixture
+def site(
+    new_server: Any,
+    postgresql_server: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Iterator[Site]:
+    def account(server: Server, email: str) -> str:
+        for words in (["accounts", "add", email], ["keys", "add", email]):
+            capsys.readouterr()
+            line = ["server", "jobs", *words, "--data-dir", str(server.data_dir), "--json"]
+            assert cli.main(line) == 0
+        return str(json.loads(capsys.readouterr().out)["key"])
+
+    server = new_server(
+        postgresql_server.new_database(), processes=2, executor="dask", services=SERVICES
+    )
+    site = Site(server, tmp_path, account)
+    yield site
+    site.workers.close()
+
+
+def test_state_of_workers_is_the_same_from_every_process(site: Site) -> None:
+    site.start_worker("bench")
+    wait_until(lambda: "bench" in [w["name"] for w in site.ask("GET", "/api/workers")["workers"]])
+    site.submit("batch", 6, 120.0)
+    wait_until(lambda: len(site.runs()) == SLOTS)
+    time.sleep(1.2)  # for the next publication
+    seen = [site.ask("GET", "/api/workers") for _ in range(12)]  # either process answers
+    for report in seen:
+        local, bench = report["workers"]
+        assert (local["slots"], local["busy"]) == (2, 0)
+        assert (bench["name"], bench["state"]) == ("bench", "ready")
+        assert (bench["slots"], bench["busy"], len(bench["jobs"])) == (SLOTS, SLOTS, SLOTS)
+        assert report["executor"].startswith("tcp://127.0.0.1:")
+    for _ in range(12):
+        metrics = site.metrics()
+        assert metrics["labext_worker_slots bench"] == SLOTS
+        assert metrics["labext_worker_slots_busy bench"] == SLOTS
+        assert metrics["labext_worker_slots_busy local"] == 0
+    [worker] = site.server.status().cluster
+    assert (worker["name"], worker["state"], worker["busy"]) == ("bench", "ready", SLOTS)
+    assert len(site.schedulers()) == 1
+
+
+def test_metrics_show_slots_running_tasks_and_lost_workers(site: Site) -> None:
+    workers = [site.start_worker("bench") for _ in range(2)]  # of one machine: the same name
+    wait_until(lambda: site.metrics().get("labext_worker_ready bench") == 2)
+    site.submit("batch", 4, 4.0)
+    wait_until(lambda: site.metrics().get("labext_worker_slots_busy bench") == 2 * SLOTS)
+    time.sleep(1.2)  # for the next publication: another process answers
+    for _ in range(8):
+        metrics = site.metrics()
+        assert metrics["labext_worker_slots bench"] == 2 * SLOTS
+        assert metrics["labext_workers_lost_total"] == 0
+    workers[0].kill()
+    wait_until(lambda: site.metrics()["labext_worker_ready bench"] == 1, 15)
+    assert site.metrics()["labext_worker_slots bench"] in (SLOTS, 2 * SLOTS)
+    wait_until(lambda: site.metrics()["labext_workers_lost_total"] == 1, 20)
+    wait_until(lambda: site.is_complete("batch"), 60)
+    wait_until(lambda: site.metrics()["labext_worker_slots_busy bench"] == 0, 10)
+    assert site.metrics()["labext_worker_slots bench"] == SLOTS
+    workers[1].terminate()  # it tells so, and is not lost
+    wait_until(lambda: "labext_worker_ready bench" not in site.metrics(), 20)
+    time.sleep(1.2)
+    assert {site.metrics()["labext_workers_lost_total"] for _ in range(8)} == {1}
+
+
+def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None:
+    for name in ("a", "b"):
+        site.start_worker(name)
+    wait_until(lambda: site.metrics().get("labext_worker_ready b") == 1)
+    [scheduler] = site.schedulers()
+    site.submit("batch", 20, 2.0)
+    for _ in range(2):
+        wait_until(lambda: len(_running(site)) == 2 * SLOTS, 60)
+        first = site.dispatcher()
+        begun = len(site.runs())
+        killed = time.monotonic()
+        first.kill()
+        wait_until(lambda gone=first: not gone.is_running())
+        site.ask("GET", "/api/workers")  # the other one answers meanwhile
+        wait_until(lambda begun=begun: len(site.runs()) > begun, 30)
+        assert time.monotonic() - killed < 15
+    wait_until(lambda: site.is_complete("batch"), 120)
+    assert site.schedulers() == [scheduler]
+    for label in {run.label for run in site.runs()}:
+        same = [run for run in site.runs() if run.label == label]
+        for run, later in itertools.pairwise(same):
+            assert run.last < later.began, "two attempts of a job ran at the same time"
+    # What ended while nobody asked for it is repeated, and counts once.
+    assert len(site.runs()) <= 20 + 2 * 2 * SLOTS
+    database = open_database(site.server.data_dir)
+    with database.read() as session:
+        assert session.scalars(select(Usage.jobs).where(Usage.tool == TOOLS[0])).all() == [20]
+    database.close()
+
+
+def _running(site: Site) -> list[Run]:
+    now = time.monotonic()
+    return [run for run in site.runs() if run.last > now - 0.5]
+
+
+def test_cancel_through_another_process_reaches_the_worker(
+    site: Site, postgresql_server: Any
+) -> None:
+    site.start_worker("bench")
+    site.submit("long", 1, 60.0)
+    wait_until(site.runs)
+    [run] = site.runs()
+    database = open_database(site.server.data_dir)
+
+    def is_cancelled() -> bool:
+        with database.read() as session:
+            return bool(session.scalars(select(Task.cancelled)).one())
+
+    def is_suspended() -> bool:
+        """Suspend the dispatcher outside a transaction, so that the other process answers."""
+        dispatcher.suspend()
+        query = "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction'"
+        if postgresql_server.run(query):
+            dispatcher.resume()
+            time.sleep(0.05)
+            return False
+        return True
+
+    dispatcher = site.dispatcher()
+    wait_until(is_suspended)
+    try:
+        stop = threading.Thread(
+            target=site.ask, args=("POST", "/api/stop-job"), kwargs={"json": {"jobName": "long-n0"}}
+        )
+        stop.start()  # it returns once the job has ended
+        wait_until(is_cancelled, 5)
+    finally:
+        dispatcher.resume()
+        database.close()
+    wait_until(lambda: not psutil.pid_exists(run.pid), 15)
+    stop.join(30)
+    wait_until(lambda: site.ask("GET", "/api/workers")["workers"][1]["busy"] == 0)
+    assert [one.pid for one in site.runs()] == [run.pid]
+
+
+def test_accounts_take_turns_at_the_workers(site: Site) -> None:
+    site.start_worker("bench")
+    wait_until(lambda: site.metrics().get("labext_worker_ready bench") == 1)
+    site.submit("many", 40, 0.6)
+    wait_until(site.runs)
+    submitted = time.monotonic()
+    site.submit("one", 1, 0.6, "mallory@example.org")
+    wait_until(lambda: site.is_complete("one", "mallory@example.org"))
+    order = [run.label for run in site.runs() if run.began > submitted]
+    assert order.index("one-0") <= SLOTS + 1
+    assert not site.is_complete("many")
+
+
+def test_killed_scheduler_is_started_once_again(site: Site) -> None:
+    site.start_worker("bench")
+    wait_until(lambda: site.metrics().get("labext_worker_ready bench") == 1)
+    [scheduler] = site.schedulers()
+    scheduler.kill()
+    wait_until(lambda: [one.pid for one in site.schedulers() if one != scheduler], 15)
+    site.submit("after", 2, 0.3)
+    wait_until(lambda: site.is_complete("after"), 60)
+    assert len(site.schedulers()) == 1
+
+
+def test_stop_ends_the_scheduler_and_all_jobs_on_workers(site: Site) -> None:
+    site.start_worker("bench")
+    site.submit("long", 2, 120.0)
+    wait_until(lambda: len(site.runs()) == 2)
+    parent = psutil.Process(site.server.status().pid)
+    processes = [parent, *parent.children(recursive=True)]
+    assert site.server.stop() is True
+    assert psutil.wait_procs(processes, timeout=5)[1] == []
+    wait_until(lambda: not any(psutil.pid_exists(run.pid) for run in site.runs()), 10)
+
+
+def test_all_processes_end_with_a_killed_parent(site: Site) -> None:
+    site.start_worker("bench")
+    site.submit("batch", 4, 1.0)
+    wait_until(site.runs)
+    parent = psutil.Process(site.server.status().pid)
+    processes = parent.children(recursive=True)
+    os.kill(parent.pid, signal.SIGKILL)
+    assert psutil.wait_procs(processes, timeout=15)[1] == []
+    site.server.start()
+    wait_until(lambda: site.is_complete("batch"), 60)

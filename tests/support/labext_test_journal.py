@@ -1,0 +1,69 @@
+"""The job service with a tool `keep_journal` that writes to a file outside while it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from labext.sandbox.jobs.app import JobService
+from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools.tool import Parameter, Tool
+
+TOOL = Tool(
+    name="keep_journal",
+    display_name="Keep a journal",
+    description="Writes its label, its process and the time to a file while it runs.",
+    github="https://example.invalid/",
+    paper="https://example.invalid/",
+    parameters=(
+        Parameter("journal", required=True),
+        Parameter("label", required=True),
+        Parameter("seconds", required=True, type="number"),
+    ),
+)
+
+
+def run(settings: Mapping[str, Any], _inputs: Mapping[str, Path], out: Path) -> dict[str, Any]:
+    """Write a line every 0.1 s."""
+    end = time.monotonic() + settings["seconds"]
+    while time.monotonic() < end:
+        with Path(settings["journal"]).open("a") as file:
+            file.write(f"{settings['label']} {os.getpid()} {time.monotonic()}\n")
+        time.sleep(0.1)
+    (out / "label.txt").write_text(settings["label"])
+    return {}
+
+
+class Run(NamedTuple):
+    """A process of a job, between its first and its last line."""
+
+    label: str
+    pid: int
+    began: float
+    last: float
+
+
+def runs(journal: Path) -> list[Run]:
+    """Return the processes that have written to a journal, in the order of their starts."""
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    times: dict[tuple[str, int], list[float]] = {}
+    for label, pid, moment in map(str.split, lines):
+        times.setdefault((label, int(pid)), []).append(float(moment))
+    found = [Run(label, pid, min(t), max(t)) for (label, pid), t in times.items()]
+    return sorted(found, key=lambda run: run.began)
+
+
+class Service(JobService):
+    @property
+    def preload(self) -> Sequence[str]:
+        return [__name__, *super().preload]
+
+
+# A tool is a module of that name; this one is found wherever this module was imported before.
+sys.modules[f"labext.sandbox.jobs.tools.{TOOL.name}"] = sys.modules[__name__]
+catalogue._TOOL_MODULES = (*catalogue._TOOL_MODULES, sys.modules[__name__])  # type: ignore[assignment]
+service = Service()
