@@ -226,8 +226,7 @@ def run_notebook(folder: Path, sandbox: Sandbox, data_dir: Path | None) -> Noteb
         _execute(notebook, folder, kernel_environment(data_dir))
     except CellExecutionError as error:
         raise NotebookError(
-            f"A cell of {NOTEBOOK} failed: {error.ename}: {error.evalue}",
-            f"Look at {executed}.",
+            f"A cell of {NOTEBOOK} failed: {error.ename}: {error.evalue}", f"Look at {executed}."
         ) from error
     finally:
         nbformat.write(notebook, executed)  # type: ignore[no-untyped-call]
@@ -255,10 +254,7 @@ def _execute(notebook: Any, folder: Path, kernel_environment: dict[str, str]) ->
     )
     manager = KernelManager(kernel_spec_manager=ThisEnvironment(), **encrypted)
     client = NotebookClient(
-        notebook,
-        km=manager,
-        timeout=CELL_SECONDS,
-        resources={"metadata": {"path": str(folder)}},
+        notebook, km=manager, timeout=CELL_SECONDS, resources={"metadata": {"path": str(folder)}}
     )
     try:
         client.execute(env=kernel_environment)

@@ -42,11 +42,7 @@ pipelines = jobs.noun("pipelines", "Saved pipelines of organizations.")
 
 _email = click.argument("email")
 _organization = option(
-    "--organization",
-    "NAME",
-    "The organization's name.",
-    default=ORGANIZATION,
-    show_default=True,
+    "--organization", "NAME", "The organization's name.", default=ORGANIZATION, show_default=True
 )
 
 
@@ -177,10 +173,7 @@ def add_key(admin: Admin, email: str, name: str | None) -> Result:
 
     key = new_key()
     created, stored = issue_credentials(
-        "jobs",
-        {"api_key": key},
-        lambda: admin.add_key(email, key, name),
-        _profile,
+        "jobs", {"api_key": key}, lambda: admin.add_key(email, key, name), _profile
     )
     if "api_key" in created:
         created["key"] = created.pop("api_key")

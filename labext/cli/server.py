@@ -198,11 +198,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 
 def _record(server: Server) -> dict[str, Any]:
     status = server.status()
-    return {
-        "state": status.state,
-        "data_dir": str(status.data_dir),
-        "addresses": status.addresses,
-    }
+    return {"state": status.state, "data_dir": str(status.data_dir), "addresses": status.addresses}
 
 
 def _text(server: Server) -> str:

@@ -460,11 +460,7 @@ def _frame_summary(frame: pd.DataFrame, by: str, note: str = "") -> str:
 
 
 def _html_cell(
-    text: str,
-    *,
-    escaped: bool = False,
-    is_sequence: bool = False,
-    on_one_line: bool | None = None,
+    text: str, *, escaped: bool = False, is_sequence: bool = False, on_one_line: bool | None = None
 ) -> str:
     """Return an HTML block for a cell's text.
 

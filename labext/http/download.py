@@ -101,11 +101,7 @@ class PartialFile:
         self._store(lambda: self._state_path.write_text(state, "utf-8"))
 
     def write(self, chunk: bytes) -> None:
-        """Append bytes.
-
-        Raises:
-            StorageError: the disk is full or not writable.
-        """
+        """Append bytes; raise StorageError if the disk is full or not writable."""
         rest = memoryview(chunk)
         while rest:
             written = self._store(partial(self._file.write, rest))

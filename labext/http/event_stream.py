@@ -30,11 +30,7 @@ class ServerSentEvent:
     id: str = ""
 
     def json(self) -> Any:
-        """Return the data parsed as JSON.
-
-        Raises:
-            ServiceError: the data is not JSON.
-        """
+        """Return the data parsed as JSON; raise ServiceError if the data is not JSON."""
         try:
             return parse_json(self.data.encode())
         except (ValueError, ResponseTooLarge):

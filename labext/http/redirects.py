@@ -16,12 +16,7 @@ from labext.http.connection_pool import (
     origin,
     proxies_for,
 )
-from labext.http.responses import (
-    NETWORK_ERRORS,
-    ConnectionFailure,
-    FailureStage,
-    classify_failure,
-)
+from labext.http.responses import NETWORK_ERRORS, ConnectionFailure, FailureStage, classify_failure
 from labext.http.retry_policy import RequestOptions
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})

@@ -109,11 +109,7 @@ class Request:
 
     @contextmanager
     def open_content(self) -> Iterator[BinaryIO | None]:
-        """Open the stream to send, if there is one.
-
-        Raises:
-            InputError: it can't be read.
-        """
+        """Open the stream to send, if there is one; raise InputError if it can't be read."""
         if self.content is None:
             yield None
             return

@@ -58,11 +58,7 @@ class RetryableError(Exception):
 
 
 def new_retrying(
-    attempts: int,
-    patience: float,
-    *,
-    clock: Callable[[], float],
-    sleep: Callable[[float], None],
+    attempts: int, patience: float, *, clock: Callable[[], float], sleep: Callable[[float], None]
 ) -> tenacity.Retrying:
     """Return the policy: waits double from 0.4 to 20 s with jitter, or follow Retry-After.
 

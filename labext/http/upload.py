@@ -73,11 +73,7 @@ class MultipartForm:
         return {"Content-Type": f"multipart/form-data; boundary={self._boundary}"}
 
     def open(self) -> BinaryIO:
-        """Open the body at its start.
-
-        Raises:
-            OSError: a file can't be read.
-        """
+        """Open the body at its start; raise OSError if a file can't be read."""
         parts: list[bytes | Path] = []
         for name, text in self._fields:
             parts.append(self._head(name, None) + text.encode() + b"\r\n")
@@ -163,11 +159,7 @@ _EXPIRED_UPLOAD = frozenset({400, 401, 403, 410})
 
 
 def check_presigned_url(url: str, service: str) -> None:
-    """Check a presigned URL from a service.
-
-    Raises:
-        ServiceError: the URL is invalid.
-    """
+    """Check a presigned URL from a service; raise ServiceError if the URL is invalid."""
     try:
         prepared = requests.Request("GET", url).prepare().url or ""
         is_address = origin(prepared)[0] in {"http", "https"} and not UNSAFE_CHARACTERS.search(url)

@@ -104,8 +104,7 @@ WORKERS = RowView(
     name="workers", empty="No worker is connected.", first=("name", "state"), last=("address",)
 )
 UNFINISHED = RowView(
-    name="unfinished batches",
-    empty="No unfinished batches were sent from this machine.",
+    name="unfinished batches", empty="No unfinished batches were sent from this machine."
 )
 REFUSED = RowView(
     name="rejected jobs", empty="No rows were rejected.", first=("Name", "Error"), whole=("Error",)

@@ -250,11 +250,7 @@ class ContentRecords:
         self._key = f"{address}\n{account_digest(address, api_key)}"
 
     def write(self, name: str, files: Iterable[InputFile]) -> None:
-        """Record the files of a submission.
-
-        Raises:
-            StorageError: the record can't be written.
-        """
+        """Record the files of a submission; raise StorageError if the record can't be written."""
         record = {
             file.value: {
                 "path": file.path,

@@ -100,11 +100,7 @@ class JobFilter:
         return len(known_times) == len(times) and is_sorted and known_times[-1] < self.since
 
     def check_state(self, counts: Mapping[str, int]) -> None:
-        """Check that the state exists, after a list without matches.
-
-        Raises:
-            InputError: the state is unknown, and not in the service's `counts` by state.
-        """
+        """Check that the state exists, after a list without matches, else raise InputError."""
         if self.state is None or _normalize_state(self.state) in _STATE_GROUPS:
             return
         states = [*dict.fromkeys([*STATES, *counts])]

@@ -222,11 +222,7 @@ PIPELINE_TYPE = "pipeline"
 
 
 def submit_pipeline(
-    service: JobsApi,
-    name: str,
-    pipeline: Pipeline,
-    project_tag: str | None,
-    content: InputContent,
+    service: JobsApi, name: str, pipeline: Pipeline, project_tag: str | None, content: InputContent
 ) -> Submission:
     """Submit a validated pipeline, unless it exists.
 

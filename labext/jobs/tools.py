@@ -433,11 +433,7 @@ class ToolCatalogue:
         return self._tools or self.read()
 
     def tool(self, name: str) -> Tool:
-        """Return a tool by name.
-
-        Raises:
-            InputError: the service has no such tool.
-        """
+        """Return a tool by name; raise InputError if the service has no such tool."""
         return self._tools.get(name) or self._read(name)
 
     def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,11 +41,7 @@ class Upload:
 
 
 def upload_file(
-    service: JobsApi,
-    path: Path | str,
-    folder: str | None = None,
-    *,
-    presigned: bool = False,
+    service: JobsApi, path: Path | str, folder: str | None = None, *, presigned: bool = False
 ) -> Upload:
     """Upload a file as a stream, unless the service has a file with the same content.
 

@@ -207,11 +207,7 @@ class SourceChats(Resource):
         return self._run(self._backend.new_source_chat(self._source(source), title, model_id))
 
     def update(
-        self,
-        source: str,
-        chat: str,
-        title: str | None = None,
-        model_override: str | None = None,
+        self, source: str, chat: str, title: str | None = None, model_override: str | None = None
     ) -> Record:
         """Update a chat and return its record; None leaves a field unchanged.
 

@@ -101,12 +101,7 @@ class Credentials(Resource):
             InputError: there are no changes, or the stored key would be sent to another server.
         """
         key = _validate_key(api_key) if api_key else api_key
-        values = {
-            "name": name,
-            "api_key": key,
-            "base_url": base_url,
-            **_validate_options(options),
-        }
+        values = {"name": name, "api_key": key, "base_url": base_url, **_validate_options(options)}
         clearable = {"api_key", "base_url", *CREDENTIAL_OPTIONS}
         changed = build_changes("credential", values, clearable)
         identifier = self.find(credential)
@@ -205,11 +200,7 @@ def _check_same_server(stored: Record, base_url: str) -> None:
 
 
 def _validate_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the options if their names are known.
-
-    Raises:
-        InputError: an option does not exist.
-    """
+    """Return the options if their names are known; raise InputError if an option does not exist."""
     for name in options or ():
         if name not in CREDENTIAL_OPTIONS:
             near = messages.did_you_mean(name, CREDENTIAL_OPTIONS)

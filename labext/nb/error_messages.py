@@ -112,17 +112,9 @@ _CAUSES = (
         Action.add_source(),
     ),
     _Cause(
-        _GENERATE,
-        _NO_MODEL,
-        "Set one: {action}, or set one in the profile.",
-        Action.set_model(),
+        _GENERATE, _NO_MODEL, "Set one: {action}, or set one in the profile.", Action.set_model()
     ),
-    _Cause(
-        _RUN,
-        _NO_MODEL,
-        "Choose one for this run, or set one: {action}.",
-        Action.set_model(),
-    ),
+    _Cause(_RUN, _NO_MODEL, "Choose one for this run, or set one: {action}.", Action.set_model()),
 )
 _OPERATION_SLOTS = {_GENERATE: "podcast", _RUN: "transformation"}
 """The default slot that an operation needs, used if the message names none."""
@@ -405,10 +397,7 @@ def _validation_error(failure: ErrorResponse, refusal: str) -> LabextError:
     ):
         return _build_error(InputError, failure, refusal, *_change_hint(failure))
     return _build_error(
-        SetupError,
-        failure,
-        refusal,
-        "Set a model for it, or ask the administrator of the service.",
+        SetupError, failure, refusal, "Set a model for it, or ask the administrator of the service."
     )
 
 

@@ -215,10 +215,7 @@ class EvaluationRun:
         if self.search_type is None or expected.refused:
             return None
         hits = self.client.search(
-            expected.question,
-            self.search_type,
-            self.notebook,
-            limit=self.limit or DEFAULT_RANKS,
+            expected.question, self.search_type, self.notebook, limit=self.limit or DEFAULT_RANKS
         )
         for rank, (identifier, text) in enumerate(zip(hits["id"], hits["match"], strict=True), 1):
             if self._is_right_hit(expected, str(identifier), text):

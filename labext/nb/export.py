@@ -321,8 +321,7 @@ def _check_places(path: Path, bibliography: Path | None) -> None:
     for file in filter(None, (path, bibliography)):
         if not file.parent.is_dir():
             raise InputError(
-                f"There is no folder {file.parent}.",
-                "Make it first, or choose another one.",
+                f"There is no folder {file.parent}.", "Make it first, or choose another one."
             )
         if file.is_dir():
             raise InputError(

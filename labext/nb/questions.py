@@ -129,8 +129,7 @@ def _delimiter(text: str) -> str:
 def _check_header(header: Sequence[str], location: str) -> None:
     if "question" not in header:
         raise InputError(
-            f"{location}, row 1 has no column `question`.",
-            f"The columns are {', '.join(COLUMNS)}.",
+            f"{location}, row 1 has no column `question`.", f"The columns are {', '.join(COLUMNS)}."
         )
     unknown = [name for name in header if name and name not in COLUMNS]
     repeated = [name for name in COLUMNS if header.count(name) > 1]

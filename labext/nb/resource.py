@@ -87,9 +87,7 @@ class ResourceKind:
 
 RESOURCE_KINDS: Mapping[str, ResourceKind] = {
     "notebook": ResourceKind(
-        "notebook",
-        Action.list_notebooks(),
-        lambda w, d, _: w.run(d.notebooks()),
+        "notebook", Action.list_notebooks(), lambda w, d, _: w.run(d.notebooks())
     ),
     "source": ResourceKind(
         "source",
@@ -109,36 +107,16 @@ RESOURCE_KINDS: Mapping[str, ResourceKind] = {
         lambda w, d, of: w.run(d.sessions(of)),
         in_notebook=True,
     ),
-    "insight": ResourceKind(
-        "(?:source_)?insight",
-        Action.list_insights(),
-        lambda *_: [],
-    ),
-    "source chat": ResourceKind(
-        "chat_session",
-        Action.list_source_chats(),
-        lambda *_: [],
-    ),
+    "insight": ResourceKind("(?:source_)?insight", Action.list_insights(), lambda *_: []),
+    "source chat": ResourceKind("chat_session", Action.list_source_chats(), lambda *_: []),
     "transformation": ResourceKind(
-        "transformation",
-        Action.list_transformations(),
-        lambda w, d, _: w.run(d.transformations()),
+        "transformation", Action.list_transformations(), lambda w, d, _: w.run(d.transformations())
     ),
-    "model": ResourceKind(
-        "model",
-        Action.list_models(),
-        lambda w, d, of: w.run(d.models(of)),
-    ),
+    "model": ResourceKind("model", Action.list_models(), lambda w, d, of: w.run(d.models(of))),
     "credential": ResourceKind(
-        "credential",
-        Action.list_credentials(),
-        lambda w, d, of: w.run(d.credentials(of)),
+        "credential", Action.list_credentials(), lambda w, d, of: w.run(d.credentials(of))
     ),
-    "episode": ResourceKind(
-        "episode",
-        Action.list_episodes(),
-        lambda w, d, _: w.run(d.episodes()),
-    ),
+    "episode": ResourceKind("episode", Action.list_episodes(), lambda w, d, _: w.run(d.episodes())),
     "episode profile": ResourceKind(
         "episode_profile",
         Action.list_profiles(),

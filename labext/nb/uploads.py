@@ -90,11 +90,7 @@ def validate_file(path: Path | str) -> Path:
 
 
 def validate_url(url: str) -> str:
-    """Return a URL that the service can fetch.
-
-    Raises:
-        InputError: it is not an HTTP URL.
-    """
+    """Return a URL that the service can fetch; raise InputError if it is not an HTTP URL."""
     try:
         if is_url(url) and urlsplit(url.strip()).hostname:
             return url.strip()
@@ -107,11 +103,7 @@ def validate_url(url: str) -> str:
 
 
 def validate_text(text: str) -> str:
-    """Return the text if it is not blank.
-
-    Raises:
-        InputError: the text is blank.
-    """
+    """Return the text if it is not blank; raise InputError if the text is blank."""
     if text.strip():
         return text
     raise InputError("The text is empty.", "Add a text with content.")

@@ -297,11 +297,7 @@ class BatchDraft:
         self._rejected_by_service = self._rejected_by_service or bool(rejected)
 
     def plan(self) -> BatchPlan:
-        """Return the plan of the valid rows.
-
-        Raises:
-            InvalidJobsError: no row is valid.
-        """
+        """Return the plan of the valid rows; raise InvalidJobsError if no row is valid."""
         rows = self.valid_rows
         if not rows:
             raise self.error()

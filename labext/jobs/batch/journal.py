@@ -65,19 +65,11 @@ class SendLog:
         self._path = path
 
     def note(self, event: PartEvent, part: str) -> None:
-        """Append an event.
-
-        Raises:
-            StorageError: the log can't be written.
-        """
+        """Append an event; raise StorageError if the log can't be written."""
         self._add(event.value, part)
 
     def note_complete(self) -> None:
-        """Record that all parts exist.
-
-        Raises:
-            StorageError: the log can't be written.
-        """
+        """Record that all parts exist; raise StorageError if the log can't be written."""
         self._add(_COMPLETE, True)
 
     def clear(self) -> None:
@@ -315,11 +307,7 @@ class Journal:
         return SendLog(self._file(name).with_suffix(".log"))
 
     def forget(self, name: str) -> None:
-        """Delete the records of a batch.
-
-        Raises:
-            StorageError: a record can't be deleted.
-        """
+        """Delete the records of a batch; raise StorageError if a record can't be deleted."""
         with storage_errors(self._file(name)):
             self._file(name).unlink(missing_ok=True)
         self.log(name).clear()

@@ -160,11 +160,7 @@ def merge_statuses(
 
 
 def refuse_part_name(name: str) -> None:
-    """Check that the name of a batch is not that of a part.
-
-    Raises:
-        InputError: the name has the form `<batch>-part<number>of<count>`.
-    """
+    """Check that the name of a batch is not that of a part, else raise InputError."""
     if identity.parse_part_name(name) is not None:
         raise InputError(
             f'"{name}" is reserved for a part of a split batch.', "Choose another name."

@@ -93,11 +93,7 @@ class ListMethods(BaseClient):
         return table
 
     def _check_tool(self, tool: str | None) -> None:
-        """Check that a tool without jobs exists.
-
-        Raises:
-            InputError: the service has no such tool.
-        """
+        """Check that a tool without jobs exists, else raise InputError."""
         tools = ["batch", "pipeline", *self._catalogue.cached_tools()]
         if tool is not None and tool.casefold() not in {name.casefold() for name in tools}:
             raise InputError(

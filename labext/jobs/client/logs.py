@@ -51,11 +51,7 @@ class _LogPart:
 
     @classmethod
     def parse(cls, answer: Any) -> _LogPart:
-        """Parse a response.
-
-        Raises:
-            ServiceError: the response is invalid.
-        """
+        """Parse a response; raise ServiceError if the response is invalid."""
         if isinstance(answer, Mapping):
             numbers = [answer.get(key) for key in ("start", "offset", "size")]
             text, running = answer.get("text"), answer.get("running")
@@ -288,9 +284,7 @@ class LogMethods(ListMethods, ResultMethods):
 
 
 def _pause(
-    seconds: float,
-    stop: threading.Event | None,
-    clock: Callable[[], float] = time.monotonic,
+    seconds: float, stop: threading.Event | None, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[str]:
     """Wait, yielding an empty string at every tick, until the time is over or `stop` is set."""
     deadline = clock() + seconds

@@ -250,11 +250,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], bounds: ArchiveBounds) -> None:
 
 
 def _check_no_overlap(infos: list[zipfile.ZipInfo]) -> None:
-    """Check that files do not overlap, as in a zip bomb.
-
-    Raises:
-        ArchiveError: two files overlap.
-    """
+    """Check that files do not overlap, as in a zip bomb, else raise ArchiveError."""
     end, previous = 0, ""
     for info in sorted(infos, key=lambda member: member.header_offset):
         if info.header_offset < end:

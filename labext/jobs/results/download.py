@@ -185,11 +185,7 @@ class ResultsSource:
         )
 
     def archive(
-        self,
-        job: ResultsJob,
-        stage: Path,
-        target: Path,
-        callbacks: TransferCallbacks,
+        self, job: ResultsJob, stage: Path, target: Path, callbacks: TransferCallbacks
     ) -> Path:
         """Download the archive, merging the archives of several parts or jobs.
 
@@ -247,11 +243,7 @@ class ResultsSource:
             return []
 
     def _part_archive(
-        self,
-        job: ResultsJob,
-        part: str,
-        stage: Path,
-        callbacks: TransferCallbacks,
+        self, job: ResultsJob, part: str, stage: Path, callbacks: TransferCallbacks
     ) -> Path | None:
         """Download the archive of a batch or a pipeline; None if it has no archive."""
         path = stage / f"{part}.zip"
@@ -267,11 +259,7 @@ class ResultsSource:
             return None
 
     def _job_archives(
-        self,
-        job: ResultsJob,
-        part: str,
-        stage: Path,
-        callbacks: TransferCallbacks,
+        self, job: ResultsJob, part: str, stage: Path, callbacks: TransferCallbacks
     ) -> list[JobArchive]:
         """Download the archives of the complete jobs of a batch or a pipeline, one by one."""
         fetched: list[JobArchive] = []
@@ -292,11 +280,7 @@ class ResultsSource:
         return fetched
 
     def _metrics(
-        self,
-        job: ResultsJob,
-        part: str,
-        stage: Path,
-        callbacks: TransferCallbacks,
+        self, job: ResultsJob, part: str, stage: Path, callbacks: TransferCallbacks
     ) -> bytes:
         """Return the metrics table of a batch or a pipeline."""
         if part in job.incomplete:

@@ -147,12 +147,7 @@ class ResultsFetcher:
                 raise
             raise _no_results_error(job) from error
 
-    def _fetch_to(
-        self,
-        job: ResultsJob,
-        to: Path | str,
-        callbacks: TransferCallbacks,
-    ) -> Results:
+    def _fetch_to(self, job: ResultsJob, to: Path | str, callbacks: TransferCallbacks) -> Results:
         path = Path(to).expanduser()
         if job.selection.file is not None:
             file_name = PurePosixPath(job.selection.file).name
@@ -163,12 +158,7 @@ class ResultsFetcher:
             return self._fetch_file(job, path, callbacks)
         return self._fetch_folder(job, path, callbacks)
 
-    def _fetch_folder(
-        self,
-        job: ResultsJob,
-        folder: Path,
-        callbacks: TransferCallbacks,
-    ) -> Results:
+    def _fetch_folder(self, job: ResultsJob, folder: Path, callbacks: TransferCallbacks) -> Results:
         if folder.exists() and not folder.is_dir():
             raise StorageError(f"{folder} is a file.", "Give the name of a folder.")
         stem = f"{job.name}-pdbs" if job.selection.pdbs_only else job.name
@@ -216,12 +206,7 @@ class ResultsFetcher:
         action = f"were downloaded to {folder}" if fetched else f"in {folder} were repaired"
         return self._results(job, folder, done, fetched, action)
 
-    def _fetch_file(
-        self,
-        job: ResultsJob,
-        target: Path,
-        callbacks: TransferCallbacks,
-    ) -> Results:
+    def _fetch_file(self, job: ResultsJob, target: Path, callbacks: TransferCallbacks) -> Results:
         record = manifest.separate_manifest_path(self._state, target)
         fresh, before = self._manifest(job), Manifest.read(record)
         exists = target.exists()
@@ -276,12 +261,7 @@ class ResultsFetcher:
         )
 
     def _results(
-        self,
-        job: ResultsJob,
-        path: Path,
-        done: Manifest,
-        fetched: bool,
-        action: str,
+        self, job: ResultsJob, path: Path, done: Manifest, fetched: bool, action: str
     ) -> Results:
         import pandas as pd
 

@@ -251,10 +251,7 @@ def _feature_location(annotation: Mapping[str, Any], length: int, circular: bool
         return SimpleLocation(min(end, start - 1), start, strand=strand)
     if start == length:
         return SimpleLocation(0, end, strand=strand)
-    parts = [
-        SimpleLocation(start, length, strand=strand),
-        SimpleLocation(0, end, strand=strand),
-    ]
+    parts = [SimpleLocation(start, length, strand=strand), SimpleLocation(0, end, strand=strand)]
     return CompoundLocation(parts[::-1] if strand == -1 else parts)
 
 

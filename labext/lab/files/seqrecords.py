@@ -195,11 +195,7 @@ def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -
 
 
 def parse_genbank(text: str) -> list[Fields]:
-    """Parse the records of a GenBank text.
-
-    Raises:
-        ValueError: the text is not valid GenBank.
-    """
+    """Parse the records of a GenBank text; raise ValueError if the text is not valid GenBank."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BiopythonWarning)  # about malformed lines
         try:

@@ -171,8 +171,7 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
             )
     suggestion = messages.did_you_mean(name, _suggestion_names(lister))
     raise NotFoundError(
-        f'No accessible sequence is named "{name}"{suggestion}.',
-        action=Action.list_sequences(),
+        f'No accessible sequence is named "{name}"{suggestion}.', action=Action.list_sequences()
     )
 
 

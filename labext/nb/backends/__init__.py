@@ -203,12 +203,7 @@ class RequestExecutor:
             yield response
 
     def download(
-        self,
-        request: Request,
-        target: Path,
-        on_bytes: OnBytes | None = None,
-        *,
-        page: bool = False,
+        self, request: Request, target: Path, on_bytes: OnBytes | None = None, *, page: bool = False
     ) -> Path:
         """Stream a response into a file, which appears only when it is complete.
 

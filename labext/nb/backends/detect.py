@@ -81,11 +81,7 @@ CONTRACT, OPEN_NOTEBOOK = BACKENDS = ("contract", "open-notebook")
 # Relative to the base URL, which ends in /api: the description is at the server's root.
 # The type is unchecked, since a web page instead of JSON would cause retries.
 GET_OPENAPI = Operation(
-    "detect the kind of server",
-    "GET",
-    "../openapi.json",
-    RetryMode.ALWAYS,
-    answer="unchecked",
+    "detect the kind of server", "GET", "../openapi.json", RetryMode.ALWAYS, answer="unchecked"
 )
 
 PROBE_ORDER = get("detect the kind of server", "notebooks")

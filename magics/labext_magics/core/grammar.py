@@ -278,11 +278,7 @@ def _group_or_command(magic: Magic, words: list[str]) -> str:
 
 
 def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
-    """Check that the word after a noun is one of its verbs.
-
-    Raises:
-        InputError: the word is not a verb of the noun; the error lists the verbs.
-    """
+    """Check that the word after a noun is one of its verbs, else raise InputError."""
     verbs = [c.name.split()[1] for c in magic.below(command.name)]
     if not verbs or command.arguments or not rest or rest[0].is_option:
         return

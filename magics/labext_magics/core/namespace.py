@@ -50,11 +50,7 @@ class Namespace:
             ) from error
 
     def variable(self, name: str) -> Any:
-        """Return the value of a variable.
-
-        Raises:
-            InputError: the variable does not exist; the error suggests a close match.
-        """
+        """Return the value of a variable; raise InputError if the variable does not exist."""
         for names in (self._local, self._namespace):
             if name in names:
                 return names[name]

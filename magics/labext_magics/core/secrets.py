@@ -20,11 +20,7 @@ _KEY_LIKE = re.compile(r"(?=[^/\\.:]*\d)(?=[^/\\.:]*[A-Za-z])[A-Za-z0-9+=_-]{16,
 
 
 def refuse_options(tokens: Sequence[Token], service: str) -> None:
-    """Check that no option has the name of a secret.
-
-    Raises:
-        InputError: an option has such a name. Its value is masked from now on.
-    """
+    """Check that no option has the name of a secret, else raise InputError."""
     for n, token in enumerate(tokens):
         name, _, value = token.text.partition("=")
         if token.is_option and _NAMES.fullmatch(name.replace("_", "-")):
@@ -33,11 +29,7 @@ def refuse_options(tokens: Sequence[Token], service: str) -> None:
 
 
 def refuse_value(text: str, service: str, command: str = "") -> None:
-    """Check that an address or a name contains no secret.
-
-    Raises:
-        InputError: the text is or contains a key-like string, which is masked from now on.
-    """
+    """Check that an address or a name contains no secret, else raise InputError."""
     try:
         parts = urlsplit(text) if "://" in text else None
     except ValueError:  # such as `http://[`, which the address parser reports

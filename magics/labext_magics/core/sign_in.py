@@ -44,11 +44,7 @@ def prompt_secret(prompt: str) -> str:
 
 
 def prompt_text(prompt: str) -> str:
-    """Prompt for a visible value.
-
-    Raises:
-        NonInteractiveError: input is not possible.
-    """
+    """Prompt for a visible value; raise NonInteractiveError if input is not possible."""
     return _prompt(input, prompt)
 
 

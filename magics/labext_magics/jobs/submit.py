@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 def check_follow_options(
     *, wait: bool, to: Path | None, background: bool, only_check: bool = False
 ) -> None:
-    """Check the options for waiting and results.
-
-    Raises:
-        InputError: the options conflict.
-    """
+    """Check the options for waiting and results; raise InputError if the options conflict."""
     conflicts = {
         "`--to` needs `--wait`": to is not None and not wait,
         "`--background` and `--wait` exclude each other": background and wait,

@@ -237,12 +237,6 @@ def add(
 
     Identical sources are kept. The command waits for texts to be processed unless `async_` is set,
     and for files and web pages with `wait` or `sync`.
-
-    Raises:
-        InputError: a file is missing, empty or unreadable, and nothing was sent; or the service
-            rejected some items, and the others were added.
-        JobFailedError: the processing of a source failed.
-        WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if sync and async_:
         raise InputError("`--sync` and `--async` exclude each other.", "Keep one of them.")
@@ -385,11 +379,7 @@ def _is_prose(typed: str) -> bool:
 
 
 def _check_arguments(text: str, items: Sequence[Path | str], title: str | None) -> None:
-    """Check that the line has either a text, or files and web pages.
-
-    Raises:
-        InputError: the line has both or neither, or a title for several sources.
-    """
+    """Check that the line has either a text, or files and web pages, else raise InputError."""
     if text and items:
         raise InputError(
             "The line has files or web pages, but the cell also has a body.",

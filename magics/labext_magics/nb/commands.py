@@ -36,12 +36,7 @@ def show(call: Call, *, job: str) -> pd.DataFrame:
 
 
 def wait(call: Call, *, job: str) -> pd.DataFrame:
-    """Show the progress of a command until it ends, and return its row.
-
-    Raises:
-        JobFailedError: the command failed or was canceled.
-        WatchInterrupted: the kernel was interrupted; the command continues.
-    """
+    """Show the progress of a command until it ends, and return its row."""
     watch_snapshots(call.nb.commands.watch(job), f"%nb commands wait {job}")
     return _row(call.nb.commands.get(job))
 

@@ -20,11 +20,7 @@ _OPTIONAL_KEY = frozenset({"openai_compatible"})
 
 
 def check_address(provider: str, base_url: str | None) -> None:
-    """Check that a provider has the required address.
-
-    Raises:
-        InputError: the provider requires a server's address, which is missing.
-    """
+    """Check that a provider has the required address, else raise InputError."""
     if base_url is None and provider.casefold().replace("-", "_") in _WITH_ADDRESS:
         raise InputError(
             f"A credential of {provider} needs the server's address.",

@@ -195,12 +195,7 @@ def new_credential(
     option: list[dict[str, str]],
     no_key: bool,
 ) -> pd.DataFrame:
-    """Store a credential; an existing credential of the provider with this name is kept.
-
-    Raises:
-        ConflictError: the existing credential has another address.
-        SetupError: the key is missing, and input is not possible.
-    """
+    """Store a credential; an existing credential of the provider with this name is kept."""
     for text in (provider, name):
         secrets.refuse_name(text, "nb", "credentials")
     if base_url is not None:
@@ -231,11 +226,7 @@ def edit_credential(
     new_key: bool,
     no_key: bool,
 ) -> pd.DataFrame:
-    """Change a credential's name, address or options, or replace or remove its key.
-
-    Raises:
-        InputError: the line has no change, or the stored key would be sent to another server.
-    """
+    """Change a credential's name, address or options, or replace or remove its key."""
     for field, conflict in (("key", new_key and no_key), ("base-url", base_url and no_base_url)):
         if conflict:
             raise InputError(f"The line both sets and clears the {field}.", "Keep one of them.")
@@ -377,11 +368,7 @@ def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
 
 
 def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> None:
-    """Delete credentials with their models.
-
-    Raises:
-        ConflictError: a model is in a default slot.
-    """
+    """Delete credentials with their models; raise ConflictError if a model is in a default slot."""
     nb = call.nb
     records = [nb.credentials.get(credential) for credential in dict.fromkeys(credentials)]
     slots = slots_by_model(call)
@@ -400,11 +387,7 @@ def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> N
 
 
 def test(call: Call, *, credential: str) -> None:
-    """Let the service test a credential, and print the response time.
-
-    Raises:
-        ServiceError: the provider is unreachable, or rejected the key.
-    """
+    """Let the service test a credential, and print the response time."""
     record = call.nb.credentials.get(credential)
     name = quote(str(record["name"]))
     models.run_test(

@@ -26,10 +26,6 @@ def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
     Slots that are empty or have a built-in model are set, with `replace` all slots. Without
     `replace`, the slot `embedding` keeps a built-in model, since another model would have to
     process all texts again.
-
-    Raises:
-        InputError: no model is available through the credential.
-        ServiceError: the provider is unreachable, or rejected the key.
     """
     from labext.nb.models import likely_types, preferred_model
     from labext.nb.records import SLOTS

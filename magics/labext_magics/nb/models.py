@@ -70,11 +70,7 @@ def models_frame(call: Call, models: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_not_in_slot(models: Sequence[Record], slots: Mapping[str, list[str]]) -> None:
-    """Check that no model is in a default slot.
-
-    Raises:
-        ConflictError: a model is in a default slot.
-    """
+    """Check that no model is in a default slot, else raise ConflictError."""
     used = {
         str(model["name"]): names for model in models if (names := slots.get(str(model["id"]), []))
     }
@@ -229,11 +225,7 @@ SLOT_COMMANDS = (
 
 
 def find_provider(call: Call, typed: str) -> str:
-    """Return the service's name of a provider.
-
-    Raises:
-        InputError: the provider is unknown; the error suggests a close match.
-    """
+    """Return the service's name of a provider; raise InputError if the provider is unknown."""
     names = [str(provider) for provider in call.nb.models.providers()["provider"]]
     match = next((name for name in names if _folded(name) == _folded(typed)), None)
     if match is not None:
@@ -349,11 +341,7 @@ def new(call: Call, *, name: str, type: str, provider: str, credential: str | No
 
 
 def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
-    """Delete models after checking that all of them exist.
-
-    Raises:
-        ConflictError: a model is in a default slot.
-    """
+    """Delete models after checking that all of them exist."""
     records = [_record(call, model) for model in dict.fromkeys(models)]
     used = slots_by_model(call)
     affected = [_model_label(record) for record in records]
@@ -366,11 +354,7 @@ def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
 
 
 def test(call: Call, *, model: str) -> None:
-    """Let the service test a model, and print the response time.
-
-    Raises:
-        ServiceError: the test failed.
-    """
+    """Let the service test a model, and print the response time."""
     record = _record(call, model)
     run_test(
         _model_label(record),

@@ -133,11 +133,6 @@ def podcast(
     """Generate an episode, show the progress, and return the episode's row.
 
     An identical episode is kept, and watched if it is unfinished.
-
-    Raises:
-        ConflictError: a different episode with this name exists.
-        JobFailedError: the generation has failed.
-        WatchInterrupted: the kernel was interrupted; the service continues.
     """
     if wait and background:
         raise InputError("`--background` and `--wait` exclude each other.", "Keep one of them.")
@@ -282,22 +277,13 @@ def show(call: Call, *, episode: str, transcript: bool) -> pd.DataFrame:
 
 
 def wait(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
-    """Watch an episode until it is generated, and return its row.
-
-    Raises:
-        JobFailedError: the generation failed.
-        WatchInterrupted: the kernel was interrupted; the service continues.
-    """
+    """Watch an episode until it is generated, and return its row."""
     record = call.nb.podcasts.episode(episode)
     return watch_episode(call, record["id"], _name(record), background=background)
 
 
 def retry(call: Call, *, episode: str, background: bool) -> pd.DataFrame | None:
-    """Retry a failed episode, show the progress, and return its row.
-
-    Raises:
-        ConflictError: the episode has not failed.
-    """
+    """Retry a failed episode, show the progress, and return its row."""
     before = call.nb.podcasts.episode(episode)
     _check_failed(before)
     started = call.nb.podcasts.retry(before["id"])
@@ -356,11 +342,7 @@ def _no_audio_error(record: Record) -> LabextError:
 
 
 def _check_failed(record: Record) -> None:
-    """Check that an episode has failed.
-
-    Raises:
-        ConflictError: the episode is complete or unfinished.
-    """
+    """Check that an episode has failed, else raise ConflictError."""
     name, status = _name(record), record["job_status"]
     if status in ("failed", None):  # the service checks an unknown status
         return

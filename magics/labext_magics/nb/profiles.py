@@ -62,11 +62,7 @@ def find_profile(call: Call, profile: str, kind: KindName | None) -> tuple[KindN
 
 
 def check_name_available(call: Call, kind: KindName, name: str) -> None:
-    """Check that no profile of this kind has the name.
-
-    Raises:
-        ConflictError: a profile of this kind already has the name.
-    """
+    """Check that no profile of this kind has the name, else raise ConflictError."""
     if name in profiles_client(call, kind).names():
         raise ConflictError(
             f"{messages.capitalize_first(messages.with_article(kind))} profile {name} already "
@@ -223,11 +219,7 @@ def _parse_speakers(text: str) -> list[dict[str, Any]]:
 def new_profile(
     call: Call, *, name: str, kind: KindName | None, description: str | None, **values: Any
 ) -> pd.DataFrame:
-    """Create a profile of the kind that its options apply to; an identical profile is kept.
-
-    Raises:
-        ConflictError: a different profile of this kind has the name.
-    """
+    """Create a profile of the kind that its options apply to; an identical profile is kept."""
     profile_kind = kind_of(call, kind, values)
     fields = profile_fields(call, profile_kind, description, values)
     if profile_kind == "speaker":

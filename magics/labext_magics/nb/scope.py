@@ -19,11 +19,7 @@ Noun = Literal["source", "note", "session"]
 
 
 def current_notebook(call: Call) -> NotebookInUse:
-    """Return the notebook in use.
-
-    Raises:
-        InputError: no notebook is in use.
-    """
+    """Return the notebook in use; raise InputError if no notebook is in use."""
     _ = call.nb  # connect first, since another service has other notebooks
     current = call.session.notebook
     if current is None:
@@ -132,11 +128,7 @@ def order_parameter(order: str | None) -> str | None:
 
 
 def require_changes(values: Mapping[str, Any], line: str) -> dict[str, Any]:
-    """Return the options that are not None.
-
-    Raises:
-        InputError: all options are None.
-    """
+    """Return the options that are not None; raise InputError if all options are None."""
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
         options = " or ".join(f"`--{name.replace('_', '-')}`" for name in values)

@@ -87,11 +87,6 @@ def transform(
     """Return the output of a transformation for a text, or for each source and note.
 
     All sources and notes are checked before the first request to the model.
-
-    Raises:
-        InputError: there is no text, or both a text and sources or notes.
-        NotReadyError: a source has not been processed yet.
-        ConflictError: `save` is the title of a note written by a human.
     """
     from labext.nb.records import parse_usage
     from labext_widgets.answers import Draft, GeneratedText, GeneratedTexts
@@ -293,11 +288,7 @@ def new(
     apply_default: bool,
     model: str | None,
 ) -> pd.DataFrame:
-    """Create a transformation; an identical transformation is kept.
-
-    Raises:
-        ConflictError: a different transformation with this name exists.
-    """
+    """Create a transformation; an identical transformation is kept."""
     text = scope.text_of(call, prompt, "prompt", "%nb transformations new NAME")
     model_id = scope.resolve_model(call, model)
     expected = {"title": title, "description": description, "model": model_id}

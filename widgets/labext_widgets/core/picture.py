@@ -51,11 +51,7 @@ class PictureView:
 
 
 def picture_type(content: bytes) -> Literal["image/svg+xml", "image/png"]:
-    """Return the media type of a picture.
-
-    Raises:
-        InputError: it is neither SVG nor PNG.
-    """
+    """Return the media type of a picture; raise InputError if it is neither SVG nor PNG."""
     if content.startswith(_PNG):
         return "image/png"
     if b"<svg" in content[:2000]:

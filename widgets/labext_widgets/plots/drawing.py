@@ -39,11 +39,7 @@ class PlotError(LabextError):
 
 
 def check_matplotlib() -> None:
-    """Check that matplotlib is installed.
-
-    Raises:
-        PlotError: it is not.
-    """
+    """Check that matplotlib is installed; raise PlotError if it is not."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:

@@ -185,11 +185,7 @@ def _use_middle_model(structure: Structure) -> None:
 
 
 def decode(content: str | bytes) -> str:
-    """Return a file's text.
-
-    Raises:
-        InputError: it is empty or too large.
-    """
+    """Return a file's text; raise InputError if it is empty or too large."""
     if len(content) > MAX_BYTES:
         raise InputError(
             f"The structure has {len(content):,} bytes; the viewer reads up to {MAX_BYTES:,}.",

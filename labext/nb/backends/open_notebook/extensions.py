@@ -247,11 +247,7 @@ class InsightRequests(extensions.ExtensionRequests):
         return build_record(REBUILD_SUBMISSION, {**response, "job_id": job})
 
     def rebuild_status(self, job: str) -> Steps[Record]:
-        """Return the progress of a rebuild.
-
-        Raises:
-            NotFoundError: there is no such job.
-        """
+        """Return the progress of a rebuild; raise NotFoundError if there is no such job."""
         try:
             response = yield Request(GET_REBUILD_STATUS, {"command": job})
         except ServiceError as error:
@@ -296,9 +292,7 @@ def _check_embedding_model() -> Steps[None]:
     slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
     if not slots.get("default_embedding_model"):
         raise SetupError(
-            "No embedding model is set.",
-            "Set one: {action}.",
-            action=Action.set_model("embedding"),
+            "No embedding model is set.", "Set one: {action}.", action=Action.set_model("embedding")
         )
 
 

@@ -33,11 +33,7 @@ T = TypeVar("T")
 
 
 def check_database() -> Steps[None]:
-    """Check that the database is online.
-
-    Raises:
-        ServiceError: the database is not online.
-    """
+    """Check that the database is online; raise ServiceError if the database is not online."""
     config: Any = records.require_mapping((yield Request(GET_CONFIG)), "its configuration")
     state = config.get("dbStatus")
     if isinstance(state, str) and state.casefold() != ONLINE:
@@ -179,11 +175,7 @@ def from_server_type(type: Any) -> Any:
 
 
 def forbid_clearing(changes: Mapping[str, Any], noun: str, step: str) -> None:
-    """Check that no field is cleared, since Open Notebook ignores null.
-
-    Raises:
-        InputError: a field is None.
-    """
+    """Check that no field is cleared, since Open Notebook ignores null, else raise InputError."""
     for name, value in changes.items():
         if value is None:
             words = name.replace("_", " ")

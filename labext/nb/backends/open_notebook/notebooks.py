@@ -226,10 +226,7 @@ class SourceRequests(contract.SourceRequests):
             for item in items
             if item.get("apply_default") and (writer or item.get("model_id"))
         ]
-        return {
-            "embed": bool(slots.get("default_embedding_model")),
-            "transformations": applied,
-        }
+        return {"embed": bool(slots.get("default_embedding_model")), "transformations": applied}
 
     def _added_source(
         self, response: Any, origin: Mapping[str, str], topic: str | None
@@ -265,7 +262,4 @@ def _source_order(order_by: str | None) -> dict[str, str]:
         return {}
     field, _, way = order_by.strip().partition(" ")
     field = {"updated_at": "updated", "created_at": "created"}.get(field, field)
-    return {
-        "sort_by": field,
-        "sort_order": way.strip() or ("asc" if field == "title" else "desc"),
-    }
+    return {"sort_by": field, "sort_order": way.strip() or ("asc" if field == "title" else "desc")}
