@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from labext_magics.core import session, value_types
 from labext_magics.core.grammar import Parameter
@@ -19,84 +19,11 @@ if TYPE_CHECKING:
 
     from labext.jobs import JobsClient
     from labext.nb import NotebookClient
-    from labext_magics.core.session import Session
 
 ValueSource = tuple[Sequence[str], str]
 
 COMMAND_STATES = ("new", "running", "completed", "failed", "canceled")
 """States of a background command of the notebook service."""
-
-
-def open_notebook_values(
-    session: Session, typed: Mapping[str, str]
-) -> Mapping[str, Callable[[str], ValueSource]]:
-    """Return functions that list the candidates of `%nb`, by kind of value.
-
-    Args:
-        session: the shell's session.
-        typed: the arguments and options before the cursor, by name.
-    """
-
-    def cached(key: str, fetch: Callable[[NotebookClient], Sequence[str]]) -> Sequence[str]:
-        return session.names.get(f"nb/{key}", lambda: fetch(session.nb()))
-
-    def insights(_: str) -> ValueSource:
-        notebook = session.notebook.id if session.notebook is not None else None
-        names = cached(f"insights/{notebook or ''}", lambda nb: nb.insights.names(notebook))
-        return names, "insight"
-
-    def source_chats(_: str) -> ValueSource:
-        source = typed.get("source") or typed.get("SOURCE")
-        if not source:
-            return [], "chat"
-
-        def fetch(nb: NotebookClient) -> Sequence[str]:
-            notebook = session.notebook.id if session.notebook is not None else None
-            return nb.source_chats.names(nb.sources.find(source, notebook))
-
-        return cached(f"source_chats/{source}", fetch), "chat"
-
-    def commands(_: str) -> ValueSource:
-        return cached(
-            "commands", lambda nb: [str(task["job_id"]) for task in nb.commands.iter()]
-        ), "command"
-
-    def kinds(_: str) -> ValueSource:
-        return cached(
-            "kinds", lambda nb: [str(kind) for kind in nb.commands.kinds()["command"]]
-        ), "command"
-
-    def settings(fragment: str) -> ValueSource:
-        name, equals, _ = fragment.partition("=")
-        if not equals:
-            return [
-                f"{setting}=" for setting in cached("settings", lambda nb: nb.settings.names())
-            ], "setting"
-        values = cached(f"settings/{name}", _setting_values(name))
-        return [f"{name}={value}" for value in values], "value"
-
-    return {
-        "insights": insights,
-        "source_chats": source_chats,
-        "commands": commands,
-        "command_kinds": kinds,
-        "command_states": lambda _: (COMMAND_STATES, "state"),
-        "service_settings": settings,
-    }
-
-
-def _setting_values(name: str) -> Callable[[NotebookClient], Sequence[str]]:
-    """Return a function that lists the known values of a setting."""
-
-    def fetch(nb: NotebookClient) -> Sequence[str]:
-        from labext.nb.records import SETTING_CHOICES
-
-        setting = name.replace("-", "_")
-        return SETTING_CHOICES.get(setting) or (
-            ("yes", "no") if isinstance(nb.settings.get().get(setting), bool) else ()
-        )
-
-    return fetch
 
 
 PREFETCHED_KINDS = {
@@ -110,11 +37,6 @@ MAX_RECENT = 200
 """Number of recent jobs and sequences to complete."""
 
 EXPRESSION = Parameter("EXPRESSION", value_types.VARIABLE, "a variable inside {…}")
-
-
-_Group = Literal[
-    "transformations", "credentials", "podcasts", "episode_profiles", "speaker_profiles"
-]
 
 
 def prefetch(ip: InteractiveShell, service: str) -> threading.Thread | None:
@@ -142,47 +64,54 @@ class Candidates:
         self._variables: Mapping[str, Any] = ip.user_ns
         self._session = session.session_of(ip)
         self._typed = dict(typed)
-        self._by_kind: Mapping[str, Callable[[str], ValueSource]] = {
-            "jobs": lambda _: (self._of_jobs("jobs", _job_names), "job"),
-            "batches": lambda _: (self._of_jobs("batches", _batch_names), "job"),
-            "pipelines": lambda _: (self._of_jobs("pipelines", _saved_pipelines), "pipeline"),
-            "unfinished": lambda _: (
-                self._of_jobs("unfinished", lambda jobs: jobs.unfinished_names()),
-                "job",
-            ),
-            "tools": lambda _: ([str(t.get("name")) for t in self._tools()], "tool"),
-            "files": lambda _: (self._of_jobs("files", lambda jobs: jobs.files()), "file"),
-            "result_files": lambda _: (self._result_files(), "file"),
-            "folders": lambda _: (self._of_jobs("folders", lambda jobs: jobs.folders()), "folder"),
-            "sequences": lambda _: (self._sequences(), "sequence"),
-            "lab_folders": lambda _: (self._lab_folders(), "folder"),
-            "notebooks": lambda _: (self._of_nb("notebooks"), "notebook"),
-            "sources": lambda _: (self._of_nb("sources"), "source"),
-            "notes": lambda _: (self._of_nb("notes"), "note"),
-            "sessions": lambda _: (self._of_nb("sessions"), "chat"),
-            "transformations": lambda _: (self._of_group("transformations"), "transformation"),
-            "models": lambda _: ([name for name, _ in self._models()], "model"),
-            "credentials": lambda _: (self._of_group("credentials"), "credential"),
-            "providers": lambda _: (self._providers(), "provider"),
-            "slots": lambda _: (list(_slots()), "slot"),
-            "assignments": self._assignments,
-            "registrations": self._registrations,
-            "episodes": lambda _: (self._of_group("podcasts"), "episode"),
-            "episode_profiles": lambda _: (self._of_group("episode_profiles"), "profile"),
+        jobs, nb = self._of_jobs, self._of_nb
+        fixed: dict[str, tuple[str, Callable[[], Sequence[Any]]]] = {
+            "jobs": ("job", lambda: jobs("jobs", _job_names)),
+            "batches": ("job", lambda: jobs("batches", _batch_names)),
+            "unfinished": ("job", lambda: jobs("unfinished", lambda c: c.unfinished_names())),
+            "pipelines": ("pipeline", lambda: jobs("pipelines", _saved_pipelines)),
+            "tools": ("tool", lambda: [str(tool.get("name")) for tool in self._tools()]),
+            "files": ("file", lambda: jobs("files", lambda c: c.files())),
+            "result_files": ("file", self._result_files),
+            "folders": ("folder", lambda: jobs("folders", lambda c: c.folders())),
+            "sequences": ("sequence", self._sequences),
+            "lab_folders": ("folder", self._lab_folders),
+            "notebooks": ("notebook", lambda: nb("notebooks", lambda c: c.notebooks.names())),
+            "sources": ("source", lambda: self._in_notebook("sources")),
+            "notes": ("note", lambda: self._in_notebook("notes")),
+            "sessions": ("chat", lambda: self._in_notebook("chat")),
+            "insights": ("insight", self._insights),
+            "source_chats": ("chat", self._source_chats),
+            "transformations": ("transformation", lambda: self._named("transformations")),
+            "models": ("model", lambda: [name for name, _ in self._models()]),
+            "credentials": ("credential", lambda: self._named("credentials")),
+            "providers": ("provider", lambda: nb("providers", _providers)),
+            "slots": ("slot", lambda: list(_slots())),
+            "episodes": ("episode", lambda: self._named("podcasts")),
+            "episode_profiles": ("profile", lambda: self._named("episode_profiles")),
+            "podcast_profiles": ("profile", self._podcast_profiles),
+            "commands": ("command", lambda: nb("commands", _command_ids)),
+            "command_kinds": ("command", lambda: nb("kinds", _command_kinds)),
+            "command_states": ("state", lambda: COMMAND_STATES),
+            "profiles": ("profile", _profiles),
+            "variables": ("variable", self._rows),
+            "columns": ("column", self._columns),
+            "plot_columns": ("column", self._plot_columns),
+        }
+        self._by_kind: dict[str, Callable[[str], ValueSource]] = {
+            kind: partial(_ignore_typed, *source) for kind, source in fixed.items()
+        } | {
+            "paths": lambda typed: (_paths(typed), "path"),
+            "fields": lambda typed: (_after_comma(_sequence_columns(), typed), "column"),
             "speakers": lambda typed: (
-                _after_comma(self._of_group("speaker_profiles"), typed),
+                _after_comma(self._named("speaker_profiles"), typed),
                 "speaker",
             ),
-            "podcast_profiles": lambda _: (self._podcast_profiles(), "profile"),
-            "fields": lambda typed: (_after_comma(_sequence_columns(), typed), "column"),
-            "profiles": lambda _: (_profiles(), "profile"),
-            "paths": lambda typed: (_paths(typed), "path"),
-            "variables": lambda _: (self._rows(), "variable"),
-            "columns": lambda _: (self._columns(), "column"),
-            "plot_columns": lambda _: (self._plot_columns(), "column"),
+            "assignments": self._assignments,
+            "registrations": self._registrations,
             "settings": self._settings,
+            "service_settings": self._service_settings,
             "mapping": self._mapping,
-            **open_notebook_values(self._session, self._typed),
         }
 
     def fetch(self, kinds: Sequence[str]) -> None:
@@ -207,62 +136,61 @@ class Candidates:
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
 
+    def _of_nb(self, key: str, fetch: Callable[[NotebookClient], Sequence[Any]]) -> Sequence[Any]:
+        """Return cached names from the notebook service."""
+        return self._session.names.get(f"nb/{key}", lambda: fetch(self._session.nb()))
+
+    def _named(self, group: str) -> Sequence[str]:
+        """Return the names of records that do not belong to a notebook."""
+        return self._of_nb(group, lambda nb: getattr(nb, group).names())
+
+    def _in_notebook(self, group: str) -> Sequence[str]:
+        """Return names from the notebook on the line, or from the notebook in use."""
+        notebook = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
+        if notebook is None and "all" not in self._typed:
+            notebook = self._notebook_in_use()
+        return self._of_nb(
+            f"{group}/{notebook or ''}", lambda nb: getattr(nb, group).names(notebook)
+        )
+
+    def _notebook_in_use(self) -> str | None:
+        return None if self._session.notebook is None else self._session.notebook.id
+
+    def _insights(self) -> Sequence[str]:
+        notebook = self._notebook_in_use()
+        return self._of_nb(f"insights/{notebook or ''}", lambda nb: nb.insights.names(notebook))
+
+    def _source_chats(self) -> Sequence[str]:
+        title = self._typed.get("source") or self._typed.get("SOURCE")
+        if not title:
+            return []
+        notebook = self._notebook_in_use()
+        return self._of_nb(
+            f"source_chats/{title}",
+            lambda nb: nb.source_chats.names(nb.sources.find(title, notebook)),
+        )
+
     def _sequences(self) -> Sequence[str]:
         """Return the cached names of the most recently modified sequences."""
-
-        def fetch() -> Sequence[str]:
-            return self._session.lab().names(limit=MAX_RECENT)
-
-        return self._session.names.get("lab/sequences", fetch)
+        lab = self._session.lab
+        return self._session.names.get("lab/sequences", lambda: lab().names(limit=MAX_RECENT))
 
     def _lab_folders(self) -> Sequence[str]:
         """Return the cached names of the lab platform's folders."""
         return self._session.names.get("lab/folders", lambda: self._session.lab().folders())
 
-    def _of_nb(self, kind: str) -> Sequence[str]:
-        """Return names from the notebook on the line, or from the notebook in use."""
-        current = self._session.notebook
-        notebook = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
-        if notebook is None and current is not None and "all" not in self._typed:
-            notebook = current.id
-
-        def fetch() -> Sequence[str]:
-            nb = self._session.nb()
-            match kind:
-                case "notebooks":
-                    return nb.notebooks.names()
-                case "sources":
-                    return nb.sources.names(notebook)
-                case "notes":
-                    return nb.notes.names(notebook)
-                case _:
-                    return nb.chat.names(notebook)
-
-        scope = "" if kind == "notebooks" else notebook or ""
-        return self._session.names.get(f"nb/{kind}/{scope}", fetch)
-
-    def _of_group(self, group: _Group) -> Sequence[str]:
-        """Return the names of records that do not belong to a notebook."""
-
-        def fetch() -> Sequence[str]:
-            return getattr(self._session.nb(), group).names()  # type: ignore[no-any-return]
-
-        return self._session.names.get(f"nb/{group}", fetch)
-
     def _models(self) -> Sequence[tuple[str, str]]:
         """Return the names and types of models."""
+        return self._of_nb("models", _models)
 
-        def fetch() -> Sequence[tuple[str, str]]:
-            models = self._session.nb().models.iter()
-            return [*dict.fromkeys((str(model["name"]), str(model["type"])) for model in models)]
-
-        return self._session.names.get("nb/models", fetch)
-
-    def _providers(self) -> Sequence[str]:
-        def fetch() -> Sequence[str]:
-            return [str(provider) for provider in self._session.nb().models.providers()["provider"]]
-
-        return self._session.names.get("nb/providers", fetch)
+    def _service_settings(self, fragment: str) -> ValueSource:
+        """Return the settings of the notebook service; after `NAME=`, the values of a setting."""
+        name, equals, _ = fragment.partition("=")
+        if not equals:
+            names = self._of_nb("settings", lambda nb: nb.settings.names())
+            return [f"{setting}=" for setting in names], "setting"
+        values = self._of_nb(f"settings/{name}", partial(_setting_values, name))
+        return [f"{name}={value}" for value in values], "value"
 
     def _assignments(self, fragment: str) -> ValueSource:
         """Return the slots; after `SLOT=`, the models of the slot's type."""
@@ -282,8 +210,8 @@ class Candidates:
     def _podcast_profiles(self) -> list[str]:
         """Return the names of podcast profiles, filtered by `--kind`."""
         kind = self._typed.get("kind")
-        episodes = [] if kind == "speaker" else self._of_group("episode_profiles")
-        speakers = [] if kind == "episode" else self._of_group("speaker_profiles")
+        episodes = [] if kind == "speaker" else self._named("episode_profiles")
+        speakers = [] if kind == "episode" else self._named("speaker_profiles")
         return [*dict.fromkeys([*episodes, *speakers])]
 
     def _parameters(self) -> dict[str, Mapping[str, Any]]:
@@ -350,6 +278,35 @@ class Candidates:
             return plottable(job_table(jobs.jobs(batch=batch, scores=True, email=email)))
 
         return self._of_jobs(f"columns/{batch}/{email or ''}", fetch)
+
+
+def _ignore_typed(type_: str, names: Callable[[], Sequence[Any]], _: str) -> ValueSource:
+    return names(), type_
+
+
+def _models(nb: NotebookClient) -> list[tuple[str, str]]:
+    return [*dict.fromkeys((str(model["name"]), str(model["type"])) for model in nb.models.iter())]
+
+
+def _providers(nb: NotebookClient) -> list[str]:
+    return [str(provider) for provider in nb.models.providers()["provider"]]
+
+
+def _command_ids(nb: NotebookClient) -> list[str]:
+    return [str(command["job_id"]) for command in nb.commands.iter()]
+
+
+def _command_kinds(nb: NotebookClient) -> list[str]:
+    return [str(kind) for kind in nb.commands.kinds()["command"]]
+
+
+def _setting_values(name: str, nb: NotebookClient) -> Sequence[str]:
+    """Return the known values of a setting."""
+    from labext.nb.records import SETTING_CHOICES
+
+    setting = name.replace("-", "_")
+    is_boolean = setting not in SETTING_CHOICES and isinstance(nb.settings.get().get(setting), bool)
+    return ("yes", "no") if is_boolean else SETTING_CHOICES.get(setting, ())
 
 
 def _recent_jobs(jobs: JobsClient) -> Iterator[tuple[str, bool]]:

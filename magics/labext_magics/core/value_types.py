@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,39 +72,18 @@ def _text(raw: Raw, scope: Namespace) -> str:
     return str(value)
 
 
-def _non_negative(raw: Raw, scope: Namespace) -> int:
+def _integer(raw: Raw, scope: Namespace, *, least: int = 1) -> int:
     value = _object(raw, scope)
-    if isinstance(value, bool):
-        raise ValueError(value)
     number = int(value) if isinstance(value, str) else value
-    if int(number) != number or number < 0:
+    if isinstance(value, bool) or int(number) != number or number < least:
         raise ValueError(value)
     return int(number)
 
 
-def _integer(raw: Raw, scope: Namespace) -> int:
-    number = _non_negative(raw, scope)
-    if number < 1:
-        raise ValueError(number)
-    return number
-
-
-def _similarity(raw: Raw, scope: Namespace) -> float:
+def _number(raw: Raw, scope: Namespace, *, accepts: Callable[[float], bool]) -> float:
     value = _object(raw, scope)
-    if isinstance(value, bool):
-        raise ValueError(value)
     number = float(value)
-    if not -1 <= number <= 1:
-        raise ValueError(value)
-    return number
-
-
-def _positive(raw: Raw, scope: Namespace) -> float:
-    value = _object(raw, scope)
-    if isinstance(value, bool):
-        raise ValueError(value)
-    number = float(value)
-    if not 0 < number < float("inf"):
+    if isinstance(value, bool) or not accepts(number):
         raise ValueError(value)
     return number
 
@@ -266,9 +246,13 @@ SPEAKERS = comma_separated("A,B,…", "speakers")
 PODCAST_PROFILE = text_type("PROFILE", "podcast_profiles")
 YES_NO = ValueType("yes|no", "yes or no", _boolean, choices=("yes", "no"))
 INTEGER = ValueType("N", "an integer from 1", _integer)
-NON_NEGATIVE = ValueType("N", "an integer from 0", _non_negative)
-SIMILARITY = ValueType("NUMBER", "a number from -1 to 1", _similarity)
-POSITIVE = ValueType("NUMBER", "a number above 0", _positive)
+NON_NEGATIVE = ValueType("N", "an integer from 0", partial(_integer, least=0))
+SIMILARITY = ValueType(
+    "NUMBER", "a number from -1 to 1", partial(_number, accepts=lambda number: -1 <= number <= 1)
+)
+POSITIVE = ValueType(
+    "NUMBER", "a number above 0", partial(_number, accepts=lambda number: 0 < number < float("inf"))
+)
 VARIABLE = ValueType(
     "VARIABLE", "the name of a variable, or {an expression}", _variable, "variables"
 )
