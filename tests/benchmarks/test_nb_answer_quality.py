@@ -1,6 +1,7 @@
 """Right answers without a language model: questions about public documents, by kind.
 
-The documents are those of `labext_test_corpus`, the questions those of `answers/questions.csv`. A
+The documents are those of `labext_test_corpus`, the questions those of `answers/questions.csv`, by
+which settings are chosen, and of `answers/held_out.csv`, which only judges them. A
 passage is right if the text that an answer shows of it contains the expected fact and it is from
 the expected document; one from another document has nothing to do with the question.
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from labext_test_corpus import EXAMPLES, PAPERS, document_texts, write_documents
+from labext_test_corpus import EXAMPLES, HELD_OUT_FILES, PAPERS, document_texts, write_documents
 
 from labext.errors import InputError, SetupError
 from labext.nb import Answer, NotebookClient
@@ -25,7 +26,7 @@ from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.benchmark
 
-QUESTIONS = Path(__file__).parent / "answers" / "questions.csv"
+FOLDER = Path(__file__).parent / "answers"
 SHOWN, RANKED = 3, 10
 SEARCHES = ("text", "vector", "hybrid")
 GOALS = {
@@ -121,9 +122,9 @@ def starts_on(quote: str, page: int, pages: Sequence[str]) -> bool:
 
 
 def texts() -> dict[str, list[str]]:
-    """Return the comparable texts of the documents, read once."""
+    """Return the comparable texts of the documents of both sets, read once."""
     if not _texts:
-        for name, pages in document_texts().items():
+        for name, pages in (document_texts() | document_texts(held_out=True)).items():
             _texts[name] = [comparable(page) for page in pages]
     return _texts
 
@@ -144,16 +145,23 @@ def nb(new_box: Callable[..., Sandbox]) -> Iterator[NotebookClient]:
     client.close()
 
 
+@pytest.mark.parametrize("held_out", [False, True], ids=["questions", "held_out"])
 def test_questions(
-    benchmark: Any, figure: Callable[[str, str], None], nb: NotebookClient, tmp_path: Path
+    benchmark: Any,
+    figure: Callable[[str, str], None],
+    nb: NotebookClient,
+    tmp_path: Path,
+    held_out: bool,
 ) -> None:
-    questions = read_questions(QUESTIONS)
-    chosen = None if benchmark.enabled else {*EXAMPLES, *list(PAPERS)[:1]}
+    questions = read_questions(FOLDER / ("held_out.csv" if held_out else "questions.csv"))
+    chosen = None
+    if not benchmark.enabled:
+        chosen = {*list(HELD_OUT_FILES)[:2]} if held_out else {*EXAMPLES, *list(PAPERS)[:1]}
     if chosen:
         questions = [
             expected for expected in questions if expected.refused or chosen >= {*expected.sources}
         ][::8]
-    names = add_documents(nb, tmp_path, chosen)
+    names = add_documents(nb, tmp_path, chosen, held_out=held_out)
     figures = Figures()
     benchmark.pedantic(lambda: evaluate(nb, questions, names, figures), rounds=1, iterations=1)
 
@@ -179,11 +187,13 @@ def test_questions(
     assert any(chain.from_iterable(figures.right.values()))
 
 
-def add_documents(nb: NotebookClient, folder: Path, chosen: set[str] | None) -> dict[str, str]:
+def add_documents(
+    nb: NotebookClient, folder: Path, chosen: set[str] | None, *, held_out: bool
+) -> dict[str, str]:
     """Add the documents to a notebook, wait for them; return their file names by identifier."""
     folder = folder / "documents"
     folder.mkdir()
-    paths = write_documents(folder)
+    paths = write_documents(folder, held_out=held_out)
     notebook = nb.notebooks.create("Questions")
     names = {}
     for name, path in paths.items():

@@ -1,59 +1,76 @@
-"""The questions of the benchmark of answers fit their documents."""
+"""The questions of the benchmarks of answers fit their documents."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from labext_test_corpus import document_texts
+from labext_test_corpus import document_contents, document_texts
 
 from labext.nb.questions import ExpectedAnswer, contains_fact, normalize_text, read_questions
 from labext.sandbox.nb.text.segmentation import stem_words
 
-QUESTIONS = read_questions(Path(__file__).parent / "answers" / "questions.csv")
+FOLDER = Path(__file__).parent / "answers"
 AROUND = 100
 """Characters before and after a fact that a paraphrase shares no word stem with."""
 
 
-@pytest.fixture(scope="module")
-def texts() -> dict[str, str]:
-    return {name: "\n".join(pages) for name, pages in document_texts().items()}
+@dataclass(frozen=True)
+class QuestionSet:
+    questions: list[ExpectedAnswer]
+    texts: dict[str, str]
+
+    def of_kind(self, *kinds: str) -> list[ExpectedAnswer]:
+        return [question for question in self.questions if question.kind in kinds]
 
 
-def of_kind(*kinds: str) -> list[ExpectedAnswer]:
-    return [question for question in QUESTIONS if question.kind in kinds]
+@pytest.fixture(scope="module", params=["questions.csv", "held_out.csv"])
+def question_set(request: pytest.FixtureRequest) -> QuestionSet:
+    texts = document_texts(held_out=request.param == "held_out.csv")
+    return QuestionSet(
+        read_questions(FOLDER / request.param),
+        {name: "\n".join(pages) for name, pages in texts.items()},
+    )
 
 
-def test_set_has_each_kind_of_question() -> None:
-    kinds = Counter(question.kind for question in QUESTIONS)
-    smallest = {"fact": 25, "table row": 12, "list item": 12, "comparison": 10, "paraphrase": 20}
-    assert kinds >= Counter(smallest | {"other topic": 12, "near miss": 12})
-    assert len({question.question for question in QUESTIONS}) == len(QUESTIONS)
+def test_sets_have_each_kind_of_question(question_set: QuestionSet) -> None:
+    kinds = Counter(question.kind for question in question_set.questions)
+    smallest = {"fact": 15, "table row": 8, "list item": 10, "comparison": 8, "paraphrase": 20}
+    assert kinds >= Counter(smallest | {"other topic": 10, "near miss": 10})
+    assert len({question.question for question in question_set.questions}) == kinds.total()
 
 
-def test_expected_facts_occur_in_their_documents(texts: dict[str, str]) -> None:
+def test_held_out_set_has_other_documents_and_questions() -> None:
+    assert not document_contents(held_out=True).keys() & document_contents().keys()
+    sets = [read_questions(FOLDER / name) for name in ("questions.csv", "held_out.csv")]
+    first, second = ({question.question for question in questions} for questions in sets)
+    assert not first & second
+
+
+def test_expected_facts_occur_in_their_documents(question_set: QuestionSet) -> None:
     missing = [
         (question.question, fact, source)
-        for question in QUESTIONS
+        for question in question_set.questions
         for number, fact in enumerate(question.facts)
         for source in question.source_of(number)
-        if not contains_fact(texts[source], fact)
+        if not contains_fact(question_set.texts[source], fact)
     ]
     assert missing == []
 
 
-def test_comparisons_need_two_passages() -> None:
-    for question in of_kind("comparison"):
+def test_comparisons_need_two_passages(question_set: QuestionSet) -> None:
+    for question in question_set.of_kind("comparison"):
         assert len(question.facts) == len(question.sources) >= 2, question
 
 
-def test_paraphrases_share_no_stem_with_their_passage(texts: dict[str, str]) -> None:
+def test_paraphrases_share_no_stem_with_their_passage(question_set: QuestionSet) -> None:
     shared = {}
-    for question in of_kind("paraphrase"):
+    for question in question_set.of_kind("paraphrase"):
         [[fact]], [source] = question.facts, question.sources
-        text = normalize_text(texts[source])
+        text = normalize_text(question_set.texts[source])
         at = text.find(normalize_text(fact))
         passage = re.sub(r"^\S*|\S*$", "", text[max(0, at - AROUND) : at + len(fact) + AROUND])
         stems = {*stem_words(passage), *stem_words(Path(source).stem)}
@@ -63,12 +80,12 @@ def test_paraphrases_share_no_stem_with_their_passage(texts: dict[str, str]) -> 
 
 
 def test_unanswerable_questions_ask_for_something_that_no_document_mentions(
-    texts: dict[str, str],
+    question_set: QuestionSet,
 ) -> None:
-    known = {stem for text in texts.values() for stem in stem_words(text)}
+    known = {stem for text in question_set.texts.values() for stem in stem_words(text)}
     answerable = [
         question.question
-        for question in of_kind("other topic", "near miss")
+        for question in question_set.of_kind("other topic", "near miss")
         if known.issuperset(stem_words(question.question))
     ]
     assert answerable == []

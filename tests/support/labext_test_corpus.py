@@ -1,6 +1,7 @@
 """Public documents for questions: files and docstrings of installed packages, and example papers.
 
-`tests/benchmarks/answers/questions.csv` asks about them.
+`tests/benchmarks/answers/questions.csv` asks about them, and `held_out.csv` about those that are
+held out: settings of the search are never chosen by them.
 """
 
 from __future__ import annotations
@@ -98,30 +99,67 @@ PAPERS = {
 
 EXAMPLES = ("paper.pdf", "protocol.docx", "page.html", "restriction.md")
 
+HELD_OUT_FILES = {
+    "EFGs.md": ("rdkit", "Contrib/efgs/README.md"),
+    "activity models.md": ("rdkit", "Contrib/pzc/readme.md"),
+    "acoustic model.txt": ("pocketsphinx", "pocketsphinx/model/en-us/en-us/README"),
+    "profile test data.md": ("pyhmmer", "tests/data/README.md"),
+    "trajectory plugins.md": ("biotraj", "biotraj/src/README"),
+    "pocketfft licence.md": ("numpy", "numpy/fft/pocketfft/LICENSE.md"),
+}
+
+HELD_OUT_DOCSTRINGS = {
+    "von Mises.txt": "numpy.random:Generator.vonmises",
+    "Rayleigh distribution.txt": "numpy.random:Generator.rayleigh",
+    "logarithmic series.txt": "numpy.random:Generator.logseries",
+    "Laplace distribution.txt": "numpy.random:Generator.laplace",
+    "SFC64.txt": "numpy.random:SFC64",
+    "phase unwrapping.txt": "numpy:unwrap",
+    "quantile bins.txt": "pandas:qcut",
+    "exponential weights.txt": "pandas:DataFrame.ewm",
+    "isoelectric point.txt": "Bio.SeqUtils.IsoelectricPoint:",
+    "TM-score.txt": "biotite.structure:tm_score",
+    "lDDT.txt": "biotite.structure:lddt",
+    "middle integrator.txt": "openmm:LangevinMiddleIntegrator",
+    "implicit solvent.txt": "openmm:GBSAOBCForce",
+    "topological torsions.txt": "rdkit.Chem.AtomPairs.Torsions:",
+    "uuid.txt": "uuid:",
+    "random numbers.txt": "random:",
+    "difflib.txt": "difflib:",
+    "hashlib.txt": "hashlib:",
+    "colour systems.txt": "colorsys:",
+    "event scheduler.txt": "sched:",
+}
+
 LINES_PER_PAGE = 45
 _TAG = re.compile(r"<style>.*?</style>|<[^>]*>", re.S)
 
 
-def write_documents(folder: Path) -> dict[str, Path]:
+def write_documents(folder: Path, *, held_out: bool = False) -> dict[str, Path]:
     """Write the documents into a folder; return their paths by their file names."""
-    for name, content in document_contents().items():
+    for name, content in document_contents(held_out=held_out).items():
         (folder / name).write_bytes(content)
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
-def document_contents() -> dict[str, bytes]:
+def document_contents(*, held_out: bool = False) -> dict[str, bytes]:
     """Return the documents' contents by their file names."""
-    contents = {name: _package_file(*place) for name, place in PACKAGE_FILES.items()}
-    contents |= {name: docstring(place).encode() for name, place in DOCSTRINGS.items()}
+    package_files = HELD_OUT_FILES if held_out else PACKAGE_FILES
+    docstrings = HELD_OUT_DOCSTRINGS if held_out else DOCSTRINGS
+    tables = HELD_OUT_TABLES if held_out else TABLES
+    contents = {name: _package_file(*place) for name, place in package_files.items()}
+    contents |= {name: docstring(place).encode() for name, place in docstrings.items()}
+    contents |= {name: table().encode() for name, table in tables.items()}
+    if held_out:
+        return contents
     contents |= {name: _paper(place, Path(name).stem) for name, place in PAPERS.items()}
-    contents |= {name: table().encode() for name, table in TABLES.items()}
     return contents | {name: (DATA / name).read_bytes() for name in EXAMPLES}
 
 
-def document_texts() -> dict[str, list[str]]:
+def document_texts(*, held_out: bool = False) -> dict[str, list[str]]:
     """Return the texts of the documents by their file names; a PDF's by its pages."""
     texts = {}
-    for name, content in document_contents().items():
+    for name, content in document_contents(held_out=held_out).items():
         if name.endswith(".pdf"):
             texts[name] = _pdf_pages(content)
         elif name.endswith(".docx"):
@@ -232,3 +270,37 @@ TABLES: dict[str, Callable[[], str]] = {
     "genetic codes.md": _genetic_codes,
 }
 """Functions that write tables from the data of a package."""
+
+
+def _ambiguity_codes() -> str:
+    from Bio.Data import IUPACData
+
+    rows = (
+        (code, bases, IUPACData.ambiguous_dna_complement[code])
+        for code, bases in IUPACData.ambiguous_dna_values.items()
+    )
+    return _markdown_table("Ambiguity codes of DNA", ["code", "bases", "complement"], rows)
+
+
+def _elements() -> str:
+    from rdkit import Chem
+
+    periodic_table = Chem.GetPeriodicTable()
+    rows = (
+        (
+            periodic_table.GetElementSymbol(number),
+            periodic_table.GetElementName(number).lower(),
+            number,
+            f"{periodic_table.GetAtomicWeight(number):.2f}",
+        )
+        for number in range(1, 55)
+    )
+    return _markdown_table(
+        "Chemical elements", ["symbol", "element", "atomic number", "atomic mass"], rows
+    )
+
+
+HELD_OUT_TABLES: dict[str, Callable[[], str]] = {
+    "ambiguity codes.md": _ambiguity_codes,
+    "elements.md": _elements,
+}

@@ -118,7 +118,8 @@ def lacks_rare_terms(question: Question, hit: Hit) -> bool:
         return False
     # Of two things that are compared, the other one may have no rare term.
     others = question.stems.difference(*map(_stems, question.rare))
-    return not (question.compares and word_share(others, hit) >= MIN_SHARE)
+    has_other = question.compares and len(question.rare) == 1
+    return not (has_other and word_share(others, hit) >= MIN_SHARE)
 
 
 def match_scores(

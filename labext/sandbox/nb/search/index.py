@@ -276,6 +276,7 @@ def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hi
             "\n".join((hit.title, hit.file_name, hit.heading)),
             words.get(hit.passage_id, 0.0),
             hit.similarity or 0.0,
+            hit.parent_id,
         )
         for hit in best
     ]

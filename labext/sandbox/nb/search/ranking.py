@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from labext.sandbox.nb.text import passages, segmentation
@@ -17,6 +18,10 @@ _MAX_WORDS_WEIGHT = 0.6
 
 _LINE_WEIGHT = 0.3
 """Weight of the best line among the scores by words."""
+
+_SOURCE_WEIGHT, _SOURCE_PASSAGES = 0.5, 3
+"""Weight of the source in the similarity of a passage, and the number of its best passages of which
+it is the mean: a source with several similar passages is on the subject of the query."""
 
 _MIN_COVERAGE, _FULL_COVERAGE = 0.4, 0.8
 """Shares of the query's words in the best passage between which the weight of words rises from
@@ -63,12 +68,14 @@ class Candidate:
         context: the title and the headings above it.
         words: its score by words, 0 to 1.
         similarity: its cosine similarity to the query.
+        parent_id: identifies its source or note.
     """
 
     text: str
     context: str
     words: float
     similarity: float
+    parent_id: str
 
 
 def score(terms: Terms, candidates: Sequence[Candidate]) -> list[float]:
@@ -79,12 +86,27 @@ def score(terms: Terms, candidates: Sequence[Candidate]) -> list[float]:
         coverage = min(2 * coverage, 1.0)
     certainty = (coverage - _MIN_COVERAGE) / (_FULL_COVERAGE - _MIN_COVERAGE)
     weight = _MAX_WORDS_WEIGHT * min(max(certainty, 0.0), 1.0)
+    similarities = _with_sources(candidates)
     scores = []
-    for candidate, lines in zip(candidates, stems, strict=True):
+    for candidate, lines, similarity in zip(candidates, stems, similarities, strict=True):
         line_share = max(map(terms.share, lines))
         by_words = (1 - _LINE_WEIGHT) * candidate.words**2 + _LINE_WEIGHT * line_share**2
-        scores.append(weight * by_words + (1 - weight) * max(candidate.similarity, 0.0))
+        scores.append(weight * by_words + (1 - weight) * max(similarity, 0.0))
     return scores
+
+
+def _with_sources(candidates: Sequence[Candidate]) -> Iterator[float]:
+    """Yield the similarities of passages, each mixed with that of its source."""
+    by_source: dict[str, list[float]] = {}
+    for candidate in candidates:
+        by_source.setdefault(candidate.parent_id, []).append(candidate.similarity)
+    means = {
+        parent_id: statistics.fmean(sorted(similarities)[-_SOURCE_PASSAGES:])
+        for parent_id, similarities in by_source.items()
+    }
+    for candidate in candidates:
+        own = (1 - _SOURCE_WEIGHT) * candidate.similarity
+        yield own + _SOURCE_WEIGHT * means[candidate.parent_id]
 
 
 def _stems_by_line(candidate: Candidate) -> list[set[str]]:

@@ -171,6 +171,7 @@ def test_two_passages_are_quoted_if_the_best_has_few_of_the_words() -> None:
         ("Where does XbaI cut?", "SmaI cuts the strand here. Where it does is a cut."),
         ("How many grew in 1998?", "Many grew in 1999."),
         ("How many grew in version 2.0?", "Many grew in version 2.0.1."),
+        ("Who wrote Pride and Prejudice?", "Milo wrote the guide."),
         ("Who wrote the AutoDock library?", "The author wrote the library PeptideBuilder."),
     ],
 )

@@ -103,8 +103,10 @@ def test_hybrid_search_ranks_better_than_text_or_vector(filled: World) -> None:
     assert 0.6 < vector <= both
 
 
-def candidate(text: str, words: float, similarity: float, title: str = "") -> Candidate:
-    return Candidate(text, title, words, similarity)
+def candidate(
+    text: str, words: float, similarity: float, title: str = "", parent_id: str = ""
+) -> Candidate:
+    return Candidate(text, title, words, similarity, parent_id or text)
 
 
 def order(query: str, *candidates: Candidate) -> list[int]:
@@ -130,6 +132,16 @@ def test_meaning_decides_if_no_passage_has_most_words() -> None:
     coincidence = candidate("How often the river floods the town is unknown.", 0.9, 0.1)
     similar = candidate("Extreme discharge follows this law.", 0.0, 0.5)
     assert order("river bursting banks randomly", coincidence, similar) == [2, 1]
+
+
+def test_passage_of_a_source_with_several_similar_ones_precedes_a_single_one() -> None:
+    single = candidate("A coincidence.", 0.0, 0.42, parent_id="other")
+    several = [
+        candidate("Gusts of wind.", 0.0, 0.4, parent_id="wind"),
+        candidate("Storms and gales.", 0.0, 0.6, parent_id="wind"),
+    ]
+    assert order("squall", single, *several) == [3, 2, 1]
+    assert order("squall", single, several[0]) == [1, 2]
 
 
 def test_each_half_of_a_comparison_counts_as_most_words() -> None:
