@@ -1,4 +1,4 @@
-"""The progress of a batch in JupyterLab: midway, complete, reopened, in the dark, by keyboard."""
+"""Progress of jobs, batches and pipelines in JupyterLab: live, complete and reopened."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from labext_test_gate import Gate
 from notebook_page import NotebookPage
 from own_server import Server, until
 from script import AGGREGATING, COMPLETE, FAILED, IN_BACKGROUND, MIDWAY, STOPPED, Script
 
 pytestmark = pytest.mark.browser
+
 
 Watched = Callable[..., NotebookPage]
 Pages = Callable[..., NotebookPage]
@@ -275,3 +277,91 @@ def test_batch_shows_rate_and_failed_jobs(watched: Watched, script: Script) -> N
     nb.shot("rate-and-failures", nb.output())
     nb.theme("JupyterLab Dark")
     nb.shot("rate-and-failures-dark", nb.output())
+
+
+DATA = Path(__file__).parents[2] / "example_notebooks" / "data" / "hairpins.csv"
+SETUP = f"""%load_ext labext
+%lab sandbox start
+import pandas as pd
+frame = pd.read_csv({str(DATA)!r})"""
+BATCH = (
+    "%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases\n"
+    "%jobs watch folds"
+)
+AGAIN = "%jobs watch folds --background"
+
+
+def test_batch_of_250_jobs_is_one_row(
+    page_of: Callable[..., NotebookPage], gate: Gate, refused: list[str]
+) -> None:
+    pytest.importorskip("RNA", reason="ViennaRNA is an extra")
+    nb = page_of().write(BATCH, SETUP, AGAIN).open()
+    nb.run(1)
+    nb.wait_for_text("The sandbox was already running", cell=1)
+    gate.hold("rna_fold", after=100)
+    nb.run(0)
+    nb.page.wait_for_selector(".labext-live .labext-bar")
+    bar = nb.bar()
+    assert bar.count() == 1
+    until(lambda: 90 < int(bar.get_attribute("aria-valuenow") or 0) <= 100, "100 of 250")
+    nb.shot("real-midway-page")
+    gate.open("rna_fold")
+    nb.wait_for_bar_text("Complete, 250 of 250 complete")
+    nb.idle()
+    nb.shot("real-complete-page")
+    outputs = nb.save().cells[0].outputs
+    (picture,) = [output for output in outputs if "labext-bar" in output.data.get("text/html", "")]
+    assert "250 Complete" in picture.data["text/html"]
+    assert set(picture.data) == {"text/html", "text/plain"}
+    nb.run(2)
+    nb.wait_for_text("■ 250 Complete", cell=2)
+    assert nb.errors == []
+    assert refused == []
+
+
+PIPELINE_SETUP = "%load_ext labext\n%lab sandbox start --rate off"
+PIPELINE = """%%jobs pipeline p1 --wait
+initialInputs: [{inputs}]
+stages:
+  - {{task: Structure Prediction, toolSettings: {{peptide_build: {{sequence: pipe}}}}}}
+  - task: Scoring PDB
+    toolSettings: {{normal_modes: {{pdbFile: pipe}}, structure_summary: {{pdbFile: pipe}}}}
+""".format(inputs=", ".join(["ACDEFGHIKLMNPQRSTVWY" * 4] * 12))
+FAILING = """%%jobs pipeline p2 --wait
+inputs: [AC]
+stages:
+  - {task: Structure Prediction, toolSettings: {peptide_build: {sequence: pipe}}}
+  - {task: Scoring PDB, toolSettings: {normal_modes: {pdbFile: pipe}}}
+"""
+
+
+def test_pipeline_shows_its_stages(
+    page_of: Callable[..., NotebookPage], gate: Gate, refused: list[str]
+) -> None:
+    nb = page_of().write(PIPELINE, PIPELINE_SETUP, FAILING).open()
+    nb.run(1)
+    nb.wait_for_text("The sandbox was already running", cell=1)
+    gate.hold("peptide_build")
+    gate.hold("normal_modes")
+    nb.run(0)
+    nb.page.wait_for_selector(".labext-live .labext-bar")
+    nb.wait_for_bar_text("Stage 1 of 2: Structure Prediction")
+    nb.wait_for_text("12 jobs so far")
+    nb.shot("pipeline-first-stage-page")
+    gate.open("peptide_build")
+    nb.wait_for_bar_text("Stage 2 of 2: Scoring PDB")
+    nb.wait_for_text("36 jobs so far")
+    nb.shot("pipeline-second-stage-page")
+    gate.open("normal_modes")
+    nb.wait_for_bar_text("Complete, 36 of 36 complete")
+    nb.idle()
+    outputs = nb.save().cells[0].outputs
+    (picture,) = [output for output in outputs if "labext-bar" in output.data.get("text/html", "")]
+    assert set(picture.data) == {"text/html", "text/plain"}
+    assert picture.data["text/plain"].startswith("p1: Complete, 36 of 36 complete (pipeline")
+    nb.run(2)
+    nb.wait_for_text("Stage 2 (Scoring PDB) failed: p2-stage2-normal_modes", cell=2)
+    until(lambda: "JobFailedError" in nb.output(2).inner_text(), "the error")
+    nb.shot("pipeline-ends-page")
+    assert nb.errors == []
+    assert refused == []

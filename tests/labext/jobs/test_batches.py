@@ -1,9 +1,10 @@
-"""Batches before submission: jobs from frames and mappings, limits and parts."""
+"""Batches before submission: jobs from frames, names, limits, parts and identity."""
 
 from __future__ import annotations
 
 import json
 import math
+import string
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
+from labext.jobs import identity
 from labext.jobs.batch import draft
 from labext.jobs.batch.merge_parts import merge_part_rows, merge_phases
-from labext.jobs.batch.plan import BatchLimits, BatchPlan, named_settings
+from labext.jobs.batch.plan import BatchLimits, BatchPlan, max_job_name_length, named_settings
+from labext.jobs.batch.report import plan_overview
+from labext.jobs.identity import (
+    adapt_names,
+    adapted_names_message,
+    canonical_json,
+    find_adapted_name,
+    submission_difference,
+    submission_digest,
+)
 from labext.jobs.tools import Tool
 
 TOOL = Tool(
@@ -269,3 +280,216 @@ def test_identical_reasons_of_parts_are_merged(reasons: list[Any], message: str 
         for n, reason in enumerate(reasons, start=1)
     }
     assert merge_part_rows("b", parts, {}).get("Reason") == message
+
+
+ORCHID = "gi|2765658|emb|Z78533.1|CIZ78533"
+NAMES = st.lists(st.text(min_size=1, max_size=120), unique=True, min_size=1, max_size=12)
+CLOSE = st.lists(st.text("ab.|-", min_size=1, max_size=5), unique=True, min_size=1, max_size=40)
+
+
+def test_invalid_characters_become_dashes() -> None:
+    given_names = [ORCHID, "pBAD30", "pUC19 (copy)"]
+    adapted = ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30", "pUC19--copy-"]
+    assert adapt_names(given_names) == adapted
+    assert adapt_names(["x" * 120, "y"], 30) == ["x" * 30, "y"]
+
+
+@given(NAMES | CLOSE, st.integers(20, 100))
+def test_adapted_names_are_valid_and_unique(originals: list[str], most: int) -> None:
+    adapted = adapt_names(originals, most)
+    assert all(identity.name_fault(name) is None and len(name) <= most for name in adapted)
+    assert len(set(adapted)) == len(adapted)
+    for original, name in zip(originals, adapted, strict=True):
+        if identity.name_fault(original) is None and len(original) <= most:
+            assert name == original
+
+
+@given(CLOSE, st.randoms())
+def test_adapted_names_are_independent_of_order(originals: list[str], random: object) -> None:
+    shuffled = list(originals)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    both = dict(zip(originals, adapt_names(originals), strict=True))
+    assert both == dict(zip(shuffled, adapt_names(shuffled), strict=True))
+
+
+@given(CLOSE)
+def test_job_is_found_by_its_original_name_alone(originals: list[str]) -> None:
+    jobs = adapt_names(originals)
+    # Where "a-" was there too, "a." was told apart: alone it is still found.
+    for original, job in zip(originals, jobs, strict=True):
+        among = set(jobs) if identity.name_fault(original) is None else set(jobs) - set(originals)
+        assert find_adapted_name(original, among, 100) in {job, adapt_names([original])[0]}
+        assert find_adapted_name(original, {job}, 100) == job
+
+
+def test_message_lists_adapted_names() -> None:
+    assert adapted_names_message({}) == ""
+    assert adapted_names_message({"a-b": "a b"}) == '1 name was adapted: "a b" is a-b.'
+    many = {f"n-{n}": f"n.{n}" for n in range(1200)}
+    assert adapted_names_message(many).startswith('1,200 names were adapted: "n.0" is n-0, ')
+    assert adapted_names_message(many).endswith(" and 1,197 more.")
+
+
+@given(
+    st.text(string.ascii_letters, min_size=1, max_size=79),
+    st.integers(1, 2500),
+)
+def test_job_names_leave_room_for_the_part_name(batch: str, jobs: int) -> None:
+    most = max_job_name_length(batch, jobs)
+    plan = BatchPlan(batch, "digest", {f"j{n}": {} for n in range(jobs)})
+    longest = max(len(part.name) for part in plan.parts)
+    assert most in (identity.MAX_NAME_LENGTH - longest - 1, identity.MAX_NAME_LENGTH)
+    assert (most == identity.MAX_NAME_LENGTH) == (longest > 79)
+
+
+@pytest.mark.parametrize(
+    ("column", "label"), [("name", "name"), ("Name", "Name.input"), ("Part", "Part.input")]
+)
+def test_overview_shows_the_original_name_beside_the_job_name(column: str, label: str) -> None:
+    rows = pd.DataFrame({"bases": ["AC", "GT"], column: [ORCHID, "pBAD30"], "n": [1, 2]})
+    jobs = dict(zip(adapt_names([ORCHID, "pBAD30"]), [{}, {}], strict=True))
+    frame = plan_overview(BatchPlan("b", "digest", jobs, rows=rows, name_column=column))
+    assert frame.columns.tolist() == ["Name", label, "bases", "n", "Part", "JobName"]
+    assert frame[label].tolist() == [ORCHID, "pBAD30"]
+    assert frame["Name"].tolist() == ["gi-2765658-emb-Z78533-1-CIZ78533", "pBAD30"]
+    assert frame.attrs["adapted"].startswith("1 name was adapted: ")
+    plain = plan_overview(
+        BatchPlan(
+            "b",
+            "digest",
+            {"x": {}, "y": {}},
+            rows=rows.assign(**{column: ["x", "y"]}),
+            name_column=column,
+        )
+    )
+    assert plain.columns.tolist() == ["Name", "bases", "n", "Part", "JobName"]
+    assert plain.attrs["adapted"] == ""
+
+
+GOOD = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=100)
+
+
+@given(GOOD)
+def test_valid_name_is_accepted(name: str) -> None:
+    assert identity.check_name(name) == name
+
+
+@given(st.text(max_size=130))
+def test_name_rule_is_1_to_100_letters_digits_dashes_underscores(name: str) -> None:
+    allowed = set(string.ascii_letters + string.digits + "_-")
+    keeps = 1 <= len(name) <= 100 and set(name) <= allowed
+    assert (identity.name_fault(name) is None) == keeps
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a b", "contains a space"),
+        ("x" * 101, "has 101 characters"),
+        ("", "is empty"),
+        ("é", "contains 'é'"),
+        ("a\n", r"contains '\\n'"),
+        (5, "is not text"),
+    ],
+)
+def test_invalid_name_is_explained(name: object, message: str) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        identity.check_name(name)
+    assert "letters, digits" in raised.value.next_step
+
+
+@given(GOOD, st.integers(1, 99), st.integers(0, 99))
+def test_part_names_round_trip(batch: str, number: int, more: int) -> None:
+    name = identity.part_name(batch, number, number + more)
+    assert identity.parse_part_name(name) == (batch, number, number + more)
+    assert identity.strip_batch_name(f"{name}-job", name) == "job"
+
+
+@pytest.mark.parametrize(
+    "name", ["folds", "folds-part0of3", "folds-part4of3", "-part1of", "a-part1of02"]
+)
+def test_other_names_are_not_part_names(name: str) -> None:
+    assert identity.parse_part_name(name) is None
+
+
+def test_job_names_of_a_batch_are_checked() -> None:
+    identity.check_job_names(["a", "b"], ["x-a", "x-b"], "x")
+    with pytest.raises(InputError, match='2 job names of x are invalid: "a b" contains a space'):
+        identity.check_job_names(["a b", "", "c"], [], "x")
+    with pytest.raises(InputError, match="1 job name of x is used more than once: a"):
+        identity.check_job_names(["a", "b", "a"], [], "x")
+    long = "x" * 60 + "-" + "j" * 45
+    with pytest.raises(InputError, match="has 106 characters, at most 100 are allowed") as raised:
+        identity.check_job_names(["j" * 45], [long], "x" * 60)
+    assert "by 6" in raised.value.next_step
+
+
+@given(st.text(min_size=1, max_size=150), st.dictionaries(st.text(), st.integers()))
+def test_generated_name_is_valid_and_deterministic(type: str, settings: dict[str, int]) -> None:
+    name = identity.generate_name(type, settings)
+    assert identity.name_fault(name) is None
+    assert name == identity.generate_name(type, dict(reversed(settings.items())))
+
+
+def test_numbered_names_sort_numerically() -> None:
+    assert identity.numbered_names(2) == ["1", "2"]
+    assert identity.numbered_names(1000) == sorted(identity.numbered_names(1000))
+
+
+def test_project_tag_is_checked() -> None:
+    assert identity.check_project_tag("proj_7f") == "proj_7f"
+    assert identity.check_project_tag(None) is None
+    for tag in ("7f", "proj_", "proj_a b"):
+        with pytest.raises(InputError, match="is not a project identifier"):
+            identity.check_project_tag(tag)
+
+
+TEXT = st.text(max_size=5)
+JSON: Any = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=4,
+)
+SETTINGS = st.dictionaries(TEXT, JSON, max_size=3)
+
+
+def row(settings: Any, type: str = "fold") -> dict[str, Any]:
+    return {"JobName": "f1", "Type": type, "Settings": settings}
+
+
+@given(SETTINGS)
+def test_settings_equal_themselves_after_serialization(settings: dict[str, Any]) -> None:
+    backwards = dict(reversed(settings.items()))
+    assert submission_difference("fold", settings, row(json.dumps(backwards))) is None
+    assert submission_digest("fold", settings) == submission_digest(
+        "fold", json.loads(json.dumps(backwards))
+    )
+
+
+@given(SETTINGS, SETTINGS)
+def test_digests_are_equal_for_equal_settings_only(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    same = canonical_json(one) == canonical_json(other)
+    assert (submission_digest("fold", one) == submission_digest("fold", other)) == same
+
+
+def test_numbers_are_compared_by_value() -> None:
+    assert submission_difference("fold", {"t": 37}, row('{"t": 37.0}')) is None
+    assert submission_difference("fold", {"t": 37}, row('{"t": 37.5}')) == "its t is 37.5, not 37"
+    assert submission_difference("fold", {"t": True}, row('{"t": 1}')) == "its t is 1, not true"
+
+
+def test_internal_fields_are_ignored() -> None:
+    stored = '{"t": 1, "submit_method": "api", "msa": "x", "monomer_msa": null}'
+    assert submission_difference("fold", {"t": 1}, row(stored)) is None
+
+
+def test_difference_names_the_setting() -> None:
+    assert submission_difference("fold", {}, row("{}", "other")) == "its type is other, not fold"
+    assert submission_difference("fold", {"a": 1}, row("{}")) == "it has no a"
+    assert submission_difference("fold", {}, row('{"a": "x"}')) == 'it has a="x"'
+    assert submission_difference("fold", {}, row("{half")) == "its settings can't be read"
+    assert submission_difference("fold", {}, row(None)) == "its settings can't be read"
+    many = {f"k{n}": n for n in range(9)}
+    assert str(submission_difference("fold", many, row("{}"))).endswith("and 6 more")

@@ -1,8 +1,8 @@
-"""Hybrid search: merged scores, rescoring, rewritten queries, and any text as a query."""
+"""Hybrid search: scores, filters, rescoring, rewritten queries, and any text as a query."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -278,3 +278,78 @@ def test_fts_operators_are_plain_words(shared: World) -> None:
     assert len(shared.text("promoter NOT induces")) == 1
     assert len(shared.text("NEAR")) == 1
     assert shared.text('"promoter NEAR"') == []
+
+
+BY = pytest.mark.parametrize("by", ["text", "vector", "hybrid"])
+
+
+@pytest.fixture(scope="module")
+def shared_world(tmp_path_factory: pytest.TempPathFactory, make_world: Any) -> Iterator[World]:
+    world = make_world(tmp_path_factory.mktemp("scope"))
+    for name in ("s1", "s2", "s3"):
+        world.source(name, f"Arabinose induces the promoter, says {name}.")
+    for name in ("n1", "n2"):
+        world.note(name, f"Arabinose induces the promoter, notes {name}.")
+    yield world
+    world.database.close()
+
+
+def matching(world: World, by: str, **arguments: object) -> set[str]:
+    hits = world.index.find("arabinose promoter", by, **{"limit": 10} | arguments)
+    return {hit.parent_id.partition(":")[2] for hit in hits}
+
+
+@BY
+def test_default_scope_is_everything(shared_world: World, by: str) -> None:
+    assert matching(shared_world, by) == {"s1", "s2", "s3", "n1", "n2"}
+
+
+@BY
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"source_ids": ["source:s2"]}, {"s2"}),
+        ({"note_ids": ["note:n1"]}, {"n1"}),
+        ({"source_ids": ["source:s1", "source:s3"], "note_ids": ["note:n2"]}, {"s1", "s3", "n2"}),
+        ({"source_ids": []}, set()),
+        ({"source_ids": ["source:none"]}, set()),
+        ({"source_ids": ["note:n1"]}, set()),  # no source
+        ({"include_sources": False}, {"n1", "n2"}),
+        ({"include_notes": False}, {"s1", "s2", "s3"}),
+        ({"include_sources": False, "include_notes": False}, set()),
+        ({"source_ids": ["source:s1"], "note_ids": ["note:n1"], "include_notes": False}, {"s1"}),
+    ],
+)
+def test_scope_filters_hits(
+    shared_world: World, by: str, arguments: dict[str, Any], expected: set[str]
+) -> None:
+    assert matching(shared_world, by, **arguments) == expected
+
+
+@BY
+def test_limit_is_kept(shared_world: World, by: str) -> None:
+    assert len(matching(shared_world, by, limit=2)) == 2
+
+
+@BY
+def test_scope_with_fifty_thousand_identifiers_works(shared_world: World, by: str) -> None:
+    many = [f"source:x{number}" for number in range(50_000)]
+    assert matching(shared_world, by, source_ids=[*many, "source:s3"]) == {"s3"}
+
+
+def test_min_similarity_applies_to_vector_hits(shared_world: World) -> None:
+    like = [
+        hit.similarity for hit in shared_world.vector("arabinose promoter s2", min_similarity=-1)
+    ]
+    assert len(like) == 5
+    between = (like[1] + like[2]) / 2
+    assert len(shared_world.vector("arabinose promoter s2", min_similarity=between)) == 2
+    assert len(shared_world.hybrid("arabinose promoter s2", min_similarity=between)) == 2
+    assert shared_world.hybrid("arabinose promoter s2", min_similarity=0.999) == []
+    assert len(shared_world.text("arabinose promoter s2", min_similarity=0.999)) == 5
+
+
+def test_dissimilar_passages_are_excluded_by_default(shared_world: World) -> None:
+    query = "quarterly tax returns of the municipal bakery"
+    assert shared_world.vector(query) == shared_world.hybrid(query) == []
+    assert len(shared_world.vector(query, min_similarity=-1)) == 5
