@@ -32,7 +32,6 @@ from labext.sandbox.core.data_folder import (
     write_json,
 )
 from labext.sandbox.core.database import Database, is_disk_full
-from labext.sandbox.core.database_lock import DatabaseLock
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.cluster.setup import Cluster, open_cluster
 from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
@@ -43,6 +42,7 @@ from labext.sandbox.core.file_storage.setup import FileStorageSetup, stored_sett
 from labext.sandbox.core.http_timeouts import TimeoutProtocol
 from labext.sandbox.core.monitoring.health import Monitoring, prepare_metrics
 from labext.sandbox.core.monitoring.request_log import start_logging
+from labext.sandbox.core.postgresql import DatabaseLock
 from labext.sandbox.core.queue import Queue, QueueBase, QueueNotifications
 from labext.sandbox.core.restore import clean_up
 from labext.sandbox.core.server_settings import (

@@ -53,7 +53,7 @@ from labext.sandbox.core.data_folder import (
 )
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.database_copy import copy_tables
-from labext.sandbox.core.database_lock import DatabaseLock
+from labext.sandbox.core.postgresql import DatabaseLock
 from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables, restore_tables
 from labext.sandbox.core.startup_checks import (
     explain_failure,

@@ -17,7 +17,7 @@ from waiting import wait_until
 
 from labext.errors import ConflictError, ServiceError, SetupError
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database_lock import DatabaseLock
+from labext.sandbox.core.postgresql import DatabaseLock
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults
