@@ -134,7 +134,7 @@ POSIX = {"fcntl", "grp", "pty", "pwd", "resource", "termios"}
 GPL = {
     "primer3": "labext.sandbox.jobs.tools.primer_design",
     "pyrodigal": "labext.sandbox.jobs.tools.gene_find",
-    "espeakng_loader": "labext.sandbox.nb.speech.espeak",
+    "espeakng_loader": "labext.sandbox.nb.speech.engines",
 }
 """The only module that imports each package under the GPL."""
 

@@ -90,9 +90,9 @@ def spoken(text: str, kind: str = "WAV") -> bytes:
     """A voice that says a text, as a file of sound."""
     import soundfile
 
-    from labext.sandbox.nb.speech import espeak
+    from labext.sandbox.nb.speech.engines import Espeak
 
-    sound = espeak.say("en-us", text)
+    sound = Espeak().say("en-us", text)
     out = io.BytesIO()
     soundfile.write(out, sound.samples, sound.rate, format=kind)
     return out.getvalue()

@@ -24,7 +24,7 @@ from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.chat import shorten_title
-from labext.sandbox.nb.speech import engine, transcription
+from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.task_process import open_site
 
@@ -169,7 +169,7 @@ def main(folder: Path, identifier: str) -> dict[str, Any]:
 
 
 def _synthesize(site: Site, model: Model) -> dict[str, Any]:
-    sound = engine.synthesize(site, model, engine.list_voices(site, model)[0], TRIAL_TEXT)
+    sound = synthesis.synthesize(site, model, synthesis.list_voices(site, model)[0], TRIAL_TEXT)
     return {"spoken": round(len(sound.samples) / sound.rate, 2)}
 
 

@@ -14,7 +14,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.podcasts.script import ENCODING, SPEECH, SpokenTurn, Turn
-from labext.sandbox.nb.speech import engine, normalization
+from labext.sandbox.nb.speech import normalization, synthesis
 from labext.sandbox.nb.speech.audio import (
     RATE,
     Samples,
@@ -24,7 +24,7 @@ from labext.sandbox.nb.speech.audio import (
     resample,
     trim_silence,
 )
-from labext.sandbox.nb.speech.engine import require_packages
+from labext.sandbox.nb.speech.engines import require_packages
 from labext.sandbox.nb.speech.voices import VoiceAssignments, VoiceRequests, assign_voices
 
 _COMPRESSION = 0.5
@@ -192,12 +192,12 @@ def _synthesized(
 ) -> Iterator[Iterator[tuple[_SpeechPiece, Sound]]]:
     """Yield the pieces in order with their audio; a few are synthesized ahead."""
     cancel_token = CancelToken()
-    parallel = max(engine.max_parallel(model) for model, _voice in voices.values())
+    parallel = max(synthesis.max_parallel(model) for model, _voice in voices.values())
     pool = ThreadPoolExecutor(parallel, "speaking")
 
     def submit(piece: _SpeechPiece) -> Future[Sound]:
         model, voice = voices[turns[piece.place].speaker]
-        return pool.submit(engine.synthesize, site, model, voice, piece.text, cancel_token)
+        return pool.submit(synthesis.synthesize, site, model, voice, piece.text, cancel_token)
 
     def sounds() -> Iterator[tuple[_SpeechPiece, Sound]]:
         pending: deque[tuple[_SpeechPiece, Future[Sound]]] = deque()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.speech import engine, espeak
+from labext.sandbox.nb.speech import engines, synthesis
 from labext.sandbox.nb.tables import Model
 
 ENGLISH = "en"
@@ -71,7 +71,7 @@ def assign_voices(
 
 
 def _check_voice(site: Site, model: Model, voice: str) -> None:
-    voices = engine.list_voices(site, model)
+    voices = synthesis.list_voices(site, model)
     if voices and voice not in voices:
         raise errors.not_configured(
             f"The model {model.name} has no voice {voice[:60]}. It has {', '.join(voices[:8])}"
@@ -81,11 +81,11 @@ def _check_voice(site: Site, model: Model, voice: str) -> None:
 
 def _voices_for_language(site: Site, model: Model, language: str | None) -> list[str]:
     """Return a model's voices, only those of a language if it has any."""
-    voices = engine.default_voices(site, model)
+    voices = synthesis.default_voices(site, model)
     if not registry.is_built_in(model):
         return voices
     code = base_language(language)
     if model.name == "espeak-ng" and len(code) > 3:
-        code = espeak.language_code(code).partition("-")[0]
+        code = engines.language_code(code).partition("-")[0]
     matching = [voice for voice in voices if voice.partition("+")[0].partition("-")[0] == code]
     return matching or [voice for voice in voices if voice.startswith("en")] or voices

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.nb.podcasts import inputs, router
 from labext.sandbox.nb.podcasts.schemas import EpisodeOrder
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.speech import engine
+from labext.sandbox.nb.speech import synthesis
 from labext.sandbox.nb.tables import DefaultModel, Model, Note, Notebook
 
 pytestmark = pytest.mark.contract
@@ -75,7 +75,7 @@ def test_unsupported_language_of_built_in_model_is_422(podcasts, order_error, no
 
 
 def test_too_few_voices_is_422(in_process, monkeypatch):
-    monkeypatch.setattr(engine, "list_voices", lambda _site, _model: ["rms", "slt"])
+    monkeypatch.setattr(synthesis, "list_voices", lambda _site, _model: ["rms", "slt"])
     site = in_process()
     with site.database.write() as session:
         session.merge(Model(id="model:two", name="two", kind="tts", provider=registry.BUILT_IN))

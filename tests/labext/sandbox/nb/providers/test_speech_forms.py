@@ -19,7 +19,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import tables
 from labext.sandbox.nb.providers import calls, servers
 from labext.sandbox.nb.providers.provider_keys import encrypt_key
-from labext.sandbox.nb.speech import engine
+from labext.sandbox.nb.speech import synthesis
 from labext.sandbox.nb.speech.voices import assign_voices
 from labext.sandbox.nb.tables import Credential, Model
 
@@ -112,7 +112,7 @@ def test_raw_samples_of_google_become_a_wav_file(site: Site, serve: Any) -> None
 
 def test_speakers_get_distinct_voices_of_the_server(site: Site, serve: Any) -> None:
     _, model = serve("elevenlabs")
-    assert engine.list_voices(site, model) == ["21m00", "AZnzl", "Rachel", "Domi"]
+    assert synthesis.list_voices(site, model) == ["21m00", "AZnzl", "Rachel", "Domi"]
     voices = assign_voices(site, {"Ada": (model, None), "Ben": (model, None)})
     assert [voice for _, voice in voices.values()] == ["21m00", "AZnzl"]
     error = failure(assign_voices, site, {"Ada": (model, "nobody")})

@@ -22,7 +22,7 @@ from labext.sandbox.nb.ingestion.reading import SourceFile
 from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts import recording as podcasts_recording
 from labext.sandbox.nb.podcasts.script import Turn
-from labext.sandbox.nb.speech import engine, transcription
+from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.speech.audio import RATE, Sound
 
 SAID = [0, 1, 2, 4, 5]
@@ -112,7 +112,7 @@ def test_failing_voice_leaves_the_target_unchanged(monkeypatch, tmp_path, espeak
             raise HTTPException(502, "The server is down.")
         return Sound(np.full(RATE, 0.1, np.float32), RATE)
 
-    monkeypatch.setattr(engine, "synthesize", say)
+    monkeypatch.setattr(synthesis, "synthesize", say)
     turns = [Turn("Ada", f"This is the {name} turn.") for name in ("first", "second", "third")]
     with pytest.raises(HTTPException, match="down"):
         recording.record_dialogue(site, turns, {"Ada": (espeak, None)}, target, ignore)
@@ -162,7 +162,7 @@ def test_memory_of_a_long_episode_is_bounded(monkeypatch, tmp_path, espeak, site
 
     speech = np.tile(np.sin(np.arange(RATE) * 0.05).astype(np.float32) * 0.1, 10)
     monkeypatch.setattr(podcasts_recording, "write_mp3", slowly)
-    monkeypatch.setattr(engine, "synthesize", lambda *_arguments: Sound(speech.copy(), RATE))
+    monkeypatch.setattr(synthesis, "synthesize", lambda *_arguments: Sound(speech.copy(), RATE))
     turns = [Turn("Ada", "Ten seconds.")] * 80
     tracemalloc.start()
     try:
@@ -220,7 +220,7 @@ def test_server_failure_fails_the_recording(site, remote, provider, tmp_path):
 def test_unreadable_speech_is_502(site, remote, provider):
     provider.sound = lambda _body: b"RIFF\x10\0\0\0WAVEnothing at all"
     with pytest.raises(HTTPException, match="readable audio") as caught:
-        engine.synthesize(site, remote(), "nova", "Hello.")
+        synthesis.synthesize(site, remote(), "nova", "Hello.")
     assert caught.value.status_code == 502
 
 

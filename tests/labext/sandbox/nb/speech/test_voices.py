@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts.script import Turn
-from labext.sandbox.nb.speech import engine, normalization
+from labext.sandbox.nb.speech import normalization, synthesis
 from labext.sandbox.nb.speech.voices import assign_voices
 
 NAMES = ("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus")
@@ -43,7 +43,7 @@ def test_speakers_without_a_voice_get_distinct_voices(site, espeak):
 
 
 def test_requested_voice_is_reserved_for_its_speaker(site, espeak):
-    first = engine.list_voices(site, espeak)[0]
+    first = synthesis.list_voices(site, espeak)[0]
     result = assign_voices(site, {"Ada": (espeak, None), "Ben": (espeak, first)})
     assert result["Ben"][1] == first
     assert result["Ada"][1] != first
@@ -59,7 +59,7 @@ def test_voices_match_the_language(site, espeak, language):
 @pytest.mark.parametrize("language", [None, "en", "English", "en-GB", "Klingonish"])
 def test_voices_are_english_by_default(site, espeak, language):
     ((_model, voice),) = assign_voices(site, {"Ada": (espeak, None)}, language).values()
-    assert voice == engine.list_voices(site, espeak)[0]
+    assert voice == synthesis.list_voices(site, espeak)[0]
 
 
 def test_more_speakers_than_voices_are_refused(assignment_error, espeak):
@@ -82,7 +82,7 @@ def test_missing_speech_extra_has_a_hint(assignment_error, espeak, monkeypatch, 
 
 def test_remote_model_accepts_any_voice(site, remote):
     model = remote()
-    assert engine.list_voices(site, model) == []
+    assert synthesis.list_voices(site, model) == []
     result = assign_voices(
         site, {"Ada": (model, None), "Ben": (model, "zoe"), "Cleo": (model, None)}
     )
@@ -99,8 +99,8 @@ def test_each_model_assigns_its_own_voices(site, espeak, remote):
 
 def test_flite_voices_have_distinct_pitches(site, flite):
     pitches = []
-    for voice in engine.list_voices(site, flite):
-        sound = engine.synthesize(site, flite, voice, SAID)
+    for voice in synthesis.list_voices(site, flite):
+        sound = synthesis.synthesize(site, flite, voice, SAID)
         assert 2 < sound.seconds < 6
         pitches.append(pitch(sound.samples, sound.rate))
     low = sorted(pitches)
@@ -118,27 +118,29 @@ def test_failing_flite_is_reported(site, built_in, tmp_path, monkeypatch):
     program.chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(HTTPException, match="flite fails to speak"):
-        engine.synthesize(site, built_in("flite"), "slt", SAID)
+        synthesis.synthesize(site, built_in("flite"), "slt", SAID)
 
 
 def test_espeak_voices_speak_in_several_languages(site, espeak):
-    voices = engine.list_voices(site, espeak)
+    voices = synthesis.list_voices(site, espeak)
     assert len(voices) == len(set(voices))
     others = ("de+f2", "fr+m3", "es+m8", "pl+Annie", "ru+f2")
     for voice in [*voices[:6], *others]:
         assert voice in voices
-        assert engine.synthesize(site, espeak, voice, "1 2 3").seconds > 0.3
+        assert synthesis.synthesize(site, espeak, voice, "1 2 3").seconds > 0.3
 
 
 def test_unknown_espeak_voice_does_not_break_the_next(site, espeak):
     with pytest.raises(HTTPException, match="no voice"):
-        engine.synthesize(site, espeak, "xx+zz", SAID)
-    assert engine.synthesize(site, espeak, "en-us+f2", SAID).seconds > 2
+        synthesis.synthesize(site, espeak, "xx+zz", SAID)
+    assert synthesis.synthesize(site, espeak, "en-us+f2", SAID).seconds > 2
 
 
 def test_speech_markup_is_not_interpreted(site, espeak):
-    plain = engine.synthesize(site, espeak, "en-us+f2", "Five and six.")
-    marked = engine.synthesize(site, espeak, "en-us+f2", 'Five <break time="5s"/> and [[bla]] six.')
+    plain = synthesis.synthesize(site, espeak, "en-us+f2", "Five and six.")
+    marked = synthesis.synthesize(
+        site, espeak, "en-us+f2", 'Five <break time="5s"/> and [[bla]] six.'
+    )
     assert plain.seconds < marked.seconds < plain.seconds + 5
 
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import io
-from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
 
-from labext.extras import install_line
 from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech.audio import Sound
+from labext.sandbox.nb.speech.engines import ENGINES, Espeak, Flite, require_packages
 from labext.sandbox.nb.tables import Model
-
-ENGINES = {"espeak-ng": "espeak", "flite": "flite"}
-"""Built-in models by name, with their modules, which define `voices()` and `say(voice, text)`."""
 
 _PACKAGES = ("soundfile",)
 
@@ -30,7 +24,7 @@ def list_voices(site: Site, model: Model) -> list[str]:
     """
     require_packages(*_PACKAGES)
     if registry.is_built_in(model):
-        return list(_engine(model).voices())
+        return _engine(model).voices()
     from labext.sandbox.nb.providers import calls
 
     return calls.list_voices(site, model)
@@ -72,8 +66,7 @@ def synthesize(
         CallCancelledError: if the request was cancelled.
     """
     if registry.is_built_in(model):
-        sound: Sound = _engine(model).say(voice, text)
-        return sound
+        return _engine(model).say(voice, text)
     import soundfile
 
     from labext.sandbox.nb.providers import calls
@@ -91,27 +84,14 @@ def synthesize(
 
 def max_parallel(model: Model) -> int:
     """Return the best number of texts to synthesize in parallel."""
-    return int(_engine(model).AT_ONCE) if registry.is_built_in(model) else 2
+    return _engine(model).parallel if registry.is_built_in(model) else 2
 
 
-def require_packages(*packages: str) -> None:
-    """Check that packages of the speech extra are installed.
-
-    Raises:
-        HTTPException: 422 if one is missing.
-    """
-    if any(find_spec(package) is None for package in packages):
-        raise errors.not_configured(
-            "Speech needs packages that are not installed here: "
-            f"run `{install_line('speech')}`, then try again."
-        )
-
-
-def _engine(model: Model) -> ModuleType:
-    module = ENGINES.get(model.name)
-    if module is None:
+def _engine(model: Model) -> Espeak | Flite:
+    engine = ENGINES.get(model.name)
+    if engine is None:
         raise errors.not_configured(
             f"The model {model.name} does not speak. Set the default slot text_to_speech to one "
             f"that does: {admin_command('nb models default text_to_speech NAME')}."
         )
-    return import_module(f"labext.sandbox.nb.speech.{module}")
+    return engine
