@@ -15,9 +15,9 @@ from labext.sandbox.core.database import Database, after_commit, count_rows
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, limits
+from labext.sandbox.nb.background_tasks import open_site
 from labext.sandbox.nb.embedding.embedder import Embedder, default_embedder, embedder_of_space
 from labext.sandbox.nb.tables import Note, Passage, Source, Vector
-from labext.sandbox.nb.task_process import open_site
 
 if TYPE_CHECKING:
     from labext.sandbox.nb.embedding.embedder import Floats

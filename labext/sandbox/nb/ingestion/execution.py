@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, settings, transformations
+from labext.sandbox.nb.background_tasks import ProgressWriter, open_site
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import fetch, readers, reading, tasks
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile, clean_text
 from labext.sandbox.nb.limits import get_limit
 from labext.sandbox.nb.speech import transcription
 from labext.sandbox.nb.tables import Source
-from labext.sandbox.nb.task_process import ProgressWriter, open_site
 from labext.sandbox.nb.text import passages
 from labext.sandbox.nb.text.passages import PassageText
 

@@ -18,10 +18,10 @@ from labext.sandbox.core.database import after_commit
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files
+from labext.sandbox.nb.background_tasks import RowTask
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import readers, reading
 from labext.sandbox.nb.providers import chat
-from labext.sandbox.nb.row_task import RowTask
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Insight, Source
 from labext.sandbox.nb.text.passages import PassageText

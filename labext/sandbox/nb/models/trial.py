@@ -20,13 +20,13 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.core.executors.launcher import clean_environment
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
+from labext.sandbox.nb.background_tasks import open_site
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.chat import shorten_title
 from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.tables import Model
-from labext.sandbox.nb.task_process import open_site
 
 TRIAL_TEXT = "Hello. Are you there?"
 """A voice name of OpenAI and most compatible servers."""

@@ -12,12 +12,12 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb.background_tasks import ProgressWriter, open_site
 from labext.sandbox.nb.podcasts import inputs, recording, tasks, writer
 from labext.sandbox.nb.podcasts.script import DIALOGUE, OUTLINE, EpisodePlan
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech.voices import VoiceRequests
 from labext.sandbox.nb.tables import Episode, Model
-from labext.sandbox.nb.task_process import ProgressWriter, open_site
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from labext.sandbox.core.file_storage.service_files import StoredFiles
 from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, task_process
+from labext.sandbox.nb import background_tasks, files
+from labext.sandbox.nb.background_tasks import RowTask
 from labext.sandbox.nb.podcasts.script import OUTLINE, Segment, SpokenTurn
-from labext.sandbox.nb.row_task import RowTask
 from labext.sandbox.nb.tables import Episode
 
 _RESULT_FILE = "result.json"
@@ -88,7 +88,7 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
     first_stage = f"{OUTLINE} 0 0"
 
     def _set_stage(self, row: Episode, stage: str) -> bool:
-        progress = task_process.parse_progress(stage) or ("", 0, 0)
+        progress = background_tasks.parse_progress(stage) or ("", 0, 0)
         changed = progress != (row.stage, row.done, row.total)
         row.stage, row.done, row.total = progress
         return changed

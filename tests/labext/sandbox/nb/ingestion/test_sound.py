@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 from labext_test_documents import spoken
 
-from labext.sandbox.nb import task_process
+from labext.sandbox.nb import background_tasks
 from labext.sandbox.nb.search.index import MIN_CONFIDENCE
 from labext.sandbox.nb.speech import transcription
 from labext.sandbox.nb.speech.transcription import Transcript
@@ -87,12 +87,12 @@ def test_missing_speech_extra_is_refused_with_a_hint(read_error, monkeypatch):
 
 def test_progress_writer_limits_updates_of_a_stage(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        task_process, "_MIN_INTERVAL", 60
+        background_tasks, "_MIN_INTERVAL", 60
     )  # a slow disk may take longer than its own
-    assert task_process.read_stage(tmp_path) is None
-    tell = task_process.ProgressWriter(tmp_path).set_stage
+    assert background_tasks.read_stage(tmp_path) is None
+    tell = background_tasks.ProgressWriter(tmp_path).set_stage
     tell("page 1 of 9")
     tell("page 2 of 9")  # a moment later
-    assert task_process.read_stage(tmp_path) == "page 1 of 9"
+    assert background_tasks.read_stage(tmp_path) == "page 1 of 9"
     tell("embedding")
-    assert task_process.read_stage(tmp_path) == "embedding"
+    assert background_tasks.read_stage(tmp_path) == "embedding"

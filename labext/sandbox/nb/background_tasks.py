@@ -1,23 +1,110 @@
-"""Background tasks that process one source or make one episode, and keep its status."""
+"""Background tasks that keep the status of a row, and the service within their processes."""
 
 from __future__ import annotations
 
+import functools
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy.orm import Session
 
-from labext.sandbox.core.database import after_commit
+from labext.sandbox.core.data_folder import DataFolder, ensure_secret
+from labext.sandbox.core.database import Database, after_commit
+from labext.sandbox.core.executors import task_process
 from labext.sandbox.core.file_storage.tables import StagedFile
-from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
-from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, limits, task_process
+from labext.sandbox.core.queue import Queue, Task, TaskKind, TaskOutcome
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
+from labext.sandbox.nb import files, limits
 from labext.sandbox.nb.tables import COMPLETED, FAILED, NEW, RUNNING, Episode, Source
+
+_STAGE_FILE = "stage"
+_MIN_INTERVAL = 0.1
+"""Minimum seconds between two stages of one kind, such as `page 12 of 300`."""
+
+_MAX_STAGE_LENGTH = 100
+
+
+class ProgressWriter:
+    """Report the stage of a task, in a file in the folder `work`."""
+
+    def __init__(self, work: Path) -> None:
+        self._path = work / _STAGE_FILE
+        self._last_time = 0.0
+        self._kind = ""
+
+    def set_stage(self, stage: str) -> None:
+        """Report the current stage; stages with the same first word are rate-limited."""
+        now, kind = time.monotonic(), stage.partition(" ")[0]
+        if kind == self._kind and now < self._last_time + _MIN_INTERVAL:
+            return
+        self._last_time, self._kind = now, kind
+        part = self._path.with_suffix(".part")
+        part.write_text(stage[:_MAX_STAGE_LENGTH], encoding="utf-8")
+        part.replace(self._path)
+
+    def set_progress(self, kind: str, done: int, total: int) -> None:
+        """Report the progress of a stage, for `parse_progress`: `speech 12 40`."""
+        self.set_stage(f"{kind} {done} {total}")
+
+
+def read_stage(work: Path) -> str | None:
+    """Return the last reported stage of a task; None if there is none."""
+    try:
+        return (work / _STAGE_FILE).read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def parse_progress(text: str) -> tuple[str, int, int] | None:
+    """Return the stage, `done` and `total` of a reported progress; None if it has another form."""
+    match text.split():
+        case [kind, done, total] if done.isdecimal() and total.isdecimal():
+            return kind, int(done), int(total)
+    return None
+
+
+@contextmanager
+def open_site(work: Path) -> Iterator[Site]:
+    """Open the service's folders and database.
+
+    Args:
+        work: the task's folder (`files.work_folder`), from which the service's folder is derived:
+            queued tasks must survive a move of the data folder.
+    """
+    service = work.parents[1]
+    folder = DataFolder(service.parent)
+    database = (
+        _cached_database(folder.database_url)
+        if task_process.is_warm
+        else Database(folder.database_url)
+    )
+    try:
+        yield Site(
+            folder=service,
+            secrets=folder.secrets,
+            database=database,
+            queue=Queue(),
+            signer=Signer(ensure_secret(folder.secrets / "signing")),
+            origins={},
+            options=Options(),
+        )
+    finally:
+        if not task_process.is_warm:
+            database.close()
+
+
+@functools.cache
+def _cached_database(url: str) -> Database:
+    """Return the database of a warm process, with its connection and compiled statements."""
+    return Database(url)
+
 
 Row = TypeVar("Row", Source, Episode)
 Result = TypeVar("Result")
@@ -136,7 +223,7 @@ class RowTask(ABC, Generic[Row, Result]):
     def _on_tick(self, site: Site, session: Session, tasks: Sequence[Task]) -> None:
         """Store the current stage of each row."""
         for task in tasks:
-            stage = task_process.read_stage(self._work_folder(site, task))
+            stage = read_stage(self._work_folder(site, task))
             row = self._load(session, task) if stage else None
             if stage and row is not None and row.status == RUNNING and self._set_stage(row, stage):
                 row.changed = time.time()
