@@ -74,25 +74,32 @@ def test_throughput_of_sleeping_tasks(
 
 
 class _Site:
-    """A service, a scheduler and workers, each of which can be killed."""
+    """A service, a scheduler and workers, each of which can be killed.
 
-    def __init__(self, folder: Path) -> None:
+    With the address of a PostgreSQL database the service has two processes.
+    """
+
+    def __init__(self, folder: Path, url: str = "") -> None:
         self.folder = folder
+        self.url = url
         self.cluster = Cluster(folder / "cluster")
         self.proxies = [Proxy(self.cluster.port) for _ in range(2)]
         self.kills: Counter[str] = Counter()
         self.workers = [self._start_worker() for _ in range(WORKERS)]
-        self.database, self.queue = create_queue(folder)
-        self.service = self._start_service()
+        self.database, self.queue = create_queue(folder, url)
+        self.services = {name: self._start_service(name) for name in (("0", "1") if url else ("",))}
 
     def _start_worker(self) -> subprocess.Popen[bytes]:
         return self.cluster.start_worker(address=self.proxies[1].address)
 
-    def _start_service(self) -> subprocess.Popen[bytes]:
+    def _start_service(self, process: str) -> subprocess.Popen[bytes]:
         program = str(SUPPORT / "labext_test_cluster_service.py")
         with (self.folder / "service.log").open("ab") as log:
             return subprocess.Popen(
-                [sys.executable, program, str(self.folder), self.proxies[0].address],
+                [
+                    *(sys.executable, program, str(self.folder), self.proxies[0].address),
+                    *(self.url, process),
+                ],
                 env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -103,9 +110,10 @@ class _Site:
         """Kill a process with SIGKILL, and start it again."""
         self.kills[what] += 1
         if what == "service":
-            self.service.kill()
-            self.service.wait()
-            self.service = self._start_service()
+            name = random.choice([*self.services])
+            self.services[name].kill()
+            self.services[name].wait()
+            self.services[name] = self._start_service(name)
         elif what == "scheduler":
             assert self.cluster.scheduler is not None
             self.cluster.scheduler.kill()
@@ -133,18 +141,24 @@ class _Site:
         return found
 
     def close(self) -> None:
-        self.service.kill()
-        self.service.wait()
+        for service in self.services.values():
+            service.kill()
+            service.wait()
         self.cluster.close()
         for proxy in self.proxies:
             proxy.close()
         self.database.close()
 
 
-def test_nothing_is_lost_or_doubled_by_kills_and_partitions(benchmark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_nothing_is_lost_or_doubled_by_kills_and_partitions(
+    benchmark: Any, tmp_path: Path, processes: int, request: pytest.FixtureRequest
+) -> None:
     tasks = TASKS
     random.seed(SEED)
-    site = _Site(tmp_path)
+    several = processes > 1
+    url = request.getfixturevalue("postgresql_server").new_database() if several else ""
+    site = _Site(tmp_path, url)
     runs = tmp_path / "runs"
     try:
         with site.database.write() as session:
@@ -176,6 +190,7 @@ def test_nothing_is_lost_or_doubled_by_kills_and_partitions(benchmark: Any, tmp_
         doubled = [row.key for row in ended.values() if row.times > 1]
         failed = {row.key: row.outcome for row in ended.values() if row.outcome != "done"}
         benchmark.extra_info |= {
+            "processes": processes,
             "tasks": tasks,
             "kills": dict(site.kills),
             "partitions": PARTITIONS,
@@ -190,7 +205,8 @@ def test_nothing_is_lost_or_doubled_by_kills_and_partitions(benchmark: Any, tmp_
         begun = len(runs.read_text().split())
         poll(lambda: len(runs.read_text().split()) > begun)
         stopped = time.monotonic()
-        site.service.terminate()
+        for service in site.services.values():
+            service.terminate()
         for worker in site.workers:
             worker.terminate()
         poll(lambda: not site.processes(), 10)

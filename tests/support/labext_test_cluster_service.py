@@ -1,6 +1,7 @@
-"""A service whose tasks run on a cluster, as a process that can be killed.
+"""A service whose tasks run on a cluster, as one or several processes that can be killed.
 
-It counts in its database how often each task has ended, in the transaction that ends it.
+Of several processes on a PostgreSQL database, the first one hands the tasks to the workers.
+The database counts how often each task has ended, in the transaction that ends it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,17 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
-from labext.sandbox.core.executors.supervisor import Supervisor
+from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
-from labext.sandbox.core.queue import Queue, QueueBase, Task, TaskKind, TaskOutcome
+from labext.sandbox.core.executors.worker_states import WorkersFile
+from labext.sandbox.core.queue import (
+    Queue,
+    QueueBase,
+    QueueNotifications,
+    Task,
+    TaskKind,
+    TaskOutcome,
+)
 
 
 class Base(DeclarativeBase):
@@ -46,9 +55,9 @@ def _count(session: Session, task: Task, outcome: TaskOutcome) -> None:
     row.attempt = task.attempt
 
 
-def create_queue(folder: Path) -> tuple[Database, Queue]:
+def create_queue(folder: Path, url: str = "") -> tuple[Database, Queue]:
     """Return the database and the queue of the service in a folder."""
-    database = Database.at(folder / "service.sqlite")
+    database = Database(url) if url else Database.at(folder / "service.sqlite")
     database.create(QueueBase.metadata, Base.metadata)
     kind = TaskKind(
         "run",
@@ -60,16 +69,26 @@ def create_queue(folder: Path) -> tuple[Database, Queue]:
     return database, Queue([kind])
 
 
-def main(folder: Path, address: str) -> None:
-    """Serve until SIGTERM."""
+def main(folder: Path, address: str, url: str = "", process: str = "") -> None:
+    """Serve until SIGTERM; as the process with a number, if there are several."""
     adopt_orphans()
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda _number, _frame: stopped.set())
-    database, queue = create_queue(folder)
-    remote = DaskExecutor(address, None, "service")
+    database, queue = create_queue(folder, url)
+    remote = DaskExecutor(address, None, "service") if process in ("", "0") else None
+    claimant = f"{CLAIMANT_PREFIX}{process}" if process else ""
     supervisor = Supervisor(
-        database, queue, folder / "tasks", workers=1, adopts=True, remote=remote
+        database,
+        queue,
+        folder / "tasks" / claimant,
+        workers=1,
+        adopts=True,
+        remote=remote,
+        workers_file=WorkersFile(folder / "workers.json"),
+        claimant=claimant,
     )
+    if database.is_postgresql:
+        QueueNotifications(url, queue).start()
     supervisor.start()
     while not stopped.wait(0.2):
         pass
@@ -80,4 +99,4 @@ def main(folder: Path, address: str) -> None:
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])
