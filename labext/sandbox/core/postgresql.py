@@ -6,7 +6,7 @@ import contextlib
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -33,6 +33,22 @@ LOCK_SECONDS = 30
 
 _IDLE_SECONDS = 120
 """Seconds after which a transaction of a process that has been stopped is ended."""
+
+KEEPALIVES: dict[str, Any] = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+"""Notice within 25 s that the machine of the database is gone."""
+
+_SERVER_KEEPALIVES = {
+    "tcp_keepalives_idle": 10,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+"""End a connection, and release its locks, within 25 s of a crash of the machine that has it."""
 
 LOCK_CLASS = 0x6C616265
 """First half of the keys of advisory locks, which other applications could also use."""
@@ -77,7 +93,7 @@ def make_engine(text: str) -> Engine:
         SetupError: the driver is not installed.
     """
     url = parse_url(text)
-    options = {
+    options = _SERVER_KEEPALIVES | {
         "timezone": "UTC",
         "lock_timeout": f"{LOCK_SECONDS}s",
         "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
@@ -91,7 +107,8 @@ def make_engine(text: str) -> Engine:
             connect_args={
                 "application_name": "labext",
                 "connect_timeout": 10,
-                "options": " ".join(f"-c {name}={value}" for name, value in options.items()),
+                "options": _options(options),
+                **KEEPALIVES,
             },
         )
     except ImportError as error:
@@ -101,6 +118,11 @@ def make_engine(text: str) -> Engine:
         ) from error
     event.listen(engine, "begin", _begin_transaction)
     return engine
+
+
+def _options(settings: Mapping[str, object]) -> str:
+    """Return settings of a connection as the server takes them when it is opened."""
+    return " ".join(f"-c {name}={value}" for name, value in settings.items())
 
 
 def _begin_transaction(connection: Connection) -> None:
@@ -202,17 +224,6 @@ WAIT_SECONDS = 15.0
 """Time that processes of a killed service have to end."""
 
 _MAX_NAME = 63  # of an application, in PostgreSQL
-_KEEPALIVES: dict[str, Any] = {
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,
-}
-"""Notice within 25 s that the machine of the database is gone."""
-_SERVER_KEEPALIVES = (
-    "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
-)
-"""Release the lock within 25 s of a crash of the machine that has it."""
 
 
 class DatabaseLock:
@@ -284,8 +295,8 @@ class DatabaseLock:
                 autocommit=True,
                 application_name=self._name,
                 connect_timeout=5,
-                options=_SERVER_KEEPALIVES,
-                **_KEEPALIVES,
+                options=_options(_SERVER_KEEPALIVES),
+                **KEEPALIVES,
             )
         query = "SELECT pg_try_advisory_lock(%s, %s)"
         row = self._connection.execute(query, (LOCK_CLASS, _OWNER_LOCK)).fetchone()

@@ -426,7 +426,8 @@ class QueueNotifications:
 
         while not self._stopping.is_set():
             try:
-                with psycopg.connect(postgresql.libpq_address(self._url), autocommit=True) as line:
+                address = postgresql.libpq_address(self._url)
+                with psycopg.connect(address, autocommit=True, **postgresql.KEEPALIVES) as line:
                     line.execute(f"LISTEN {CHANNEL}")
                     self._queue.changed()  # what came before it listened
                     while not self._stopping.is_set():
