@@ -39,9 +39,9 @@ class CredentialOptions(RequestBody):
     endpoint_embedding: FreeText | None = Field(None, description=_KIND_ADDRESS)
     endpoint_stt: FreeText | None = Field(None, description=_KIND_ADDRESS)
     endpoint_tts: FreeText | None = Field(None, description=_KIND_ADDRESS)
-    project: SingleLine | None = Field(None, description="Stored, and not used.")
-    location: SingleLine | None = Field(None, description="Stored, and not used.")
-    credentials_path: SingleLine | None = Field(None, description="Stored, and never read.")
+    project: SingleLine | None = Field(None, description="Vertex AI's; stored, and not used.")
+    location: SingleLine | None = Field(None, description="Vertex AI's; stored, and not used.")
+    credentials_path: SingleLine | None = Field(None, description="Vertex AI's; never read.")
     num_ctx: ContextLength | None = Field(
         None, description="The length of the context of Ollama's models, in tokens."
     )

@@ -340,6 +340,13 @@ def server_of_credential(
             "Give it an address.",
             Action.set_address_and_key(credential.name),
         )
+    if credential.provider == "google" and credential.key is None and _names_vertex(credential):
+        raise errors.not_configured(
+            f"{credential.name} has no key, and Vertex AI, which its `project`, `location` or "
+            "`credentials_path` belong to, is not supported.",
+            "Give it a key of the Gemini API.",
+            Action.set_key(credential.name),
+        )
     return ProviderServer(
         credential.name,
         base_url.rstrip("/"),
@@ -351,6 +358,10 @@ def server_of_credential(
         num_ctx=credential.option("num_ctx"),
         **_wire_options(credential.provider, base_url),
     )
+
+
+def _names_vertex(credential: Credential) -> bool:
+    return any(map(credential.option, ("project", "location", "credentials_path")))
 
 
 _HEADERS: Mapping[str, Mapping[str, str]] = {"anthropic": {"anthropic-version": "2023-06-01"}}

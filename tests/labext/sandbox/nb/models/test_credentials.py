@@ -269,6 +269,16 @@ def test_stored_key_is_not_sent_to_another_server(nb: Any, provider: Any) -> Non
     assert nb.call("PUT", path, {"base_url": other})["base_url"] == other
 
 
+def test_credential_of_vertex_ai_without_a_key_is_refused_when_it_is_used(nb: Any) -> None:
+    created = nb.call(
+        "POST", "credentials", {"name": "Vertex", "provider": "google", "project": "p"}
+    )
+    test = nb.call("POST", f"credentials/{created['id']}/test")
+    assert test["success"] is False
+    assert "Vertex AI" in test["message"]
+    assert "key of the Gemini API" in test["message"]
+
+
 def test_credential_options_are_stored_and_cleared(nb: Any) -> None:
     options = {
         "modalities": ["llm", "tts"],
