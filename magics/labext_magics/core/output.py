@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from labext.errors import InputError
 from labext.messages import join_words
@@ -44,3 +44,20 @@ def confirm_destruction(
     if preview:
         print_message(f"This would {operation}: {join_words(affected)}. Nothing was changed.")
     return yes
+
+
+def delete_each(
+    labels: Mapping[str, str], delete: Callable[[str], object], *, yes: bool, preview: bool
+) -> None:
+    """Delete objects once this is confirmed, with a message for each.
+
+    Args:
+        labels: descriptions of the objects by identifier, such as `the note Plan`.
+        delete: deletes the object with an identifier.
+        yes: True if the user confirmed the deletion.
+        preview: True to print the objects only.
+    """
+    if confirm_destruction("delete", list(labels.values()), yes=yes, preview=preview):
+        for identifier, label in labels.items():
+            delete(identifier)
+            print_message(f"Deleted {label}.")

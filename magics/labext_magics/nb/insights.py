@@ -88,13 +88,11 @@ def delete(
     records = [
         _record(call, insight, source, to_delete=True) for insight in dict.fromkeys(insights)
     ]
-    labels = {record["id"]: _insight_label(call, record, with_notebooks=True) for record in records}
-    affected = [f"the insight {label}" for label in labels.values()]
-    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return
-    for identifier, name in labels.items():
-        call.nb.insights.delete(identifier)
-        output.print_message(f"Deleted the insight {name}.")
+    labels = {
+        record["id"]: f"the insight {_insight_label(call, record, with_notebooks=True)}"
+        for record in records
+    }
+    output.delete_each(labels, call.nb.insights.delete, yes=yes, preview=preview)
 
 
 def _record(call: Call, insight: str, source: str | None, *, to_delete: bool = False) -> Record:

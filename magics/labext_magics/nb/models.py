@@ -343,14 +343,9 @@ def new(call: Call, *, name: str, type: str, provider: str, credential: str | No
 def delete(call: Call, *, models: list[str], yes: bool, preview: bool) -> None:
     """Delete models after checking that all of them exist."""
     records = [_record(call, model) for model in dict.fromkeys(models)]
-    used = slots_by_model(call)
-    affected = [_model_label(record) for record in records]
-    check_not_in_slot(records, used)
-    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return
-    for record in records:
-        call.nb.models.delete(record["id"])
-        output.print_message(f"Deleted {_model_label(record)}.")
+    check_not_in_slot(records, slots_by_model(call))
+    labels = {record["id"]: _model_label(record) for record in records}
+    output.delete_each(labels, call.nb.models.delete, yes=yes, preview=preview)
 
 
 def test(call: Call, *, model: str) -> None:

@@ -71,11 +71,7 @@ def delete(call: Call, *, notes: list[str], yes: bool, preview: bool) -> None:
         record["id"]: f"{_note_label(record)}{_notebook_suffix(call, note, record)}"
         for note, record in records.items()
     }
-    if not output.confirm_destruction("delete", list(labels.values()), yes=yes, preview=preview):
-        return
-    for identifier, note in labels.items():
-        call.nb.notes.delete(identifier)
-        output.print_message(f"Deleted {note}.")
+    output.delete_each(labels, call.nb.notes.delete, yes=yes, preview=preview)
 
 
 def _row(record: Record) -> pd.DataFrame:

@@ -64,13 +64,8 @@ def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
     A source is deleted from all notebooks that share it.
     """
     records = scope.find_sources(call, sources, to_delete=True)
-    described = {record["id"]: _describe_source(call, record) for record in records}
-    affected = [f"the source {description}" for description in described.values()]
-    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return
-    for identifier, source in described.items():
-        call.nb.sources.delete(identifier)
-        output.print_message(f"Deleted the source {source}.")
+    labels = {record["id"]: f"the source {_describe_source(call, record)}" for record in records}
+    output.delete_each(labels, call.nb.sources.delete, yes=yes, preview=preview)
 
 
 def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:

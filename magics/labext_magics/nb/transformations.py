@@ -350,12 +350,8 @@ def edit(
 def delete(call: Call, *, transformations: list[str], yes: bool, preview: bool) -> None:
     """Delete transformations after checking that all of them exist."""
     records = [call.nb.transformations.get(name) for name in dict.fromkeys(transformations)]
-    affected = [f"the transformation {record['name']}" for record in records]
-    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return
-    for record in records:
-        call.nb.transformations.delete(record["id"])
-        output.print_message(f"Deleted the transformation {record['name']}.")
+    labels = {record["id"]: f"the transformation {record['name']}" for record in records}
+    output.delete_each(labels, call.nb.transformations.delete, yes=yes, preview=preview)
 
 
 def _is_unchanged(

@@ -16,10 +16,9 @@ from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.plots import drawing
 from labext_widgets.plots.chart import Axis, Bars, Chart, Line, Panel, Points, chart_state
 from labext_widgets.plots.charts import Kind, table_chart
-from labext_widgets.plots.columns import MAX_TEXT, column_units
+from labext_widgets.plots.columns import MAX_TEXT, column_units, job_names, tools_of
 from labext_widgets.plots.drawing import picture
 from labext_widgets.plots.figures import job_chart
-from labext_widgets.plots.jobs import job_names, tools_of
 
 if TYPE_CHECKING:
     import pandas as pd
