@@ -18,6 +18,7 @@ from labext import cli
 from labext.errors import ConflictError, StorageError
 from labext.jobs import JobsClient
 from labext.sandbox.core import restore as restore_module
+from labext.sandbox.core.database_copy import copy_tables
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults
@@ -113,13 +114,12 @@ def test_refused_row_changes_nothing(
     with pytest.raises(ConflictError, match="which a restore would replace"):
         moved.restore(backup)
     run(moved, "jobs", "accounts", "add", "later@lab.example.org")
-    copy = restore_module.copy_tables
 
     def spoil(source: Path, target: Any) -> None:
         with closing(sqlite3.connect(source)) as database:  # PostgreSQL has no NUL in texts
             database.execute("UPDATE jobs_jobs SET name = 'a' || char(0) WHERE name = 'second'")
             database.commit()
-        copy(source, target)
+        copy_tables(source, target)
 
     with monkeypatch.context() as patch:
         patch.setattr(restore_module, "copy_tables", spoil)
