@@ -148,10 +148,10 @@ def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any], source
         SetupError: it is not so.
     """
     if "revision" in manifest and not folder.uses_postgresql:
+        command = ["labext", "server", "restore", str(source), "--database", "URL"]
         raise SetupError(
             "The backup is of a PostgreSQL database.",
-            "Restore it into an empty one: "
-            f"`labext server restore {shlex.quote(str(source))} --database URL`.",
+            f"Restore it into an empty one: `{shlex.join(command)}`.",
         )
 
 
