@@ -170,6 +170,7 @@ server.verb("backup")(sandbox_commands.backup)
 
 @server.verb("restore")
 @_database
+@_storage
 @sandbox_commands.restore_options
 def restore(server: Server, file: Path, yes: bool) -> Result:
     """Restore a backup; with `--database` into a PostgreSQL database, also one of a SQLite file."""

@@ -33,6 +33,7 @@ from labext.sandbox.core.data_folder import (
     DataFolder,
     FileLock,
     read_json,
+    write_json,
 )
 from labext.sandbox.core.executors.worker_states import WorkersFile
 
@@ -415,6 +416,7 @@ class Sandbox:
         if self._database_url is not None:
             self._folder.prepare()
             self._use_database()
+        self._use_storage()
         return restore(self._folder, Path(file), replace=replace)
 
     def connection(self) -> dict[str, Any]:
@@ -532,6 +534,19 @@ class Sandbox:
                 "The address of the storage is missing.",
                 f"Give it with {parameter('storage', 's3://BUCKET/PREFIX')}.",
             )
+
+    def _use_storage(self) -> None:
+        """Remember the storage for a restore; a start does so once it has checked it.
+
+        Raises:
+            InputError, SetupError: it is not valid, or a package is missing.
+        """
+        self._check_storage()
+        url, endpoint, cache_bytes = self._storage
+        if url is not None:
+            self._folder.prepare()
+            settings = {"url": url, "endpoint": endpoint, "cache_bytes": cache_bytes}
+            write_json(self._folder.storage, settings)
 
     def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
         """Return why a host has ended: as recorded by it, or by its exit code or log."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -29,6 +28,7 @@ from labext.errors import (
 from labext.sandbox.core.data_folder import (
     DATABASE_FILE,
     DATABASE_URL_FILE,
+    STORAGE_FILE,
     DataFolder,
     FileLock,
     has_content,
@@ -36,6 +36,12 @@ from labext.sandbox.core.data_folder import (
     remove_path,
 )
 from labext.sandbox.core.database import BUSY_SECONDS, Database
+from labext.sandbox.core.file_storage.backup import (
+    StoredObjects,
+    StoredRecords,
+    copy_file,
+    read_records,
+)
 from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables
 from labext.sandbox.core.startup_checks import (
     damaged_database_error,
@@ -52,6 +58,7 @@ MANIFEST = "manifest.json"
 RUNTIME_FILES = {
     *("host.lock", "host.json", "host.log", "host.log.1", "connection.json"),
     *("backup.lock", "tasks", "quarantine", "metrics", DATABASE_URL_FILE),
+    *("cache", STORAGE_FILE),
 }
 """Files of a running host. Backups exclude them and names that start with a dot."""
 
@@ -60,8 +67,6 @@ SCRATCH_FOLDERS = {"incoming", "work"}
 
 REGENERATED_SECRETS = {"secrets/signing", "secrets/nb_providers"}
 """Secrets regenerated at start, because a restore may reassign ids that were signed before."""
-
-_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
         SetupError: there is no sandbox.
         InputError: `target` is in the sandbox's folder.
         ConflictError: `target` exists, or another backup is running.
-        StorageError: the database is empty or damaged, or the disk is full.
+        SetupError, StorageError: the database is empty or damaged, the disk is full, or the object
+            store of the files cannot be read.
     """
     check_started(folder)
     target = target.expanduser().absolute()
@@ -100,7 +106,7 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
         )
     lock = FileLock(folder.path / "backup.lock")
     with storage_errors(lock.path):
-        if not lock.acquire():
+        if not lock.acquire(seconds=1.0):  # a service that looks whether there is one holds it
             raise ConflictError(
                 "Another backup of this sandbox is running.", "Wait until it is done."
             )
@@ -115,6 +121,7 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
                 raise empty_database_error(folder)
             else:
                 pinned = _pin_snapshot(folder, staging)
+            pinned.objects = StoredObjects.open(folder, pinned.records, staging)
         return _create_archive(pinned, target)
     except (sqlite3.Error, DBAPIError) as error:
         raise explain_failure(error, folder) from error
@@ -147,11 +154,15 @@ class _PinnedFiles:
 
     Attributes:
         revision: the version of the tables in a PostgreSQL database; a SQLite file has its own.
+        records: the files in an object store at the moment of the backup.
+        objects: that store; None if there is none.
     """
 
     files: dict[str, Path] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     revision: str | None = None
+    records: StoredRecords | None = None
+    objects: StoredObjects | None = None
 
 
 def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
@@ -172,6 +183,12 @@ def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
     if not tables:
         raise empty_database_error(folder)
     pinned.files[DATABASE_FILE] = copy
+    database = Database.at(copy)
+    try:
+        with database.read() as session:
+            pinned.records = read_records(database, session)
+    finally:
+        database.close()
     return pinned
 
 
@@ -187,6 +204,7 @@ def _pin_postgresql(folder: DataFolder, staging: Path) -> _PinnedFiles:
                 writer.connection()  # waits for the lock
                 snapshot = reader.scalar(select(func.pg_export_snapshot()))
                 pinned = _pin_files(folder, staging)
+            pinned.records = read_records(database, reader)
             dump_tables(database, staging / DUMP_FILE, snapshot)
     finally:
         database.close()
@@ -267,7 +285,9 @@ def _write_archive(pinned: _PinnedFiles, file: IO[bytes]) -> list[dict[str, Any]
             with content, archive.open(member, "w", force_zip64=True) as out:
                 size, digest = copy_file(content, out)
             files.append({"path": name, "member": member, "bytes": size, "sha256": digest})
-        manifest = {
+        if pinned.objects is not None:
+            files += pinned.objects.write(archive, pinned.skipped)
+        manifest: dict[str, Any] = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
             "labext": version("labext-jupyter"),
@@ -276,6 +296,8 @@ def _write_archive(pinned: _PinnedFiles, file: IO[bytes]) -> list[dict[str, Any]
         }
         if pinned.revision is not None:
             manifest["revision"] = pinned.revision
+        if pinned.objects is not None:
+            manifest["storage"] = pinned.objects.storage
         archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
     return files
 
@@ -287,18 +309,6 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def copy_file(
-    source: IO[bytes], target: IO[bytes], max_bytes: int | None = None
-) -> tuple[int, str]:
-    """Copy at most `max_bytes` of a file; return the size and SHA-256."""
-    size, digest = 0, hashlib.sha256()
-    while (max_bytes is None or size <= max_bytes) and (chunk := source.read(_CHUNK_BYTES)):
-        size += len(chunk)
-        digest.update(chunk)
-        target.write(chunk)
-    return size, digest.hexdigest()
 
 
 def open_private(path: str, flags: int) -> int:

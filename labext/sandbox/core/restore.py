@@ -34,7 +34,6 @@ from labext.sandbox.core.backup import (
     FORMAT_VERSION,
     MANIFEST,
     RUNTIME_FILES,
-    copy_file,
     data_entries,
     open_private,
     restored_folder,
@@ -53,6 +52,8 @@ from labext.sandbox.core.data_folder import (
 )
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.database_copy import copy_tables
+from labext.sandbox.core.file_storage.backup import FOLDER as OBJECTS
+from labext.sandbox.core.file_storage.backup import check_storage, copy_file, store_objects
 from labext.sandbox.core.postgresql import DatabaseLock
 from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables, restore_tables
 from labext.sandbox.core.startup_checks import (
@@ -101,6 +102,7 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
         _check_kind_of_database(folder, manifest, source)
+        check_storage(folder, manifest)
         folder.prepare()
         lock = FileLock(folder.lock_file)
         if not lock.acquire(seconds=1.0):
@@ -123,6 +125,10 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
                     )
                 aside = folder.quarantine / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}-replaced"
                 _unpack(archive, manifest["files"], folder)
+                if "storage" in manifest:
+                    objects = _staging_folder(folder) / "data" / OBJECTS
+                    store_objects(folder, objects, manifest["storage"])
+                    remove_path(objects)
                 if has_tables:
                     with _database(folder) as database:
                         dump_tables(database, _staging_folder(folder) / DUMP_FILE)

@@ -21,7 +21,7 @@ from labext.errors import ConflictError, LabextError, SetupError
 from labext.sandbox.core.data_folder import DataFolder, FileLock, has_content, read_json, write_json
 from labext.sandbox.core.database import Database, error_line
 from labext.sandbox.core.file_storage.cache import DEFAULT_BYTES, FileCache
-from labext.sandbox.core.file_storage.objects import StorageSettings, StoreError
+from labext.sandbox.core.file_storage.objects import ObjectStore, StorageSettings, StoreError
 from labext.sandbox.core.file_storage.service_files import (
     DataFolderFiles,
     ServiceFiles,
@@ -185,7 +185,7 @@ class FileStorageSetup:
         """Compare the identifiers of the store and of the database, and write to the store."""
         assert self.settings is not None
         assert self._store is not None
-        found = self._read_marker()
+        found = read_marker(self._store, self._folder.path)
         if record is None:
             if found is not None:
                 raise self._other_database()
@@ -208,7 +208,7 @@ class FileStorageSetup:
         elif record.url != self.settings.url:  # the bucket was copied or renamed
             with self._database.write() as session:
                 session.execute(update(FileStorage).values(url=self.settings.url))
-        self._write_marker(record.storage)
+        write_marker(self._store, self._folder.path, record.storage)
         return self._quarantine_orphans()
 
     def _other_database(self) -> ConflictError:
@@ -217,28 +217,6 @@ class FileStorageSetup:
             f"The storage {self.settings.url} has the files of another database.",
             f"Choose an empty prefix of the bucket with {parameter('storage')}.",
         )
-
-    def _read_marker(self) -> str | None:
-        assert self._store is not None
-        target = self.copies.partial()
-        try:
-            self._store.get(MARKER, target)
-            return target.read_text()
-        except FileNotFoundError:
-            self._store.ping()  # the bucket may be missing instead
-            return None
-        finally:
-            target.unlink(missing_ok=True)
-
-    def _write_marker(self, storage: str) -> None:
-        """Write the identifier at each start, which shows that the store can be written."""
-        assert self._store is not None
-        source = self.copies.partial()
-        try:
-            source.write_text(storage)
-            self._store.put(source, MARKER)
-        finally:
-            source.unlink(missing_ok=True)
 
     def _quarantine_orphans(self) -> str | None:
         """Move objects without a record, which interrupted tasks and older backups leave."""
@@ -280,6 +258,37 @@ class FileStorageSetup:
         if self._store is not None:
             with contextlib.suppress(Exception):
                 self._store.close()
+
+
+def read_marker(store: ObjectStore, folder: Path) -> str | None:
+    """Return the identifier of a store, by a temporary file; None if it has none.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    target = folder / f".{uuid4().hex}"
+    try:
+        store.get(MARKER, target)
+        return target.read_text()
+    except FileNotFoundError:
+        store.ping()  # the bucket may be missing instead
+        return None
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def write_marker(store: ObjectStore, folder: Path, storage: str) -> None:
+    """Write the identifier of a store, by a temporary file. At each start this shows that it works.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    source = folder / f".{uuid4().hex}"
+    try:
+        source.write_text(storage)
+        store.put(source, MARKER)
+    finally:
+        source.unlink(missing_ok=True)
 
 
 def explain(error: StoreError, settings: StorageSettings) -> LabextError:

@@ -232,6 +232,7 @@ def test_upload_limit_applies_to_the_next_request(admin, kit, service, person):
     assert after == before
 
 
+@pytest.mark.data_folder
 def test_removing_an_account_removes_its_jobs_processes_and_files(admin, kit, service, person):
     def stored_files():
         return {

@@ -69,6 +69,7 @@ def test_upload_replaces_a_file_of_the_same_name(api, kit, db):
     assert len(list((db.data_dir / "jobs" / "incoming").iterdir())) == 0
 
 
+@pytest.mark.data_folder
 def test_simultaneous_uploads_leave_one_whole_file(new_box, kit):
     box = new_box(workers=1)
     contents = [bytes([65 + number]) * 1_000_000 for number in range(8)]
@@ -192,6 +193,7 @@ def test_upload_over_the_limit_is_refused(api, kit, db):
         assert api.upload(name, b"x" * 1000).status_code == 200
 
 
+@pytest.mark.data_folder
 def test_storage_of_an_account_is_limited(new_box, kit):
     box = new_box(workers=1)
     api = kit.Api(box)

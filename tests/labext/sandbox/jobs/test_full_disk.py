@@ -132,6 +132,7 @@ def test_upload_to_a_full_disk_leaves_nothing(
     assert jobs.files() == ["structure.pdb"]
 
 
+@pytest.mark.data_folder
 def test_jobs_that_ended_are_recorded_once_there_is_space(
     jobs: JobsClient, full: Full, box: Sandbox, kit: Any
 ) -> None:

@@ -30,6 +30,7 @@ def test_batch_continues_after_a_kill(new_box, kit, done):
     assert len(api.rows(includeSubjobs="true")) == 11
 
 
+@pytest.mark.data_folder
 def test_batch_continues_after_a_kill_during_aggregation(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)

@@ -273,6 +273,7 @@ def used(box):
     return {job.id: job.bytes for job in rows if job.bytes}, sizes
 
 
+@pytest.mark.data_folder
 def test_archive_is_rebuilt_without_a_deleted_job(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
@@ -358,6 +359,7 @@ def test_earlier_archive_is_unavailable_during_the_rebuild(busy, kit):
     assert requests.get(address, timeout=60).status_code == 200
 
 
+@pytest.mark.data_folder
 def test_rebuilt_archive_has_none_of_many_deleted_jobs(new_box, kit):
     box = new_box(workers=2)
     name = kit.Api(box).batch(PEPTIDES * 8, "peptide_build")
@@ -392,6 +394,7 @@ def test_job_deleted_during_first_aggregation_is_left_out(new_box, kit):
     assert jobs_in(api.archive(name)) == ({"j0", "j2"}, ["j0", "j2"])
 
 
+@pytest.mark.data_folder
 def test_kill_during_a_rebuild_brings_no_deleted_job_back(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)

@@ -234,6 +234,7 @@ def test_file_setting_accepts_content_uploads_and_outputs(
     assert kit.json(row["Settings"]) == {"pdbFile": value}
 
 
+@pytest.mark.data_folder
 def test_job_uses_the_file_as_it_was_at_submission(new_box, kit, structure):
     box = new_box(workers=1)
     api = kit.Api(box)

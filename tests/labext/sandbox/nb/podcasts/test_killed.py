@@ -10,6 +10,7 @@ from labext.sandbox.nb.administration import open_administration
 pytestmark = pytest.mark.faults
 
 
+@pytest.mark.data_folder
 def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
     box = new_box(workers=1)
     with open_administration(box.data_dir) as admin:

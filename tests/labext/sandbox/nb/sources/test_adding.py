@@ -332,6 +332,7 @@ def test_empty_update_changes_nothing(sources):
     assert changed["updated_at"] > created["updated_at"]
 
 
+@pytest.mark.data_folder
 def test_deleted_source_leaves_nothing(sources, detail):
     before = sources.files()
     notebook = sources.notebook()
@@ -356,6 +357,7 @@ def test_source_can_be_deleted_while_processed(sources, site):
     assert created["id"] not in [row["id"] for row in sources.listed()]
 
 
+@pytest.mark.data_folder
 def test_processing_resumes_after_a_kill(new_box, sources_of, site):
     box = new_box(workers=1)
     sources = sources_of(box)

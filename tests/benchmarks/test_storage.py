@@ -1,0 +1,148 @@
+"""Files in S3 against the data folder: a trivial job, an upload of 50 MB, and a download of it.
+
+The S3 server runs on this machine, so that its part is disk and processor and not the network. The
+services are asked in turn, so that both have the same noise of the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from s3_server import S3Server
+from stored_jobs import JOBS, Jobs
+
+from labext.sandbox import Sandbox
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("credentials")]
+
+ROUNDS = 15
+
+
+@pytest.fixture
+def boxes(tmp_path: Path, s3_server: S3Server) -> Iterator[dict[str, Sandbox]]:
+    """A job service with each kind of storage."""
+    storage: dict[str, Any] = {
+        "storage": s3_server.new_url(),
+        "storage_endpoint": s3_server.endpoint,
+    }
+    boxes = {
+        name: Sandbox(tmp_path / name, rate="off", workers=1, services=JOBS, **options)
+        for name, options in {"folder": {}, "S3": storage}.items()
+    }
+    for box in boxes.values():
+        box.start()
+    yield boxes
+    for box in boxes.values():
+        box.stop()
+
+
+def _compare(
+    benchmark: Any, measures: dict[str, Callable[[int], None]], rounds: int
+) -> dict[str, float]:
+    """Return the median seconds of each, measured in turn."""
+    seconds: dict[str, list[float]] = {name: [] for name in measures}
+
+    def measure() -> None:
+        for number in range(rounds):
+            for name, call in measures.items():
+                began = time.perf_counter()
+                call(number)
+                seconds[name].append(time.perf_counter() - began)
+
+    benchmark.pedantic(measure, rounds=1)
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    benchmark.extra_info |= {f"{name}, seconds": value for name, value in medians.items()}
+    print(
+        f"\n{', '.join(f'{name}: {value:.3f} s' for name, value in medians.items())}",
+        file=sys.stderr,
+    )
+    return medians
+
+
+def test_time_of_a_trivial_job(boxes: dict[str, Sandbox], benchmark: Any) -> None:
+    """From the request to the row that says Complete, polled every 5 ms."""
+
+    def run(jobs: Jobs, number: int) -> None:
+        jobs.submit(f"n{number}")
+        until = time.monotonic() + 60
+        while (state := jobs.row(f"n{number}")["JobStatus"]) != "Complete":
+            assert state != "Stopped"
+            assert time.monotonic() < until
+            time.sleep(0.005)
+
+    medians = _compare(
+        benchmark,
+        {name: partial(run, Jobs(box)) for name, box in boxes.items()},
+        ROUNDS,
+    )
+    assert medians["S3"] < medians["folder"] + 2
+
+
+def test_time_of_an_upload_of_50_mb(boxes: dict[str, Sandbox], benchmark: Any) -> None:
+    content = os.urandom(50_000_000)
+
+    def upload(jobs: Jobs, number: int) -> None:
+        answer = jobs.upload(f"f{number}", content)
+        assert answer.status_code == 200, answer.text
+
+    medians = _compare(
+        benchmark,
+        {name: partial(upload, Jobs(box)) for name, box in boxes.items()},
+        5,
+    )
+    assert medians["S3"] < medians["folder"] + 20
+
+
+def test_jobs_a_minute(boxes: dict[str, Sandbox], benchmark: Any) -> None:
+    """A batch of 100 trivial jobs with one slot, with its archive."""
+
+    def batch(jobs: Jobs, number: int) -> None:
+        settings = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
+        body = {
+            "batchName": f"b{number}",
+            "type": "digest",
+            "jobNames": [f"j{n}" for n in range(100)],
+            "settings": [settings] * 100,
+        }
+        answer = jobs.session.post(f"{jobs.base}submit-batch", json=body, timeout=60)
+        assert answer.status_code == 200, answer.text
+        until = time.monotonic() + 120
+        while jobs.row(f"b{number}").get("batchStatus") != "Complete":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    medians = _compare(
+        benchmark,
+        {name: partial(batch, Jobs(box)) for name, box in boxes.items()},
+        3,
+    )
+    assert medians["S3"] < 10 * medians["folder"]
+
+
+def test_download_that_must_be_fetched(boxes: dict[str, Sandbox], benchmark: Any) -> None:
+    """The result of a job whose copy was removed, against one in the data folder."""
+    for box in boxes.values():
+        jobs = Jobs(box)
+        jobs.submit("done")
+        jobs.completed("done")
+
+    def read(box: Sandbox, _number: int) -> None:
+        for copy in (box.data_dir / "cache").glob("[!.]*/*/*"):
+            copy.rename(box.data_dir / "cache" / ".partial" / f"{copy.name}-{time.time_ns()}")
+        answer: requests.Response = Jobs(box).result("done")
+        assert answer.status_code == 200
+
+    _compare(
+        benchmark,
+        {name: partial(read, box) for name, box in boxes.items()},
+        ROUNDS,
+    )

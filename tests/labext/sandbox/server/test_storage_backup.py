@@ -1,0 +1,135 @@
+"""Backups of services whose files are in S3, with a real S3 server on this machine."""
+
+from __future__ import annotations
+
+import zipfile
+
+import pytest
+import requests
+from s3_server import S3Server
+from stored_jobs import JOBS, Jobs
+
+from labext.errors import ConflictError, SetupError
+from labext.sandbox import Sandbox
+
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("credentials")]
+
+
+@pytest.fixture
+def storage(s3_server: S3Server):
+    """Return the options of a storage that is empty."""
+
+    def options() -> dict[str, str]:
+        return {"storage": s3_server.new_url(), "storage_endpoint": s3_server.endpoint}
+
+    return options
+
+
+def download(box: Sandbox, name: str) -> bytes:
+    answer = Jobs(box).result(name)
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+@pytest.mark.parametrize(
+    ("kind", "new_kind"),
+    [("sqlite", "sqlite"), ("postgresql", "postgresql"), ("sqlite", "postgresql")],
+)
+def test_backup_has_the_objects_and_restores_them_to_another_bucket(
+    new_box, storage, tmp_path, request, kind, new_kind
+):
+    def database(kind: str) -> str | None:
+        if kind == "sqlite":
+            return None
+        return request.getfixturevalue("postgresql_server").new_database()
+
+    box = new_box(services=JOBS, database_url=database(kind), **storage())
+    jobs = Jobs(box)
+    assert jobs.upload("a.txt", b"content").status_code == 200
+    jobs.submit("first")
+    jobs.completed("first")
+    content = download(box, "first")
+    done = box.backup(tmp_path / "backup.zip")
+    assert done.skipped == ()
+    with zipfile.ZipFile(done.file) as archive:
+        names = archive.namelist()
+    assert len([name for name in names if name.startswith("objects/jobs/")]) == 2
+    assert not [name for name in names if name.startswith(("cache/", "storage"))]
+    jobs.session.delete(f"{jobs.base}delete-job", json={"jobName": "first"}, timeout=60)
+    copy = Sandbox(
+        tmp_path / "copy", rate="off", services=JOBS, database_url=database(new_kind), **storage()
+    )
+    copy.restore(done.file)
+    with copy:
+        assert download(copy, "first") == content
+        assert Jobs(copy).session.get(f"{Jobs(copy).base}files", timeout=60).json() == ["a.txt"]
+
+
+def test_restore_in_place_brings_deleted_files_back_and_keeps_newer_ones_aside(
+    new_box, storage, s3_server, tmp_path
+):
+    options = storage()
+    box = new_box(services=JOBS, **options)
+    jobs = Jobs(box)
+    jobs.submit("first")
+    jobs.completed("first")
+    content = download(box, "first")
+    box.backup(tmp_path / "backup.zip")
+    jobs.session.delete(f"{jobs.base}delete-job", json={"jobName": "first"}, timeout=60)
+    jobs.submit("second")
+    jobs.completed("second")
+    box.restore(tmp_path / "backup.zip", replace=True)
+    status = box.start()
+    assert download(box, "first") == content
+    assert any("without a database record" in notice for notice in status.notices)
+    keys = s3_server.keys(options["storage"])
+    assert len([key for key in keys if key.startswith("jobs/")]) == 1
+    assert len([key for key in keys if key.startswith("quarantine/")]) == 1
+
+
+def test_object_that_the_store_has_lost_is_reported_as_skipped(
+    new_box, storage, s3_server, tmp_path
+):
+    options = storage()
+    box = new_box(services=JOBS, **options)
+    Jobs(box).upload("a.txt", b"content")
+    [key] = [key for key in s3_server.keys(options["storage"]) if key.startswith("jobs/")]
+    s3_server.files().rm(f"{options['storage'].removeprefix('s3://')}/{key}")
+    assert box.backup(tmp_path / "backup.zip").skipped == ("jobs/files/1",)
+
+
+def test_unreachable_storage_fails_the_backup_with_one_line(new_box, s3_server, line, tmp_path):
+    box = new_box(services=JOBS, storage=s3_server.new_url(), storage_endpoint=line.endpoint)
+    Jobs(box).upload("a.txt", b"content")
+    line.cut()
+    with pytest.raises(SetupError, match="does not respond") as refused:
+        box.backup(tmp_path / "backup.zip")
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "backup.zip").exists()
+    line.restore()
+    assert box.backup(tmp_path / "backup.zip").skipped == ()
+
+
+def test_backup_is_restored_to_the_same_kind_of_storage(new_box, storage, tmp_path):
+    options = storage()
+    box = new_box(services=JOBS, **options)
+    Jobs(box).upload("a.txt", b"content")
+    box.backup(tmp_path / "stored.zip")
+    with pytest.raises(SetupError, match="were in an object store") as refused:
+        Sandbox(tmp_path / "copy", services=JOBS).restore(tmp_path / "stored.zip")
+    assert "storage" in refused.value.next_step
+    other = new_box(services=JOBS)
+    other.backup(tmp_path / "folder.zip")
+    with pytest.raises(SetupError, match="were in its data folder"):
+        box.restore(tmp_path / "folder.zip", replace=True)
+
+
+def test_restore_to_the_storage_of_another_database_is_refused(new_box, storage, tmp_path):
+    options = storage()
+    first = new_box(services=JOBS, **options)
+    second = new_box(services=JOBS, **storage())
+    second.backup(tmp_path / "second.zip")
+    with pytest.raises(ConflictError, match="has other files"):
+        Sandbox(tmp_path / "copy", services=JOBS, **options).restore(tmp_path / "second.zip")
+    base = Jobs(first).base.removesuffix("api/")
+    assert requests.get(f"{base}health", timeout=60).status_code == 200
