@@ -17,8 +17,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import create_engine, func, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
 
 from labext.errors import (
     ConflictError,
@@ -183,12 +184,10 @@ def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
     if not tables:
         raise empty_database_error(folder)
     pinned.files[DATABASE_FILE] = copy
-    database = Database.at(copy)
-    try:
-        with database.read() as session:
-            pinned.records = read_records(database, session)
-    finally:
-        database.close()
+    engine = create_engine(f"sqlite:///{copy}")  # `Database` would add a log beside it
+    with Session(engine) as session:
+        pinned.records = read_records(session)
+    engine.dispose()
     return pinned
 
 
@@ -204,7 +203,7 @@ def _pin_postgresql(folder: DataFolder, staging: Path) -> _PinnedFiles:
                 writer.connection()  # waits for the lock
                 snapshot = reader.scalar(select(func.pg_export_snapshot()))
                 pinned = _pin_files(folder, staging)
-            pinned.records = read_records(database, reader)
+            pinned.records = read_records(reader)
             dump_tables(database, staging / DUMP_FILE, snapshot)
     finally:
         database.close()

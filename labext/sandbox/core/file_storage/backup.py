@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Self
 
-from sqlalchemy import select
+from sqlalchemy import inspect, select
 from sqlalchemy.orm import Session
 
 from labext.actions import parameter
 from labext.errors import ConflictError, SetupError
 from labext.sandbox.core.data_folder import DataFolder
-from labext.sandbox.core.database import Database
 from labext.sandbox.core.file_storage.objects import ObjectStore, StorageSettings, StoreError
 from labext.sandbox.core.file_storage.setup import (
     explain,
@@ -43,9 +42,9 @@ class StoredRecords:
     objects: Sequence[tuple[str, int, str, str]]
 
 
-def read_records(database: Database, session: Session) -> StoredRecords | None:
+def read_records(session: Session) -> StoredRecords | None:
     """Return the objects in the state that a session sees; None without an object store."""
-    if FileStorage.__tablename__ not in database.table_names():  # of an older version
+    if not inspect(session.connection()).has_table(FileStorage.__tablename__):  # an older version
         return None
     storage = session.scalar(select(FileStorage.storage))
     if storage is None:
