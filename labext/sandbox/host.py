@@ -34,7 +34,8 @@ from labext.sandbox.core.data_folder import (
 from labext.sandbox.core.database import Database, is_disk_full
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.cluster.setup import Cluster, open_cluster
-from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
+from labext.sandbox.core.executors.leftover_tasks import CLAIMANT_PREFIX
+from labext.sandbox.core.executors.supervisor import Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.executors.worker_states import WorkersFile
 from labext.sandbox.core.file_storage.objects import StorageSettings

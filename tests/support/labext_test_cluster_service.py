@@ -17,7 +17,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
-from labext.sandbox.core.executors.supervisor import CLAIMANT_PREFIX, Supervisor
+from labext.sandbox.core.executors.leftover_tasks import CLAIMANT_PREFIX
+from labext.sandbox.core.executors.supervisor import Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.executors.worker_states import WorkersFile
 from labext.sandbox.core.queue import (

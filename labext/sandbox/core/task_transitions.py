@@ -124,11 +124,6 @@ class TaskTransitions:
         with self._database.read() as session:
             return [*session.scalars(others.distinct())]
 
-    def living(self) -> set[int]:
-        """Return all unfinished tasks."""
-        with self._database.read() as session:
-            return set(session.scalars(select(Task.id)))
-
     def cancelled(self) -> set[int]:
         """Return the tasks claimed by this process that were cancelled."""
         query = select(Task.id).where(

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,12 @@ from labext.sandbox.core.database import Database, error_line, is_disk_full, is_
 from labext.sandbox.core.executors.executor import Executor, RemoteExecutor
 from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import Launcher, StartMethod
-from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
-from labext.sandbox.core.executors.task_process import PROCESS_FILE
+from labext.sandbox.core.executors.leftover_tasks import (
+    FORK_SERVER_LOCK,
+    SUPERVISOR_LOCK,
+    LeftoverTasks,
+    kill_leftovers,
+)
 from labext.sandbox.core.executors.task_run import (
     MAX_RETRY_PAUSE,
     TaskRun,
@@ -45,20 +49,11 @@ MAX_LOSSES = 10
 UNFIT_SECONDS = 2.0
 """Interval of asking again whether a worker has what waiting tasks need."""
 
-TAKE_OVER_SECONDS = 2.0
-"""Interval of looking for tasks of other service processes that were killed."""
-
 PUBLISH_SECONDS = 1.0
 """Interval of publishing the workers of a cluster."""
 
 STALL_SECONDS = 20.0
 """Time without a completed turn after which the queue counts as stopped."""
-
-CLAIMANT_PREFIX = "process-"
-"""Of the names of service processes that serve one database, and of the folders of their tasks."""
-
-_FORK_SERVER_LOCK = "forkserver.lock"
-_SUPERVISOR_LOCK = "supervisor.lock"
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +103,7 @@ class Supervisor:
         self._work_dir = work_dir
         self._preload = preload
         self._method = method
-        self._adopts = adopts
+        self._leftover = LeftoverTasks(self._ledger, work_dir, claimant, adopts=adopts)
         self.remote = remote
         self._workers_file = workers_file
         self._published = 0.0
@@ -122,14 +117,13 @@ class Supervisor:
         self._launched = 0.0
         self._launch_pause = 0.0
         self._ticked = 0.0
-        self._took_over = 0.0
         self._looked = 0.0
         self._succeeded = time.monotonic()
         self._stopping = False
         self._wakeup, self._waker = socket.socketpair()
         self._wakeup.setblocking(False)
         self._waker.setblocking(False)
-        self._own_lock = FileLock(work_dir / _SUPERVISOR_LOCK)
+        self._own_lock = FileLock(work_dir / SUPERVISOR_LOCK)
         self._transfers = FileTransfers(self._wake)
         self._thread = threading.Thread(target=self._loop, name="labext-supervisor", daemon=True)
 
@@ -149,7 +143,7 @@ class Supervisor:
         leftover = self._ledger.taken()
         if self.remote is not None and (leftover or self._claimant):
             self._ledger.repeat_later(self.remote.lease)
-        self._take_up(leftover, killed=[task_id for task_id in leftover if self._ran(task_id)])
+        self._leftover.restart(leftover, killed=self._leftover.begun(leftover))
         lock.release()
         self._launch_server()
         self._queue.listen(self._wake)
@@ -227,7 +221,7 @@ class Supervisor:
 
     @property
     def _lock_file(self) -> Path:
-        return self._work_dir / _FORK_SERVER_LOCK
+        return self._work_dir / FORK_SERVER_LOCK
 
     def _wake(self) -> None:
         with contextlib.suppress(OSError):  # full: it wakes anyway; closed: it has stopped
@@ -241,7 +235,7 @@ class Supervisor:
                 self._turn()
                 self._tick()
                 self._enforce()
-                self._take_over()
+                self._leftover.take_over()
                 self._publish()
                 self._succeeded = time.monotonic()
             except Exception as error:  # a full disk or an error of a service: other tasks continue
@@ -259,7 +253,7 @@ class Supervisor:
     def _receive(self) -> None:
         """Wait for the fork server, a change of the queue, or the next deadline."""
         if self._launcher is None:
-            self._take_up(self._lost)
+            self._leftover.restart(self._lost, keep=self._runs)
             self._lost = []
             if not self._stopping and time.monotonic() >= self._launched + self._launch_pause:
                 self._launch_server()
@@ -561,7 +555,7 @@ class Supervisor:
         self._launch_pause = POLL_SECONDS if lived > MAX_RETRY_PAUSE else max(POLL_SECONDS, longer)
         here = [run for run in self._runs.values() if not run.is_remote]
         for run in [run for run in here if run.outcome is None]:
-            self._losses[run.task.id] += self._ran(run.task.id)
+            self._losses[run.task.id] += bool(self._leftover.begun([run.task.id]))
             if self._losses[run.task.id] < MAX_LOSSES:
                 self._lost.append(run.task.id)
                 del self._runs[run.task.id]
@@ -569,59 +563,6 @@ class Supervisor:
                 kill_leftovers([run.scratch])
                 reason = f"The process that starts tasks died {MAX_LOSSES} times while this ran."
                 run.outcome = TaskOutcome("failed", reason)
-
-    def _ran(self, task_id: int) -> bool:
-        """Return whether the process of a task's last attempt had begun."""
-        return (self._work_dir / str(task_id) / PROCESS_FILE).exists()
-
-    def _take_up(self, tasks: Sequence[int], killed: Collection[int] = ()) -> None:
-        """Kill the remaining processes of unsupervised tasks, and requeue these tasks.
-
-        `killed` lists the tasks whose process had begun when the service was killed.
-        """
-        count = kill_leftovers([self._work_dir / str(task_id) for task_id in tasks])
-        if self._adopts:
-            count += kill_adopted()
-        if tasks:
-            log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
-        self._ledger.requeue(tasks, killed)
-        keep = {str(task_id) for task_id in [*self._runs]} | {_FORK_SERVER_LOCK, _SUPERVISOR_LOCK}
-        for scratch in self._work_dir.iterdir():
-            if scratch.name not in keep and not scratch.name.startswith(CLAIMANT_PREFIX):
-                remove_path(scratch)
-
-    def _take_over(self) -> None:
-        """Requeue the tasks of other service processes that were killed.
-
-        A process holds the lock in its folder while it lives, and its fork server another one until
-        it has ended its tasks. A lock does not expire, unlike a lease: a process that was only
-        stopped for a while keeps its tasks.
-        """
-        if time.monotonic() < self._took_over + TAKE_OVER_SECONDS:
-            return
-        self._took_over = time.monotonic()
-        for name in self._ledger.other_claimants():
-            folder = self._folder_of(name)
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with contextlib.ExitStack() as stack:
-                for name_of_lock in (_SUPERVISOR_LOCK, _FORK_SERVER_LOCK):
-                    lock = FileLock(folder / name_of_lock)
-                    stack.callback(lock.release)
-                    if not lock.acquire():
-                        break
-                else:
-                    self._take_over_from(name, folder)
-
-    def _take_over_from(self, claimant: str, folder: Path) -> None:
-        tasks = self._ledger.taken(claimant)
-        ran = [task for task in tasks if (folder / str(task) / PROCESS_FILE).exists()]
-        log.warning("%d tasks of %s, which was killed, start again.", len(tasks), claimant)
-        kill_leftovers([folder / str(task_id) for task_id in tasks])
-        self._ledger.requeue(tasks, ran)
-
-    def _folder_of(self, claimant: str) -> Path:
-        root = self._work_dir.parent if self._claimant else self._work_dir
-        return root / claimant if claimant else root
 
     def _wind_up(self) -> None:
         """Record the tasks that have ended; kill and requeue the others."""

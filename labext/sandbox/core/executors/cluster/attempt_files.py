@@ -12,7 +12,7 @@ from typing import Any
 
 from labext.sandbox.core.data_folder import remove_path
 from labext.sandbox.core.executors.cluster.attempts import LostAttemptError, RemoteAttempt
-from labext.sandbox.core.executors.cluster.protocol import CHUNK_BYTES, resolve_inside, walk_files
+from labext.sandbox.core.executors.cluster.protocol import read_chunk, resolve_inside, walk_files
 from labext.sandbox.core.task_transitions import ClaimedTask
 
 CallWorker = Callable[..., Awaitable[dict[str, Any]]]
@@ -53,13 +53,6 @@ def list_inputs(task: ClaimedTask) -> list[tuple[str, Path, int]]:
         if folder.is_dir()
         for name, size in walk_files(folder)
     ]
-
-
-def read_chunk(path: Path, offset: int) -> bytes:
-    """Return the next part of a file, of at most `CHUNK_BYTES` bytes."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read(CHUNK_BYTES)
 
 
 def copy_file(source: Path, target: Path) -> None:

@@ -16,17 +16,17 @@ from typing import Any, Literal
 from labext.sandbox.core.data_folder import FileLock, read_json, remove_path
 from labext.sandbox.core.database import is_disk_full
 from labext.sandbox.core.executors.cluster.protocol import (
-    CHUNK_BYTES,
     INLINE_BYTES,
     LEASE_SECONDS,
     LOG_BYTES,
     POLL_SECONDS,
+    read_chunk,
     resolve_inside,
     version_error,
     walk_files,
 )
 from labext.sandbox.core.executors.launcher import Launcher
-from labext.sandbox.core.executors.leftover_processes import kill_adopted, kill_leftovers
+from labext.sandbox.core.executors.leftover_tasks import kill_adopted, kill_leftovers
 
 LOOK_SECONDS = 0.5
 """Interval of looking at leases and logs."""
@@ -429,7 +429,7 @@ class AttemptRunner:
             return {"refused": "gone"}
         file = resolve_inside(attempt.work, path)
         try:
-            return {"data": await asyncio.to_thread(_read_chunk, file, offset)}
+            return {"data": await asyncio.to_thread(read_chunk, file, offset)}
         except FileNotFoundError:
             return {"refused": "gone"}
 
@@ -477,12 +477,6 @@ def _write_chunk(folder: Path, name: str, offset: int, data: bytes) -> None:
     with path.open("r+b" if offset else "wb") as file:
         file.seek(offset)
         file.write(data)
-
-
-def _read_chunk(path: Path, offset: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read(CHUNK_BYTES)
 
 
 def remove_dead_workers(parent: Path) -> None:

@@ -61,6 +61,13 @@ def walk_files(folder: Path) -> Iterator[tuple[str, int]]:
                 yield path.relative_to(folder).as_posix(), path.stat().st_size
 
 
+def read_chunk(path: Path, offset: int) -> bytes:
+    """Return the next part of a file, of at most `CHUNK_BYTES` bytes."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.read(CHUNK_BYTES)
+
+
 def resolve_inside(folder: Path, name: str) -> Path:
     """Return the path of a file below `folder`.
 

@@ -1,20 +1,105 @@
-"""Find and kill task processes that outlived their supervisor."""
+"""Tasks whose supervisor was killed: kill their remaining processes, and queue them again."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 import psutil
 
+from labext.sandbox.core.data_folder import FileLock, remove_path
 from labext.sandbox.core.executors.task_process import PROCESS_FILE, TASK_VARIABLE, TASKS_VARIABLE
+from labext.sandbox.core.task_transitions import TaskTransitions
+
+CLAIMANT_PREFIX = "process-"
+"""Of the names of service processes that serve one database, and of the folders of their tasks."""
+
+TAKE_OVER_SECONDS = 2.0
+"""Interval of looking for tasks of other service processes that were killed."""
+
+FORK_SERVER_LOCK = "forkserver.lock"
+SUPERVISOR_LOCK = "supervisor.lock"
 
 START_TOLERANCE_SECONDS = 1.0
 """Tolerated difference between two readings of the start time of a process."""
+
+
+log = logging.getLogger(__name__)
+
+
+class LeftoverTasks:
+    """Tasks that were claimed by a service process that was killed.
+
+    Args:
+        ledger: of this process.
+        folder: the scratch folders of this process.
+        claimant: the name of this process, see `Supervisor`.
+        adopts: whether this process adopts orphans.
+    """
+
+    def __init__(
+        self, ledger: TaskTransitions, folder: Path, claimant: str, *, adopts: bool
+    ) -> None:
+        self._ledger = ledger
+        self._folder = folder
+        self._claimant = claimant
+        self._adopts = adopts
+        self._took_over = 0.0
+
+    def begun(self, tasks: Iterable[int], folder: Path | None = None) -> list[int]:
+        """Return those of these tasks whose last attempt had a process on this machine."""
+        folder = folder or self._folder
+        return [task for task in tasks if (folder / str(task) / PROCESS_FILE).exists()]
+
+    def restart(
+        self, tasks: Sequence[int], killed: Collection[int] = (), keep: Iterable[int] = ()
+    ) -> None:
+        """End what is left of tasks of this process, queue them again, and tidy up.
+
+        Args:
+            tasks: tasks that nobody supervises.
+            killed: those of them whose process had begun when the service was killed.
+            keep: tasks whose scratch folders are in use.
+        """
+        count = kill_leftovers([self._folder / str(task_id) for task_id in tasks])
+        if self._adopts:
+            count += kill_adopted()
+        if tasks:
+            log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
+        self._ledger.requeue(tasks, killed)
+        used = {*map(str, keep), FORK_SERVER_LOCK, SUPERVISOR_LOCK}
+        for scratch in self._folder.iterdir():
+            if scratch.name not in used and not scratch.name.startswith(CLAIMANT_PREFIX):
+                remove_path(scratch)
+
+    def take_over(self) -> None:
+        """Queue the tasks of other service processes that were killed again.
+
+        A process holds the lock in its folder while it lives, and its fork server another one until
+        it has ended its tasks. A lock does not expire, unlike a lease: a process that was only
+        stopped for a while keeps its tasks.
+        """
+        if time.monotonic() < self._took_over + TAKE_OVER_SECONDS:
+            return
+        self._took_over = time.monotonic()
+        root = self._folder.parent if self._claimant else self._folder
+        for name in self._ledger.other_claimants():
+            folder = root / name if name else root
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.ExitStack() as stack:
+                locks = [FileLock(folder / lock) for lock in (SUPERVISOR_LOCK, FORK_SERVER_LOCK)]
+                for lock in locks:
+                    stack.callback(lock.release)
+                if all(lock.acquire() for lock in locks):
+                    tasks = self._ledger.taken(name)
+                    log.warning("%d tasks of %s, which was killed, start again.", len(tasks), name)
+                    kill_leftovers([folder / str(task_id) for task_id in tasks])
+                    self._ledger.requeue(tasks, self.begun(tasks, folder))
 
 
 def kill_adopted(seconds: float = 5.0) -> int:
