@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import pytest
 from tls_server import make_server
 
+from labext import cli
 from labext.sandbox.server import Server
 
 NewServer = Callable[..., Server]
+NewKey = Callable[[Server, str], str]
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +39,17 @@ def new_server(tmp_path: Path) -> Iterator[NewServer]:
     yield make
     for server in servers:
         server.stop()
+
+
+@pytest.fixture
+def new_key(capsys: pytest.CaptureFixture[str]) -> NewKey:
+    """Create an account of the job service with a key."""
+
+    def make(server: Server, email: str) -> str:
+        for words in (["accounts", "add", email], ["keys", "add", email]):
+            capsys.readouterr()
+            line = ["server", "jobs", *words, "--data-dir", str(server.data_dir), "--json"]
+            assert cli.main(line) == 0
+        return str(json.loads(capsys.readouterr().out)["key"])
+
+    return make

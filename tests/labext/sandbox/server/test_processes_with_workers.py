@@ -23,7 +23,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 from waiting import wait_until
 
-from labext import cli
 from labext.sandbox.core.queue import Task
 from labext.sandbox.jobs.tables import Usage
 from labext.sandbox.server import Server
@@ -133,23 +132,11 @@ def _is_scheduler(process: psutil.Process) -> bool:
 
 
 @pytest.fixture
-def site(
-    new_server: Any,
-    postgresql_server: Any,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> Iterator[Site]:
-    def account(server: Server, email: str) -> str:
-        for words in (["accounts", "add", email], ["keys", "add", email]):
-            capsys.readouterr()
-            line = ["server", "jobs", *words, "--data-dir", str(server.data_dir), "--json"]
-            assert cli.main(line) == 0
-        return str(json.loads(capsys.readouterr().out)["key"])
-
+def site(new_server: Any, new_key: Any, postgresql_server: Any, tmp_path: Path) -> Iterator[Site]:
     server = new_server(
         postgresql_server.new_database(), processes=2, executor="dask", services=SERVICES
     )
-    site = Site(server, tmp_path, account)
+    site = Site(server, tmp_path, new_key)
     yield site
     site.workers.close()
 

@@ -7,16 +7,18 @@ import os
 import re
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 import requests
+from cluster import Cluster
 from s3_server import BUCKET, KEY, READER_CREDENTIALS, SECRET
 from sqlalchemy import select
 from stored_jobs import CUT, JOBS, Jobs
-from tls_server import free_ports, issue, make_server
+from tls_server import free_ports, issue
 from waiting import wait_until
 
 from labext.errors import InputError, LabextError, ServiceError, SetupError
@@ -24,6 +26,8 @@ from labext.sandbox.core.file_storage.tables import StoredFile
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults
+
+PDB = Path(__file__).parents[4] / "example_notebooks" / "data" / "1A8O.pdb"
 
 
 def objects(server, url: str) -> list[str]:
@@ -352,16 +356,52 @@ def test_object_storage_packages_are_not_imported_without_such_storage(new_box):
     assert not {"fsspec", "s3fs", "botocore", "aiohttp"} & set(json.loads(output))
 
 
-def test_service_processes_share_the_storage(tmp_path, postgresql_server, s3_server, credentials):
-    server = make_server(
-        tmp_path,
+def test_service_processes_and_workers_on_other_machines_share_the_storage(
+    new_server, new_key, tmp_path, postgresql_server, s3_server, credentials
+):
+    url = s3_server.new_url()
+    server = new_server(
         postgresql_server.new_database(),
-        2,
-        storage=s3_server.new_url(),
+        processes=2,
+        executor="dask",
+        services=JOBS,
+        storage=url,
         storage_endpoint=s3_server.endpoint,
     )
-    server.start()
+    key = new_key(server, "eve@example.org")
+    base = f"{server.settings.origin('jobs')}/api/"
+
+    def ask(method: str, path: str, **more: Any) -> requests.Response:
+        """Send a request on a new connection, which either process may accept."""
+        answer = requests.request(
+            method,
+            path if path.startswith("https:") else base + path,
+            headers={"x-api-key": key, "Connection": "close"},
+            verify=str(server.settings.ca_bundle),
+            timeout=60,
+            **more,
+        )
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    workers = Cluster(tmp_path / "cluster", beside=server.status().worker_command.split()[3])
     try:
-        assert server.health() == dict.fromkeys(server.health(), "")
+        workers.start_worker(capabilities=["structure_summary"], memory=8 << 30)
+        ask("PUT", "upload/1A8O.pdb", data=PDB.read_bytes())
+        for number in range(4):
+            settings = {"pdbFile": "1A8O.pdb"}
+            body = {"jobName": f"j{number}", "type": "structure_summary", "settings": settings}
+            ask("POST", "submit-job", json=body)
+        rows = [partial(ask, "GET", f"jobs?jobName=j{number}") for number in range(4)]
+        wait_until(lambda: all(row().json()["JobStatus"] == "Complete" for row in rows))
     finally:
-        server.stop()
+        workers.close()
+    assert len(objects(s3_server, url)) == 1 + 4
+    forget_copies(server)
+    for number in range(4):
+        results = {
+            ask("GET", ask("POST", "result", json={"jobName": f"j{number}"}).text).content
+            for _ in range(4)
+        }
+        assert len(results) == 1
+    assert server.health()["jobs"] == ""
