@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.tools import catalogue
@@ -36,25 +36,6 @@ def run(settings: Mapping[str, Any], _inputs: Mapping[str, Path], out: Path) -> 
         time.sleep(0.1)
     (out / "label.txt").write_text(settings["label"])
     return {}
-
-
-class Run(NamedTuple):
-    """A process of a job, between its first and its last line."""
-
-    label: str
-    pid: int
-    began: float
-    last: float
-
-
-def runs(journal: Path) -> list[Run]:
-    """Return the processes that have written to a journal, in the order of their starts."""
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    times: dict[tuple[str, int], list[float]] = {}
-    for label, pid, moment in map(str.split, lines):
-        times.setdefault((label, int(pid)), []).append(float(moment))
-    found = [Run(label, pid, min(t), max(t)) for (label, pid), t in times.items()]
-    return sorted(found, key=lambda run: run.began)
 
 
 class Service(JobService):

@@ -84,6 +84,7 @@ class StoredObjects:
         try:
             store.ping()
         except StoreError as error:
+            store.close()
             raise explain(error, settings) from error
         return cls(records.storage, records, store, settings, staging)
 

@@ -11,14 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import pytest
 import requests
 from cluster import Cluster
 from databases import open_database
-from labext_test_journal import Run, runs
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 from waiting import wait_until
@@ -32,6 +31,25 @@ pytestmark = pytest.mark.faults
 SERVICES = ["labext_test_journal:service"]
 TOOLS = ["keep_journal"]
 SLOTS = 2
+
+
+class Run(NamedTuple):
+    """A process of a job, between its first and its last line."""
+
+    label: str
+    pid: int
+    began: float
+    last: float
+
+
+def read_runs(journal: Path) -> list[Run]:
+    """Return the processes that have written to a journal, in the order of their starts."""
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    times: dict[tuple[str, int], list[float]] = {}
+    for label, pid, moment in map(str.split, lines):
+        times.setdefault((label, int(pid)), []).append(float(moment))
+    found = [Run(label, pid, min(t), max(t)) for (label, pid), t in times.items()]
+    return sorted(found, key=lambda run: run.began)
 
 
 class Site:
@@ -89,7 +107,7 @@ class Site:
         return all(job["JobStatus"] == "Complete" for job in jobs)
 
     def runs(self) -> list[Run]:
-        return runs(self.journal)
+        return read_runs(self.journal)
 
     def metrics(self) -> dict[str, float]:
         """Return the metrics without labels other than the worker, from one of the processes."""
