@@ -15,7 +15,7 @@ from labext.errors import InputError
 
 if TYPE_CHECKING:
     from labext.sandbox import Sandbox
-    from labext.sandbox.lifecycle import SandboxStatus
+    from labext.sandbox.status import SandboxStatus
 
 
 SETTINGS = ("rate", "sequences", "executor", "certificates", "allow_plaintext", "adopt_empty")

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labext.sandbox.lifecycle import Sandbox, SandboxStatus
+    from labext.sandbox.lifecycle import Sandbox
+    from labext.sandbox.status import SandboxStatus
 
 __all__ = ["Sandbox", "SandboxStatus"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from labext.sandbox import lifecycle
+    if name == "Sandbox":
+        from labext.sandbox.lifecycle import Sandbox
 
-        return getattr(lifecycle, name)
+        return Sandbox
+    if name == "SandboxStatus":
+        from labext.sandbox.status import SandboxStatus
+
+        return SandboxStatus
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

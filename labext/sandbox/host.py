@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import importlib
 import logging
 import os
+import pkgutil
 import signal
 import socket
 import sys
@@ -111,7 +111,7 @@ class Host:
         self._process = process
         self._cluster = cluster
         self._lock = lock
-        self._services = [_load_service(name) for name in services]
+        self._services = [pkgutil.resolve_name(name) for name in services]
         self._database = Database(folder.database_url)
         self._queue = Queue()
         self._storage = FileStorageSetup(folder, self._database, storage)
@@ -407,12 +407,6 @@ def _server_config(
         ssl_certfile=None if certificate is None else certificate.chain,
         ssl_keyfile=None if certificate is None else certificate.key,
     )
-
-
-def _load_service(name: str) -> Service:
-    module, _, attribute = name.partition(":")
-    service: Service = getattr(importlib.import_module(module), attribute)
-    return service
 
 
 def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

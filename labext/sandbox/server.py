@@ -18,7 +18,8 @@ from labext.errors import ConflictError, InputError, SetupError
 from labext.sandbox import host_process
 from labext.sandbox.core.data_folder import has_content
 from labext.sandbox.core.server_settings import PORT_OFFSETS, ServerSettings
-from labext.sandbox.lifecycle import Sandbox, SandboxStatus, check_system
+from labext.sandbox.lifecycle import Sandbox, check_system
+from labext.sandbox.status import SandboxStatus
 
 HEALTH_SECONDS = 10.0
 """Time that an endpoint has to report its health."""

@@ -13,7 +13,7 @@ import pytest
 from labext import cli
 from labext.cli.groups import table
 from labext.sandbox import Sandbox
-from labext.sandbox.lifecycle import SandboxStatus
+from labext.sandbox.status import SandboxStatus
 
 HEAVY = {"numpy", "pandas", "requests", "rich", "sqlalchemy", "fastapi", "labext.jobs", "keyring"}
 
