@@ -234,8 +234,12 @@ class PresignedStore:
 
         def once(session: requests.Session) -> bytes:
             headers = {"Accept-Encoding": "identity", "Range": f"bytes=-{length}"}
-            request = requests.Request("GET", url, headers=headers)
-            with self._sent(session, request, name) as response:
+            response = self._sent(session, requests.Request("GET", url, headers=headers), name, 416)
+            if response.status_code == 416:  # stores that refuse a range longer than the file
+                response.close()
+                del headers["Range"]
+                response = self._sent(session, requests.Request("GET", url, headers=headers), name)
+            with response:
                 try:
                     return read_body(response, length)
                 except ResponseTooLarge:
@@ -252,8 +256,13 @@ class PresignedStore:
             return self._options.run_with_retries(lambda: once(session))
 
     def _sent(
-        self, session: requests.Session, request: requests.Request, name: str
+        self,
+        session: requests.Session,
+        request: requests.Request,
+        name: str,
+        accepted: int | None = None,
     ) -> requests.Response:
+        """Return the response if its status is below 400 or the accepted one."""
         response = send_following_redirects(
             session,
             request,
@@ -263,7 +272,7 @@ class PresignedStore:
         )
         if isinstance(response, ConnectionFailure):
             raise on_transfer_failure(response)
-        if response.status_code < 400:
+        if response.status_code < 400 or response.status_code == accepted:
             return response
         with response:
             message = server_message(read_start(response), response.headers.get("Content-Type", ""))

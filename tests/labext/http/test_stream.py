@@ -208,3 +208,11 @@ def test_presigned_address_is_http_or_https(scheme: str) -> None:
 def test_presigned_address_of_another_scheme_is_refused(scheme: str) -> None:
     with pytest.raises(ServiceError, match="invalid address"):
         check_presigned_url(f"{scheme}://store.example/a?signature=c0ffee", "job service")
+
+
+def test_end_of_a_file_that_is_shorter_than_the_range_is_read_whole(
+    faulty: Any, store: PresignedStore
+) -> None:
+    server = faulty(faulty.answer("Sorry", 416), faulty.answer(b"PK\x05\x06"))
+    assert store.tail(f"{server.url}f", "f", 1000) == b"PK\x05\x06"
+    assert [request.headers.get("range") for request in server.received] == ["bytes=-1000", None]
