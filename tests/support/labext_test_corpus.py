@@ -1,7 +1,7 @@
 """Public documents for questions: files and docstrings of installed packages, and example papers.
 
 `tests/benchmarks/answers/questions.csv` asks about them, and `held_out.csv` about those that are
-held out: settings of the search are never chosen by them.
+held out: they were written before the settings of the search were tried on them.
 """
 
 from __future__ import annotations

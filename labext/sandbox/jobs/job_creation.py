@@ -119,7 +119,7 @@ class FileResolver:
         return InputFile(output, output.name)
 
     def _uploaded(self, file: UploadedFile) -> InputFile:
-        return InputFile(self._site.files.address(f"files/{file.id}", self._session), file.name)
+        return InputFile(self._site.files.copy_path(f"files/{file.id}", self._session), file.name)
 
     def _job(self, name: str) -> Job | None:
         if name not in self._jobs:

@@ -80,7 +80,7 @@ def run_pipeline(
 
 
 def _report_valid(checked: pd.DataFrame, no_estimate: str) -> pd.DataFrame:
-    """Print that the pipeline is valid and what it is expected to need; return the frame."""
+    """Print that the pipeline is valid, with its expected time and cost; return the frame."""
     output.print_message(f"The pipeline is valid; {submit.NOT_SENT}.")
     submit.print_estimate(submit.stored_estimate(checked), no_estimate)
     return checked

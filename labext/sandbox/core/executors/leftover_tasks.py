@@ -36,16 +36,16 @@ class LeftoverTasks:
     """Tasks that were claimed by a service process that was killed.
 
     Args:
-        ledger: of this process.
+        transitions: of this process.
         folder: the scratch folders of this process.
         claimant: the name of this process, see `Supervisor`.
         adopts: whether this process adopts orphans.
     """
 
     def __init__(
-        self, ledger: TaskTransitions, folder: Path, claimant: str, *, adopts: bool
+        self, transitions: TaskTransitions, folder: Path, claimant: str, *, adopts: bool
     ) -> None:
-        self._ledger = ledger
+        self._transitions = transitions
         self._folder = folder
         self._claimant = claimant
         self._adopts = adopts
@@ -59,7 +59,7 @@ class LeftoverTasks:
     def restart(
         self, tasks: Sequence[int], killed: Collection[int] = (), keep: Iterable[int] = ()
     ) -> None:
-        """End what is left of tasks of this process, queue them again, and tidy up.
+        """Kill the remaining processes of tasks, queue the tasks again, and remove unused folders.
 
         Args:
             tasks: tasks that nobody supervises.
@@ -71,7 +71,7 @@ class LeftoverTasks:
             count += kill_adopted()
         if tasks:
             log.warning("%d tasks start again; %d processes were left.", len(tasks), count)
-        self._ledger.requeue(tasks, killed)
+        self._transitions.requeue(tasks, killed)
         used = {*map(str, keep), FORK_SERVER_LOCK, SUPERVISOR_LOCK}
         for scratch in self._folder.iterdir():
             if scratch.name not in used and not scratch.name.startswith(CLAIMANT_PREFIX):
@@ -88,7 +88,7 @@ class LeftoverTasks:
             return
         self._took_over = time.monotonic()
         root = self._folder.parent if self._claimant else self._folder
-        for name in self._ledger.other_claimants():
+        for name in self._transitions.other_claimants():
             folder = root / name if name else root
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with contextlib.ExitStack() as stack:
@@ -96,10 +96,10 @@ class LeftoverTasks:
                 for lock in locks:
                     stack.callback(lock.release)
                 if all(lock.acquire() for lock in locks):
-                    tasks = self._ledger.taken(name)
+                    tasks = self._transitions.taken(name)
                     log.warning("%d tasks of %s, which was killed, start again.", len(tasks), name)
                     kill_leftovers([folder / str(task_id) for task_id in tasks])
-                    self._ledger.requeue(tasks, self.begun(tasks, folder))
+                    self._transitions.requeue(tasks, self.begun(tasks, folder))
 
 
 def kill_adopted(seconds: float = 5.0) -> int:

@@ -96,14 +96,14 @@ class Supervisor:
         self._slots = slots or self._workers_here
         self._queue = queue
         self._is_local = remote is None and workers_file is None
-        self._ledger = TaskTransitions(
+        self._transitions = TaskTransitions(
             database, queue, claimant, leaves_workers=remote is None and not self._is_local
         )
         self._claimant = claimant
         self._work_dir = work_dir
         self._preload = preload
         self._method = method
-        self._leftover = LeftoverTasks(self._ledger, work_dir, claimant, adopts=adopts)
+        self._leftover = LeftoverTasks(self._transitions, work_dir, claimant, adopts=adopts)
         self.remote = remote
         self._workers_file = workers_file
         self._published = 0.0
@@ -140,9 +140,9 @@ class Supervisor:
         # The fork server of a supervisor that was killed needs a moment to end its tasks.
         if not lock.acquire(seconds=15.0):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
-        leftover = self._ledger.taken()
+        leftover = self._transitions.taken()
         if self.remote is not None and (leftover or self._claimant):
-            self._ledger.repeat_later(self.remote.lease)
+            self._transitions.repeat_later(self.remote.lease)
         self._leftover.restart(leftover, killed=self._leftover.begun(leftover))
         lock.release()
         self._launch_server()
@@ -172,7 +172,7 @@ class Supervisor:
         Raises:
             sqlalchemy.exc.SQLAlchemyError: the database does not respond.
         """
-        taken = self._ledger.taken_here(all_kinds=self._is_local)
+        taken = self._transitions.taken_here(all_kinds=self._is_local)
         own = WorkerState(
             name="local",
             address="",
@@ -318,7 +318,7 @@ class Supervisor:
         started, ended = self._started(), self._ended()
         self._admitted = 0
         try:
-            turn = self._ledger.turn(
+            turn = self._transitions.turn(
                 {run.attempt: run.started for run in started},
                 {run.attempt: run.outcome for run in ended if run.outcome is not None},
                 Counter(run.task.kind.name for run in self._alive()),
@@ -392,7 +392,7 @@ class Supervisor:
     def _record_starts(self) -> None:
         for run in self._started():
             try:
-                refusal = self._ledger.start(run.attempt, run.started)
+                refusal = self._transitions.start(run.attempt, run.started)
             except Exception:  # see `_loop`; it is retried later
                 log.exception("The start of %s could not be recorded.", run.task.key)
                 run.later()
@@ -415,7 +415,7 @@ class Supervisor:
             if run.outcome is None or (run.has_begun and not run.is_recorded):
                 continue
             try:
-                self._ledger.end(run.attempt, run.outcome)
+                self._transitions.end(run.attempt, run.outcome)
             except NotCachedError as error:
                 self._transfers.fetch(run, error)
             except Exception:  # see `_loop`; it is retried later
@@ -438,7 +438,7 @@ class Supervisor:
     def _tick(self) -> None:
         if self._runs and time.monotonic() >= self._ticked + 1.0:
             self._ticked = time.monotonic()
-            self._ledger.tick()
+            self._transitions.tick()
 
     def _enforce(self) -> None:
         """Kill tasks that were cancelled or exceed their time limit."""
@@ -448,7 +448,7 @@ class Supervisor:
         # The queue wakes this thread when a task is cancelled, see `_receive`.
         if now >= self._looked + POLL_SECONDS:
             saving = [run for run in self._runs.values() if run.is_saving]
-            cancelled = self._ledger.cancelled() if alive or saving else cancelled
+            cancelled = self._transitions.cancelled() if alive or saving else cancelled
             self._looked = now
             for run in saving:
                 if run.task.id in cancelled:  # its results are not wanted
@@ -478,10 +478,10 @@ class Supervisor:
     def _start_tasks(self) -> None:
         while self._launcher is not None and not self._stopping and self._room():
             running = Counter(run.task.kind.name for run in self._alive())
-            task_id = self._ledger.next(running, self._unfit)
+            task_id = self._transitions.next(running, self._unfit)
             if task_id is None:
                 return
-            claim = self._ledger.claim(
+            claim = self._transitions.claim(
                 task_id, None if self.remote is None else self._admit, self._unfit
             )
             if claim is None:
@@ -540,7 +540,7 @@ class Supervisor:
 
     def _requeue_lost(self) -> None:
         for run in [run for run in self._runs.values() if run.is_lost]:
-            self._ledger.requeue([run.task.id])
+            self._transitions.requeue([run.task.id])
             del self._runs[run.task.id]
             with contextlib.suppress(OSError):
                 remove_path(run.scratch)
@@ -579,6 +579,6 @@ class Supervisor:
             self._transfers.finish(self._runs.values())
             self._record_starts()
             self._record_ends()
-            self._ledger.requeue([*self._runs, *self._lost])
+            self._transitions.requeue([*self._runs, *self._lost])
         except Exception:  # tasks whose end was not recorded start again next time
             log.exception("Not every task could be queued again.")

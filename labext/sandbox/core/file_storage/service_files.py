@@ -26,8 +26,6 @@ log = logging.getLogger("labext.sandbox")
 
 T = TypeVar("T")
 
-_CHUNK_BYTES = 1 << 20
-
 
 class _Record(NamedTuple):
     """The record of a file, which stays valid after its transaction."""
@@ -57,7 +55,7 @@ class NotCachedError(Exception):
 
 
 def with_fetched(call: Callable[[], T]) -> T:
-    """Call a function again and again, with the files that its transaction needs fetched before.
+    """Call a function; repeat it after fetching a file that its transaction needs.
 
     Raises:
         StoreError: one cannot be fetched.
@@ -98,13 +96,13 @@ class ServiceFiles(Protocol):
         """Make a file that was staged the one at a path."""
 
     def discard(self, staged: StagedFile) -> None:
-        """Delete what was staged and not placed."""
+        """Delete a staged file that is not placed."""
 
     def link(self, session: Session, source: Path, path: str) -> None:
         """Make a file, as returned by `local`, also the one at another path."""
 
-    def address(self, path: str, session: Session) -> Path:
-        """Return what `local` returns without fetching it, for `link`."""
+    def copy_path(self, path: str, session: Session) -> Path:
+        """Return the path that `local` returns, without fetching the file."""
 
     def forget(self, session: Session, paths: Collection[str]) -> None:
         """Remove files and folders from the store; the caller removes those in the folder."""
@@ -141,7 +139,7 @@ class DataFolderFiles:
         """Create a hard link."""
         cache.link_or_copy(source, self._root / path)
 
-    def address(self, path: str, session: Session) -> Path:  # noqa: ARG002
+    def copy_path(self, path: str, session: Session) -> Path:  # noqa: ARG002
         """Return the path."""
         return self._root / path
 
@@ -220,7 +218,7 @@ class StoredFiles:
         tables.forget(session, {f"{self._name}/{path}" for path in paths})
         after_commit(session, self._on_unused.set)
 
-    def address(self, path: str, session: Session) -> Path:
+    def copy_path(self, path: str, session: Session) -> Path:
         """Return the path of the copy, which need not exist."""
         file = self._find(path, session)
         return self._root / path if file is None else self.copies.path(file.key) / file.member
@@ -337,9 +335,6 @@ class StoredFiles:
 
 
 def _digest(file: Path) -> tuple[int, str]:
-    size, digest = 0, hashlib.sha256()
     with file.open("rb") as content:
-        while chunk := content.read(_CHUNK_BYTES):
-            size += len(chunk)
-            digest.update(chunk)
-    return size, digest.hexdigest()
+        digest = hashlib.file_digest(content, "sha256")
+        return content.tell(), digest.hexdigest()

@@ -140,14 +140,14 @@ def forget(session: Session, paths: Collection[str]) -> None:
     """
     entries = text_table(sorted({entry_of(path) for path in paths}))
     chosen = select(StoredFile).where(StoredFile.entry.in_(select(entries.c.value)))
-    wanted = set(paths)
+    removed = set(paths)
     _forget(
         session,
         [
             file
             for file in session.scalars(chosen)
-            if file.entry in wanted
-            or any(file.path == path or file.path.startswith(f"{path}/") for path in wanted)
+            if file.entry in removed
+            or any(file.path == path or file.path.startswith(f"{path}/") for path in removed)
         ],
     )
 

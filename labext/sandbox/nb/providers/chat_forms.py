@@ -54,7 +54,7 @@ class Piece:
 
 
 class WireForm(ABC):
-    """How the servers of a provider are asked, and how they answer.
+    """The format of requests and responses of a provider's servers.
 
     Methods that parse raise KeyError, IndexError, TypeError, AttributeError or ValueError if the
     value has another form.

@@ -104,7 +104,7 @@ def test_object_is_deleted_once_no_file_has_it(machines):
     one, two = machines
     one.upload("files/1", b"shared")
     with one.database.write() as session:
-        source = two.files.address("files/1", session)
+        source = two.files.copy_path("files/1", session)
         two.files.link(session, source, "jobs/5/inputs/pdb/a.pdb")
     one.forget("files/1")
     assert one.setup.delete_unused() == 0

@@ -340,7 +340,7 @@ def test_task_stays_queued_until_the_fork_server_responds(new_harness: NewHarnes
     server = fork_server()
     server.suspend()
     harness.put("answer", "waiting")
-    poll(lambda: harness.supervisor._ledger.taken() != [])
+    poll(lambda: harness.supervisor._transitions.taken() != [])
     assert harness.starts == ["only"]
     server.resume()
     assert harness.result("waiting").outcome == "done"

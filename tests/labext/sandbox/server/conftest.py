@@ -15,6 +15,7 @@ from labext.sandbox.server import Server
 
 NewServer = Callable[..., Server]
 NewKey = Callable[[Server, str], str]
+Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="session")
@@ -42,14 +43,26 @@ def new_server(tmp_path: Path) -> Iterator[NewServer]:
 
 
 @pytest.fixture
-def new_key(capsys: pytest.CaptureFixture[str]) -> NewKey:
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `labext server …` and return its JSON."""
+
+    def call(server: Server, *words: object) -> Any:
+        capsys.readouterr()
+        data_dir = ("--data-dir", str(server.data_dir))
+        code = cli.main(["server", *map(str, words), *data_dir, "--json"])
+        printed = capsys.readouterr()
+        assert code == 0, printed.err
+        return json.loads(printed.out)
+
+    return call
+
+
+@pytest.fixture
+def new_key(run: Run) -> NewKey:
     """Create an account of the job service with a key."""
 
     def make(server: Server, email: str) -> str:
-        for words in (["accounts", "add", email], ["keys", "add", email]):
-            capsys.readouterr()
-            line = ["server", "jobs", *words, "--data-dir", str(server.data_dir), "--json"]
-            assert cli.main(line) == 0
-        return str(json.loads(capsys.readouterr().out)["key"])
+        run(server, "jobs", "accounts", "add", email)
+        return str(run(server, "jobs", "keys", "add", email)["key"])
 
     return make

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import zipfile
 from collections.abc import Callable
@@ -14,7 +13,6 @@ import pytest
 from databases import open_database
 from sqlalchemy import text
 
-from labext import cli
 from labext.errors import ConflictError, StorageError
 from labext.jobs import JobsClient
 from labext.sandbox.core import restore as restore_module
@@ -25,21 +23,6 @@ pytestmark = pytest.mark.faults
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
 Run = Callable[..., Any]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `labext server …` and return its JSON."""
-
-    def call(server: Server, *words: object) -> Any:
-        capsys.readouterr()
-        data_dir = ("--data-dir", str(server.data_dir))
-        code = cli.main(["server", *map(str, words), *data_dir, "--json"])
-        printed = capsys.readouterr()
-        assert code == 0, printed.err
-        return json.loads(printed.out)
-
-    return call
 
 
 def _client(server: Server, run: Run) -> JobsClient:

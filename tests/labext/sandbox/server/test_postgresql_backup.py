@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import threading
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 from databases import open_database
 
-from labext import cli
 from labext.errors import ConflictError, LabextError, SetupError, StorageError
 from labext.jobs import JobsClient
 from labext.sandbox.core import restore as restore_module
@@ -28,21 +26,6 @@ pytestmark = [
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
 
 Run = Callable[..., Any]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `labext server …` and return its JSON."""
-
-    def call(server: Server, *words: object) -> Any:
-        capsys.readouterr()
-        data_dir = ("--data-dir", str(server.data_dir))
-        code = cli.main(["server", *map(str, words), *data_dir, "--json"])
-        printed = capsys.readouterr()
-        assert code == 0, printed.err
-        return json.loads(printed.out)
-
-    return call
 
 
 def _client(server: Server, key: str) -> JobsClient:
