@@ -1,13 +1,14 @@
-"""Each notebook's cells run by nbval in a copy of this folder, with a sandbox of their own.
+"""Run each notebook in nbval in a copy of this folder, with a sandbox of its own.
 
-So the checkout stays clean, outputs are always those of a first run, and neither the data nor the
-profiles of whoever runs the tests are touched. Outputs are compared with the committed ones, but
-for what depends on the speed of the machine: times (tests/example_notebooks/sanitize.cfg), and how
-far a job is at the moment of its submission or when a watch begins.
+The checkout stays clean, every run starts without data, and the profiles and data of the user are
+not touched. Outputs are compared with the saved ones, except for values that depend on the speed of
+the machine: times (tests/example_notebooks/sanitize.cfg), the state of a job right after its
+submission, and the intermediate states of a watch.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -16,7 +17,9 @@ from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import nbval.kernel
 import pytest
+from jupyter_client.manager import KernelManager
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from labext.sandbox import Sandbox
@@ -30,13 +33,13 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
     """A notebook whose kernel runs in a fresh copy of its folder."""
 
     def collect(self) -> Iterator[Cell]:
-        """Yield the code cells, each to be compared in our way."""
+        """Yield the code cells."""
         for cell in super().collect():
             parts = {"cell_num": cell.cell_num, "cell": cell.cell, "options": cell.options}
             yield Cell.from_parent(self, name=cell.name, **parts)
 
     def setup(self) -> None:
-        """Copy the folder, point labext's own folders beside it, start the kernel there."""
+        """Copy the folder, set labext's folders to new ones beside the copy, start the kernel."""
         self.room = Path(tempfile.mkdtemp(prefix="labext-nbval-"))
         self.environment = pytest.MonkeyPatch()
         for name in [name for name in os.environ if name.startswith("LABEXT_")]:
@@ -44,6 +47,9 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
         for name in ("SANDBOX", "STATE", "CONFIG"):
             self.environment.setenv(f"LABEXT_{name}_DIR", str(self.room / name.lower()))
         self.environment.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
+        # Unix sockets: another process could bind a free TCP port before the kernel does.
+        local = functools.partial(KernelManager, transport="ipc", ip=str(self.room / "kernel"))
+        self.environment.setattr(nbval.kernel, "KernelManager", local)
         original = self.path
         folder = self.room / "notebooks"
         shutil.copytree(original.parent, folder, ignore=shutil.ignore_patterns("out", "*.py", ".*"))
@@ -54,11 +60,11 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
             self.path = original
 
     def get_sanitize_files(self) -> list[str]:
-        """What differs from run to run, wherever pytest was started from."""
+        """Return the patterns of values that differ between runs."""
         return [str(self.config.rootpath / "tests" / "example_notebooks" / "sanitize.cfg")]
 
     def teardown(self) -> None:
-        """End the kernel, then the sandbox that the notebook started."""
+        """Stop the kernel, then the sandbox that the notebook started."""
         try:
             super().teardown()
             Sandbox(self.room / "sandbox").stop()
@@ -68,19 +74,19 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
 
 
 class Cell(IPyNbCell):  # type: ignore[misc]
-    """A cell whose outputs are compared without what is a matter of speed."""
+    """A cell whose outputs are compared without those that depend on speed."""
 
     def compare_outputs(
         self, test: Iterable[Any], ref: Iterable[Any], skip_compare: Iterable[str] | None = None
     ) -> bool:
-        """Whether the outputs are the committed ones."""
-        return bool(super().compare_outputs(self.settled(test), self.settled(ref), skip_compare))
+        """Return whether the outputs equal the saved ones."""
+        return bool(super().compare_outputs(self.stable(test), self.stable(ref), skip_compare))
 
-    def settled(self, outputs: Iterable[Any]) -> list[Any]:
-        """The outputs as they are on every machine.
+    def stable(self, outputs: Iterable[Any]) -> list[Any]:
+        """Return the outputs that are the same on every machine.
 
-        A table's text follows the width of its times: its HTML is compared alone. Of a watch the
-        last state counts; of a submission that isn't waited for what it says, not the job's row.
+        Of a table only the HTML, as the columns of its text are as wide as the times in them; of a
+        watch the last state; of a submission without `--wait` the message without the job's row.
         """
         outputs = list(outputs)
         watches = [output for output in outputs if WATCHED.search(_part(output, "text/plain"))]
@@ -106,9 +112,9 @@ def _part(output: Any, kind: str) -> str:
 def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[Any], list[Any]]:
-    """Take nbval's collector of a notebook, put ours in its place."""
-    found = yield
+    """Replace nbval's collector of a notebook with `Notebook`."""
+    nodes = yield
     return [
         Notebook.from_parent(parent, path=file_path) if isinstance(node, IPyNbFile) else node
-        for node in found
+        for node in nodes
     ]
