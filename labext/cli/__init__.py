@@ -22,7 +22,7 @@ from labext.errors import LabextError, SetupError
 from labext.extras import DISTRIBUTION, install_line, installed_version, missing_packages
 from labext.storage import storage_errors
 
-labext = Group("labext", "Laboratory services in a notebook, and a local sandbox of them.")
+labext = Group("labext", "Laboratory services in notebooks, and a local sandbox of these services.")
 labext.context_settings = {"help_option_names": ["-h", "--help"]}
 click.version_option(package_name="labext-jupyter", message="%(prog)s %(version)s")(labext)
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0, 1 after an error, 130 after an interrupt.
 
     Raises:
-        SystemExit: 2 for wrong usage, 0 where only help or the version was asked for.
+        SystemExit: 2 for wrong usage, 0 if only help or the version was requested.
     """
     try:
         code = labext.main(arguments, "labext", standalone_mode=False)
@@ -227,7 +227,7 @@ def _sources_folder() -> tuple[Path, bool]:
     """Return the folder of the texts and templates, and whether it is part of a checkout.
 
     Raises:
-        SetupError: this installation has none.
+        SetupError: this installation has no texts.
     """
     package = Path(__file__).parents[1]
     for parent in (package, package.parent):
@@ -240,11 +240,11 @@ def _sources_folder() -> tuple[Path, bool]:
 
 
 def _build(sources: Path, folder: Path) -> None:
-    """Build the pages and copy them into `folder`, whose other files stay."""
+    """Build the pages and copy them into `folder`; other files there are kept."""
     print("Building the reference …", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as built:
-        # In a process of its own: rendering imports every documented module and changes some.
+        # In a separate process: rendering imports every documented module and changes some.
         finished = subprocess.run(
             [sys.executable, "-m", "labext_magics.reference", str(sources), built],
             capture_output=True,
@@ -255,5 +255,5 @@ def _build(sources: Path, folder: Path) -> None:
             reason = finished.stderr.strip().splitlines()[-1:] or ["no message"]
             raise BuildError(f"The reference was not built: {reason[0]}.")
         shutil.copytree(built, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns(FIRST))
-        # The first page comes last: with it, the reference is complete.
+        # Copy the first page last: its presence means that the reference is complete.
         shutil.copy(Path(built) / FIRST, folder)

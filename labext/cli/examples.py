@@ -35,7 +35,8 @@ class CopiedExamples:
     """The result of copying the examples, as paths relative to the folder.
 
     Attributes:
-        written: files that were missing, or older than ours and unchanged by the user.
+        written: files that were missing, or older than the bundled version and unchanged by the
+            user.
         same: files that were already up to date.
         kept: files that the user has changed, left unchanged.
     """
@@ -47,10 +48,10 @@ class CopiedExamples:
 
 
 def examples_folder() -> Path:
-    """Where the notebooks are: inside the installed package, else in the checkout beside it.
+    """Return the folder of the notebooks: in the installed package, else in the checkout.
 
     Raises:
-        SetupError: they are in neither place.
+        SetupError: the notebooks are not installed.
     """
     package = Path(__file__).parents[1]
     for folder in (package / "example_notebooks", package.parent / "example_notebooks"):
@@ -63,7 +64,7 @@ def examples_folder() -> Path:
 
 
 def read_examples(folder: Path) -> dict[str, bytes]:
-    """The notebooks and their data in `folder`: relative path to content, without outputs."""
+    """Return the content of the notebooks, without outputs, and of their data by relative path."""
     examples = {}
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
@@ -77,7 +78,7 @@ def read_examples(folder: Path) -> dict[str, bytes]:
 
 
 def copy_examples(folder: Path) -> CopiedExamples:
-    """Put the notebooks and their data into `folder`, and keep every file the user has changed.
+    """Copy the notebooks and their data into `folder`; keep files that the user has changed.
 
     Raises:
         StorageError: the folder can't be written.
@@ -118,7 +119,7 @@ def _copy_file(
 
 
 def _read_digests(folder: Path) -> dict[str, str]:
-    """The digests of an earlier time; a manifest that can't be read counts as none."""
+    """Return the digests of the last copy; empty if the manifest is missing or unreadable."""
     try:
         digests = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -132,7 +133,7 @@ def _digest(content: bytes) -> str:
 
 NOTEBOOK = "jobs.ipynb"
 CELL_SECONDS = 600
-"""The longest a cell may run under `--run`."""
+"""Maximum duration of a cell with `--run`, in seconds."""
 
 
 class NotebookError(LabextError):
@@ -157,7 +158,7 @@ class NotebookRun:
 
 
 def start_demo(folder: Path, data_dir: Path | None) -> tuple[CopiedExamples, Sandbox]:
-    """Put the notebooks into `folder`, start the sandbox.
+    """Copy the notebooks into `folder` and start the sandbox.
 
     Raises:
         SetupError: an extra is missing.
@@ -178,15 +179,15 @@ def start_demo(folder: Path, data_dir: Path | None) -> tuple[CopiedExamples, San
 
 
 def kernel_environment(data_dir: Path | None) -> dict[str, str]:
-    """The environment of the kernels: their `%lab sandbox` is the one the demo started."""
+    """Return the environment of the kernels, whose `%lab sandbox` is that of the demo."""
     chosen = {} if data_dir is None else {"LABEXT_SANDBOX_DIR": str(data_dir.resolve())}
     return {**os.environ, **chosen}
 
 
 def lab_command(folder: Path, *, port: int | None, browser: bool) -> list[str]:
-    """The command that opens JupyterLab on the notebook.
+    """Return the command that opens JupyterLab with the notebook.
 
-    Its defaults are those of `demo_settings`: nobody is asked about news, nothing is fetched.
+    Its defaults are those of `demo_settings`: no news, and no requests to other servers.
     """
     command = [
         *(sys.executable, "-m", "jupyterlab"),
@@ -204,14 +205,14 @@ def lab_command(folder: Path, *, port: int | None, browser: bool) -> list[str]:
 
 
 def open_lab(folder: Path, data_dir: Path | None, *, port: int | None, browser: bool) -> None:
-    """Become JupyterLab, so that its signals and its exit code are its own. Does not return."""
+    """Replace this process by JupyterLab, which gets its signals and sets its exit code."""
     command = lab_command(folder, port=port, browser=browser)
     sys.stdout.flush()
     os.execve(command[0], command, kernel_environment(data_dir))  # noqa: S606 - no shell is meant
 
 
 def run_notebook(folder: Path, sandbox: Sandbox, data_dir: Path | None) -> NotebookRun:
-    """Execute the notebook in `folder`, write `jobs.executed.ipynb` beside it.
+    """Execute the notebook in `folder` and write `jobs.executed.ipynb` next to it.
 
     Raises:
         NotebookError: a cell failed; the copy holds the outputs up to there.
@@ -236,7 +237,7 @@ def run_notebook(folder: Path, sandbox: Sandbox, data_dir: Path | None) -> Noteb
 
 
 def _execute(notebook: Any, folder: Path, kernel_environment: dict[str, str]) -> None:
-    """Run every cell by nbclient, with a kernel of this environment whatever else is installed."""
+    """Run every cell with nbclient, in a kernel of this environment."""
     from ipykernel.kernelspec import get_kernel_dict
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import KernelManager
@@ -265,7 +266,7 @@ def _execute(notebook: Any, folder: Path, kernel_environment: dict[str, str]) ->
 
 
 def _count_complete(sandbox: Sandbox) -> int:
-    """How many jobs of the sandbox are complete, by asking it as any client would."""
+    """Return the number of complete jobs in the sandbox."""
     from labext.jobs import JobsClient
 
     client = JobsClient(sandbox.jobs.base_url, api_key=sandbox.jobs.api_key)

@@ -84,7 +84,7 @@ class VerbGroup(Group):
         self.options = options
 
     def verb(self, name: str, *aliases: str, help: str | None = None) -> Decorator:
-        """Add a command; the help is the function's docstring unless it is given."""
+        """Add a command; its help is `help`, by default the function's docstring."""
 
         def add(function: Function) -> Function:
             def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> None:
@@ -137,7 +137,7 @@ class ServiceGroup(VerbGroup):
         return result
 
     def add_limits(self) -> None:
-        """Add the noun `limits`: the service's limits, which whoever runs it may change."""
+        """Add the noun `limits`: the limits of the service, which its administrator may change."""
         limits = self.noun("limits", "Limits of the service.")
 
         def known() -> Any:
@@ -223,7 +223,7 @@ def _flags(options: Iterable[str]) -> str:
 def listing(
     records: Sequence[Record], *columns: str, rows: Iterable[Mapping[str, Any]] | None = None
 ) -> Result:
-    """Return records with their table; `rows` has the cells where they differ from the records."""
+    """Return records with their table; `rows` are the cells, if they differ from the records."""
     return list(records), table(records if rows is None else list(rows), *columns)
 
 
@@ -265,12 +265,12 @@ def issue_credentials(
     create: Callable[[], Record],
     connection: Callable[[Sandbox], tuple[str, Mapping[str, str]]],
 ) -> tuple[Record, str]:
-    """Create credentials and hand them over as `--json` and `--profile` of the command say.
+    """Create credentials, and print or store them as `--json` and `--profile` require.
 
     Args:
         service: `lab`, `jobs` or `nb`.
         secrets: by name, as in `secret_store.NAMES`.
-        create: makes them valid, and returns a record.
+        create: makes them valid and returns a record.
         connection: returns the address and options of the profile; called only to store them.
 
     Returns:
@@ -321,7 +321,7 @@ def _stored_profile(
                 raise SetupError(
                     "There is no keyring here that stores a secret, so none was created.",
                     f"Add `--json` instead of `--profile`; `%{service} connect {address} --save "
-                    f"{profile}` asks for what it prints.",
+                    f"{profile}` prompts for the printed values.",
                 )
         config.save_profile(profile, service, address, settings)
         undo.callback(config.write_profiles, saved)

@@ -54,10 +54,9 @@ def status(admin: Admin) -> Result:
 @password.verb("set", "add")
 @click.option("--stdin", is_flag=True, help="Read it from the first line of the standard input.")
 def set_password(admin: Admin, stdin: bool) -> Result:
-    """Set the password, which is asked for without echo.
+    """Set the password, which is read without echo.
 
-    Never type it on the command line. What the sandbox hands out follows; whoever uses another
-    password is refused from then on.
+    Never type it on the command line. Requests with another password are rejected from then on.
     """
     value = sys.stdin.readline().rstrip("\r\n") if stdin else _ask_password()
     changed = admin.set_password(value)
@@ -68,7 +67,7 @@ def set_password(admin: Admin, stdin: bool) -> Result:
 @password.verb("remove")
 @confirmed
 def remove_password(admin: Admin, yes: bool) -> Result:
-    """Remove the password: none is asked for."""
+    """Remove the password: the service no longer requires one."""
     changed = admin.remove_password(yes=yes)
     return changed, "The notebook service no longer asks for a password."
 
@@ -102,8 +101,8 @@ def list_models(admin: Admin) -> Result:
 def add_model(admin: Admin, name: str, kind: str, base_url: str, no_key: bool) -> Result:
     """Add a model of an OpenAI-compatible server, by the name that the server has for it.
 
-    The key comes from LABEXT_NB_MODEL_KEY or is asked for without echo; never type it on the
-    command line. It is stored encrypted.
+    The key comes from LABEXT_NB_MODEL_KEY or is read without echo; never type it on the command
+    line. It is stored encrypted.
     """
     created = admin.add_model(name, kind, base_url, _read_key(no_key))
     return created, (
@@ -118,8 +117,8 @@ def add_model(admin: Admin, name: str, kind: str, base_url: str, no_key: bool) -
 def set_model_key(admin: Admin, name: str, no_key: bool) -> Result:
     """Set another key for the server of a model.
 
-    The key comes from LABEXT_NB_MODEL_KEY or is asked for without echo; never type it on the
-    command line. It is stored encrypted.
+    The key comes from LABEXT_NB_MODEL_KEY or is read without echo; never type it on the command
+    line. It is stored encrypted.
     """
     changed = admin.set_model_key(name, _read_key(no_key))
     return changed, f"{changed['base_url']} has {'another' if changed['key'] else 'no'} key."

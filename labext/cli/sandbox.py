@@ -67,7 +67,7 @@ def executor_options(command: Any) -> Any:
     "--sequences",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Fill the laboratory platform up to N sequences, with fragments and mutants of its own.",
+    help="Fill the laboratory platform up to N sequences, with generated fragments and mutants.",
 )
 @click.option(
     "--adopt-empty",

@@ -154,8 +154,8 @@ def status(server: Server) -> Result:
 def certificates(folder: Path, hosts: tuple[str, ...]) -> None:
     """Create an authority, and certificates for the server and the workers of a cluster.
 
-    They encrypt the connections between server, scheduler and workers. Whoever has a key of them
-    can run programs on the workers.
+    They encrypt the connections between server, scheduler and workers. Anyone who has one of their
+    keys can run programs on the workers.
     """
     from labext.sandbox.core.executors.cluster.address import write_certificates
 
@@ -218,7 +218,7 @@ _any_path = click.Path(path_type=Path)
 
 @click.command()
 @click.option("--connect", metavar="ADDRESS", help="Scheduler: tls://HOST:PORT.")
-@click.option("--slots", type=click.IntRange(min=1), metavar="N", help="Jobs at once.")
+@click.option("--slots", type=click.IntRange(min=1), metavar="N", help="Number of concurrent jobs.")
 @click.option("--memory", metavar="SIZE", help="Memory for jobs, such as 32GiB.")
 @click.option("--name", metavar="NAME", help="Name in lists of workers.")
 @click.option("--host", metavar="ADDRESS", help="Address of this machine for the scheduler.")
@@ -290,7 +290,7 @@ def worker(
         print(f"Submitted {messages.pluralize(jobs, 'worker')}: {', '.join(numbers)}.")
         return
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # we say it shorter
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # reported below in one line
     from labext.sandbox.worker import serve
 
     serve(options, lambda line: print(line, flush=True))

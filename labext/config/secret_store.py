@@ -16,7 +16,7 @@ SECRET_NAMES: Mapping[str, tuple[str, ...]] = {
 """The names of each service's secrets."""
 
 PUBLIC_NAMES = frozenset({"client_id"})
-"""Those of them that name somebody and open nothing: they may be seen."""
+"""Names of secrets that identify an app but give no access; their values may be displayed."""
 
 _KEYRING = "labext"
 

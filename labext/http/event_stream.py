@@ -147,7 +147,7 @@ def read_json(response: requests.Response) -> Any:
     if len(content) > ResponseLimits.size:
         raise ResponseLimitError(
             f"The service sends a response of over {ResponseLimits.size / MIB:g} MiB.",
-            "Ask for less, or tell whoever runs the service.",
+            "Ask for less, or tell the administrator of the service.",
         )
     try:
         return parse_json(content)

@@ -144,9 +144,9 @@ class RateLimiter:
 
     One of two limits applies at a time. The configured rate is exact: requests are counted here in
     a sliding window. It applies until the service's headers say otherwise: another limit, a longer
-    window, or fewer requests left than counted here, because somebody else uses the allowance too.
-    From then on the service's allowance applies: no more requests than it has left, and none after
-    that until it says so.
+    window, or fewer requests left than counted here, because another client uses the same
+    allowance. From then on the service's allowance applies: no more requests than it has left, then
+    none until the service reports a new allowance.
 
     While the remaining allowance is unknown (at first, after a window that the service announced,
     after a 429) one request goes ahead, and the others wait for the headers of its response. A
@@ -372,10 +372,10 @@ class RateLimitStatus:
 def requested_delay(
     status: int, headers: Mapping[str, str], now: datetime | None = None
 ) -> float | None:
-    """Return the longest delay in seconds that a refusal asks for.
+    """Return the longest delay in seconds that a rejection demands.
 
-    `Retry-After` counts with any status; `x-rate-limit-reset` with a 429, unless it comes with
-    requests that are left: then it was another limit that refused.
+    `Retry-After` counts with any status; `x-rate-limit-reset` counts with a 429, unless the headers
+    report remaining requests: then another limit caused the 429.
     """
     delays = [retry_after_seconds(headers, now)]
     if status == 429 and not header_number(headers.get("x-rate-limit-remaining")):
@@ -384,7 +384,7 @@ def requested_delay(
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds that `Retry-After` asks for: a number, or an HTTP date."""
+    """Return the delay in seconds of `Retry-After`, which is a number or an HTTP date."""
     value = headers.get("Retry-After")
     if value is None:
         return None

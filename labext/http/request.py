@@ -41,11 +41,11 @@ class Operation:
         method: the HTTP method.
         path: relative to the service's base address; may hold `{placeholders}`.
         repeat: whether it may be sent again.
-        answer: `json` if only JSON is valid: anything else under 200 then counts as a broken
-            response. Else a response is judged by its own Content-Type, or with `unchecked` not at
-            all.
+        answer: `json` if only JSON is valid: a response of another type with status 200 is then an
+            error. With `any` the response is checked by its own Content-Type, with `unchecked` it
+            is not checked.
         find_out: the next step for a user if the outcome is unknown.
-        action: what `{action}` in it stands for.
+        action: the replacement of `{action}` in `find_out`.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Operation:
     path: str
     repeat: RetryMode
     answer: Literal["json", "any", "unchecked"] = "any"
-    find_out: str = "Look whether it is there before you send it again."
+    find_out: str = "Check whether it exists before you send it again."
     action: Action | None = None
 
     def address(self, base_url: str, values: Mapping[str, str]) -> str:

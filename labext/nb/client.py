@@ -152,7 +152,7 @@ class NotebookClient(SearchResource, ServiceClient):
         limit: int | None = None,
         model: str | None = None,
     ) -> pd.DataFrame:
-        """Ask questions of which the answers are known; columns as `records.EVALUATION`.
+        """Ask questions with known answers; columns as `records.EVALUATION`.
 
         It stops after three failures in a row; their reasons are in the column `error`.
         `labext.nb.evaluation.summary_frame` summarizes the result by kind of question.
@@ -182,7 +182,7 @@ class NotebookClient(SearchResource, ServiceClient):
         limit: int | None = None,
         model: str | None = None,
     ) -> Evaluation:
-        """Check questions, and return them with an iterator that asks one for each row.
+        """Check questions, and return them with an iterator that asks one question per row.
 
         Arguments and errors as for `evaluate`.
         """

@@ -1,4 +1,4 @@
-"""Evaluate answers: ask questions of which the answers are known, and compare."""
+"""Evaluate answers: ask questions with known answers, and compare."""
 
 from __future__ import annotations
 

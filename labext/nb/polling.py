@@ -151,7 +151,7 @@ class Ingestion:
     """A snapshot of sources that are being processed.
 
     Attributes:
-        rows: a row per source, in the requested order.
+        rows: one row per source, in the requested order.
         elapsed: seconds since the watch began.
         outcome: None while a source is being processed; complete if all are, else failed.
     """

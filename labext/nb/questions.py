@@ -44,7 +44,7 @@ class ExpectedAnswer:
     location: str = ""
 
     def source_of(self, number: int) -> tuple[str, ...]:
-        """Return where a fact is expected: in the source paired with it, else in any of them."""
+        """Return the sources in which a fact is expected: the paired source, else all."""
         if len(self.sources) == len(self.facts):
             return (self.sources[number],)
         return self.sources

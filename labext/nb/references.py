@@ -97,7 +97,7 @@ def split_authors(text: str) -> list[str]:
 
 
 def format_reference(reference: Reference) -> tuple[str, str, str]:
-    """Return what stands before the title, the title, and what stands after it."""
+    """Return the text before the title, the title, and the text after it."""
     year = f" ({reference.year})" if reference.year else ""
     before = f"{_join_authors(reference.authors)}{year}." if reference.authors else ""
     after = [] if reference.authors or not reference.year else [reference.year]

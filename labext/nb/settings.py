@@ -26,7 +26,7 @@ class Settings(Resource):
         return [*self.get()]
 
     def update(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Change settings; return all of them as they are now.
+        """Change settings; return the current values of all settings.
 
         Args:
             changes: new values by name. A boolean may be given as `yes` or `no`, a list as a

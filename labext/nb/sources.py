@@ -136,7 +136,7 @@ class Sources(Resource):
         on_added: Callable[[Record], None] | None = None,
         on_rejected: uploads.OnRejected | None = None,
     ) -> pd.DataFrame:
-        """Add several files and web pages one by one; return a row for each.
+        """Add several files and web pages one by one; return one row per item.
 
         All files are checked before the first upload. A rejected item, such as an unsupported file
         type, does not prevent the others from being added.

@@ -273,7 +273,7 @@ class Host:
         if self._cluster is not None:
             self._cluster.keep_scheduler()
         if not self._lock.is_current():
-            log.error("The data folder %s is gone.", self._folder.path)
+            log.error("The data folder %s does not exist any more.", self._folder.path)
             return False
         return self._database_lock is None or self._database_lock.is_held()
 
@@ -398,7 +398,7 @@ def _server_config(
         access_log=False,
         server_header=False,
         ws="none",
-        # The client address must be that of the connection; of a header only behind our proxy.
+        # The client address is that of the connection; that of a header only behind a known proxy.
         proxy_headers=server is not None and server.behind_proxy,
         forwarded_allow_ips=["127.0.0.1", "::1"],
         timeout_graceful_shutdown=2 if server is None else DRAIN_SECONDS,
@@ -582,7 +582,7 @@ def _report_failure(error: Exception, folder: DataFolder) -> int:
     """Store the cause of a failure for the process that started this host; return the exit code."""
     cause = explain_failure(error, folder)
     failure = {"pid": os.getpid(), "message": cause.message, "next_step": cause.next_step}
-    with contextlib.suppress(OSError):  # the disk is full: the exit code says so
+    with contextlib.suppress(OSError):  # the disk is full: the exit code reports it
         write_json(folder.state, {"failure": failure})
     if not is_disk_full(error):
         return 1

@@ -106,7 +106,7 @@ class Sandbox:
     """
 
     kind = "sandbox"
-    """What it is called in messages."""
+    """The name of the program in messages."""
 
     _stop_seconds = STOP_SECONDS
 
@@ -195,7 +195,8 @@ class Sandbox:
         Concurrent starts give the same sandbox.
 
         Raises:
-            SetupError: a package is missing, the system can't run it, the folder isn't ours.
+            SetupError: a package is missing, the system can't run it, the folder contains other
+                files.
             ConflictError: it is running with other options than the requested ones.
             ServiceError: it did not start; the message says why.
             StorageError: the disk is full, or the folder can't be written.
@@ -282,7 +283,7 @@ class Sandbox:
         """Stop the sandbox and delete all its data; return False if there was none.
 
         Raises:
-            SetupError: the folder is not a sandbox's.
+            SetupError: the folder is not that of a sandbox.
             ServiceError: it can't be stopped.
             StorageError: something can't be deleted.
         """
@@ -435,11 +436,11 @@ class Sandbox:
         raise self._failure(process, offset)
 
     def _use_database(self) -> None:
-        """Note the address in the folder, not among the arguments of the host, which all can see.
+        """Write the address to the folder, since all users can see the arguments of the host.
 
         Raises:
             SetupError: the sandbox keeps its data elsewhere, or the driver is not installed.
-            InputError: it is no address of a PostgreSQL database.
+            InputError: the address is not that of a PostgreSQL database.
         """
         if self._database_url is None:
             return

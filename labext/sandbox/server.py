@@ -66,8 +66,8 @@ class Server(Sandbox):
 
         Raises:
             ConflictError: it is running with other settings.
-            InputError, SetupError: it can't be served so; the message says why. Others as
-                `Sandbox.start`.
+            InputError, SetupError: the settings are invalid or conflict; the message states the
+                reason. Others as `Sandbox.start`.
         """
         self._prepare()
         return super().start()
@@ -142,7 +142,7 @@ def _problem(settings: ServerSettings, port: int) -> str:
     if settings.tls_cert is None:
         connection = HTTPConnection(str(address), port, timeout=HEALTH_SECONDS)
     else:
-        # The host name of the certificate is not this address, and nothing secret is exchanged.
+        # The certificate is not issued for this address, and nothing secret is exchanged.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         connection = HTTPSConnection(str(address), port, timeout=HEALTH_SECONDS, context=context)

@@ -22,7 +22,7 @@ STOP_SECONDS = 20.0
 """Time that the processes have to stop, before they are killed."""
 
 SETTLED_SECONDS = 30.0
-"""A process that has lived longer is replaced at once, another one after a pause."""
+"""Minimum lifetime in seconds of a process that is replaced without a pause."""
 
 MAX_PAUSE_SECONDS = 30.0
 

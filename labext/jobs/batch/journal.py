@@ -211,7 +211,7 @@ class JournalEntry:
 
     @property
     def unconfirmed_parts(self) -> tuple[BatchPart, ...]:
-        """The parts that neither were confirmed nor existed before."""
+        """The parts that were not confirmed and did not exist before."""
         return tuple(
             part
             for part in self.plan.parts

@@ -22,7 +22,7 @@ CRATE_FILE_NAMES = ("ro-crate-metadata.json", "labext-ro-crate-metadata.json")
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 _SPEC = "https://w3id.org/ro/crate/1.1"
 _CONTEXT = [f"{_SPEC}/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
-_LICENCE = "No licence has been chosen for these results; whoever owns them may put one here."
+_LICENCE = "No licence has been chosen for these results; their owner may add one here."
 _STATUS = {
     True: "http://schema.org/CompletedActionStatus",
     False: "http://schema.org/FailedActionStatus",

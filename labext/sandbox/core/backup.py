@@ -135,7 +135,7 @@ def check_started(folder: DataFolder) -> None:
     """Check that the sandbox exists and that no restore of it was interrupted.
 
     Raises:
-        SetupError: there is none, or one was.
+        SetupError: the sandbox does not exist, or a restore was interrupted.
     """
     if restored_folder(folder).exists():
         raise SetupError(

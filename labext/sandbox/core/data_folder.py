@@ -33,7 +33,7 @@ EXIT_LOCKED = 3
 EXIT_DISK_FULL = 4
 """Exit code of a host that could not start because the disk is full."""
 EXIT_CUT_OFF = 5
-"""Exit code of a host that was told twice to stop."""
+"""Exit code of a host that received a second stop signal."""
 
 
 class DataFolder:

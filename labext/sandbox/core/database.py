@@ -308,7 +308,7 @@ def _begin_transaction(connection: Connection) -> None:
 
 @event.listens_for(Column, "after_parent_attach")
 def _use_types_of_sqlite(column: Column[Any], _table: Any) -> None:
-    """Give a column on PostgreSQL what it has on SQLite: 64-bit integers, order by code points."""
+    """Make a column on PostgreSQL behave as on SQLite: 64-bit integers, order by code points."""
     kind = column.type
     with suppress(ArgumentError):  # a copy of a column that has them
         if isinstance(kind, String) and kind.collation is None:

@@ -51,7 +51,7 @@ def _copy_all(reader: Connection, writer: Connection, names: set[str]) -> None:
     if "sqlite_sequence" in inspect(reader).get_table_names(sqlite_include_internal=True):
         rows = reader.exec_driver_sql("SELECT name, seq FROM sqlite_sequence")
         last_ids = {row.name: row.seq for row in rows}
-    for table in new.sorted_tables:  # those that others refer to come first
+    for table in new.sorted_tables:  # referenced tables come first
         _copy_rows(reader, writer, old.tables[table.name], table)
         _advance_ids(writer, table, last_ids)
 
@@ -60,7 +60,7 @@ def _copy_rows(reader: Connection, writer: Connection, old: Table, new: Table) -
     for table in (old, new):
         for column in table.columns:
             if isinstance(column.type, JSON):
-                column.type = NullType()  # the text as it is: SQL's NULL is not that of JSON
+                column.type = NullType()  # the stored text: SQL's NULL differs from JSON's null
     columns = [old.columns[column.name] for column in new.columns if column.name in old.columns]
     statement = insert(new)
     rows = reader.execute(select(*columns).order_by(*old.primary_key))

@@ -227,7 +227,7 @@ _MAX_NAME = 63  # of an application, in PostgreSQL
 
 
 class DatabaseLock:
-    """An advisory lock of a connection of its own, released when this process ends or crashes.
+    """An advisory lock held by a separate connection, released when this process ends or crashes.
 
     The `owner` is the data folder, named in the message to others.
     """

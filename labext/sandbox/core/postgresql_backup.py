@@ -72,7 +72,7 @@ def _run(program: str, arguments: Sequence[str], url: str | None = None) -> None
     database = []
     if url is not None:
         address = postgresql.parse_url(url)
-        if address.password is not None:  # arguments of processes are visible to everybody
+        if address.password is not None:  # arguments of processes are visible to all users
             environment["PGPASSWORD"] = str(address.password)
         address = address.set(drivername="postgresql", password=None)
         database = ["--dbname", address.render_as_string()]

@@ -280,7 +280,7 @@ class Queue:
                 session.delete(task)
             else:
                 task.cancelled = task.cancelled or reason
-        session.flush()  # all rows at once: there may be hundreds
+        session.flush()  # one statement for all rows: there may be hundreds
         for task in waiting:
             self._call_on_end(session, task, TaskOutcome("stopped", reason))
         if tasks:
@@ -368,7 +368,7 @@ CHANNEL = "labext_queue"
 
 
 def _notify_processes(session: Session) -> None:
-    """Tell it at the commit."""
+    """Send the notification at the commit."""
     notified = session.info.setdefault("labext_queue_notifies_processes", False)
     if not notified and session.get_bind().dialect.name == "postgresql":
         session.info["labext_queue_notifies_processes"] = True
@@ -429,7 +429,7 @@ class QueueNotifications:
                 address = postgresql.libpq_address(self._url)
                 with psycopg.connect(address, autocommit=True, **postgresql.KEEPALIVES) as line:
                     line.execute(f"LISTEN {CHANNEL}")
-                    self._queue.changed()  # what came before it listened
+                    self._queue.changed()  # notifications sent before it listened
                     while not self._stopping.is_set():
                         if any(True for _ in line.notifies(timeout=0.5, stop_after=1)):
                             self._queue.changed()

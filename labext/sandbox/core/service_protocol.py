@@ -94,8 +94,8 @@ class Site:
     """Resources that the host gives to a service.
 
     Attributes:
-        folder: a folder of its own, readable by its owner only, kept between starts. Its folders
-            `incoming` and `work` are for unfinished files and are not backed up.
+        folder: the folder of the service, readable by its owner only, kept between starts. Its
+            folders `incoming` and `work` are for unfinished files and are not backed up.
         secrets: a folder for its secrets: `data_folder.ensure_secret(site.secrets / "api_key")`.
         database: shared by all services; a service's tables carry its name as a prefix.
         queue: shared by all services.

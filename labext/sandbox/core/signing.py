@@ -60,7 +60,7 @@ class Signer:
         """
         if not expires or not signature or not expires.isascii() or not expires.isdigit():
             raise InvalidSignatureError("The address carries no valid signature.")
-        # Bounded, as int() refuses thousands of digits with an error of its own.
+        # Bounded, as int() raises another error for thousands of digits.
         moment = int(expires[:15])
         signed = f"{path}\n{moment}"
         if not self._signer("presigned").verify_signature(signed.encode(), signature):

@@ -305,7 +305,7 @@ class TaskTransitions:
                 claim = None
                 if task is not None and task.state == QUEUED and limits.allow(task):
                     claim = self._claim(session, task, admit, set() if unfit is None else unfit)
-        except OperationalError:  # the disk is full or the database is gone: retry later
+        except OperationalError:  # the disk is full or the database is unreachable: retry later
             self._set_aside.discard(task_id)
             raise
         self._set_aside.discard(task_id)

@@ -184,7 +184,7 @@ def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:
     if errors[0].get("type") == "json_invalid":
         return "The request's body is not JSON."
     where = [str(part) for part in errors[0].get("loc", ())]
-    if where and where[0] in ("body", "query", "path"):  # a field of that name stays
+    if where and where[0] in ("body", "query", "path"):  # a field may have such a name, too
         del where[0]
     message = str(errors[0].get("msg", "could not be read"))
     return f"{'.'.join(where)}: {message}" if where else f"The request could not be read: {message}"

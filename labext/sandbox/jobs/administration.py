@@ -148,7 +148,7 @@ class JobsAdministration(Administration):
         max_running: int | Literal["default"] | None = None,
         max_queued: int | Literal["default"] | None = None,
     ) -> Record:
-        """Change the share and the limits of an account in the queue; None keeps a value.
+        """Change the share and the limits of an account in the queue; None keeps the value.
 
         Args:
             email: the email address of the account.

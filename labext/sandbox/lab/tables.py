@@ -23,7 +23,7 @@ def new_identifier(prefix: str) -> str:
 
     Args:
         prefix: `seq` for a sequence, `lib` a folder, `src` a project, `ent` a user, `ts` a schema;
-            ours are `org`, `team`, `app`.
+            the sandbox adds `org`, `team`, `app`.
     """
     letters = (secrets.choice(_IDENTIFIER_LETTERS) for _ in range(_IDENTIFIER_LENGTH))
     return f"{prefix}_{''.join(letters)}"
@@ -56,7 +56,7 @@ class Tenant(Base):
         enterprise: whether it may have an identity provider and IP ranges (LAB-177).
         configuration_url: the identity provider's OpenID configuration; None without one.
         audience: the audience of its ID tokens.
-        requires_user_secret: whether the sandbox's own provider asks users for their secrets.
+        requires_user_secret: whether the sandbox's own provider requires users' secrets.
     """
 
     __tablename__ = "lab_tenants"

@@ -101,8 +101,8 @@ class NotebookAdministration(Administration):
         """Require no password from the next request on."""
         require_confirmation(
             yes,
-            "This would remove the password of the notebook service: whoever can reach it on this "
-            "machine may read and change all that is in it.",
+            "This would remove the password of the notebook service: anyone who can reach it on "
+            "this machine may read and change all that is in it.",
         )
         with self.database.write() as session:
             settings.set_setting(session, settings.PASSWORD, None)
@@ -123,7 +123,7 @@ class NotebookAdministration(Administration):
         write_json(folder.connection, connection | {"nb": entry})
 
     def set_private_fetches(self, allowed: bool) -> Record:
-        """Allow pages of this machine and of its own network as sources, or not."""
+        """Allow or reject pages of this machine and of its network as sources."""
         with self.database.write() as session:
             settings.set_setting(session, settings.PRIVATE_FETCHES, "yes" if allowed else None)
         return {"private_fetches": allowed}

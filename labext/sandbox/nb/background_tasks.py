@@ -1,4 +1,4 @@
-"""Background tasks that keep the status of a row, and the service within their processes."""
+"""Background tasks that update the status of a row, and the service in their processes."""
 
 from __future__ import annotations
 

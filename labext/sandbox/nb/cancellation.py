@@ -18,7 +18,7 @@ from labext.sandbox.nb import errors
 
 
 class CallCancelledError(Exception):
-    """The call was cancelled: nobody waits for its result."""
+    """The call was cancelled; its result is no longer needed."""
 
 
 class Connection(Protocol):
@@ -96,7 +96,7 @@ class ModelThreads:
 
 
 def iterate_pushed(work: Callable[[Callable[[T], None]], None]) -> Iterator[T]:
-    """Yield the items that a function passes to its argument, as it runs in a thread of its own.
+    """Yield the items that a function, run in a separate thread, passes to its argument.
 
     An exception of the function is raised after its last item.
     """

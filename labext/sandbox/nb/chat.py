@@ -71,7 +71,7 @@ class NewSession(RequestBody):
 
 
 class SessionUpdate(RequestBody):
-    """Fields to change; omitted ones stay, and `"model_override": null` removes the model."""
+    """Fields to change; omitted ones are kept, and `"model_override": null` removes the model."""
 
     title: SingleLine | None = None
     model_override: Identifier | None = None
@@ -235,9 +235,9 @@ async def post_execute(
     threads: ThreadsDep,
     turns: Annotated[SessionLocks, Depends(_get_session_locks)],
 ) -> Any:
-    """Answer a message of a session from the notebook, at once or as server-sent events.
+    """Answer a message of a session from the notebook, as JSON or as server-sent events.
 
-    Messages that arrive while one is answered wait for their turn.
+    Messages that arrive while another one is answered are queued.
     """
 
     def answer(monitor: Monitor) -> dict[str, Any]:

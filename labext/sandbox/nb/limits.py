@@ -27,7 +27,7 @@ LIMITS = Limits(
             "seconds that a model's server may take to answer", 300, 1, 86400
         ),
         "model_characters": LimitDefinition(
-            "characters of a text that a model's server is given at once; longer ones in parts",
+            "characters of a text per request to a model's server; longer texts are sent in parts",
             24_000,
             1000,
             10**9,

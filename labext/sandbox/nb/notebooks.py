@@ -38,7 +38,7 @@ class NewNotebook(RequestBody):
 
 
 class NotebookUpdate(RequestBody):
-    """Fields to change; omitted ones stay."""
+    """Fields to change; omitted ones are unchanged."""
 
     name: Name | None = None
     description: FreeText | None = None

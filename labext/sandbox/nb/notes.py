@@ -41,7 +41,7 @@ class NewNote(RequestBody):
 
 
 class NoteUpdate(RequestBody):
-    """Fields to change; omitted ones stay, and an empty title removes the title."""
+    """Fields to change; omitted ones are unchanged, and an empty title removes the title."""
 
     title: SingleLine | None = None
     content: NonEmptyText | None = None

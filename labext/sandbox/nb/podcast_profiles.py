@@ -81,7 +81,7 @@ class NewSpeakerProfile(RequestBody):
 
 
 class SpeakerProfileUpdate(RequestBody):
-    """Fields to change; omitted ones stay, and `"voice_model": null` removes the model."""
+    """Fields to change; omitted ones are unchanged, and `"voice_model": null` removes the model."""
 
     name: ProfileName | None = None
     description: FreeText | None = None
@@ -117,7 +117,7 @@ class NewEpisodeProfile(RequestBody):
 
 
 class EpisodeProfileUpdate(RequestBody):
-    """Fields to change; omitted ones stay.
+    """Fields to change; omitted ones are unchanged.
 
     Null removes a model, the language or the token limit.
     """

@@ -45,7 +45,7 @@ def wants_stream(request: Request) -> bool:
 def encode_events(events: Iterator[Event], *, raise_first: bool = False) -> Iterator[bytes]:
     """Yield the events encoded; a failure becomes the last event, since the response has begun.
 
-    With `raise_first` a failure before the first event is raised, and gets a status of its own.
+    With `raise_first` a failure before the first event is raised, so that it determines the status.
     """
     begun = not raise_first
     try:

@@ -59,7 +59,7 @@ class NewTransformation(RequestBody):
 
 
 class TransformationUpdate(RequestBody):
-    """Fields to change; omitted ones stay."""
+    """Fields to change; omitted ones are unchanged."""
 
     name: Name | None = None
     prompt: Prompt | None = None
@@ -279,7 +279,7 @@ async def post_execute(
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
 ) -> Any:
-    """Run a transformation on a text; the output comes at once or as server-sent events.
+    """Run a transformation on a text; the output is sent as JSON or as server-sent events.
 
     The built-in model quotes sentences of the text that match the prompt; it writes none.
     """

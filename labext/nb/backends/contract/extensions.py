@@ -1,6 +1,6 @@
 """Operations outside the contract: refused with an alternative."""
 
-# ruff: noqa: ARG002 - what is refused looks at no argument
+# ruff: noqa: ARG002 - methods that only raise ignore their arguments
 
 from __future__ import annotations
 

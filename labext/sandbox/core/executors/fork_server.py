@@ -437,7 +437,7 @@ def _kill_group(group: int) -> bool:
     """Kill the rest of a process group; return True if it was empty."""
     try:
         os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):  # macOS says the latter where all are dead
+    except (ProcessLookupError, PermissionError):  # the latter on macOS if all are dead
         return True
     return False
 

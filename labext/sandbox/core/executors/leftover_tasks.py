@@ -62,7 +62,7 @@ class LeftoverTasks:
         """Kill the remaining processes of tasks, queue the tasks again, and remove unused folders.
 
         Args:
-            tasks: tasks that nobody supervises.
+            tasks: tasks without a supervisor.
             killed: those of them whose process had begun when the service was killed.
             keep: tasks whose scratch folders are in use.
         """

@@ -200,7 +200,7 @@ class StoredFiles:
         after_commit(session, self._on_unused.set)
 
     def discard(self, staged: StagedFile) -> None:
-        """Delete the object, at once or by a later clean-up."""
+        """Delete the object, immediately or by a later clean-up."""
         self.copies.remove(staged.key)
         try:
             self.store.delete(staged.key)

@@ -150,7 +150,8 @@ class FileStorageSetup:
     def delete_unused(self) -> int:
         """Delete the objects that no record refers to any more; return the number.
 
-        None is deleted while a backup is made, which needs those of its moment.
+        Nothing is deleted while a backup is running, since it needs the objects that existed at its
+        start.
 
         Raises:
             StoreError: the store cannot be used; the objects stay in the list.

@@ -36,7 +36,7 @@ async def read_content(request: Request) -> bytes:
         async for chunk in request.stream():
             body += chunk[: MAX_FORM_BYTES + 1 - len(body)]
     except ClientDisconnect:
-        return b""  # nobody receives the response
+        return b""  # the client has disconnected
     return body
 
 

@@ -44,10 +44,10 @@ _SAME = {
 def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
     """Return the answer in a model's reply, with the citations that its marks name.
 
-    A citation is kept if the words quoted in its mark, and those quoted in the sentence, stand in
-    the passage; without quoted words, if the passage has enough of the words of the sentence. The
-    numbers of the sentence must stand in the cited passages. A sentence of which no citation is
-    kept is marked by `NOT_FOUND`.
+    A citation is kept if the passage contains the words quoted in its mark and in the sentence;
+    without quoted words, if the passage contains enough words of the sentence. The cited passages
+    must contain the numbers of the sentence. A sentence of which no citation is kept is marked by
+    `NOT_FOUND`.
     """
     passages: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -123,7 +123,7 @@ def find_quote(passage: str, quoted: str) -> str | None:
 
 
 def _has_numbers(claim: str, cited: Sequence[Citation]) -> bool:
-    """Return whether the numbers of a claim, except single digits, stand in what it cites."""
+    """Return whether the cited passages contain the numbers of a claim, except single digits."""
     available = {number for item in cited for number in _numbers(f"{item.title} {item.passage}")}
     return _numbers(claim) <= available
 

@@ -34,7 +34,7 @@ class Question(RequestBody):
     answer_model: Identifier | None = Field(None, description=_MODEL)
     final_answer_model: Identifier | None = Field(None, description=_MODEL)
     model_override: Identifier | None = Field(
-        None, description="The model of all steps that have no model of their own."
+        None, description="The model of all steps without another model."
     )
     source_ids: Identifiers | None = None
     note_ids: Identifiers | None = None

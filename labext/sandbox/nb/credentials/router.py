@@ -226,7 +226,7 @@ async def post_discover(
 def post_register(
     site: SiteDep, credential_id: Identifier, body: ModelRegistrations
 ) -> dict[str, int]:
-    """Add models of a credential. Existing ones stay as they are."""
+    """Add models of a credential. Existing models are unchanged."""
     registrations = [(model.name, model.model_type) for model in body.models]
     with site.database.write() as session:
         credential = load(session, Credential, credential_id)

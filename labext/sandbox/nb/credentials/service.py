@@ -49,7 +49,7 @@ class CredentialOptions(RequestBody):
 
 NAMES = tuple(CredentialOptions.model_fields)
 ADDRESSES = tuple(name for name in NAMES if name.startswith("endpoint"))
-"""Those that are addresses, to which the key is sent."""
+"""The options that are addresses, to which the key is sent."""
 
 
 def merge_options(

@@ -52,7 +52,7 @@ def count_missing(session: Session, space: str) -> int:
 def count_vectors(session: Session, space: str) -> tuple[int, int]:
     """Return the number of vectors in a space, and the greatest of their identifiers or 0."""
     count = select(func.count()).select_from(Vector)
-    # As queries of their own, the ends are read from the index, and the rows are not.
+    # Separate queries for both ends read only the index, not the rows.
     queries = (*_ends_of_spaces(), count, select(func.max(Vector.id)))
     first, last, number, top = session.execute(
         select(*(query.scalar_subquery() for query in queries))

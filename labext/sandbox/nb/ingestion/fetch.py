@@ -159,7 +159,7 @@ def fetch_page(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
 
 
 def _run_with_timeout(seconds: float, timeout_error: Exception, function: Callable[[], T]) -> T:
-    """Run a function with a time limit, as name resolution has no timeout of its own."""
+    """Run a function with a time limit, as name resolution has no timeout."""
     outcome: list[tuple[T | None, BaseException | None]] = []
 
     def run() -> None:

@@ -97,7 +97,7 @@ def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     source = file.content().decode("latin-1")
     try:
         text = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
-    except Exception as error:  # striprtf raises whatever its parser meets
+    except Exception as error:  # striprtf raises many types of exceptions
         raise UnreadableError(
             "The RTF document is broken: check that it opens, save it again and add it again."
         ) from error

@@ -184,10 +184,10 @@ def _large_height(page: _Page, line: str, body: _Font) -> float:
 
 
 def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
-    """Tell whether a line in the font size of the text is a heading.
+    """Return whether a line in the font size of the text is a heading.
 
-    It is short, ends no sentence and stands before a capital letter or a digit. It is bold, or
-    else follows the end of a sentence.
+    A heading is short, does not end a sentence, precedes a capital letter or a digit, and is bold
+    or follows the end of a sentence.
     """
     line = page.lines[number].strip()
     before = page.lines[number - 1].strip() if number else ""

@@ -147,7 +147,7 @@ def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
     """Transcribe an audio or video file.
 
     Raises:
-        UnreadableError: if no model can transcribe it, it is broken, or nobody speaks in it.
+        UnreadableError: if no model can transcribe it, it is broken, or contains no speech.
     """
     try:
         transcript = (file.hear or transcription.transcribe_built_in)(file.path, on_stage)

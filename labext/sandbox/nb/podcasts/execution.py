@@ -1,4 +1,4 @@
-"""Make one episode, in a process of its own."""
+"""Generate one episode in a separate process."""
 
 from __future__ import annotations
 

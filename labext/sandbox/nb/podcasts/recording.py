@@ -93,7 +93,7 @@ _MAX_WAITING = 16
 
 @dataclass(frozen=True)
 class _SpeechPiece:
-    """A part of a turn that is synthesized at once; `first` marks the first of its turn."""
+    """A part of a turn that is synthesized in one call; `first` marks the first part of a turn."""
 
     place: int
     text: str

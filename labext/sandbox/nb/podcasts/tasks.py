@@ -61,7 +61,7 @@ def write_result(work: Path, segments: Sequence[Segment], spoken: Sequence[Spoke
 def take_result(work: Path, target: Path | None) -> EpisodeResult:
     """Move the audio to its final path, if not yet done, and return the result.
 
-    Without a target it stays, since it is in an object store.
+    Without a target it is not moved, since it is in an object store.
 
     Raises:
         OSError, ValueError, KeyError, TypeError: if the result is missing or incomplete.

@@ -49,8 +49,8 @@ class _Quote:
 
     Attributes:
         source: the source's number in the material.
-        sentence: as it stands in the source.
-        spoken: as it is read aloud.
+        sentence: the original text.
+        spoken: the text as it is read aloud.
     """
 
     source: int

@@ -282,7 +282,7 @@ def transcribe(
 ) -> tuple[str, tuple[float, ...]]:
     """Return the speech in an audio file, and the probability of each word if the server states it.
 
-    The text is empty if nobody speaks.
+    The text is empty if there is no speech.
 
     Raises:
         HTTPException: as `chat`.

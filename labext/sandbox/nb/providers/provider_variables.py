@@ -21,7 +21,7 @@ def url_variable(provider: str) -> str:
 
 
 def provider_variables() -> frozenset[str]:
-    """All of them."""
+    """All these variables."""
     return frozenset(
         name(provider) for provider in PROVIDERS for name in (key_variable, url_variable)
     )

@@ -163,7 +163,7 @@ def forbidden_address(provider: ProviderServer) -> HTTPException:
 def error_response(
     provider: ProviderServer, response: requests.Response, text: str
 ) -> HTTPException:
-    """Return the error of a provider that answered one: 429 for its 429, else 502."""
+    """Return the error for an error response of a provider: 429 for its 429, else 502."""
     status, words = response.status_code, _error_message(text)
     quoted = _describe_body(provider, words) if words else f"“{response.reason or 'nothing more'}”"
     message = f"{_server_name(provider)} answered {status}: {quoted}."
@@ -210,7 +210,7 @@ _KEY_PREFIXES: Mapping[str, str] = {
 def _known_failure(
     provider: ProviderServer, message: str, text: str, model: str = "", status: int = 0
 ) -> HTTPException | None:
-    """Return the error of a context that is too long or a model that is gone, if it is one."""
+    """Return the error if the context is too long or the model no longer exists, else None."""
     if _CONTEXT_TOO_LONG.search(text):
         return errors.bad_gateway(
             f"{message} The text is longer than the model's context. Name fewer sources, choose a "
@@ -263,7 +263,7 @@ _TITLE = re.compile(r"(?is)<title[^>]{0,200}>(.{0,500}?)</title>")
 
 
 def _error_message(text: str) -> str:
-    """Return the message in an error body, wherever servers put it, or else the whole body."""
+    """Return the message in an error body in any common format, else the whole body."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

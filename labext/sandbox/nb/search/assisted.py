@@ -25,7 +25,7 @@ _FUSION_CONSTANT = 60
 
 
 def rewrite_query(ask: AskModel, query: str) -> list[str]:
-    """Return a query and those that a model writes in other words; unreadable ones are left out.
+    """Return a query and a model's rephrasings of it; invalid rephrasings are omitted.
 
     Raises:
         HTTPException: if the model's server failed.

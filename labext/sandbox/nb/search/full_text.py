@@ -116,7 +116,7 @@ def _on_postgresql(session: Session) -> bool:
 def full_score(counts: Mapping[str, int], passage_count: int) -> float:
     """Return the approximate score of a passage that contains all of the counted terms.
 
-    Those that no passage contains count as well, so that a match of the others is a weak one.
+    Terms that no passage contains count as well, so that a match of the other terms is weak.
     """
     weights = (math.log((passage_count - n + 0.5) / (n + 0.5)) for n in counts.values())
     return _FULL_SCORE * sum(max(weight, _MIN_WEIGHT) for weight in weights)
@@ -186,7 +186,7 @@ def update_title(session: Session, parent_id: str, title: str) -> None:
 
 def remove_words(session: Session, passage_ids: Collection[int]) -> None:
     """Remove passages from the index."""
-    if passage_ids and not _on_postgresql(session):  # there it is done with the passage
+    if passage_ids and not _on_postgresql(session):  # PostgreSQL removes it with the row
         session.execute(
             delete(_WORDS).where(_WORDS.c.rowid == bindparam("passage")),
             [{"passage": number} for number in passage_ids],

@@ -64,7 +64,7 @@ _GAP = 8
 """Positions between the title and the text, so that no phrase reaches from one to the other."""
 
 _MAX_CANDIDATES = 2_000
-"""Passages whose BM25 score is computed: those that PostgreSQL's own rank prefers."""
+"""Number of passages whose BM25 score is computed: the best ones by PostgreSQL's own rank."""
 
 _K1, _B = 1.2, 0.75
 _MIN_WEIGHT = 1e-6
@@ -84,7 +84,7 @@ def tokens(content: str) -> list[str]:
 def _stem(token: str) -> str:
     if not 3 <= len(token.encode()) <= _MAX_TOKEN:
         return token[:_MAX_LEXEME]
-    with _stemmer_lock:  # a stemmer keeps the word that it works on
+    with _stemmer_lock:  # a stemmer is not thread-safe
         stem: str = _stemmer.stemWord(token)
     return stem
 

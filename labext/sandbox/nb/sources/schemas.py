@@ -33,7 +33,7 @@ class SourceForm(NewSource):
 
 
 class SourceUpdate(RequestBody):
-    """Fields to change; omitted ones stay."""
+    """Fields to change; omitted ones are unchanged."""
 
     title: Name | None = None
     topic: SingleLine | None = None

@@ -104,7 +104,7 @@ _BLOCK_SECONDS = 0.4
 
 
 def normalize(samples: Samples) -> Samples:
-    """Return samples at the target loudness, limited below the ceiling; silence stays silence."""
+    """Return samples at the target loudness, limited below the ceiling; silence is unchanged."""
     import numpy as np
 
     # Shorter than a block: repeated, so that it fills one.

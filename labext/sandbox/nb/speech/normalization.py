@@ -140,7 +140,7 @@ def _spell_quantity(match: re.Match[str]) -> str:
 
 
 MAX_PIECE_LENGTH = 600
-"""Maximum characters synthesized at once; longer texts are split, preferably between sentences."""
+"""Maximum characters per synthesis call; longer texts are split, preferably between sentences."""
 
 _UNSPOKEN = {"Cc", "Cf", "Cs", "Co", "Cn", "So", "Sk"}
 """Unicode categories that are not spoken: controls, private use, emoji."""

@@ -36,7 +36,7 @@ class Transcript:
     """The speech that a model recognized in a file.
 
     Attributes:
-        text: the words; empty if nobody speaks.
+        text: the words; empty if there is no speech.
         model: the name of the model.
         confidences: the probability of each word of the text, 0 to 1; empty if it is unknown.
     """
@@ -161,7 +161,7 @@ _Words = Sequence[tuple[str, float]]
 
 
 def recognize(sound: DecodedAudio, on_stage: Callable[[str], None]) -> Transcript:
-    """Return the recognized speech, a paragraph per utterance.
+    """Return the recognized speech, one paragraph per utterance.
 
     Raises:
         UnreadableError: if a package is missing or there is no audio.
@@ -249,7 +249,7 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcri
     with site.database.read() as session:
         model = registry.get_default_model(session, SLOT)
     if model is None:
-        # Without the extra, there is no model that the slot could be set to.
+        # Without the extra, no model for the slot exists.
         import_soundfile()
         import_pocketsphinx()
         raise UnreadableError(

@@ -29,7 +29,7 @@ _MAX_HEADING_WORDS = 12
 
 
 def is_back_matter(heading: str) -> bool:
-    """Return whether a section is no content of its own, such as `References`, by its heading."""
+    """Return whether a section, judging by its heading, such as `References`, has no content."""
     return _BACK_MATTER.match(heading) is not None
 
 

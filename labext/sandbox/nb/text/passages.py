@@ -114,9 +114,9 @@ def find_headings(text: str) -> list[tuple[int, int, str]]:
 
 
 def display_lines(text: str) -> list[str]:
-    """Return a text's lines as they are shown: wrapped ones joined, rulers and headings dropped.
+    """Return a text's lines for display: wrapped lines joined, rulers and headings removed.
 
-    Rows of tables, list items and fields such as `Name: value` stay lines of their own.
+    Rows of tables, list items and fields such as `Name: value` remain separate lines.
     """
     layout = _parse_layout(text)
     dropped: set[int] = set()
@@ -206,7 +206,7 @@ def _parse_layout(text: str) -> _Layout:
 
 
 def _continues(before: str, line: str) -> bool:
-    """Return whether a line such as `temperature: at 25 °C` goes on with a wrapped sentence."""
+    """Return whether a line such as `temperature: at 25 °C` continues a wrapped sentence."""
     return (
         _LOWER_FIELD.match(line) is not None
         and len(before) >= _MIN_WRAPPED_LENGTH

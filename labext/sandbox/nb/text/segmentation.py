@@ -65,7 +65,7 @@ def stem_words(text: str) -> list[str]:
 
 @functools.lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    with _stemmer_lock:  # a stemmer keeps the word that it works on
+    with _stemmer_lock:  # a stemmer is not thread-safe
         stem: str = _stemmer.stemWord(word)
     return stem
 

@@ -88,7 +88,7 @@ def scheduler_address(address: str, tls: TlsFiles | None, *, allow_plaintext: bo
     `dask://host` stands for `tls://` if there are certificates, else for `tcp://`.
 
     Raises:
-        SetupError: it is no such address, or the connection would not be encrypted.
+        SetupError: the address is invalid, or the connection would not be encrypted.
     """
     scheme, separator, place = address.partition("://")
     if not separator or scheme not in ("dask", "tcp", "tls") or not place or "/" in place:
@@ -105,8 +105,8 @@ def scheduler_address(address: str, tls: TlsFiles | None, *, allow_plaintext: bo
         )
     if scheme == "tcp" and not is_loopback(host) and not allow_plaintext:
         raise SetupError(
-            f"The connection to {host} would not be encrypted: whoever reaches its port could run "
-            "programs on the workers.",
+            f"The connection to {host} would not be encrypted: anyone who reaches its port could "
+            "run programs on the workers.",
             "Use tls:// with certificates, or allow plain connections explicitly.",
         )
     return f"{scheme}://{host}:{port}"

@@ -81,12 +81,12 @@ class AttemptRunner:
     """The attempts on this machine.
 
     Args:
-        folder: a folder of its own on a local disk.
+        folder: a folder on a local disk that nothing else uses.
         slots: the number of cores for tasks.
         memory: the bytes of memory for tasks.
         capabilities: what tasks may need, such as names of tools.
         preload: modules that tasks need, loaded once.
-        shared: a folder of its own that services see under the same path.
+        shared: a folder that nothing else uses and that services see under the same path.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class AttemptRunner:
         self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
-        """Kill every attempt and tell the services so."""
+        """Kill every attempt and notify the services."""
         self._closing = True
         if self._watching is not None:
             self._watching.cancel()
@@ -442,7 +442,7 @@ def _log_size(attempt: _Attempt) -> int:
 
 
 def _state(attempt: _Attempt, offset: int) -> dict[str, Any]:
-    """Return what a service is told of an attempt."""
+    """Return the report about an attempt for its service."""
     state: dict[str, Any] = {"phase": attempt.phase, "lost": attempt.lost}
     if attempt.phase == "running" and _log_size(attempt) > offset:
         with contextlib.suppress(OSError), (attempt.work / LOG_FILE).open("rb") as file:

@@ -282,7 +282,7 @@ class DaskExecutor:
         return await asyncio.wait_for(call, seconds)
 
     async def _follow(self, worker: RemoteWorker) -> None:
-        """Renew the lease of the tasks at a worker, and note what becomes of them."""
+        """Renew the lease of the tasks at a worker, and process its reports about them."""
         while True:
             for attempt in [*worker.attempts.values()]:
                 if not attempt.requested and self._lease_is_over(attempt):
@@ -498,7 +498,7 @@ class DaskExecutor:
         self._emit({**event, "over_memory": state["over_memory"]})
 
     def _give_up(self, worker: RemoteWorker, reason: str) -> None:
-        """No longer ask a worker to go on with its attempts."""
+        """Stop renewing the leases of a worker's attempts."""
         for attempt in worker.attempts.values():
             if attempt.requested and attempt.sequence:
                 attempt.requested, attempt.reason = False, reason
@@ -506,7 +506,7 @@ class DaskExecutor:
     def _lose(self, attempt: RemoteAttempt) -> None:
         """Report an attempt that has surely ended without a result.
 
-        Nothing happens while its files are being transferred, which soon fails by itself.
+        Ignored while its files are being transferred, since the transfer soon fails.
         """
         if attempt.job is not None or self._attempts.get(attempt.task.id) is not attempt:
             return
@@ -518,7 +518,7 @@ class DaskExecutor:
         self._emit(event)
 
     async def _dismiss(self, worker: RemoteWorker) -> None:
-        """Ask a worker to end every task of this service, and wait for it."""
+        """Request a worker to end every task of this service, and wait for it."""
         until = time.monotonic() + LEASE_SECONDS
         for attempt in worker.attempts.values():
             attempt.requested = False

@@ -124,7 +124,7 @@ async def _stay_connected(
     import dask
     from distributed import Worker
 
-    # The tasks are processes of their own, so dask has no memory to watch.
+    # The tasks are separate processes, so dask need not limit the memory of this one.
     dask.config.set(
         {
             "distributed.worker.memory.terminate": False,
@@ -172,7 +172,7 @@ async def _stay_connected(
             waiting.cancel()
         if not closing.done():
             await runner.close()
-            await asyncio.sleep(0.3)  # the services are told that their tasks have ended
+            await asyncio.sleep(0.3)  # time to notify the services that their tasks have ended
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(worker.close(nanny=False), 5)
         elif not stopped.is_set():

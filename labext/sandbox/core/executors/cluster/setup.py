@@ -22,7 +22,7 @@ from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.cluster.scheduler_process import SchedulerProcess
 
 OWN_SCHEDULER = "dask"
-"""The address that stands for a scheduler beside the service."""
+"""The address that selects a scheduler started together with the service."""
 
 SCHEDULER_START_SECONDS = 30.0
 
