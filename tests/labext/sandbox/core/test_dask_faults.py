@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cluster import SUPPORT, Cluster, Proxy, environment, tree
@@ -21,6 +24,7 @@ from labext.sandbox.core.executors.cluster.address import (
     write_certificates,
 )
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster.protocol import RPC_SECONDS
 
 pytestmark = pytest.mark.faults
 
@@ -133,6 +137,77 @@ def test_partition_ends_the_task_at_the_worker_and_repeats_it(
         assert all(is_gone(pid) for pid in _begun(runs, 2))
     finally:
         proxy.resume()
+        harness.close()
+
+
+class _CutOff:
+    """A service that cannot reach the worker `w0`; one message arrives there late."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, op: str, delay: float) -> None:
+        self.is_on = False
+        self.delivered = threading.Event()
+        self.replies: list[Any] = []
+        self._held: list[asyncio.Task[None]] = []
+        send = DaskExecutor._call
+
+        async def deliver(executor: DaskExecutor, worker: Any, message: dict[str, Any]) -> None:
+            await asyncio.sleep(delay)
+            self.replies.append(await send(executor, worker, **message))
+            self.delivered.set()
+
+        async def call(
+            executor: DaskExecutor, worker: Any, seconds: float = RPC_SECONDS, **message: Any
+        ) -> Any:
+            if not self.is_on or worker.label != "w0":
+                return await send(executor, worker, seconds, **message)
+            if message["op"] == op and not self._held:
+                self._held.append(asyncio.create_task(deliver(executor, worker, message)))
+            await asyncio.sleep(seconds)
+            raise TimeoutError
+
+        monkeypatch.setattr(DaskExecutor, "_call", call)
+
+
+def test_message_held_back_does_not_keep_a_task_that_starts_elsewhere(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.start_worker()
+    cut = _CutOff(monkeypatch, "labext_sync", 4)
+    harness = _start(tmp_path, cluster.address)
+    runs = tmp_path / "runs"
+    try:
+        harness.put("count_runs", "only", file=str(runs), seconds=60)
+        [pid] = _begun(runs, 1)
+        poll(lambda: state(harness, "only")[0] == "running")
+        cluster.start_worker()
+        cut.is_on = True
+        assert cut.delivered.wait(20)
+        assert not is_gone(pid)  # its lease is not over yet
+        _begun(runs, 2)
+        assert is_gone(pid)
+    finally:
+        harness.close()
+
+
+def test_start_held_back_does_not_start_a_task_that_runs_elsewhere(
+    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.start_worker()
+    cut = _CutOff(monkeypatch, "labext_start", 12)
+    harness = _start(tmp_path, cluster.address)
+    runs = tmp_path / "runs"
+    try:
+        remote = harness.supervisor.remote
+        assert isinstance(remote, DaskExecutor)
+        poll(lambda: [w.state for w in remote.workers()] == ["ready"])
+        cut.is_on = True
+        harness.put("count_runs", "only", file=str(runs), seconds=60)
+        cluster.start_worker()
+        _begun(runs, 1)
+        assert cut.delivered.wait(20)
+        assert cut.replies == [{"refused": "late"}]
+        assert len(_begun(runs, 1)) == 1
+    finally:
         harness.close()
 
 

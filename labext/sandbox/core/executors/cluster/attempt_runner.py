@@ -7,8 +7,9 @@ import contextlib
 import json
 import logging
 import secrets
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +48,7 @@ class _Attempt:
         sequence: the number of the message that created it.
         scratch: its folder on this machine.
         job: the folder with its working folder and its inputs.
+        expires: end of its lease, on the clock of the worker.
     """
 
     number: int
@@ -60,6 +62,7 @@ class _Attempt:
     reserved: int
     max_memory: int | None
     warm: bool
+    expires: float
     phase: Literal["receiving", "starting", "running", "ended"] = "receiving"
     dropped: bool = False
     code: int = 0
@@ -77,8 +80,20 @@ class _Attempt:
         return self.phase != "ended"
 
 
+def _boot_clock() -> float:
+    """Return the seconds since the start of the machine, those in suspension included."""
+    if sys.platform == "linux":
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()
+
+
 class AttemptRunner:
     """The attempts on this machine.
+
+    A lease is measured by the clock of this machine alone. Each answer to a service has the time,
+    which the service returns in its next message; the lease of an attempt ends `LEASE_SECONDS`
+    after the latest time returned in a message that asks for it. So a message that was held back
+    extends nothing.
 
     Args:
         folder: a folder on a local disk that nothing else uses.
@@ -87,6 +102,7 @@ class AttemptRunner:
         capabilities: what tasks may need, such as names of tools.
         preload: modules that tasks need, loaded once.
         shared: a folder that nothing else uses and that services see under the same path.
+        clock: returns the time, in seconds.
     """
 
     def __init__(
@@ -98,6 +114,7 @@ class AttemptRunner:
         capabilities: Sequence[str] = (),
         preload: Sequence[str] = (),
         shared: Path | None = None,
+        clock: Callable[[], float] = _boot_clock,
     ) -> None:
         self.folder = folder
         self.slots = slots
@@ -106,8 +123,8 @@ class AttemptRunner:
         self.refusal = ""
         self._capabilities = [*capabilities]
         self._preload = preload
+        self._clock = clock
         self._attempts: dict[tuple[str, str], _Attempt] = {}
-        self._leases: dict[str, float] = {}
         self._numbers = 0
         self._launcher: Launcher | None = None
         self._changed = asyncio.Event()
@@ -219,16 +236,13 @@ class AttemptRunner:
             self._end_leases()
 
     def _end_leases(self) -> None:
-        """Kill the attempts of services that have not been heard of."""
-        now = time.monotonic()
-        for service, contact in [*self._leases.items()]:
-            if now > contact + LEASE_SECONDS:
-                del self._leases[service]
-                attempts = self._attempts_of(service)
-                if attempts:
-                    log.warning("A service is gone: its %d tasks are ended.", len(attempts))
-                for attempt in attempts:
-                    self._drop(attempt)
+        """Kill the attempts whose leases are over."""
+        now = self._clock()
+        ended = [a for a in self._attempts.values() if now > a.expires and not a.dropped]
+        if ended:
+            log.warning("%d tasks are ended: their services do not ask for them.", len(ended))
+        for attempt in ended:
+            self._drop(attempt)
 
     def _attempts_of(self, service: str) -> list[_Attempt]:
         return [attempt for attempt in self._attempts.values() if attempt.service == service]
@@ -256,9 +270,10 @@ class AttemptRunner:
         sequence: int,
         requested: Mapping[str, Sequence[Any]],
         versions: dict[str, str],
+        clock: float | None,
         timeout: float = POLL_SECONDS,
     ) -> dict[str, Any]:
-        """Renew the lease of a service, and wait for news of its attempts.
+        """Renew the leases of the requested attempts, and wait for news.
 
         Args:
             service: the service.
@@ -267,17 +282,20 @@ class AttemptRunner:
             requested: the attempts to continue, with the phase and the size of the log that
                 it knows. All others are killed, unless they were created after this message.
             versions: its versions of labext and Python.
+            clock: the time in the last answer of this worker to it; None in its first message,
+                which renews nothing.
             timeout: the seconds to wait for news.
         """
         if refusal := version_error(versions):
             self.refusal = refusal
             return {"refused": refusal}
-        self._end_leases()  # a message may arrive when the lease that it renews is over
-        self._leases[service] = time.monotonic()
+        self._end_leases()  # a message may arrive when the leases that it renews are over
         for attempt in self._attempts_of(service):
             is_older = attempt.epoch != epoch or attempt.sequence < sequence
             if attempt.name not in requested and is_older:
                 self._drop(attempt)
+            elif attempt.name in requested and clock is not None:
+                attempt.expires = max(attempt.expires, clock + LEASE_SECONDS)
         until = time.monotonic() + timeout
         drops = self._is_dropping(service)
         while drops == self._is_dropping(service) and not self._has_news(service, requested):
@@ -319,6 +337,7 @@ class AttemptRunner:
             "capabilities": self._capabilities,
             "shared": None if self.shared is None else [str(self.shared), self._token],
             "closing": self._closing,
+            "clock": self._clock(),
         }
 
     async def start_attempt(
@@ -326,6 +345,7 @@ class AttemptRunner:
         service: str,
         epoch: str,
         sequence: int,
+        clock: float,
         name: str,
         request: Mapping[str, Any],
         cores: int,
@@ -336,9 +356,14 @@ class AttemptRunner:
     ) -> dict[str, Any]:
         """Create an attempt, and start its process if all its input files are given.
 
-        Returns the folder of the task, or under `refused` why there is no such attempt: `busy`,
-        or `full` if its folder can't be written.
+        Returns the folder of the task, or under `refused` why there is no such attempt: `late` if
+        its lease, which `clock` starts as in `sync`, is over; `busy`; or `full` if its folder
+        can't be written.
         """
+        self._end_leases()
+        expires = clock + LEASE_SECONDS
+        if self._clock() > expires:
+            return {"refused": "late"}
         active = [attempt for attempt in self._attempts.values() if attempt.is_active]
         if (service, name) in self._attempts:
             return {"refused": "busy"}
@@ -364,8 +389,8 @@ class AttemptRunner:
             reserved,
             max_memory,
             warm,
+            expires,
         )
-        self._leases.setdefault(service, time.monotonic())
         self._attempts[service, name] = attempt
         try:
             for folder in (scratch, job, attempt.work):
@@ -397,6 +422,7 @@ class AttemptRunner:
 
     async def run(self, service: str, name: str) -> dict[str, Any]:
         """Start the process of an attempt that has its inputs."""
+        self._end_leases()
         attempt = self._attempts.get((service, name))
         if attempt is None or attempt.dropped or self._launcher is None:
             return {"refused": "gone"}

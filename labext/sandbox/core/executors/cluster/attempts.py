@@ -33,7 +33,7 @@ class RemoteAttempt:
         sequence: the number of the message that starts it.
         phase: the phase last reported by the worker; empty before the first report.
         requested: False once it is abandoned; its task starts again after its lease.
-        last_requested: time of the last renewal of its lease, on the monotonic clock.
+        renewed: latest time from which the worker can measure its lease, on the monotonic clock.
         is_known: whether the worker has confirmed the attempt.
         job: the coroutine that sends its inputs or fetches its outputs.
     """
@@ -44,7 +44,7 @@ class RemoteAttempt:
     sequence: int = 0
     phase: str = ""
     requested: bool = True
-    last_requested: float = 0.0
+    renewed: float = 0.0
     is_known: bool = False
     is_killed: bool = False
     has_begun: bool = False
@@ -65,13 +65,21 @@ class RemoteAttempt:
 
 @dataclass
 class RemoteWorker:
-    """A worker, known by its name even if its address changes."""
+    """A worker, known by its name even if its address changes.
+
+    Attributes:
+        contact: when the last message that it has answered was sent, on the monotonic clock.
+        clock: the time on its own clock in its last answer; None before the first.
+        clock_at: when that answer arrived, on the monotonic clock.
+    """
 
     name: str
     label: str
     address: str
     attempts: dict[int, RemoteAttempt] = field(default_factory=dict)
     contact: float = 0.0
+    clock: float | None = None
+    clock_at: float = 0.0
     found: float = field(default_factory=time.monotonic)
     is_listed: bool = True
     is_closing: bool = False

@@ -311,7 +311,7 @@ class DaskExecutor:
         return not worker.is_listed and not worker.attempts and (old or worker.is_closing)
 
     def _lease_is_over(self, attempt: RemoteAttempt) -> bool:
-        return time.monotonic() > attempt.last_requested + self.lease
+        return time.monotonic() > attempt.renewed + self.lease
 
     async def _sync(
         self, worker: RemoteWorker, seconds: float
@@ -322,7 +322,7 @@ class DaskExecutor:
         requested = {}
         for attempt in worker.attempts.values():
             if attempt.requested and attempt.sequence:
-                attempt.last_requested = now
+                attempt.renewed = worker.clock_at
                 requested[attempt.name] = [attempt.phase, attempt.log_size]
         known = {a.name for a in worker.attempts.values() if a.requested and a.is_known}
         reply = await self._call(
@@ -334,6 +334,7 @@ class DaskExecutor:
             sequence=sequence,
             requested=requested,
             versions=versions(),
+            clock=worker.clock,
             timeout=seconds,
         )
         return reply, SyncMessage(sequence, now, known)
@@ -350,6 +351,7 @@ class DaskExecutor:
         with self._lock:
             before = worker.free
             worker.contact = sent.at
+            worker.clock, worker.clock_at = reply["clock"], time.monotonic()
             worker.is_closing = reply["closing"]
             worker.slots, worker.memory = reply["slots"], reply["memory"]
             worker.others, worker.others_memory = reply["others"], reply["others_memory"]
@@ -430,7 +432,12 @@ class DaskExecutor:
                 self._rest(attempt.worker, reply["note"])
             if refused == "busy":  # by tasks of others, about which it tells soon
                 attempt.worker.rests_until = time.monotonic() + DISCOVERY_SECONDS
-            raise LostAttemptError("The worker was restarted.", is_gone=True)
+            raise LostAttemptError(
+                "The message reached the worker too late."
+                if refused == "late"
+                else "The worker was restarted.",
+                is_gone=True,
+            )
         return reply
 
     def _rest(self, worker: RemoteWorker, note: str) -> None:
@@ -450,12 +457,13 @@ class DaskExecutor:
             if is_small:
                 contents = [(n, await asyncio.to_thread(p.read_bytes)) for n, p, _ in files]
             self._sequence += 1
-            attempt.sequence, attempt.last_requested = self._sequence, time.monotonic()
+            attempt.sequence, attempt.renewed = self._sequence, attempt.worker.clock_at
             reply = await self._call_attempt(
                 attempt,
                 "labext_start",
                 epoch=self._epoch,
                 sequence=attempt.sequence,
+                clock=attempt.worker.clock,
                 request=request,
                 cores=task.cores,
                 reserved=attempt.reserved,

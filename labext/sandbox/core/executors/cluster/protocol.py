@@ -9,7 +9,8 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
 LEASE_SECONDS = 7.0
-"""Seconds without a request of its service after which a worker kills the service's tasks."""
+"""Seconds for which a worker goes on with an attempt, from the latest time on its own clock that
+its service has returned in a message that asks for the attempt."""
 
 LEASE_MARGIN_SECONDS = 1.5
 """Seconds that a worker needs at most to notice the end of a lease and kill the processes."""

@@ -1,0 +1,203 @@
+"""Leases of attempts at a worker, on a clock that the test advances."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_clock import Clock
+from supervision import is_gone
+
+from labext.sandbox.core.executors.cluster.attempt_runner import LOOK_SECONDS, AttemptRunner
+from labext.sandbox.core.executors.cluster.protocol import LEASE_SECONDS, versions
+
+pytestmark = pytest.mark.faults
+
+SUPPORT = Path(__file__).parents[3] / "support"
+REQUESTED = {"1.1": ["running", 0]}
+
+
+@pytest.fixture(autouse=True)
+def _path_of_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
+
+
+class Service:
+    """Messages of a service to a worker, each of which can be created long before it arrives."""
+
+    def __init__(self, runner: AttemptRunner, runs: Path) -> None:
+        self.runner = runner
+        self.runs = runs
+        self.sequence = 0
+
+    def sync(
+        self, clock: float | None, requested: dict[str, list[Any]] = REQUESTED
+    ) -> Callable[[], Awaitable[dict[str, Any]]]:
+        self.sequence += 1
+        sequence = self.sequence
+        return lambda: self.runner.sync(
+            "service", "first", sequence, requested, versions(), clock, timeout=0
+        )
+
+    def start(
+        self, clock: float, files: list[tuple[str, bytes]] | None = ()
+    ) -> Callable[[], Awaitable[dict[str, Any]]]:
+        self.sequence += 1
+        request = {
+            "entry": "labext_test_entries:count_runs",
+            "payload": {"file": str(self.runs), "seconds": 60},
+        }
+        sequence = self.sequence
+        return lambda: self.runner.start_attempt(
+            "service",
+            "first",
+            sequence,
+            clock,
+            "1.1",
+            request,
+            1,
+            0,
+            None,
+            False,
+            None if files is None else [*files],
+        )
+
+    async def first_contact(self) -> float:
+        """Return the time of the worker."""
+        reply = await self.sync(None, {})()
+        return float(reply["clock"])
+
+    async def begun(self) -> int:
+        """Wait for the process of the attempt, and return its pid."""
+        async with asyncio.timeout(30):
+            while not (self.runs.exists() and self.runs.read_text()):
+                await asyncio.sleep(0.01)
+        return int(self.runs.read_text())
+
+
+@asynccontextmanager
+async def _worker(tmp_path: Path, clock: Clock) -> AsyncIterator[Service]:
+    runner = AttemptRunner(
+        tmp_path / "worker",
+        slots=1,
+        memory=1 << 30,
+        preload=["labext_test_entries"],
+        clock=clock,
+    )
+    await runner.start()
+    try:
+        yield Service(runner, tmp_path / "runs")
+    finally:
+        await runner.close()
+
+
+async def _ends(pid: int) -> None:
+    async with asyncio.timeout(10):
+        while not is_gone(pid):
+            await asyncio.sleep(0.01)
+
+
+async def _goes_on(pid: int) -> None:
+    """Check that the process outlives a look at the leases."""
+    await asyncio.sleep(2 * LOOK_SECONDS)
+    assert not is_gone(pid)
+
+
+def test_message_that_was_held_back_does_not_extend_a_lease(tmp_path: Path, clock: Clock) -> None:
+    async def run() -> None:
+        async with _worker(tmp_path, clock) as service:
+            time = await service.first_contact()
+            await service.start(time)()
+            pid = await service.begun()
+            held_back = service.sync(time)
+            clock.now = time + LEASE_SECONDS - 1
+            await held_back()
+            await _goes_on(pid)
+            clock.now = time + LEASE_SECONDS + 0.1
+            await _ends(pid)
+
+    asyncio.run(run())
+
+
+def test_answered_messages_renew_a_lease(tmp_path: Path, clock: Clock) -> None:
+    async def run() -> None:
+        async with _worker(tmp_path, clock) as service:
+            time = await service.first_contact()
+            await service.start(time)()
+            pid = await service.begun()
+            for _ in range(4):
+                clock.now += LEASE_SECONDS - 0.1
+                time = (await service.sync(time)())["clock"]
+                assert time == clock.now
+                # The answer alone renews nothing; the message that returns its time does.
+                await service.sync(time)()
+            await _goes_on(pid)
+            overtaken = service.sync(clock.START)
+            await overtaken()  # it does not shorten the lease
+            clock.now = time + LEASE_SECONDS - 0.1
+            await _goes_on(pid)
+            clock.now = time + LEASE_SECONDS + 0.1
+            await _ends(pid)
+
+    asyncio.run(run())
+
+
+def test_message_for_other_attempts_does_not_extend_a_lease(tmp_path: Path, clock: Clock) -> None:
+    async def run() -> None:
+        async with _worker(tmp_path, clock) as service:
+            time = await service.first_contact()
+            overtaken = service.sync(time + LEASE_SECONDS - 1, {})
+            await service.start(time)()
+            pid = await service.begun()
+            clock.now = time + LEASE_SECONDS - 1
+            await overtaken()  # it was sent before the attempt was created, and does not end it
+            await _goes_on(pid)
+            clock.now = time + LEASE_SECONDS + 0.1
+            await _ends(pid)
+
+    asyncio.run(run())
+
+
+def test_first_message_of_a_service_renews_nothing(tmp_path: Path, clock: Clock) -> None:
+    async def run() -> None:
+        async with _worker(tmp_path, clock) as service:
+            time = await service.first_contact()
+            await service.start(time)()
+            pid = await service.begun()
+            clock.now = time + LEASE_SECONDS - 1
+            await service.sync(None)()
+            clock.now = time + LEASE_SECONDS + 0.1
+            await _ends(pid)
+
+    asyncio.run(run())
+
+
+def test_start_that_arrives_after_its_lease_is_refused(tmp_path: Path, clock: Clock) -> None:
+    async def run() -> None:
+        async with _worker(tmp_path, clock) as service:
+            start = service.start(await service.first_contact())
+            clock.now += LEASE_SECONDS + 0.1
+            assert await start() == {"refused": "late"}
+            assert (await service.sync(clock.now)())["attempts"] == {}
+            assert not (service.runner.folder / "1").exists()
+            await service.start(clock.now)()
+            assert await service.begun() != os.getpid()
+
+    asyncio.run(run())
+
+
+def test_attempt_whose_lease_ends_while_it_receives_its_inputs_does_not_start(
+    tmp_path: Path, clock: Clock
+) -> None:
+    async def run() -> None:
+        async with _worker(tmp_path, clock) as service:
+            await service.start(await service.first_contact(), files=None)()
+            clock.now += LEASE_SECONDS + 0.1
+            assert await service.runner.run("service", "1.1") == {"refused": "gone"}
+
+    asyncio.run(run())
