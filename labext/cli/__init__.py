@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
     Returns:
-        0, 1 after an error, 130 after an interrupt.
+        0, 1 after an error, 130 after an interrupt, or the code of a command that has its own.
 
     Raises:
         SystemExit: 2 for wrong usage, 0 if only help or the version was requested.
@@ -71,9 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.Abort:
         print("labext: interrupted.", file=sys.stderr)
         return 130
-    if code is not None:  # of an option such as --help; commands return nothing
-        sys.exit(code)
-    return 0
+    if code == 0:  # of an option such as --help; commands return nothing, or another code
+        sys.exit(0)
+    return code or 0
 
 
 @labext.command()

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from labext.sandbox import Sandbox
     from labext.sandbox.core.administration import Administration, Record
 
-Result = tuple["Record | list[Record]", str]
+Result = tuple["Record | list[Record]", str] | tuple["Record | list[Record]", str, int]
+"""The record of a command, its text, and the exit code if it is not 0."""
+
 Function = Callable[..., Any]
 Decorator = Callable[[Any], Any]
 
@@ -87,10 +89,11 @@ class VerbGroup(Group):
         """Add a command; its help is `help`, by default the function's docstring."""
 
         def add(function: Function) -> Function:
-            def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> None:
+            def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> int | None:
                 _check_encoding(arguments.values())
-                record, text = self.call(function, data_dir, arguments)
+                record, text, *code = self.call(function, data_dir, arguments)
                 print(json.dumps(record, indent=2) if as_json else text)
+                return next(iter(code), 0) or None
 
             command: Function = update_wrapper(run, function)
             # A copy, since the commands of two groups may share a function.

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from labext.sandbox.status import SandboxStatus
 
 
+NOT_RUNNING, NOT_HEALTHY = 3, 4
+"""Exit codes of `status`."""
+
 SETTINGS = ("rate", "sequences", "executor", "certificates", "allow_plaintext", "adopt_empty")
 """Options of `start` that are settings of a sandbox."""
 
@@ -98,15 +101,20 @@ def stop(sandbox: Sandbox) -> Result:
 
 @sandbox.verb("status")
 def status(sandbox: Sandbox) -> Result:
-    """Show whether the services run, and where."""
+    """Show whether the services run and are healthy, and where.
+
+    Exits with 3 if they do not run, 4 if one is not healthy.
+    """
     status = sandbox.status()
+    problems = sandbox.health()
     connection = _connection(sandbox) if status.running else {}
     state = f"The {sandbox.kind} in {status.data_dir} is {status.state}."
     lines = [state, *_addresses(status.addresses), *worker_lines(status), *status.notices]
+    lines += problem_lines(problems)
     record = {"state": status.state, "data_dir": str(status.data_dir), **connection}
     if status.worker_command is not None:
         record["workers"] = [*status.cluster]
-    return record, "\n".join(lines)
+    return record, "\n".join(lines), exit_code(status, problems)
 
 
 @sandbox.verb("reset")
@@ -191,6 +199,18 @@ def worker_lines(status: SandboxStatus) -> list[str]:
         *(lines or ["No worker is connected."]),
         f"Workers connect with `{status.worker_command}`.",
     ]
+
+
+def problem_lines(problems: dict[str, str]) -> list[str]:
+    """Return why services are not healthy, as lines."""
+    return [f"{name} is not healthy: {reason}" for name, reason in problems.items() if reason]
+
+
+def exit_code(status: SandboxStatus, problems: dict[str, str]) -> int:
+    """Return the exit code of `status`; 3 is that of `systemctl status`, too."""
+    if not status.running:
+        return NOT_RUNNING
+    return NOT_HEALTHY if any(problems.values()) else 0
 
 
 def _addresses(addresses: dict[str, str]) -> list[str]:

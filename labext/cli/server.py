@@ -141,11 +141,15 @@ def start(server: Server, detach: bool, **options: Any) -> Result:
 
 @server.verb("status")
 def status(server: Server) -> Result:
-    """Show whether the services run and are healthy, and where."""
+    """Show whether the services run and are healthy, and where.
+
+    Exits with 3 if they do not run, 4 if one is not healthy.
+    """
     problems = server.health()
-    lines = [f"{name} is not healthy: {reason}" for name, reason in problems.items() if reason]
+    text = "\n".join([_text(server), *sandbox_commands.problem_lines(problems)])
     health = {name: reason or "healthy" for name, reason in problems.items()}
-    return _record(server) | {"health": health}, "\n".join([_text(server), *lines])
+    code = sandbox_commands.exit_code(server.status(), problems)
+    return _record(server) | {"health": health}, text, code
 
 
 @server.command("certificates")

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import urlsplit
 
 from labext.actions import Action, parameter
 from labext.config import sandbox_dir
@@ -41,6 +42,7 @@ from labext.sandbox.status import (
     LabConnection,
     NotebookConnection,
     SandboxStatus,
+    endpoint_problem,
 )
 
 if TYPE_CHECKING:
@@ -278,6 +280,14 @@ class Sandbox:
             worker_command=connection.get("worker_command"),
             notices=tuple(state.get("notices", ())),
         )
+
+    def health(self) -> dict[str, str]:
+        """Return why each running endpoint cannot work; empty texts where it can."""
+        urls = {name: urlsplit(url) for name, url in self.status().addresses.items()}
+        return {
+            name: endpoint_problem("127.0.0.1", url.port or 443, uses_tls=url.scheme == "https")
+            for name, url in urls.items()
+        }
 
     def reset(self) -> bool:
         """Stop the sandbox and delete all its data; return False if there was none.

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import ssl
 import sys
-from contextlib import closing
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,10 +15,7 @@ from labext.sandbox import host_process
 from labext.sandbox.core.data_folder import has_content
 from labext.sandbox.core.server_settings import PORT_OFFSETS, ServerSettings
 from labext.sandbox.lifecycle import Sandbox, check_system
-from labext.sandbox.status import SandboxStatus
-
-HEALTH_SECONDS = 10.0
-"""Time that an endpoint has to report its health."""
+from labext.sandbox.status import SandboxStatus, endpoint_problem
 
 
 class Server(Sandbox):
@@ -80,7 +73,14 @@ class Server(Sandbox):
         settings = self.settings
         if settings is None or not self.status().running:
             return {}
-        return {name: _problem(settings, settings.port_of(name)) for name in PORT_OFFSETS}
+        address = ip_address(settings.listen)
+        if address.is_unspecified:
+            address = ip_address("127.0.0.1" if address.version == 4 else "::1")
+        uses_tls = settings.tls_cert is not None
+        return {
+            name: endpoint_problem(str(address), settings.port_of(name), uses_tls=uses_tls)
+            for name in PORT_OFFSETS
+        }
 
     def run(self) -> NoReturn:
         """Become the server: replace this process, which service managers then watch.
@@ -131,25 +131,3 @@ class Server(Sandbox):
 
     def _check_kind(self) -> None:
         """Accept the folder, which `_prepare` has checked."""
-
-
-def _problem(settings: ServerSettings, port: int) -> str:
-    """Return what the health endpoint on a port of this machine reports."""
-    address = ip_address(settings.listen)
-    if address.is_unspecified:
-        address = ip_address("127.0.0.1" if address.version == 4 else "::1")
-    connection: HTTPConnection
-    if settings.tls_cert is None:
-        connection = HTTPConnection(str(address), port, timeout=HEALTH_SECONDS)
-    else:
-        # The certificate is not issued for this address, and nothing secret is exchanged.
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        connection = HTTPSConnection(str(address), port, timeout=HEALTH_SECONDS, context=context)
-    try:
-        with closing(connection):
-            connection.request("GET", "/health")
-            answer = json.load(connection.getresponse())
-    except (OSError, HTTPException, ValueError) as error:
-        return f"It does not respond: {error}."
-    return str(answer.get("reason", "")) if isinstance(answer, dict) else "It is another service."

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import ssl
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any, Literal
+
+HEALTH_SECONDS = 10.0
+"""Time that an endpoint has to report its health."""
 
 
 @dataclass(frozen=True)
@@ -82,3 +89,22 @@ class NotebookConnection:
 
     base_url: str
     password: str | None = field(default=None, repr=False)
+
+
+def endpoint_problem(host: str, port: int, *, uses_tls: bool) -> str:
+    """Return why an endpoint of this machine cannot work, by its own report; empty if it can."""
+    connection: HTTPConnection
+    if uses_tls:
+        # The certificate is not issued for this address, and nothing secret is exchanged.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = HTTPSConnection(host, port, timeout=HEALTH_SECONDS, context=context)
+    else:
+        connection = HTTPConnection(host, port, timeout=HEALTH_SECONDS)
+    try:
+        with closing(connection):
+            connection.request("GET", "/health")
+            answer = json.load(connection.getresponse())
+    except (OSError, HTTPException, ValueError) as error:
+        return f"It does not respond: {error}."
+    return str(answer.get("reason", "")) if isinstance(answer, dict) else "It is another service."

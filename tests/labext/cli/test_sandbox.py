@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import requests
 from databases import open_database, stored_content
@@ -60,6 +61,38 @@ def test_start_status_and_stop(run, data_dir):
         assert connection["jobs"]["api_key"] not in plain
     assert json.loads(run("status", "--json")[1])["state"] == "stopped"
     assert "was not running" in run("stop")[1]
+
+
+def test_exit_code_of_status_says_whether_the_services_run_and_are_healthy(
+    run, data_dir, monkeypatch
+):
+    monkeypatch.setattr("labext.sandbox.status.HEALTH_SECONDS", 2.0)
+    code, out, _ = run("status")
+    assert (code, "is stopped" in out) == (3, True)
+    run("start")
+    assert run("status")[0] == 0
+    code, out, _ = run("status", "--json")
+    assert (code, "health" in json.loads(out)) == (0, False)
+    host = psutil.Process(Sandbox(data_dir).status().pid)
+    host.suspend()
+    try:
+        code, out, _ = run("status")
+    finally:
+        host.resume()
+    assert code == 4
+    assert "jobs is not healthy: It does not respond" in out
+    assert run("status")[0] == 0
+    run("stop")
+    assert run("status", "--json")[0] == 3
+
+
+def test_help_of_status_names_the_exit_codes(capsys):
+    for group in ("sandbox", "server"):
+        with pytest.raises(SystemExit) as ended:
+            cli.main([group, "status", "--help"])
+        assert ended.value.code == 0
+        words = " ".join(capsys.readouterr().out.split())
+        assert "Exits with 3 if they do not run, 4 if one is not healthy." in words
 
 
 def test_reset_needs_yes_and_names_the_deleted_data(run, data_dir):

@@ -10,6 +10,7 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 import requests
 from tls_server import issue
@@ -189,6 +190,29 @@ def test_health_of_every_endpoint_needs_no_credentials(server, endpoint):
 
 def test_status_shows_the_health_of_every_endpoint(server, admin):
     assert admin("status")["health"] == dict.fromkeys(PORT_OFFSETS, "healthy")
+
+
+def test_exit_code_of_status_says_whether_the_server_runs_and_is_healthy(
+    new_server, capsys, monkeypatch
+):
+    def status(server: Server) -> tuple[int, str]:
+        capsys.readouterr()
+        code = cli.main(["server", "status", "--data-dir", str(server.data_dir)])
+        return code, capsys.readouterr().out
+
+    monkeypatch.setattr("labext.sandbox.status.HEALTH_SECONDS", 2.0)
+    server = new_server()
+    assert status(server)[0] == 0
+    host = psutil.Process(server.status().pid)
+    host.suspend()
+    try:
+        code, text = status(server)
+    finally:
+        host.resume()
+    assert code == 4
+    assert "lab-oidc is not healthy: It does not respond" in text
+    server.stop()
+    assert status(server)[0] == 3
 
 
 def test_messages_name_the_commands_of_the_server(server, admin, capsys):
