@@ -1,4 +1,4 @@
-"""Run each notebook in nbval in a copy of this folder, with a sandbox of its own.
+"""Run each notebook in nbval in a copy of this folder, with a separate sandbox.
 
 The checkout stays clean, every run starts without data, and the profiles and data of the user are
 not touched. Outputs are compared with the saved ones, except for values that depend on the speed of
@@ -40,18 +40,18 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
 
     def setup(self) -> None:
         """Copy the folder, set labext's folders to new ones beside the copy, start the kernel."""
-        self.room = Path(tempfile.mkdtemp(prefix="labext-nbval-"))
+        self.temp_dir = Path(tempfile.mkdtemp(prefix="labext-nbval-"))
         self.environment = pytest.MonkeyPatch()
         for name in [name for name in os.environ if name.startswith("LABEXT_")]:
             self.environment.delenv(name)
         for name in ("SANDBOX", "STATE", "CONFIG"):
-            self.environment.setenv(f"LABEXT_{name}_DIR", str(self.room / name.lower()))
+            self.environment.setenv(f"LABEXT_{name}_DIR", str(self.temp_dir / name.lower()))
         self.environment.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
         # Unix sockets: another process could bind a free TCP port before the kernel does.
-        local = functools.partial(KernelManager, transport="ipc", ip=str(self.room / "kernel"))
+        local = functools.partial(KernelManager, transport="ipc", ip=str(self.temp_dir / "kernel"))
         self.environment.setattr(nbval.kernel, "KernelManager", local)
         original = self.path
-        folder = self.room / "notebooks"
+        folder = self.temp_dir / "notebooks"
         shutil.copytree(original.parent, folder, ignore=shutil.ignore_patterns("out", "*.py", ".*"))
         self.path = folder / original.name
         try:
@@ -67,10 +67,10 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
         """Stop the kernel, then the sandbox that the notebook started."""
         try:
             super().teardown()
-            Sandbox(self.room / "sandbox").stop()
+            Sandbox(self.temp_dir / "sandbox").stop()
         finally:
             self.environment.undo()
-            shutil.rmtree(self.room)
+            shutil.rmtree(self.temp_dir)
 
 
 class Cell(IPyNbCell):  # type: ignore[misc]
@@ -85,8 +85,8 @@ class Cell(IPyNbCell):  # type: ignore[misc]
     def stable(self, outputs: Iterable[Any]) -> list[Any]:
         """Return the outputs that are the same on every machine.
 
-        Of a table only the HTML, as the columns of its text are as wide as the times in them; of a
-        watch the last state; of a submission without `--wait` the message without the job's row.
+        Only the HTML of a table, because the column widths of its text depend on times; only the
+        last state of a watch; only the message of a submission without `--wait`.
         """
         outputs = list(outputs)
         watches = [output for output in outputs if WATCHED.search(_part(output, "text/plain"))]

@@ -23,7 +23,7 @@ _log = get_logger("labext.widgets")
 _open: dict[str, Placeholder] = {}
 _watching_cells: list[Any] = []
 _host: ContextVar[Placeholder | None] = ContextVar("labext_host", default=None)
-"""The output in which new placeholders are displayed, instead of one of their own."""
+"""The output in which new placeholders are displayed, instead of a separate output."""
 
 
 class Placeholder:
@@ -191,7 +191,7 @@ def _watch_cells() -> None:
 
 
 def _before_cell(info: Any) -> None:
-    # Code run from within a cell has no cell id of its own, and closes nothing.
+    # Code run from within a cell has no cell ID, and closes nothing.
     ended = {getattr(info, "cell_id", None), *deleted_cells()} - {None}
     for placeholder in list(_open.values()):
         if placeholder.cell in ended:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MIN_LENGTH = 12
-"""Minimum number of letters and digits of a part of a passage that is searched by itself."""
+"""Minimum number of letters and digits of a part of a passage that is searched separately."""
 
 _CLOSING = frozenset(".,;:!?…%)]}\"'”’»")
 """Characters that belong to the passage before them."""

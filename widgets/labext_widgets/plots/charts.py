@@ -33,7 +33,7 @@ Kind = Literal["scatter", "histogram", "line", "box"]
 KINDS: tuple[Kind, ...] = ("scatter", "histogram", "line", "box")
 
 MAX_GROUPS = 11
-"""Groups with a colour and a shape of their own; the others are drawn in grey."""
+"""Maximum number of groups with a distinct colour and shape; the others are grey."""
 
 MAX_CATEGORIES = 40
 MAX_BINS = 60
@@ -52,7 +52,7 @@ class _Group:
 def default_columns(frame: pd.DataFrame) -> tuple[str | None, str | None]:
     """Return the columns to plot if none is named: the first two scores, or numbers, that differ.
 
-    The second is None if there is one, both if there is none.
+    The second is None if only one exists, both are None if none exists.
     """
     varied = [name for name in numeric_columns(frame) if _distinct(read_column(frame, name)) > 1]
     scores = [name for name in varied if name.startswith("score.")]
@@ -302,7 +302,7 @@ class _Maker:
         return rows
 
     def _limit_categories(self, column: Column) -> Column:
-        """Return a column with at most `MAX_CATEGORIES`, the first of them."""
+        """Return a column with only its first `MAX_CATEGORIES` categories."""
         if len(column.categories) <= MAX_CATEGORIES:
             return column
         named = label(column.name, {})
@@ -370,13 +370,13 @@ def _distinct(column: Column) -> int:
 
 
 def _is_coded(column: Column) -> bool:
-    """Tell whether a column of numbers has a few whole ones, such as 1, 2 and 3."""
+    """Return whether a column of numbers has only a few whole values, such as 1, 2 and 3."""
     values = {value for value in column.values if not math.isnan(value)}
     return column.kind == "number" and len(values) <= 6 and all(v.is_integer() for v in values)
 
 
 def _as_categories(column: Column) -> Column:
-    """Return a column of numbers or times as categories: as they are, or in five ranges."""
+    """Return a column of numbers or times as categories: its values, or five ranges."""
     known = sorted({value for value in column.values if not math.isnan(value)})
     if len(known) <= len(COLOURS) and column.kind == "number":
         names = tuple(f"{value:g}" for value in known)

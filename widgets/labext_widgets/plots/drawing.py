@@ -278,6 +278,6 @@ def _rgb(colour: str) -> tuple[float, ...]:
 
 
 def _text(text: str, limit: int = 80) -> str:
-    """Return a text that matplotlib draws as it is, not as a formula."""
+    """Escape a text so that matplotlib does not draw it as a formula."""
     short = text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
     return short.replace("$", r"\$")

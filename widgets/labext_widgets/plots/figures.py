@@ -407,7 +407,7 @@ FIGURES = (
 
 
 def _is_distance_matrix(table: pd.DataFrame) -> bool:
-    """Tell whether the columns behind the first are named as the rows are in the first."""
+    """Return whether the names of the columns after the first equal the row names in the first."""
     names = [str(column) for column in table.columns[1:]]
     return len(names) > 1 and [str(value) for value in table.iloc[:, 0]] == names
 
@@ -417,7 +417,7 @@ def _is(file: str, name: str) -> bool:
 
 
 def _numbers(table: pd.DataFrame, column: str) -> list[float]:
-    """Return a column as numbers, NaN where there is none or an infinite one."""
+    """Return a column as numbers, with NaN for missing and infinite values."""
     import pandas as pd
 
     series = table.iloc[:, [*table.columns].index(column)]

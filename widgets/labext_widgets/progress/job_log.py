@@ -58,7 +58,8 @@ _SCROLLED_TO_END = "display:flex;flex-direction:column-reverse;max-height:480px;
 def clean_log(raw: str) -> str:
     """Return a log without terminal sequences, control characters and secrets.
 
-    Of a line that is overwritten by carriage returns, such as a progress bar, the last state stays.
+    A line that is overwritten by carriage returns, such as a progress bar, is reduced to its last
+    state.
     """
     text = _ESCAPE_SEQUENCE.sub("", raw.encode("utf-8", "replace").decode())
     text = re.sub("\r+\n", "\n", text).rstrip("\r")
@@ -257,7 +258,7 @@ class LiveLog(FinalLog):
         self._drawn = clock()
 
     def add(self, text: str) -> None:
-        """Display further lines, or those of an earlier call that came too soon."""
+        """Display further lines, or the lines of an earlier call that was too early."""
         super().add(text)
         self._stale = self._stale or bool(text)
         if self._stale and self._clock() - self._drawn >= UPDATE_INTERVAL:

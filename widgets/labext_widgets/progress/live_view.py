@@ -102,7 +102,7 @@ class LiveView:
             self._draw(now=True)
 
     def set_controls(self, controls: Sequence[Control], progress: Progress) -> None:
-        """Render a snapshot at once, with these buttons and without a note."""
+        """Render a snapshot immediately, with these buttons and without a note."""
         with self._lock:
             self._progress, self._note = progress, ""
             self._controls, self._pending = list(controls), ""

@@ -43,8 +43,8 @@ _IN_GALLERY = ("structure", "tree", "alignment", "digest", "rna", "primers", "do
 def main_file(files: JobFiles) -> str:
     """Return the path of the file that shows most of a job's results.
 
-    Of several structures the first ranked one is preferred to the one that the job started from,
-    and a file with all models to a file with one.
+    The first ranked structure is preferred to the job's initial structure, and a file with all
+    models to a file with one model.
 
     Raises:
         InputError: none of the files can be shown.

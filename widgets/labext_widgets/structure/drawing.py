@@ -200,7 +200,7 @@ def _spline(points: Floats, steps: int) -> Floats:
 def _sticks(
     structure: Structure, points: Floats, atoms: Floats, scale: float, carbon: str | None
 ) -> list[_Stroke]:
-    """Return the bonds of ligands, or of everything if there is no ribbon."""
+    """Return the bonds of ligands, or all bonds if there is no ribbon."""
     drawn = structure.other_atoms if len(structure.residues) > 1 else np.arange(len(points))
     elements = [str(element).upper() for element in structure.atoms.element]
     drawn = np.array([i for i in drawn if structure.format == "sdf" or elements[i] != "H"], int)

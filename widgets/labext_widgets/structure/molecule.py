@@ -189,7 +189,7 @@ def decode(content: str | bytes) -> str:
     if len(content) > MAX_BYTES:
         raise InputError(
             f"The structure has {len(content):,} bytes; the viewer reads up to {MAX_BYTES:,}.",
-            "Save a part of it, such as a chain, to a file of its own.",
+            "Save a part of it, such as a chain, to a separate file.",
         )
     text = content if isinstance(content, str) else content.decode("utf-8", "replace")
     if not text.strip():
