@@ -51,7 +51,8 @@ _spawn = host_process.spawn_host
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give a worker whole files, as `--dist=loadfile` does, and the browser's all to one.
+    """Assign whole files to workers, as `--dist=loadfile` does, and all browser tests to one
+    worker.
 
     They share a Jupyter server, a Chromium and pages that take longer to load than most tests.
     """
@@ -95,8 +96,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of files that declare no kind: unit tests and example notebooks.
 
-    Those on a PostgreSQL server are contract tests. The browser's tests come first: they are one
-    worker's, and at the end it would be alone.
+    Those on a PostgreSQL server are contract tests. Browser tests are first: they all run in one
+    worker, which would otherwise finish last.
     """
     for item in items:
         if not any(item.get_closest_marker(kind) for kind in KINDS):
@@ -124,7 +125,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def isolated(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Keep a test away from the user's configuration, data and secrets."""
+    """Isolate a test from the user's configuration, data and secrets."""
     from labext import config, redaction
 
     for variable in [name for name in os.environ if name.startswith("LABEXT_")]:
@@ -160,7 +161,7 @@ def warm(
 
 @pytest.fixture
 def cold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the hosts of this test as everybody's are started."""
+    """Start the hosts of this test in the usual way."""
     monkeypatch.setattr(host_process, "spawn_host", _spawn)
 
 
@@ -184,13 +185,15 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def services() -> list[str] | None:
-    """The services of `new_box`; None for all. A folder that needs one alone starts faster so."""
+    """The services of `new_box`; None for all. A test that needs only one service starts faster
+    with it.
+    """
     return None
 
 
 @pytest.fixture
 def new_box(tmp_path: Path, services: list[str] | None) -> Iterator[NewBox]:
-    """Make a running sandbox of this test's own: `new_box(rate="named", workers=1)`.
+    """Start a sandbox for this test: `new_box(rate="named", workers=1)`.
 
     `data_dir` names its folder; by default each call takes a new one.
     """
@@ -210,7 +213,7 @@ def new_box(tmp_path: Path, services: list[str] | None) -> Iterator[NewBox]:
 
 @pytest.fixture(scope="session")
 def shared_small_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox with the small service, for tests that only ask."""
+    """A running sandbox with the small service, for tests that only send requests."""
     sandbox = Sandbox(
         tmp_path_factory.mktemp("small") / "data", services=["labext_test_service:service"]
     )
@@ -223,7 +226,7 @@ def shared_small_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandb
 
 @pytest.fixture
 def small_box(new_box: NewBox, monkeypatch: pytest.MonkeyPatch) -> NewBox:
-    """As `new_box`, with the small service of tests/support in place of the real ones."""
+    """As `new_box`, with the small service of tests/support instead of the real ones."""
     monkeypatch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
 
     def make(**options: Any) -> Sandbox:

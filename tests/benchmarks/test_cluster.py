@@ -151,7 +151,7 @@ class _Site:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_nothing_is_lost_or_doubled_by_kills_and_partitions(
+def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
     benchmark: Any, tmp_path: Path, processes: int, request: pytest.FixtureRequest
 ) -> None:
     tasks = TASKS

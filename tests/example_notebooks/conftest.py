@@ -1,4 +1,4 @@
-"""A room of its own for a notebook: a copy of the examples, and labext's folders beside it."""
+"""Isolated folders for a notebook: a copy of the examples, and labext's folders."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from labext.sandbox import Sandbox
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with the example notebooks; kernels have a sandbox of their own.
+    """A folder with the example notebooks, whose kernels have a separate sandbox.
 
-    Kernels are to be started by module fixtures: a test has folders of its own again.
+    Start kernels in module fixtures, since each test gets new folders.
     """
     top = tmp_path_factory.mktemp("notebooks")
     folder = top / "notebooks"

@@ -61,7 +61,7 @@ def test_the_results_are_on_disk(first: Any, room: Path) -> None:
     assert list(pd.read_csv(metrics)["job"]) == list(frame["name"])
 
 
-def test_the_batch_looks_like_one(first: Any) -> None:
+def test_split_batch_is_displayed_as_one(first: Any) -> None:
     assert "folds: Complete, 250 of 250 complete" in output_text(first, "%jobs watch folds")
     assert "[250 rows x" in output_text(first, "%jobs batch folds")
 

@@ -167,7 +167,7 @@ def test_error_keeps_its_action() -> None:
     assert error.with_next_step("Wait.").action is None
 
 
-def test_arguments_are_filled_where_they_are_missing() -> None:
+def test_missing_arguments_are_filled() -> None:
     assert Action.set_model().with_arguments(slot="chat", more="x") == Action.set_model("chat")
     assert Action.set_model("tts").with_arguments(slot="chat") == Action.set_model("tts")
 

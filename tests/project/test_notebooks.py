@@ -16,7 +16,7 @@ from labext.errors import SetupError, StorageError
 
 FOLDER = Path(__file__).parents[2] / "example_notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-OF_A_MACHINE = re.compile(
+MACHINE_DATA = re.compile(
     r"/(home|root|tmp|work|Users|private|var)/|127\.0\.0\.1|localhost(?!:PORT)"
     # A key: many letters of both cases and digits without a break. In a job's name of many words
     # no word is long.
@@ -40,7 +40,7 @@ def readable(text: str) -> str:
     return re.sub(r"base64,([\w+/=]+)", lambda data: readable(b64decode(data[1]).decode()), text)
 
 
-def test_it_is_valid_and_executed_from_top_to_bottom(notebook: Any) -> None:
+def test_notebook_is_valid_and_executed_in_order(notebook: Any) -> None:
     nbformat.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
@@ -53,18 +53,18 @@ def test_no_output_is_an_error_or_needs_a_kernel(notebook: Any) -> None:
     assert "widgets" not in notebook.metadata
 
 
-def test_no_output_tells_of_the_machine(notebook: Any) -> None:
+def test_outputs_contain_no_data_of_the_machine(notebook: Any) -> None:
     for output in outputs(notebook):
         texts = [output.get("text", ""), *output.get("data", {}).values()]
         for text in map(readable, texts):
-            assert OF_A_MACHINE.search(text) is None, text[:300]
+            assert MACHINE_DATA.search(text) is None, text[:300]
 
 
-def test_a_key_would_be_found() -> None:
-    assert OF_A_MACHINE.search(f"key: {KEY}")
+def test_check_finds_a_key() -> None:
+    assert MACHINE_DATA.search(f"key: {KEY}")
     hidden = b64encode(f"<svg><!-- {KEY} --></svg>".encode()).decode()
-    assert OF_A_MACHINE.search(readable(f'<img src="data:image/svg+xml;base64,{hidden}">'))
-    assert OF_A_MACHINE.search("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b93") is None
+    assert MACHINE_DATA.search(readable(f'<img src="data:image/svg+xml;base64,{hidden}">'))
+    assert MACHINE_DATA.search("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b93") is None
 
 
 def test_no_cell_is_left_out_of_the_comparison(notebook: Any) -> None:
@@ -73,16 +73,16 @@ def test_no_cell_is_left_out_of_the_comparison(notebook: Any) -> None:
         assert not [tag for tag in cell.metadata.get("tags", []) if "nbval" in tag]
 
 
-def test_what_the_notebook_reads_is_beside_it(notebook: Any) -> None:
+def test_files_that_the_notebook_reads_are_in_its_folder(notebook: Any) -> None:
     for cell in notebook.cells:
         for name in re.findall(r"data/[\w.-]+", cell.source):
             assert (FOLDER / name).is_file(), name
 
 
 @pytest.fixture
-def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A source of our own, so that a newer version can be made."""
-    folder = tmp_path / "ours"
+def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Examples of a version that the test can change."""
+    folder = tmp_path / "bundled"
     (folder / "data").mkdir(parents=True)
     (folder / "jobs.ipynb").write_text("first version")
     (folder / "data" / "table.csv").write_text("a,b")
@@ -93,7 +93,7 @@ def ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_an_empty_folder_gets_everything_but_tests_and_outputs(ours: Path, tmp_path: Path) -> None:
+def test_empty_folder_gets_all_files_but_tests_and_outputs(bundled: Path, tmp_path: Path) -> None:
     target = tmp_path / "new" / "demo"
     placed = examples.copy_examples(target)
     assert placed.written == ["data/table.csv", "jobs.ipynb"]
@@ -102,44 +102,48 @@ def test_an_empty_folder_gets_everything_but_tests_and_outputs(ours: Path, tmp_p
     }
 
 
-def test_a_second_time_writes_nothing(ours: Path, tmp_path: Path) -> None:
+def test_second_copy_writes_nothing(bundled: Path, tmp_path: Path) -> None:
     examples.copy_examples(tmp_path / "demo")
     placed = examples.copy_examples(tmp_path / "demo")
     assert (placed.written, placed.kept) == ([], [])
     assert placed.same == ["data/table.csv", "jobs.ipynb"]
 
 
-def test_newer_version_replaces_unchanged_examples(ours: Path, tmp_path: Path) -> None:
+def test_newer_version_replaces_unchanged_examples(bundled: Path, tmp_path: Path) -> None:
     examples.copy_examples(tmp_path / "demo")
-    (ours / "jobs.ipynb").write_text("second version")
+    (bundled / "jobs.ipynb").write_text("second version")
     assert examples.copy_examples(tmp_path / "demo").written == ["jobs.ipynb"]
     assert (tmp_path / "demo" / "jobs.ipynb").read_text() == "second version"
 
 
-def test_a_changed_file_is_kept_also_when_ours_is_newer(ours: Path, tmp_path: Path) -> None:
+def test_changed_file_is_kept_if_the_bundled_version_is_newer(
+    bundled: Path, tmp_path: Path
+) -> None:
     examples.copy_examples(tmp_path / "demo")
     mine = tmp_path / "demo" / "jobs.ipynb"
     mine.write_text("my own work")
     for _ in range(2):
-        (ours / "jobs.ipynb").write_text((ours / "jobs.ipynb").read_text() + ", newer")
+        (bundled / "jobs.ipynb").write_text((bundled / "jobs.ipynb").read_text() + ", newer")
         assert examples.copy_examples(tmp_path / "demo").kept == ["jobs.ipynb"]
         assert mine.read_text() == "my own work"
 
 
-def test_a_file_that_was_there_before_us_is_kept(ours: Path, tmp_path: Path) -> None:
+def test_file_that_existed_before_the_first_copy_is_kept(bundled: Path, tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "jobs.ipynb").write_text("from elsewhere")
     assert examples.copy_examples(tmp_path / "demo").kept == ["jobs.ipynb"]
 
 
-def test_a_missing_file_comes_back(ours: Path, tmp_path: Path) -> None:
+def test_deleted_file_is_copied_again(bundled: Path, tmp_path: Path) -> None:
     examples.copy_examples(tmp_path / "demo")
     (tmp_path / "demo" / "data" / "table.csv").unlink()
     assert examples.copy_examples(tmp_path / "demo").written == ["data/table.csv"]
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", "{", '{"jobs.ipynb": 3}', "\x00"])
-def test_a_damaged_manifest_costs_no_work(ours: Path, tmp_path: Path, manifest: str) -> None:
+def test_damaged_manifest_keeps_the_changes_of_the_user(
+    bundled: Path, tmp_path: Path, manifest: str
+) -> None:
     examples.copy_examples(tmp_path / "demo")
     (tmp_path / "demo" / "jobs.ipynb").write_text("my own work")
     (tmp_path / "demo" / examples.MANIFEST).write_text(manifest)
@@ -148,7 +152,7 @@ def test_a_damaged_manifest_costs_no_work(ours: Path, tmp_path: Path, manifest: 
     assert "data/table.csv" in known
 
 
-def test_a_folder_that_cannot_be_is_one_clear_line(ours: Path, tmp_path: Path) -> None:
+def test_invalid_folder_is_reported_in_one_line(bundled: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="--folder DIR"):
         examples.copy_examples(tmp_path / "file" / "demo")
@@ -158,13 +162,15 @@ def test_the_notebooks_are_found_in_the_checkout() -> None:
     assert (examples.examples_folder() / "data").is_dir()
 
 
-def test_all_that_the_notebooks_read_goes_along() -> None:
+def test_all_data_files_are_copied() -> None:
     folder = examples.examples_folder()
     read = {f"data/{path.name}" for path in (folder / "data").iterdir()}
     assert read <= set(examples.read_examples(folder))
 
 
-def test_no_notebooks_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_notebooks_are_reported_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(examples, "__file__", str(tmp_path / "labext" / "examples.py"))
     with pytest.raises(SetupError, match="not part of this installation"):
         examples.examples_folder()

@@ -41,7 +41,7 @@ def test_wheel_contains_three_packages_only(wheel: zipfile.ZipFile) -> None:
     }
 
 
-def test_the_wheel_holds_every_module(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_every_module(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     for home in ("labext", "magics/labext_magics", "widgets/labext_widgets"):
         folder = ROOT / home
@@ -49,7 +49,7 @@ def test_the_wheel_holds_every_module(wheel: zipfile.ZipFile) -> None:
             assert f"{folder.name}/{path.relative_to(folder).as_posix()}" in names
 
 
-def test_the_notebooks_travel_in_the_wheel_with_their_data(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_the_notebooks_and_their_data(wheel: zipfile.ZipFile) -> None:
     inside = "labext/example_notebooks/"
     ours = examples.read_examples(ROOT / "example_notebooks")
     assert "jobs.ipynb" in ours
@@ -58,13 +58,15 @@ def test_the_notebooks_travel_in_the_wheel_with_their_data(wheel: zipfile.ZipFil
     assert travelling == {inside + name: content for name, content in ours.items()}
 
 
-def test_the_sources_of_the_reference_travel_in_the_wheel(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_the_sources_of_the_reference(wheel: zipfile.ZipFile) -> None:
     ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / ".docs").rglob("*.*")}
     assert ".docs/text/index.md" in ours
     assert {f"labext/{name}" for name in ours} <= set(wheel.namelist())
 
 
-def test_the_wheel_holds_no_front_end_sources_twice_and_no_bytecode(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_no_duplicate_front_end_sources_and_no_bytecode(
+    wheel: zipfile.ZipFile,
+) -> None:
     for name in wheel.namelist():
         assert "node_modules" not in name
         assert not name.endswith((".pyc", ".map"))

@@ -24,13 +24,13 @@ TESTS = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin
 MAGICS = {"jobs": magic.MAGIC, "lab": lab.MAGIC, "nb": nb.MAGIC}
 
 
-def test_the_two_commands_stand_there_as_they_are_run() -> None:
+def test_readme_has_exactly_the_setup_and_the_test_command() -> None:
     assert [line.strip() for line in README.splitlines() if "python3 -m venv" in line] == [
         *(SETUP, TESTS)
     ]
 
 
-def test_ci_runs_the_test_command_as_it_stands_there() -> None:
+def test_ci_runs_the_documented_test_command() -> None:
     assert TESTS in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert TESTS in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 

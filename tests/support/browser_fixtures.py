@@ -32,7 +32,7 @@ FLAGS = [
     "--disable-dev-shm-usage",
     "--disable-default-apps",
     "--disable-extensions",
-    # Nothing but loopback is found. A route would see to that too, but takes the page's cache away.
+    # Only loopback resolves. A route would do the same, but disables the page's cache.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     "--use-mock-keychain",
     "--password-store=basic",
@@ -56,7 +56,7 @@ def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="session")
 def refused() -> list[str]:
-    """The addresses outside loopback that a page asked for."""
+    """The requested addresses outside loopback."""
     return []
 
 
@@ -112,7 +112,7 @@ def gate(server: Server) -> Iterator[Gate]:
 
 @pytest.fixture(scope="session")
 def labs(server: Server, browser: Any) -> Callable[[str], Lab]:
-    """The pages with JupyterLab that tests share, each loaded for the first that needs it."""
+    """The shared pages with JupyterLab, each loaded on first use."""
     return cache(lambda name: Lab(server, browser, name))
 
 
@@ -120,7 +120,7 @@ def labs(server: Server, browser: Any) -> Callable[[str], Lab]:
 def page_of(
     server: Server, browser: Any, labs: Callable[[str], Lab], request: pytest.FixtureRequest
 ) -> Iterator[Any]:
-    """Make notebooks, of a file or a new one: `page_of().write("code", …).open()`."""
+    """Create notebooks, from a file or new: `page_of().write("code", …).open()`."""
     pages: list[NotebookPage] = []
 
     def make(path: Path | None = None) -> NotebookPage:

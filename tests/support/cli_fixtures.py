@@ -1,4 +1,4 @@
-"""The command line on a running sandbox, and a keyring of a test's own."""
+"""The command line on a running sandbox, and a keyring per test."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def environment() -> dict[str, str]:
 class Cluster:
     """Processes of a cluster; `close` ends them.
 
-    With `beside`, the address of a scheduler that runs already, there are workers only.
+    With `beside`, the address of a running scheduler, only workers are started.
     """
 
     folder: Path
@@ -152,7 +152,7 @@ class Proxy:
         return f"tcp://127.0.0.1:{self.port}"
 
     def stop(self) -> None:
-        """Forward nothing more, and keep the connections open."""
+        """Stop forwarding, and keep the connections open."""
         self._flows.clear()
 
     def resume(self) -> None:

@@ -1,7 +1,7 @@
-"""The databases of tests: SQLite files, and a PostgreSQL server of the tests' own.
+"""The databases of tests: SQLite files, and a temporary PostgreSQL server.
 
-The server is the system's package. It listens on a socket in its folder only, and does not sync to
-the disk. `initdb` and `postgres` refuse to run as root, who runs them as the user `postgres`.
+The server is the system's package. It listens only on a socket in its folder, and does not sync to
+the disk. `initdb` and `postgres` refuse to run as root; then they are run as the user `postgres`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SETTINGS = {
 
 
 def missing() -> str | None:
-    """Return why no server can be started; None if it can."""
+    """Return the reason why no server can be started; None if it can."""
     if _programs() is None:
         return "PostgreSQL is not installed: apt-get install postgresql"
     try:
@@ -56,7 +56,7 @@ def _programs() -> Path | None:
 
 
 class Server:
-    """A running server with a folder of its own; `stop` removes both.
+    """A running server and its temporary folder; `stop` removes both.
 
     `settings` are some of postgresql.conf: `fsync="on"`.
     """
@@ -74,7 +74,7 @@ class Server:
         subprocess.run(
             self._command(
                 *("initdb", "--auth=trust", "--username=labext", "--no-sync", "--encoding=UTF8"),
-                # Another order of texts than SQLite's: no column may depend on it.
+                # The order of texts differs from SQLite's: no column may depend on it.
                 *("--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"),
                 str(self.folder / "data"),
             ),
@@ -174,7 +174,7 @@ def stored_content(data_dir: Path) -> bytes:
 
 @pytest.fixture
 def postgresql() -> Iterator[Server]:
-    """A server that the test may stop."""
+    """A server for one test, which may stop it."""
     if reason := missing():
         pytest.skip(reason)
     server = Server()
@@ -184,7 +184,7 @@ def postgresql() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Server]:
-    """A server shared by the tests of this process; skips where none can be started."""
+    """A server shared by the tests of this process; skips the test if no server can be started."""
     if reason := missing():
         pytest.skip(reason)
     server = Server()

@@ -26,7 +26,7 @@ class Clock:
         return self.now - self.START
 
     def at(self, seconds: float, action: Callable[[], object]) -> None:
-        """Run an action so many seconds after the start."""
+        """Run an action at this number of seconds after the start."""
         self._scheduled.append((self.START + seconds, action))
 
     def sleep(self, seconds: float) -> None:

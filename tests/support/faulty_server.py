@@ -61,7 +61,7 @@ class FaultyServer:
 
     def close(self) -> None:
         self._over.set()
-        with contextlib.suppress(OSError):  # closing alone does not wake who accepts
+        with contextlib.suppress(OSError):  # closing alone does not wake the accepting thread
             socket.create_connection(("127.0.0.1", self.port), 1).close()
         self._threads[0].join(5)
         self._listener.close()
@@ -146,7 +146,7 @@ def _read_body(connection: socket.socket, request: Received) -> None:
 
 
 class Faults:
-    """Makes servers; and the acts to make them of."""
+    """Creates servers, and provides their acts."""
 
     def __init__(self) -> None:
         self._servers: list[FaultyServer] = []
@@ -202,7 +202,7 @@ class Faults:
 
     @staticmethod
     def reset(connection: socket.socket, request: Received) -> bool:
-        """Break off without a farewell."""
+        """Reset the connection."""
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
         return False
@@ -217,7 +217,7 @@ class Faults:
 
     @staticmethod
     def reads_late(seconds: float) -> Act:
-        """Let the sender wait before the body is read; then answer its length."""
+        """Delay reading the body; then respond with its length."""
 
         def act(connection: socket.socket, request: Received) -> bool:
             threading.Event().wait(seconds)
@@ -232,12 +232,12 @@ class Faults:
 
     @staticmethod
     def stall(connection: socket.socket, request: Received) -> bool:
-        """Say nothing until the other side gives up."""
+        """Send nothing until the client disconnects."""
         return bool(connection.recv(1)) and False
 
     @staticmethod
     def stall_within(connection: socket.socket, request: Received) -> bool:
-        """Begin an answer, then say nothing until the other side gives up."""
+        """Send the start of a response, then nothing until the client disconnects."""
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
         return bool(connection.recv(1)) and False
 

@@ -83,7 +83,7 @@ def pdb_atom(
 
 
 def write_corrupted(path: Path, lines: list[str], junk: bytes, column: int, line: int) -> Path:
-    """Write lines with bytes put over one of them."""
+    """Write lines, with a part of one line overwritten by bytes."""
     content = [bytearray(text.encode()) for text in lines]
     content[line][column : column + len(junk)] = junk
     path.write_bytes(b"".join(content))

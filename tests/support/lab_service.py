@@ -62,7 +62,7 @@ class Api:
 
     @classmethod
     def of_user(cls, box: Sandbox, user: str | None = "student", tenant: str = "campus") -> Api:
-        """Return the API of a tenant with the key of a seeded user, or without."""
+        """Return the API of a tenant with the key of a seeded user, or without a key."""
         api = cls(box, tenant)
         if user is not None:
             key = (box.data_dir / "secrets" / f"lab_{tenant}_{user}_key").read_text()

@@ -1,7 +1,7 @@
 """Public documents for questions: files and docstrings of installed packages, and example papers.
 
-`tests/benchmarks/answers/questions.csv` asks about them, and `held_out.csv` about those that are
-held out: they were written before the settings of the search were tried on them.
+The questions are in `tests/benchmarks/answers/questions.csv`, those about held-out documents in
+`held_out.csv`, which were not used to choose the settings of the search.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def docx(blocks: Sequence[str | list[list[str]]], title: str | None = None) -> b
 
 
 def spoken(text: str, kind: str = "WAV") -> bytes:
-    """A voice that says a text, as a file of sound."""
+    """Return an audio file with a synthetic voice that speaks a text."""
     import soundfile
 
     from labext.sandbox.nb.speech.engines import Espeak

@@ -25,7 +25,7 @@ def answer(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def wait(work: Path, payload: Payload) -> dict[str, Any]:
-    """Sleep, after saying so."""
+    """Report the start, then sleep."""
     (work / "pid").write_text(str(os.getpid()))
     (work / "started").touch()
     time.sleep(payload["seconds"])
@@ -33,7 +33,7 @@ def wait(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def span(work: Path, payload: Payload) -> dict[str, Any]:
-    """Return when this ran."""
+    """Return the start and end time."""
     started_at = time.monotonic()
     time.sleep(payload["seconds"])
     return {"began": started_at, "ended": time.monotonic()}
@@ -70,7 +70,7 @@ environment = surroundings
 
 
 def descend(work: Path, payload: Payload) -> dict[str, Any]:
-    """Start a child, a grandchild and one that leaves the group; then wait, or not."""
+    """Start a child, a grandchild and a process in another group; then wait, or not."""
     sleep = [sys.executable, "-c", "import time; time.sleep(300)"]
     child = (
         "import subprocess, sys, time, pathlib;"
@@ -91,10 +91,10 @@ def descend(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def escape(work: Path, payload: Payload) -> dict[str, Any]:
-    """Start two that cut loose as far as a process can; then wait, end, or die.
+    """Start two fully detached processes; then wait, end, or die.
 
-    One is a daemon of two forks, one a program without the task's environment. Both lead sessions
-    of their own, work elsewhere and ignore SIGTERM.
+    One is a daemon of two forks, one a program without the task's environment. Both are session
+    leaders, have another working directory and ignore SIGTERM.
     """
     first = os.fork()
     if first == 0:
@@ -141,7 +141,7 @@ def fail(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def die(work: Path, payload: Payload) -> dict[str, Any]:
-    """End the process without a word."""
+    """End the process without a message."""
     match payload["how"]:
         case "exit":
             os._exit(payload["code"])
@@ -172,7 +172,7 @@ def identify(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def fill_memory(work: Path, payload: Payload) -> dict[str, Any]:
-    """Take so many MiB, here or in a child in a session of its own; then wait."""
+    """Allocate a number of MiB, here or in a child in another session; then wait."""
     program = (
         f"import time; block = b'x' * ({payload['mib']} << 20); time.sleep({payload['seconds']})"
     )
@@ -194,7 +194,7 @@ def kill_parent(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def print_much(work: Path, payload: Payload) -> dict[str, Any]:
-    """Print, from here and from a child."""
+    """Print from this process and from a child."""
     print("from the task", flush=True)
     subprocess.run([sys.executable, "-c", "print('from its child')"], check=True)
     for _ in range(payload["lines"]):
@@ -204,7 +204,7 @@ def print_much(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def print_secret(work: Path, payload: Payload) -> dict[str, Any]:
-    """Nothing to see."""
+    """Print a secret."""
     return {}
 
 
@@ -238,7 +238,7 @@ def speak(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def count_runs(work: Path, payload: Payload) -> dict[str, Any]:
-    """Write to a file outside that this has begun; then sleep."""
+    """Append to a file outside of the scratch folder at the start; then sleep."""
     with Path(payload["file"]).open("a") as file:
         file.write(f"{os.getpid()}\n")
     time.sleep(payload["seconds"])

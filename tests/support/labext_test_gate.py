@@ -1,4 +1,4 @@
-"""The job service with a gate before its tools: a test sees a state for as long as it likes."""
+"""The job service with a gate before its tools, so that tests can hold jobs in a state."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import execution
 from labext.sandbox.jobs.app import JobService
 
-SECONDS = 240.0  # that a job waits at most: whatever becomes of its test, it ends
+SECONDS = 240.0  # maximum wait of a job, so that it ends even if its test fails
 
 
 class Gate:
-    """Holds the jobs of a tool back, in a sandbox that has this service."""
+    """Delays the jobs of a tool, in a sandbox with this service."""
 
     def __init__(self, box: Sandbox) -> None:
         self._folder = box.data_dir
 
     def hold(self, tool: str, *, after: int = 0) -> None:
-        """Let only the first so many jobs of the service through."""
+        """Let only the first `after` jobs of the service run."""
         draft = self._folder / "gate.draft"
         draft.write_text(str(after))
         draft.replace(_file(self._folder, tool))
 
     def open(self, tool: str) -> None:
-        """Let all go on."""
+        """Let all jobs run."""
         _file(self._folder, tool).unlink()
 
 

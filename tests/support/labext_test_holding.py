@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-SECONDS = 240.0  # that it waits at most
+SECONDS = 240.0  # maximum wait
 
 _end, _parent = time.monotonic() + SECONDS, os.getppid()
 while (

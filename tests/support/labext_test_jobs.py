@@ -16,7 +16,7 @@ from labext.sandbox.jobs.tools.tool import Parameter, Tool
 TOOL = Tool(
     name="cut_loose",
     display_name="Cut loose",
-    description="Starts processes that try to outlive it, then takes its time.",
+    description="Starts processes that try to outlive it, then waits.",
     github="https://example.invalid/",
     paper="https://example.invalid/",
     parameters=(Parameter("seconds", required=True, type="number"), Parameter("label")),
@@ -24,7 +24,7 @@ TOOL = Tool(
 
 
 def run(settings: Mapping[str, Any], _inputs: Mapping[str, Path], out: Path) -> dict[str, Any]:
-    """Write the processes' numbers to `pids`, and wait."""
+    """Write the processes' IDs to `pids`, and wait."""
     labext_test_entries.escape(out, {"seconds": 0})
     labext_test_entries.descend(out.parent, {"seconds": settings["seconds"]})
     return {}
@@ -36,7 +36,7 @@ class Service(JobService):
         return [__name__, *super().preload]
 
 
-# A tool is a module of that name; this one is found wherever this module was imported before.
+# A tool is a module of that name; this one is found if this module was imported before.
 sys.modules[f"labext.sandbox.jobs.tools.{TOOL.name}"] = sys.modules[__name__]
 catalogue._TOOL_MODULES = (*catalogue._TOOL_MODULES, sys.modules[__name__])  # type: ignore[assignment]
 service = Service()

@@ -1,4 +1,4 @@
-"""The job service with a tool `keep_journal` that writes to a file outside while it runs."""
+"""The job service with a tool `keep_journal` that writes to an external file while it runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Service(JobService):
         return [__name__, *super().preload]
 
 
-# A tool is a module of that name; this one is found wherever this module was imported before.
+# A tool is a module of that name; this one is found if this module was imported before.
 sys.modules[f"labext.sandbox.jobs.tools.{TOOL.name}"] = sys.modules[__name__]
 catalogue._TOOL_MODULES = (*catalogue._TOOL_MODULES, sys.modules[__name__])  # type: ignore[assignment]
 service = Service()

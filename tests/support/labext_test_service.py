@@ -1,4 +1,4 @@
-"""A small service for tests of the host: a counter, and tasks with rows of their own."""
+"""A small service for tests of the host: a counter, and tasks with rows."""
 
 from __future__ import annotations
 

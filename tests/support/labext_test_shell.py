@@ -42,7 +42,7 @@ def check_refused(refused: Refused, lines: RefusedLines) -> str:
 
 @contextmanager
 def opened(**config: Any) -> Iterator[InteractiveShell]:
-    """A shell without a history; closing it unloads labext and runs the exit hooks."""
+    """A shell without a history; at the end labext is unloaded and the exit hooks run."""
     ip = InteractiveShell(config=Config({"HistoryManager": {"enabled": False}} | config))
     try:
         yield ip
@@ -55,13 +55,13 @@ def opened(**config: Any) -> Iterator[InteractiveShell]:
 
 
 def offered(shell: InteractiveShell, cell: str) -> list[str]:
-    """The cell with each completion at its end."""
+    """Return the cell with each completion at its end."""
     with provisionalcompleter():
         completions = list(shell.Completer.completions(cell, len(cell)))
     return [cell[: completion.start] + completion.text for completion in completions]
 
 
 def comes(shell: InteractiveShell, cell: str, *expected: str) -> None:
-    """Check that completion offers at least these, possibly only after some tries."""
+    """Check that the completions include these, possibly after several tries."""
     tries = (set(offered(shell, cell)) for _ in range(100))
     assert any(set(expected) <= attempt for attempt in tries), offered(shell, cell)

@@ -1,4 +1,4 @@
-"""A worker that has nothing but the task functions for tests."""
+"""A worker with only the task functions for tests."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Handler(QuietHandler):
     def answer(
         self, status: int, body: Any, headers: dict[str, str] | None = None, kind: str = ""
     ) -> None:
-        """Send a response at once."""
+        """Send a complete response."""
         content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", kind or "application/json")

@@ -30,7 +30,7 @@ class Description:
 
         self.raw = requests.get(f"{root}/openapi.json", timeout=60).json()
         schema = schemathesis.openapi.from_dict(self.raw)
-        # A path without a placeholder comes first: `/sources/json` is no `/sources/{source_id}`.
+        # Paths without a placeholder first: `/sources/json` does not match `/sources/{source_id}`.
         self._operations = [
             (method.upper(), re.compile(re.sub(r"\\{.*?\\}", "[^/]+", re.escape(path))), operation)
             for path in sorted(self.raw["paths"], key=lambda path: path.count("{"))
@@ -39,7 +39,7 @@ class Description:
         ]
 
     def hold(self, response: requests.Response, **_options: Any) -> None:
-        """Fail where an answer's status, type or body is not as described."""
+        """Fail if a response's status, type or body differs from the description."""
         path, requested = urlsplit(response.url).path, response.request.method
         for method, pattern, operation in self._operations:
             if method == requested and pattern.fullmatch(path):
@@ -50,7 +50,7 @@ class Description:
 
 
 class Api:
-    """A client of a running service, without any code of labext's own client.
+    """A client of a running service that uses no code of labext's client.
 
     Args:
         base_url: ends in `/api`.
@@ -105,7 +105,7 @@ class Api:
         return self.request("DELETE", path, params=query)
 
     def notebook(self, name: str | None = None, **more: Any) -> str:
-        """A new notebook's identifier."""
+        """Create a notebook and return its identifier."""
         body = {"name": name or new_name(), **more}
         return str(self.call("POST", "notebooks", json=body)["id"])
 
@@ -115,7 +115,7 @@ class Api:
         return note
 
     def source(self, text: str = "Some text.", notebook: str | None = None) -> str:
-        """The identifier of a new source, a text that is being processed."""
+        """Add a text as a source and return its identifier; it is processed in the background."""
         body = {"text": text, "notebook_id": notebook}
         return str(self.call("POST", "sources", json=body)["id"])
 
@@ -144,7 +144,7 @@ class Back:
 
     @contextmanager
     def limit(self, name: str, value: int) -> Iterator[None]:
-        """Another value for one of the service's limits."""
+        """Set one of the service's limits to another value."""
         before = self._set_limit(name, value)
         try:
             yield
@@ -165,7 +165,7 @@ class Back:
 
 @contextmanager
 def running(factory: pytest.TempPathFactory, workers: int = 1) -> Iterator[Sandbox]:
-    """Run a sandbox with the notebook service alone."""
+    """Run a sandbox with only the notebook service."""
     sandbox = Sandbox(
         factory.mktemp("nb") / "data", rate="off", workers=workers, services=[SERVICE]
     )

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from own_server import PATIENCE, Server, until
 
-SHOTS = os.environ.get("LABEXT_SCREENSHOTS")  # the folder of pictures, where any are wanted
+SHOTS = os.environ.get("LABEXT_SCREENSHOTS")  # the folder of screenshots; empty for none
 
 READY = """async () => {
   const panel = window.jupyterapp?.shell.currentWidget;
@@ -37,7 +37,7 @@ PANEL = "window.jupyterapp.shell.currentWidget"
 START = "([name, given]) => { void window.jupyterapp.commands.execute(name, given); }"
 
 LATE = "Cannot read properties of null (reading 'kernel')"
-"""What JupyterLab says of a notebook that was closed meanwhile; ours asks whether there is one."""
+"""An error of JupyterLab, not of labext, for a notebook that was closed meanwhile."""
 
 SIZE: Any = {"width": 1000, "height": 800}
 
@@ -65,7 +65,7 @@ HOSTILE_STATE = """() => ({
 
 
 class Lab:
-    """A page with JupyterLab that tests share: to load one takes longer than most tests."""
+    """A shared page with JupyterLab, since loading one takes longer than most tests."""
 
     def __init__(self, server: Server, browser: Any, name: str) -> None:
         self.page = _new_page(browser)
@@ -81,10 +81,10 @@ class Lab:
 
 
 class NotebookPage:
-    """A notebook file and the page it is open in.
+    """A notebook file and the page in which it is open.
 
-    That is one of those that tests share, or its own. `labs` are `shared`, and `still`, in which
-    nothing was ever alive.
+    The page is shared by tests or its own. `labs` are the shared pages: `shared`, and `still`, in
+    which no live view was ever opened.
     """
 
     def __init__(
@@ -107,8 +107,8 @@ class NotebookPage:
     def open(self, app: str = "shared") -> NotebookPage:
         """Open the file with a kernel.
 
-        In a Notebook 7 of its own (`notebook`), or in the JupyterLab of that name: tests share
-        `shared` and `still`.
+        In a new Notebook 7 (`notebook`), or in the shared JupyterLab of that name (`shared` or
+        `still`).
         """
         if app == "notebook":
             self._listen(_new_page(self._browser))
@@ -125,7 +125,7 @@ class NotebookPage:
         return self
 
     def ready(self) -> NotebookPage:
-        """Wait for the notebook and its kernel; the idle light alone lies."""
+        """Wait for the notebook and its kernel, whose indicator may show idle too early."""
         self._panel()
         until(lambda: self.page.evaluate(READY), "a session")
         until(lambda: self.kernel_status() in ("idle", "busy"), "a kernel")
@@ -169,7 +169,7 @@ class NotebookPage:
         self.command("notebook:run-cell")
 
     def output(self, cell: int = 0) -> Any:
-        """Return where a cell's output is."""
+        """Return the locator of a cell's output."""
         cells = self.panel.locator(".jp-Notebook .jp-CodeCell")
         return cells.nth(cell).locator(".jp-Cell-outputWrapper")
 

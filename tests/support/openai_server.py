@@ -112,7 +112,7 @@ class OpenAI:
 
 
 class Held:
-    """Blocks a request: `entered` is set on its arrival, set `release` to have it answered."""
+    """Blocks a request: `entered` is set on its arrival, and setting `release` continues it."""
 
     def __init__(self, server: OpenAI) -> None:
         self._server = server

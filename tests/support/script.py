@@ -45,7 +45,7 @@ class Script:
         self.tell(MIDWAY)
 
     def tell(self, progress: dict[str, Any]) -> None:
-        """Let the stream say this from now on."""
+        """Set the snapshot that the stream yields from now on."""
         draft = self.path.with_suffix(".draft")
         draft.write_text(json.dumps(progress))
         draft.replace(self.path)

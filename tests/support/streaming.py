@@ -28,7 +28,7 @@ const seek = () => {
 new MutationObserver(() => requestAnimationFrame(() => setTimeout(seek)))
   .observe(document.body, { childList: true, subtree: true, characterData: true });
 """
-"""Notes for every `word7` when it is on the page and painted, in milliseconds since 1970."""
+"""Records when each word such as `word7` was painted on the page, in milliseconds since 1970."""
 
 
 class Streaming:
@@ -49,11 +49,11 @@ class Streaming:
         self._events.put(event)
 
     def hang_up(self) -> None:
-        """End the stream, whatever has been said."""
+        """End the stream."""
         self._events.put(None)
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Yield the messages until the stream is to end."""
+        """Yield the messages until `hang_up` is called."""
         while (event := self._events.get(timeout=60)) is not None:
             yield event
             if event["type"] in ("complete", "error"):
@@ -67,7 +67,7 @@ def streaming() -> Iterator[Streaming]:
 
     class Handler(QuietHandler):
         def do_GET(self) -> None:
-            # What kind of server it is: one of the contract, since it says nothing else.
+            # The detection of the server: an empty response means one of the contract.
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.end_headers()

@@ -50,7 +50,7 @@ def issue(
 
 
 def free_ports() -> int:
-    """Return the first of as many free ports as a server needs."""
+    """Return the first of several consecutive free ports, as many as a server needs."""
     first = 31_000 + os.getpid() % 150 * 20  # other test processes look for ports at the same time
     for port in range(first, first + 1000, PORTS):
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Benchmark clients in processes of their own, with their peak memory, and their comparison."""
+"""Benchmark clients in separate processes, with their peak memory, and their comparison."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import threading
 import psutil
 
 class PeakMemory:
-    '''Bytes by which the memory of this process rises at most while the block runs.'''
+    '''Peak increase of the memory of this process during the block, in bytes.'''
 
     def __enter__(self):
         self._process, self._done = psutil.Process(), threading.Event()

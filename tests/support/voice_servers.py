@@ -1,6 +1,7 @@
-"""Servers on loopback that speak and hear in the wire forms of ElevenLabs, Google and Piper.
+"""Speech servers on loopback in the wire formats of ElevenLabs, Google and Piper.
 
-`serving("piper")` yields a `VoiceServer`; its `trouble`, a status and a body, replaces all answers.
+`serving("piper")` yields a `VoiceServer`; its `rejection`, a status and a body, replaces all
+responses.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class VoiceServer:
 
     form: str
     base_url: str = ""
-    trouble: tuple[int, bytes] | None = None
+    rejection: tuple[int, bytes] | None = None
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
 
     def answer(self, route: str) -> tuple[str, bytes] | None:
@@ -94,8 +95,8 @@ class _Handler(BaseHTTPRequestHandler):
         route = f"{self.command} {self.path}"
         self.known.requests.append((route, headers, body))
         answer = self.known.answer(route)
-        if self.known.trouble is not None:
-            status, content = self.known.trouble
+        if self.known.rejection is not None:
+            status, content = self.known.rejection
             kind = "application/json"
         elif answer is None:
             status, kind, content = 404, "application/json", b'{"detail": "Not found."}'

@@ -231,7 +231,7 @@ class TestInANotebook:
             ("model:extractive", "Quoted without a language model."),
         ],
     )
-    def test_answer_names_its_model_or_that_there_was_none(self, model: str, line: str) -> None:
+    def test_answer_names_its_model_or_says_that_none_was_used(self, model: str, line: str) -> None:
         drawn = static_view.render_html(AnswerState("", answer=Answer("No.", model=model)))
         assert words(drawn).endswith(line)
 

@@ -151,7 +151,7 @@ def test_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> Non
     ]
 
 
-def test_transfer_ends_as_its_message_alone(kernel: Kernel) -> None:
+def test_ended_transfer_shows_only_its_message(kernel: Kernel) -> None:
     sent = kernel.run(TRANSFER)
     (display,) = of("display_data", sent)
     assert texts([display]) == ["folds: Fetching, 120 of 340 MB (0:00)"]

@@ -156,7 +156,7 @@ class TestFrame:
         assert "█████░░░░░ 50 %" in frame_text(frame)
         assert shares(hits(hit(relevance=None))) == []
 
-    def test_headings_are_lines_of_their_own_in_plain_text(self) -> None:
+    def test_headings_are_separate_lines_in_plain_text(self) -> None:
         wrapped = "The cell imports arabinose by transporters,\nwhich arabinose itself induces."
         text = frame_text(hits(hit(f"All or nothing\n\n{wrapped}")))
         assert "   All or nothing\n   The cell imports arabinose" in text

@@ -178,7 +178,7 @@ def test_ten_thousand_points_are_a_small_picture() -> None:
     assert len(json.dumps(chart_state(chart_of(frame, x="a", y="b")))) < 1_000_000
 
 
-def test_hostile_names_are_shown_as_they_are() -> None:
+def test_hostile_names_are_displayed_unchanged() -> None:
     name = '<script>alert(1)</script>"\x1b[31m\u202e $x^2$'
     frame = pd.DataFrame({name: [1.0, 2.0], "y": [1, 2], "c": [name, "&<b>"]})
     html, text = table_plot(frame, name, x=name, y="y", color="c", kind="scatter")._render()

@@ -64,7 +64,7 @@ def html_of(view: Any) -> str:
         (["folder/mode1.pdb", "folder/mode2.pdb"], "folder/mode1.pdb"),
     ],
 )
-def test_main_file_is_the_most_telling_one(paths: list[str], main: str) -> None:
+def test_main_file_is_the_most_informative_one(paths: list[str], main: str) -> None:
     assert main_file(job(dict.fromkeys(paths, b""))) == main
 
 

@@ -164,7 +164,7 @@ MANY = """for i in range(14):
     display(structure_viewer(helix(10 + i, "A"), name=f"h{i}"))"""
 
 
-def test_replaced_canvas_leaves_its_picture_and_returns_when_there_is_room(
+def test_replaced_canvas_leaves_a_picture_and_is_restored_when_possible(
     page_of: Pages, refused: list[str]
 ) -> None:
     nb = page_of().write(SINGLE, MANY).open()

@@ -190,7 +190,7 @@ def test_refused_upload_is_an_error_and_not_repeated(
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-def test_failed_upload_is_repeated_after_the_wait_asked_for(
+def test_failed_upload_is_repeated_after_the_requested_delay(
     status: int, faulty: Any, store: PresignedStore, clock: Any
 ) -> None:
     server = faulty(faulty.answer(b"", status, Retry_After="7"), faulty.answer(b""))

@@ -143,7 +143,7 @@ def test_answers_of_the_session_are_written_and_parts_chosen(tmp_path: Path) -> 
     assert written.counts == {"answer": 1, "chat": 1}
 
 
-def test_other_content_is_replaced_only_if_asked_to(tmp_path: Path) -> None:
+def test_other_content_is_replaced_only_if_requested(tmp_path: Path) -> None:
     path, library = tmp_path / "a.md", tmp_path / "a.bib"
     export(path)
     export(path)

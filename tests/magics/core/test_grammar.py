@@ -117,7 +117,7 @@ def test_missing_arguments_have_empty_values() -> None:
         'run --name="cut" --yes "digest"',
     ],
 )
-def test_options_stand_anywhere_and_in_both_forms(line: str) -> None:
+def test_options_are_accepted_at_any_position_and_in_both_forms(line: str) -> None:
     parsed_values = values(line)
     assert (parsed_values["tool"], parsed_values["name"], parsed_values["yes"]) == (
         "digest",

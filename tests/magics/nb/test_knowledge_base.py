@@ -195,7 +195,7 @@ def test_answers_are_compared_and_summarized(
     assert "67%" in output
 
 
-def test_interrupt_keeps_the_questions_that_were_asked(
+def test_interrupt_returns_the_questions_asked_so_far(
     run: Run, questions: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompts: list[str] = []
@@ -211,7 +211,7 @@ def test_interrupt_keeps_the_questions_that_were_asked(
     assert "Interrupted after 1 of 3 questions" in capsys.readouterr().out
 
 
-def test_bad_file_is_refused_before_anything_is_asked(
+def test_invalid_file_is_rejected_before_any_question_is_sent(
     run: Run, refused: Refused, questions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(NotebookClient, "ask", None)

@@ -180,7 +180,7 @@ def test_full_text_of_source_and_note_is_shown() -> None:
         ("completed", InputError, "Omit it."),
     ],
 )
-def test_source_without_text_says_why(status: str, kind: type[Exception], step: str) -> None:
+def test_source_without_text_has_a_reason(status: str, kind: type[Exception], step: str) -> None:
     with pytest.raises(kind) as caught:
         _title_and_text(source(None, status))
     assert step in str(caught.value)

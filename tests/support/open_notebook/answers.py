@@ -34,7 +34,7 @@ def refuse(name: str) -> NoReturn:
 
 
 def missing(names: Sequence[str], query: Collection[str], body: Any) -> Response:
-    """Return the refusal of a request without a required field in its query or body."""
+    """Return the rejection of a request without a required field in its query or body."""
     detail = [
         {
             "type": "missing",

@@ -59,7 +59,7 @@ def delete_model(call: Call, identifier: str) -> Any:
 def test_model(call: Call, identifier: str) -> Any:
     """Test a model with a call of its type."""
     model = known(call.state.models, identifier, "models.test_missing")
-    if _kind(model["name"]) not in (model["type"], None):  # as a server answers another request
+    if _kind(model["name"]) not in (model["type"], None):  # a call of another type fails
         return like("models.test.fail-chat")
     name = model["name"] if model["name"] in FAILING else TEST.get(model["type"], "fake-chat")
     return like(f"models.test.{name}")

@@ -46,7 +46,7 @@ def sources(call: Call) -> Any:
 @route("POST", "/api/sources")
 @route("POST", "/api/sources/json")
 def new_source(call: Call) -> Any:
-    """Add a text, URL or upload, processed at once unless `async_processing` is set."""
+    """Add a text, URL or upload, processed synchronously unless `async_processing` is set."""
     state, body = call.state, call.body
     kind = body["type"]
     if kind not in ("text", "link", "upload"):
@@ -83,7 +83,7 @@ def new_source(call: Call) -> Any:
             refuse("sources.upload_broken_pdf_sync")
         _finish(state, created)
     answer = _full_record(state, created, None)
-    return {**answer, "asset": None} if later else answer  # told only once it is processed
+    return {**answer, "asset": None} if later else answer  # known only after the processing
 
 
 @route("GET", "/api/sources/{source_id}")
@@ -225,7 +225,7 @@ def commands(_: Call) -> Any:
 
 @route("DELETE", "/api/commands/jobs/{job_id}")
 def cancel(_: Call, identifier: str) -> Any:
-    """Confirm the cancellation, even if the command goes on."""
+    """Confirm the cancellation, even if the command continues."""
     return like("commands.cancel", job_id=identifier)
 
 
@@ -310,7 +310,7 @@ def _step(state: State, record: Fields) -> None:
         record["status"] = "running"
         return
     broken = state.files.get(record["id"], b"").startswith(_UNREAD)
-    if not state.moves or broken:  # a broken PDF runs on without a word
+    if not state.moves or broken:  # the processing of a broken PDF never ends
         return
     if "127.0.0.1:9/" in str((record["asset"] or {}).get("url")):
         dead = recordings()["sources.dead_status"].answer["processing_info"]
@@ -366,5 +366,5 @@ def _listed(state: State, record: Fields) -> Fields:
     row = {name: record.get(name) for name in recordings()["sources.list"].answer[0]}
     row["insights_count"] = sum(e["source_id"] == record["id"] for e in state.insights.values())
     row["embedded"] = state.has_vectors(record["id"]) and record["status"] == "completed"
-    row["embedded_chunks"] = 0  # also of what is embedded
+    row["embedded_chunks"] = 0  # also if the source is embedded
     return row

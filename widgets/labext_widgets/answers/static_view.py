@@ -64,7 +64,8 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 def join_wrapped_lines(text: str) -> str:
     """Replace line breaks inside the paragraphs of extracted text by spaces.
 
-    The length is unchanged. Short lines, and lines before items of lists and tables, keep their break.
+    The length is unchanged. Short lines, and lines before items of lists and tables, keep their
+    line break.
     """
     return _WRAPPED.sub(" ", text)
 

@@ -234,20 +234,20 @@ def assert_merged(hits: list[Record]) -> None:
     assert [hit["similarity"] for hit in hits] == [0.8, 0.4, None]
 
 
-def test_server_with_hybrid_search_is_asked_once() -> None:
+def test_server_with_hybrid_search_gets_one_search() -> None:
     hits, types = run(ContractBackend(), {"results": [hit(1, relevance=0.5, similarity=0.4)]})
     assert types == ["hybrid"]
     assert (hits[0]["relevance"], hits[0]["similarity"]) == (0.5, 0.4)
 
 
 @pytest.mark.parametrize("error", [InputError("No hybrid.", ""), SetupError("No hybrid.", "")])
-def test_server_without_hybrid_search_is_asked_for_both(error: Exception) -> None:
+def test_server_without_hybrid_search_gets_two_searches(error: Exception) -> None:
     hits, types = run(ContractBackend(), error, WORDS, VECTORS)
     assert types == ["hybrid", "text", "vector"]
     assert_merged(hits)
 
 
-def test_open_notebook_is_asked_for_both() -> None:
+def test_open_notebook_gets_a_text_and_a_vector_search() -> None:
     hits, types = run(OpenNotebookBackend(), WORDS, VECTORS)
     assert types == ["text", "vector"]
     assert_merged(hits)

@@ -253,7 +253,7 @@ def _start_service(folder: Path, address: str) -> subprocess.Popen[bytes]:
         )
 
 
-def test_cancelled_task_ends_although_its_worker_is_cut_off(
+def test_cancelled_task_ends_although_its_worker_is_disconnected(
     tmp_path: Path, cluster: Cluster, proxy: Proxy
 ) -> None:
     cluster.start_worker(address=proxy.address)
@@ -271,7 +271,7 @@ def test_cancelled_task_ends_although_its_worker_is_cut_off(
         harness.close()
 
 
-def test_worker_that_is_told_to_stop_hands_its_task_back(tmp_path: Path, cluster: Cluster) -> None:
+def test_stopping_worker_returns_its_task(tmp_path: Path, cluster: Cluster) -> None:
     first = cluster.start_worker()
     harness = _start(tmp_path, cluster.address)
     runs = tmp_path / "runs"

@@ -126,7 +126,7 @@ def test_cancelled_waiting_task_ends_at_once(database, queue, transitions, recor
     assert queue.wait(database, "a", 0.0)
 
 
-def test_cancellation_wins_over_a_simultaneous_end(database, queue, transitions, recorder):
+def test_cancellation_precedes_a_simultaneous_end(database, queue, transitions, recorder):
     [task] = put(database, queue, "a")
     begin(transitions, task)
     with database.write() as session:
@@ -275,7 +275,7 @@ def test_end_is_recorded_without_other_tasks(database, queue, transitions, recor
     assert transitions.taken() == []
 
 
-def test_refusal_of_on_start_wins_over_the_end_of_its_process(database, recorder):
+def test_refusal_of_on_start_precedes_the_end_of_its_process(database, recorder):
     def start(_session: Session, _task: Task) -> None:
         raise LookupError("no such row")
 

@@ -77,7 +77,7 @@ def test_task_of_another_owner_is_next_however_many_tasks_wait(database, queue, 
     assert transitions.next(Counter()) == single
 
 
-def test_tasks_put_together_are_as_those_put_one_by_one(database, queue, transitions):
+def test_tasks_added_together_equal_tasks_added_one_by_one(database, queue, transitions):
     calls: list[int] = []
     queue.listen(lambda: calls.append(1))
     with database.write() as session:
@@ -97,7 +97,7 @@ def test_tasks_put_together_are_as_those_put_one_by_one(database, queue, transit
         queue.put_all(session, "kind", {"a0": {}, "new": {}})
 
 
-def test_owners_start_as_many_tasks_as_their_weights_say(database, queue, transitions):
+def test_owners_start_tasks_in_proportion_to_their_weights(database, queue, transitions):
     put(database, queue, *[f"a{n}" for n in range(30)], owner="a")
     put(database, queue, *[f"b{n}" for n in range(30)], owner="b", weight=3)
     put(database, queue, *[f"c{n}" for n in range(30)], owner="c", weight=0.5)

@@ -395,7 +395,7 @@ def test_job_deleted_during_first_aggregation_is_left_out(new_box, kit):
 
 
 @pytest.mark.data_folder
-def test_kill_during_a_rebuild_brings_no_deleted_job_back(new_box, kit):
+def test_kill_during_a_rebuild_restores_no_deleted_job(new_box, kit):
     box = new_box(workers=2)
     api = kit.Api(box)
     name = api.batch(PEPTIDES * 4, "peptide_build")

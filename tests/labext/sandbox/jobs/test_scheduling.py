@@ -111,7 +111,7 @@ def test_accounts_start_jobs_by_their_weights(site, student):
     assert owners == {student.id: 9, other.id: 3}
 
 
-def test_queued_job_says_why_it_waits(site, student):
+def test_queued_job_has_the_reason_why_it_waits(site, student):
     _submit(site, student, "first")
     _submit(site, student, "second")
     assert _reason(site, student, "first") == "All slots are busy."

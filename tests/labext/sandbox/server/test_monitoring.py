@@ -258,7 +258,7 @@ def test_metrics_sum_all_processes_also_after_one_is_replaced(
     assert value(metrics(server), "labext_requests_total", **labels) == 40
 
 
-def test_metrics_tell_that_the_database_is_down(tmp_path: Path) -> None:
+def test_metrics_report_that_the_database_is_down(tmp_path: Path) -> None:
     from labext.sandbox.core.database import Database
     from labext.sandbox.core.monitoring.metrics import ServerState
     from labext.sandbox.core.queue import Queue

@@ -65,7 +65,7 @@ def test_backup_has_the_objects_and_restores_them_to_another_bucket(
         assert Jobs(copy).session.get(f"{Jobs(copy).base}files", timeout=60).json() == ["a.txt"]
 
 
-def test_restore_in_place_brings_deleted_files_back_and_keeps_newer_ones_aside(
+def test_restore_in_place_restores_deleted_files_and_quarantines_newer_ones(
     new_box, storage, s3_server, tmp_path
 ):
     options = storage()

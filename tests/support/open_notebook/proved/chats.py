@@ -65,7 +65,7 @@ CHATS = (
         fields=CONTEXT,
         values={"token_count": 271, "char_count": 1565, "notes": _CONTEXT["notes"]},
     ),
-    # All of the notebook is named: with what is not, nothing or only insights would come.
+    # All sources and notes are named: the server omits the others, or sends only their insights.
     proof(
         "message_context",
         lambda d: d.message_context(CHAT, Scope()),

@@ -96,7 +96,7 @@ EXTENSIONS = (
         "models.defaults_after_auto",
         "embed.source_sync",
         fields=EMBEDDING_SUBMISSION,
-        unrecorded="async_processing",  # without it too it is a command that does it
+        unrecorded="async_processing",  # a command does it also without this field
         values={"item_type": "source"},
     ),
 )

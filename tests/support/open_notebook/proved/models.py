@@ -81,7 +81,7 @@ MODELS = (
             "text_to_speech": None,
         },
     ),
-    # An empty word is no model either.
+    # An empty string also means no model.
     proof(
         "defaults",
         lambda d: d.defaults(),

@@ -80,7 +80,7 @@ NOTEBOOKS = (
         "notebooks.link_excl",
         result=None,
     ),
-    # It already exists: that server would double the row.
+    # The link already exists: that server would add a second one.
     proof("link", lambda d: d.link(NOTEBOOK_ID, ASYNC), "sources.get", result=None),
     proof("unlink", lambda d: d.unlink(SECOND, TEXT), "notebooks.unlink", result=None),
 )

@@ -114,7 +114,7 @@ PODCASTS = (
         missing=f"{_EPISODE} audio_file audio_url outline transcript",
     ),
     proof("audio", lambda d: d.audio(EPISODE_ID), "podcasts.audio", result=91785),
-    # No recording has a retry's answer: the schema's and the state after it tell of it.
+    # No recording has the response to a retry: taken from the schema and the state after it.
     proof(
         "retry_episode",
         lambda d: d.retry_episode(FAILED_EPISODE),

@@ -46,7 +46,7 @@ PROFILES = (
         missing=f"language max_tokens {_UNTIMED}",
         values={"speaker_profile_ids": [SOLO_SPEAKER], "num_segments": 3},
     ),
-    # Whatever is not sent would be lost: the rest is what was there.
+    # Omitted fields would be lost, so the others are sent unchanged.
     proof(
         "change_profile",
         lambda d: d.change_profile(

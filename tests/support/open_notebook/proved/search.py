@@ -28,7 +28,7 @@ SEARCH = (
         "search.vector",
         fields=HIT,
         missing="page relevance transcript confidence",
-        # The best comes first, whatever the server's order.
+        # The best hit is first, since the backend sorts the hits.
         values={"id": AI_NOTE, "similarity": 0.5163977794943224},
         unrecorded=_EVERY_KIND,
     ),

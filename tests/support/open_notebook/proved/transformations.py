@@ -30,7 +30,7 @@ TRANSFORMATIONS = (
         fields=TRANSFORMATION,
         missing="model_id",
     ),
-    # That server wants a title and a description too.
+    # That server also requires a title and a description.
     proof(
         "new_transformation",
         lambda d: d.new_transformation({"name": "shorten", "prompt": "Shorten this."}),

@@ -134,7 +134,7 @@ def test_helix_is_shorter_than_strand(tmp_path):
 
 @settings(max_examples=8)
 @given(st.text("ACDEFGHIKLMNPQRSTVWY", min_size=2, max_size=12), st.integers(0, 2**32))
-def test_rotation_changes_almost_nothing(tmp_path_factory, sequence, seed):
+def test_rotation_changes_the_result_only_slightly(tmp_path_factory, sequence, seed):
     folder = tmp_path_factory.mktemp("turned")
     path = peptide(folder, sequence)
     turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3))).Q

@@ -79,7 +79,7 @@ def test_app_sees_sequences_no_user_sees(site):
         assert visible_names == {*COURSE, "Cactus rpl16 introns", "Orchid ITS regions"}
 
 
-def test_clinic_shares_nothing_with_campus(site):
+def test_clinic_and_campus_share_no_data(site):
     with site.database.read() as session:
         assert not campus(session, CLINIC).enterprise
         clinician = person(session, "clinician", CLINIC)

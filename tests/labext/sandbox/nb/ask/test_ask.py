@@ -373,7 +373,7 @@ def search(api: Any, **options: Any) -> list[str]:
     return [item["id"] for item in api.call("POST", "search", body)["results"]]
 
 
-def test_search_asks_no_model_by_default(api: Any, served: Any, provider: Any) -> None:
+def test_search_calls_no_model_by_default(api: Any, served: Any, provider: Any) -> None:
     served.default("chat", served.add())
     search(api)
     assert provider.chats() == []
@@ -406,7 +406,7 @@ def test_built_in_model_can_not_assist(api: Any, option: str) -> None:
     assert response.json()["action"] == {"kind": "set_model", "slot": "chat"}
 
 
-def test_question_is_searched_for_as_it_is_without_rewriting(
+def test_question_is_searched_for_unchanged_without_rewriting(
     api: Any, served: Any, provider: Any
 ) -> None:
     provider.replies = assistant

@@ -81,7 +81,7 @@ def test_uncertain_speech_is_not_cited(api: Any, served: Any, kit: Any) -> None:
     assert UNSURE not in served.provider.chats()[-1].text
 
 
-def test_models_are_told_that_a_passage_is_recognized_speech(api: Any, served: Any) -> None:
+def test_prompt_marks_passages_of_recognized_speech(api: Any, served: Any) -> None:
     served.default("chat", served.add())
     api.simple("What was the turbine lubricated with?")
     assert any("(rough transcript, 81 % certain)" in r.text for r in served.provider.chats())

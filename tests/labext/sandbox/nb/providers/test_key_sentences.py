@@ -67,7 +67,7 @@ def test_sentences_with_words_of_the_topic_come_first() -> None:
     ]
 
 
-def test_fragments_are_selected_only_where_there_are_no_sentences() -> None:
+def test_fragments_are_selected_only_if_there_are_no_sentences() -> None:
     assert key_sentences("- vary arabinose\n- ask Dana", 5) == ["vary arabinose", "ask Dana"]
     assert "Ask Dana" not in key_sentences(TEXT, 20)
 

@@ -132,7 +132,9 @@ def test_transcript_of_elevenlabs_has_the_probabilities_of_its_words(
     assert voice_servers.wav() in server.requests[-1][2]
 
 
-def test_google_is_told_to_write_down_a_recording(site: Site, serve: Any, recording: Path) -> None:
+def test_google_prompt_requests_a_transcript_of_a_recording(
+    site: Site, serve: Any, recording: Path
+) -> None:
     server, model = serve("google", "stt")
     assert calls.transcribe(site, model, recording) == (SAID, ())
     parts = json.loads(server.requests[-1][2])["contents"][0]["parts"]
@@ -150,7 +152,7 @@ def test_models_are_listed(site: Site, serve: Any, form: str, expected: str) -> 
 
 @pytest.mark.parametrize("form", ["elevenlabs", "google", "piper"])
 @pytest.mark.parametrize(
-    ("trouble", "expected"),
+    ("rejection", "expected"),
     [
         ((200, b"<html><title>Sign in</title></html>"), "answered a web page, “Sign in”"),
         ((200, b"{}"), "answered"),
@@ -160,10 +162,10 @@ def test_models_are_listed(site: Site, serve: Any, form: str, expected: str) -> 
     ],
 )
 def test_failure_of_a_voice_server_is_one_line(
-    site: Site, serve: Any, form: str, trouble: tuple[int, bytes], expected: str
+    site: Site, serve: Any, form: str, rejection: tuple[int, bytes], expected: str
 ) -> None:
     server, model = serve(form)
-    server.trouble = trouble
+    server.rejection = rejection
     assert expected in failure(calls.synthesize, site, model, SAID, "21m00").detail
 
 

@@ -117,7 +117,7 @@ def test_headings_rulers_and_reference_lists_are_dropped() -> None:
         ("- EcoRI, G/AATTC\n- SmaI", "- **EcoRI**, G/AATTC"),
     ],
 )
-def test_rows_items_and_fields_stay_lines_of_their_own(text: str, line: str) -> None:
+def test_rows_items_and_fields_remain_separate_lines(text: str, line: str) -> None:
     answer = request("Where does EcoRI cut?", [hit("source:a", 1, text)])
     lines = answer.text.replace(" [source:a]", "").splitlines()
     assert line in [row.strip("> ").strip() for row in lines]

@@ -221,7 +221,7 @@ def test_prompt_has_the_passages_with_their_numbers() -> None:
     assert all(f"Passage {number}: \ntext {number}" in model.prompts[0] for number in range(1, 5))
 
 
-def test_model_is_not_asked_to_order_a_single_passage() -> None:
+def test_single_passage_is_not_reranked() -> None:
     model: Any = Model("[]")
     assert assisted.rerank(model, "query", HITS[:1]) == HITS[:1]
     assert model.prompts == []
