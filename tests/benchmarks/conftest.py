@@ -2,7 +2,8 @@
 
     python -m pytest -m benchmark -n 0 --benchmark-only
 
-Without `--benchmark-only`, and always under xdist, each runs once with little data, untimed.
+Without `--benchmark-only`, and always under xdist, each benchmark runs once with little data,
+untimed.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def serving() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def notebook_page(benchmark: Any, tmp_path: Path) -> Iterator[Any]:
-    """A notebook that is still to be written, with a JupyterLab and a Chromium of its own."""
+    """Create an empty notebook with a separate JupyterLab and Chromium."""
     if not benchmark.enabled:
         pytest.skip("measured with --benchmark-only; browser tests cover its behaviour")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -1,7 +1,7 @@
-"""Tasks on three workers with two slots each: throughput, and what kills and partitions cost.
+"""Tasks on three workers with two slots each: throughput, and the cost of kills and partitions.
 
-In a normal run there are few tasks and few faults. LABEXT_CLUSTER_TASKS, _KILLS and _PARTITIONS set
-other numbers; 2000, 50 and 5 take about ten minutes.
+A normal run has few tasks and faults. LABEXT_CLUSTER_TASKS, _KILLS and _PARTITIONS set other
+numbers; 2000, 50 and 5 take about ten minutes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.benchmark
 WORKERS = 3
 
 
-# Read here, since each test has an environment without these variables.
+# Read at import, since the environment of a test lacks these variables.
 TASKS, KILLS, PARTITIONS, SEED = (
     int(os.environ.get(f"LABEXT_CLUSTER_{name}", default))
     for name, default in (("TASKS", 40), ("KILLS", 3), ("PARTITIONS", 1), ("SEED", 1))
@@ -46,7 +46,7 @@ def _await_workers(harness: Harness, slots: int) -> None:
 def test_throughput_of_sleeping_tasks(
     benchmark: Any, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Tasks of one second that sleep: 95 % of ideal on an idle machine."""
+    """Run tasks that sleep for one second; the goal is 95 % of the ideal rate on an idle machine."""
     rounds = 20 if request.config.getoption("--benchmark-only") else 3
     cluster = Cluster(tmp_path / "cluster")
     harness = Harness(tmp_path, remote=lambda: DaskExecutor(cluster.address, None, "service"))

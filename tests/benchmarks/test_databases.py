@@ -1,7 +1,7 @@
 """PostgreSQL against SQLite: a list of 1,000 jobs, a submission of 100, and fair turns of owners.
 
-Both databases sync their commits to the disk. The services are asked in turn, so that both have the
-same noise of the machine; the factor is that of the medians.
+Both databases sync their commits to the disk. Requests to the two services alternate, so that both
+have the same noise of the machine; the factor is that of the medians.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""1 GiB streamed to disk, beside a bare requests stream.
+"""1 GiB streamed to disk, compared with a plain requests stream.
 
-0.9 of its speed and at most 32 MiB more memory are the aim. Each download has a process of its
-own, with pieces of the same size; the two take turns in going first, and the medians count: what
-the disk still writes of one slows the next down.
+The goal is 0.9 of its speed and at most 32 MiB more memory. Each download runs in a separate
+process, with chunks of the same size; the two alternate in going first, since delayed writes of one
+slow down the next, and the medians are compared.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Each tool runs 20 jobs of varied sizes, then 20 further ones of the same distribution, whose
 expected times are taken before they are sent. Sizes are uniform in their logarithm. The tools take
-turns, five jobs at a time, so that the runs of each are spread over minutes, as a user's are over
-days: a burst of 20 short jobs would see only the load of that second.
+turns, five jobs at a time, so that the runs of each are spread over minutes, as those of a user are
+over days: a burst of 20 short jobs would see only the load of that second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""10,000 job rows in pages of 1,000 to a typed frame, beside plain requests + json + pandas.
+"""10,000 job rows in pages of 1,000 to a typed frame, compared with plain requests + json + pandas.
 
-At most 1.15 times its CPU time is the aim. The two take turns in one process; the server is
-another one.
+The goal is at most 1.15 times its CPU time. The two alternate in one process; the server is a
+separate process.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def test_rows_to_a_frame(
         bare.append(cpu(lambda: plain(url)))
         ours.append(cpu(lambda: jobs.jobs(limit=ROWS)))
 
-    table = jobs.jobs(limit=ROWS)  # both are warm
+    table = jobs.jobs(limit=ROWS)  # warm up both
     plain(url)
     benchmark.pedantic(take_turns, rounds=20 if benchmark.enabled else 1, iterations=1)
     assert str(table.Created.dtype) == "datetime64[us, UTC]"

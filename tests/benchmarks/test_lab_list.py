@@ -3,8 +3,8 @@
 The goal is at most the CPU time and the memory of the plain version, on two data sets: generated
 records without any escape in their JSON, and the records that the local platform serves, whose
 annotations contain escapes. CPU time: both versions run in pairs in one process, in alternating
-order; the result is the median ratio of a pair. Memory: the peak resident size of a process of its
-own. The server is a separate process, the same for both versions, and speaks HTTPS.
+order; the result is the median ratio of a pair. Memory: the peak resident size of a separate
+process. The server is a separate process, the same for both versions, and speaks HTTPS.
 """
 
 from __future__ import annotations

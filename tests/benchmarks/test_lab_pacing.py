@@ -1,10 +1,10 @@
 """A long list within a rate limit: 250 pages at 100 in 10 s, and 100 pages at 60 in 30 s.
 
-At most 5 % over the 20 s that the allowance takes, and no 429, are the aims. The client is left at
-its default of 100 in 10 s, which is the first's limit: in any 10 s. The second's is told by the
-headers alone, of windows that are counted one after the other. The last 50 of 250 pages come after
-the 20 s, one by one: so a list of whole records from the sandbox takes longer, by the time that its
-pages take.
+The goals are at most 5 % over the 20 s that the limit requires, and no 429. The client has its
+default rate of 100 in 10 s, which is the limit of the first server (a sliding window). The limit of
+the second one is known from the headers only (consecutive windows). The last 50 of 250 pages are
+fetched one by one after the 20 s, so a list of whole records from the sandbox takes longer, by the
+time of these pages.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ WARM = (frames, frames)
 
 
 class Fetched(NamedTuple):
-    """A list, how long it seconds_taken, and how often it was refused."""
+    """The number of rows, the duration in seconds, and the number of 429 responses."""
 
     rows: int
     seconds: float

@@ -1,4 +1,4 @@
-"""`%load_ext labext` in fresh interpreters: 20 ms at the median is the aim."""
+"""`%load_ext labext` in fresh interpreters: the goal is a median of 20 ms."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""First words of an answer on screen: 100 ms after the server has sent them is the aim.
+"""First words of an answer on screen; the goal is 100 ms after the server has sent them.
 
-A service on loopback stamps what it sends; JupyterLab in Chromium stamps what has been painted.
+A service on loopback records when it sends words; the page in Chromium records when they are
+painted.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def test_words_on_screen(
 
 
 def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
-    """Ask, send words one by one; return how long each took to the screen, in ms."""
+    """Ask a question, send words one by one, and return the delay of each on screen, in ms."""
     sent = len(service.sent)
     words = [f"word{answer * WORDS_EACH + i}" for i in range(WORDS_EACH)]
     nb.run(0)

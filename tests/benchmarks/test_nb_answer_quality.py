@@ -1,9 +1,9 @@
-"""Right answers without a language model: questions about public documents, by kind.
+"""Correct answers without a language model: questions about public documents, by kind.
 
-The documents are those of `labext_test_corpus`, the questions those of `answers/questions.csv`, by
-which settings are chosen, and of `answers/held_out.csv`, which only judges them. A
-passage is right if the text that an answer shows of it contains the expected fact and it is from
-the expected document; one from another document has nothing to do with the question.
+The documents are those of `labext_test_corpus`, the questions those of `answers/questions.csv`,
+used to choose the settings, and of `answers/held_out.csv`, used only to evaluate them. A passage is
+correct if its displayed text contains the expected fact and it is from the expected document; a
+passage of another document is irrelevant.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GOALS = {
     "other topic": 0.95,
     "near miss": 0.55,
 }
-"""The share of questions of each kind that are to be answered or refused rightly."""
+"""The required share of questions of each kind that are answered or refused correctly."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Figures:
     wrong: list[str] = field(default_factory=list)
 
     def count_answer(self, expected: ExpectedAnswer, passages: Sequence[Passage]) -> None:
-        """Count an answer's passages: right, and relevant."""
+        """Count an answer's correct and relevant passages."""
         if expected.refused:
             right = not passages
         else:
@@ -94,7 +94,7 @@ class Figures:
         self.ranks[kind, expected.kind].append(statistics.mean(ranks))
 
     def count_citations(self, answer: Answer, names: dict[str, str]) -> None:
-        """Count the quotes that stand in their documents, and the right pages."""
+        """Count the quotes that occur in their documents, and the correct page numbers."""
         for citation in answer.citations:
             pages = texts()[names[citation.id]]
             quote = comparable(citation.quote)
@@ -116,13 +116,13 @@ def comparable(text: str) -> str:
 
 
 def starts_on(quote: str, page: int, pages: Sequence[str]) -> bool:
-    """Return whether a quote stands on a page, or begins there and ends on the next one."""
+    """Return whether a quote is on a page, or begins on it and ends on the next one."""
     both = pages[page] + "".join(pages[page + 1 : page + 2])
     return 0 <= both.find(quote) <= len(pages[page])
 
 
 def texts() -> dict[str, list[str]]:
-    """Return the comparable texts of the documents of both sets, read once."""
+    """Return the normalized texts of the documents of both sets; cached."""
     if not _texts:
         for name, pages in (document_texts() | document_texts(held_out=True)).items():
             _texts[name] = [comparable(page) for page in pages]

@@ -1,8 +1,8 @@
-"""A PDF of 300 pages: from its upload until it can be searched, cited and asked about.
+"""A PDF of 300 pages: from its upload until it is searchable.
 
-Its pages are of 400 words. The service has an embedding model of its own, and reads, cuts, embeds
-and stores in the source's process and its own; the memory is the most that the process of the
-source had.
+Its pages are of 400 words. The service uses its built-in embedding model, and reads, splits, embeds
+and stores in the process of the source and its own; the memory is the peak of the process of the
+source.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORDS += ["repressor", "activator", "pellet", "buffer", "lysis", "of", "the", "a
 
 
 def paper(pages: int) -> bytes:
-    """Pages of sentences, none like another."""
+    """Return pages of distinct sentences."""
     chosen = random.Random(1)
     return pdf([_page(chosen) for _ in range(pages)], "A long paper")
 
@@ -41,7 +41,7 @@ def _page(chosen: random.Random) -> str:
 
 
 class Watch:
-    """The most memory that a process below another one had, while the block runs."""
+    """Record the peak memory of a descendant of a process while the block runs."""
 
     def __init__(self, host: int) -> None:
         self._host = psutil.Process(host)

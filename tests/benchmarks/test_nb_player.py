@@ -1,7 +1,7 @@
-"""The podcast player: its first frame, 300 ms after a plain button's is the aim, and a seek, 50 ms.
+"""The podcast player: first frame (goal: 300 ms after that of a plain button) and seek (50 ms).
 
-Each is run in one page of Notebook 7 in Chromium: in a kernel that has just started, with all that
-is imported and sent once, and again in one that has shown it.
+Both run in a page of Notebook 7 in Chromium: in a new kernel, which imports the modules and sends
+    the bundle, and again in a kernel that has already shown the player.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def test_player(
 
 
 def summary(frames: list[tuple[float, float]]) -> str:
-    """Say how long a button and the player took."""
+    """Print the times of a button and of the player."""
     button, player = (statistics.median(times) for times in zip(*frames, strict=True))
     return f"{player - button:+.0f} ms: {player:.0f} ms, a plain button {button:.0f} ms"
 
@@ -96,7 +96,7 @@ def measured(
 
 
 def new_kernel(nb: NotebookPage) -> tuple[float, float]:
-    """Measure both in a kernel of its own each."""
+    """Measure each in a new kernel."""
     durations = []
     for measure in (button, player):
         nb.page.evaluate(f"() => {PANEL}.sessionContext.restartKernel()")

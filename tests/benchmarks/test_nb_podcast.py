@@ -1,7 +1,7 @@
-"""A podcast of ten minutes: spoken and encoded, by whichever voices are here; and a seek in it.
+"""A podcast of ten minutes: synthesis by any installed voices, encoding, and a seek.
 
-The sound is made in this process as in the task's; the seek asks the service for a part of an
-episode's file, as a player does that jumps.
+The audio is synthesized in this process as in that of a task; the seek requests a range of an
+episode's file from the service, as a player does.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FACTS = (
 
 
 def dialogue(seconds: float) -> list[Turn]:
-    """Turns of about so many seconds in all, by two speakers, in segments of ten turns."""
+    """Return turns of about `seconds` in total, by two speakers, in segments of ten turns."""
     chosen = random.Random(1)
     turns = []
     for place in range(max(2, int(seconds / 10.3))):
@@ -61,7 +61,7 @@ def test_ten_minutes_are_spoken_and_encoded(
     def make() -> list[Any]:
         started_at = _processor_seconds()
         cast = dict.fromkeys(("Ada", "Ben"), (model, None))
-        site: Any = None  # a built-in voice asks it for nothing
+        site: Any = None  # built-in voices do not use it
         speech = recording.record_dialogue(site, turns, cast, target, lambda *_stage: None)
         processor.append(_processor_seconds() - started_at)
         return speech
@@ -81,7 +81,7 @@ def test_ten_minutes_are_spoken_and_encoded(
 
 
 def _processor_seconds() -> float:
-    """Of this process, and of the programs that it ran."""
+    """Return the CPU time of this process and of the programs that it ran."""
     spent = os.times()
     return spent.user + spent.system + spent.children_user + spent.children_system
 

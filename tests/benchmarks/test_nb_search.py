@@ -1,8 +1,9 @@
-"""1,000 sources in a notebook over loopback: the list 50 ms, a search by words 50, by meaning 100.
+"""1,000 sources in a notebook over loopback: list 50 ms, text search 50, vector search 100.
 
-Medians are the aims. Asked one after the other over one kept connection by http.client, so that the
-client costs little. A search is limited to the notebook's sources as the client does it, by their
-identifiers, or to nothing. Each source has eight passages of 150 words, as frequent as words are.
+These are goals for medians. The requests are sequential over one persistent connection by
+http.client, so that the client costs little. A search is restricted to the notebook's sources by
+their identifiers, as in the client, or unrestricted. Each source has eight passages of 150 words
+with a natural distribution of frequencies.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def services() -> list[str]:
 
 
 class Texts:
-    """Passages of made-up words, the frequent ones as frequent as in a language."""
+    """Return passages of invented words with the frequencies of a natural language."""
 
     def __init__(self) -> None:
         self._random = random.Random(5)
@@ -55,7 +56,7 @@ class Texts:
 
 
 def fill(box: Sandbox, sources: int) -> list[str]:
-    """Sources in a notebook as they are once they were processed; their identifiers."""
+    """Insert processed sources into a notebook; return their identifiers."""
     texts, numbers = Texts(), np.random.default_rng(5)
     database = open_database(box.data_dir)
     try:
@@ -108,7 +109,7 @@ class Asker:
         return orjson.loads(read)
 
     def measure(self, asks: list[Callable[[], object]]) -> tuple[float, float]:
-        """The usual request's seconds, and the host's CPU seconds for one."""
+        """Return the median seconds of a request, and the host's CPU seconds per request."""
         asks[0]()
         durations = []
         before = self._host.cpu_times()

@@ -1,7 +1,7 @@
-"""Short texts: how many are processed a second, and how long an upload waits that is awaited.
+"""Short texts: the number processed per second, and the delay of a synchronous upload.
 
-Some hundred texts are queued at once, in the database, so that the time of their requests is none
-of the figures. Then a text is uploaded whose answer is sent once it is processed.
+Several hundred texts are inserted into the queue of the database, so that requests are not
+measured. Then a text is uploaded whose response is sent after its processing.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def waiting(database: Database) -> int:
 
 
 def cpu_seconds(host: psutil.Process) -> float:
-    """CPU time of the host and of its descendants, those that have ended too."""
+    """Return the CPU time of the host and of its descendants, including ended ones."""
     total = 0.0
     for process in (host, *host.children(recursive=True)):
         with contextlib.suppress(psutil.Error):

@@ -1,8 +1,8 @@
-"""1 GiB uploaded as a source, beside a streaming multipart encoder's own speed.
+"""1 GiB uploaded as a source, compared with a plain streaming multipart encoder.
 
-0.9 of its speed and at most 32 MiB more memory are the aim. The encoder is that of httpx, which
-sends the file in pieces of 64 KiB; to the same endpoint, which reads and counts. Each upload has a
-process of its own; the two take turns in going first, and the medians count.
+The goal is 0.9 of its speed and at most 32 MiB more memory. The encoder is that of httpx, which
+sends the file in chunks of 64 KiB to the same endpoint, which reads and counts. Each upload runs in
+a separate process; the two alternate in going first, and the medians are compared.
 """
 
 from __future__ import annotations
@@ -82,5 +82,5 @@ def test_a_large_source_from_disk(
         "from disk as a source",
         "a streaming multipart encoder",
     )
-    # The other fields of the form and its boundaries come on top.
+    # The other fields of the form and its boundaries are additional.
     assert all(0 < result["bytes"] - size < 2000 for result in results)

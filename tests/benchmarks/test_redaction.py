@@ -1,4 +1,4 @@
-"""Masking 2 MB of text: at most 100 ms of CPU time, also where it is cut after `MAX_LENGTH`.
+"""Masking 2 MB of text: at most 100 ms of CPU time, also if it is truncated after `MAX_LENGTH`.
 
 Hostile texts consist of nothing but the beginnings of keys.
 """

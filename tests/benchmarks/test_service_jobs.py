@@ -1,8 +1,9 @@
-"""The service's jobs a minute for a trivial tool (digest), and how much of that is its own.
+"""Jobs per minute of a trivial tool (digest), and the overhead of the service.
 
-Two shares. Of the workers' time: 1 - seconds of the jobs' processes / (workers x seconds in all),
-what a worker waits for the service between two jobs. Of the CPU: seconds of the host and of the
-fork server in seconds of all three; it hardly changes with what else the machine does.
+The overhead is measured in two ways. Share of the workers' time: 1 - seconds of the jobs' processes
+/ (workers x total seconds), the time that a worker waits between two jobs. Share of the CPU time:
+that of the host and the fork server in the total of both and the jobs; it hardly depends on the
+load of the machine.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ USED = (
 
 
 class Service:
-    """A sandbox that is given jobs, and looked at from outside."""
+    """A sandbox with jobs, measured from another process."""
 
     def __init__(self, box: Sandbox) -> None:
         self._address, self._database = box.jobs.base_url, box.data_dir / "sandbox.sqlite"
@@ -64,12 +65,12 @@ class Service:
             time.sleep(0.02)
 
     def used(self) -> tuple[int, float]:
-        """How many jobs are complete, and the seconds of their processes."""
+        """Return the number of complete jobs, and the seconds of their processes."""
         jobs, hours = self._ask(USED)
         return jobs, (hours or 0.0) * 3600
 
     def cpu(self) -> tuple[float, float, float]:
-        """CPU seconds of the host, of the fork server, and of the jobs that have ended."""
+        """Return the CPU seconds of the host, of the fork server, and of the ended jobs."""
         host, server = self._host.cpu_times(), self._fork_server.cpu_times()
         jobs = server.children_user + server.children_system
         return host.user + host.system, server.user + server.system, jobs

@@ -1,8 +1,8 @@
-"""A list of 1,000 rows: 300 requests a second or better is the aim; also on bigger tables.
+"""A list of 1,000 rows, also of larger tables; the goal is 300 requests per second.
 
-Asked one after the other over one kept connection by http.client, so that the client costs little,
-and with the flood limit counted as it is for everybody. Beside the rate stands the host's CPU time,
-which says what the rate would be on a machine that does nothing else.
+The requests are sequential over one persistent connection by http.client, so that the client costs
+little; the flood limit is active. The host's CPU time is reported too: it gives the rate on an idle
+machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.benchmark
 
 
 def fill(box: Sandbox, start: int, end: int) -> None:
-    """Finished jobs of the student, as they are once a digest has ended."""
+    """Insert complete digest jobs of the student."""
     database = open_database(box.data_dir)
     try:
         with database.write() as session:
@@ -69,7 +69,7 @@ def record(account: int, number: int) -> dict[str, Any]:
 
 
 class Asker:
-    """One client with one connection, which waits where it is told to."""
+    """A client with one connection that obeys the rate limit."""
 
     def __init__(self, box: Sandbox) -> None:
         address = urlsplit(box.jobs.base_url)
@@ -93,7 +93,7 @@ class Asker:
             time.sleep(int(answer.headers["Retry-After"]))
 
     def measure(self, query: str, requests: int) -> tuple[float, float]:
-        """The usual request's seconds, and the host's CPU seconds for one."""
+        """Return the median seconds of a request, and the host's CPU seconds per request."""
         self.ask(query)
         durations = []
         before = self._host.cpu_times()

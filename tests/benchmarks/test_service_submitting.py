@@ -1,8 +1,8 @@
 """5,000 jobs submitted in 50 requests within the allowance, by the client and by the magic.
 
-Each has a process of its own, an empty journal, the pacing that everybody has, and a service that
-keeps its flood limit and has two workers at the jobs meanwhile. Requests and bytes are counted
-where they leave; the memory is the most that the process had, beyond what it had with the frame.
+Each runs in a separate process with an empty journal, the default rate limit, and a service with
+its flood limit whose two workers run the jobs meanwhile. Requests and bytes are counted when they
+are sent; the memory is the peak of the process minus its memory after creating the frame.
 """
 
 from __future__ import annotations

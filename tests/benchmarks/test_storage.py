@@ -1,7 +1,7 @@
 """Files in S3 against the data folder: a trivial job, an upload of 50 MB, and a download of it.
 
-The S3 server runs on this machine, so that its part is disk and processor and not the network. The
-services are asked in turn, so that both have the same noise of the machine.
+The S3 server runs on this machine, so that it costs disk and CPU time but no network time. Requests
+to the services alternate, so that both have the same noise of the machine.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def boxes(tmp_path: Path, s3_server: S3Server) -> Iterator[dict[str, Sandbox]]:
 def _compare(
     benchmark: Any, measures: dict[str, Callable[[int], None]], rounds: int
 ) -> dict[str, float]:
-    """Return the median seconds of each, measured in turn."""
+    """Return the median seconds of each, measured alternately."""
     seconds: dict[str, list[float]] = {name: [] for name in measures}
 
     def measure() -> None:
@@ -69,7 +69,7 @@ def _compare(
 
 
 def test_time_of_a_trivial_job(boxes: dict[str, Sandbox], benchmark: Any) -> None:
-    """From the request to the row that says Complete, polled every 5 ms."""
+    """Measure the time from the request to the state Complete, polled every 5 ms."""
 
     def run(jobs: Jobs, number: int) -> None:
         jobs.submit(f"n{number}")
@@ -103,7 +103,7 @@ def test_time_of_an_upload_of_50_mb(boxes: dict[str, Sandbox], benchmark: Any) -
 
 
 def test_jobs_a_minute(boxes: dict[str, Sandbox], benchmark: Any) -> None:
-    """A batch of 100 trivial jobs with one slot, with its archive."""
+    """Run a batch of 100 trivial jobs with one slot, and build its archive."""
     count = 100 if benchmark.enabled else 5
 
     def batch(jobs: Jobs, number: int) -> None:
@@ -130,7 +130,7 @@ def test_jobs_a_minute(boxes: dict[str, Sandbox], benchmark: Any) -> None:
 
 
 def test_download_that_must_be_fetched(boxes: dict[str, Sandbox], benchmark: Any) -> None:
-    """The result of a job whose copy was removed, against one in the data folder."""
+    """Download the result of a job whose copy was removed, and one from the data folder."""
     for box in boxes.values():
         jobs = Jobs(box)
         jobs.submit("done")
