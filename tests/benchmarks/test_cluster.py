@@ -46,7 +46,7 @@ def _await_workers(harness: Harness, slots: int) -> None:
 def test_throughput_of_sleeping_tasks(
     benchmark: Any, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Run tasks that sleep for one second; the goal is 95 % of the ideal rate on an idle machine."""
+    """Run tasks that sleep for one second; goal: 95 % of the ideal rate on an idle machine."""
     rounds = 20 if request.config.getoption("--benchmark-only") else 3
     cluster = Cluster(tmp_path / "cluster")
     harness = Harness(tmp_path, remote=lambda: DaskExecutor(cluster.address, None, "service"))

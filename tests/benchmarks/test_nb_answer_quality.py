@@ -53,7 +53,7 @@ class Passage:
 class Figures:
     """Counts over all questions."""
 
-    right: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
+    correct: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     ranks: defaultdict[tuple[str, str], list[float]] = field(
         default_factory=lambda: defaultdict(list)
     )
@@ -65,15 +65,15 @@ class Figures:
     def count_answer(self, expected: ExpectedAnswer, passages: Sequence[Passage]) -> None:
         """Count an answer's correct and relevant passages."""
         if expected.refused:
-            right = not passages
+            correct = not passages
         else:
-            right = all(
-                any(is_right(passage, expected, number) for passage in passages[:SHOWN])
+            correct = all(
+                any(is_correct(passage, expected, number) for passage in passages[:SHOWN])
                 for number in range(len(expected.facts))
             )
             self.relevant += [passage.source in expected.sources for passage in passages]
-        self.right[expected.kind].append(right)
-        if not right:
+        self.correct[expected.kind].append(correct)
+        if not correct:
             self.wrong.append(f"{expected.kind}: {expected.question}")
 
     def count_search(
@@ -85,7 +85,7 @@ class Figures:
                 (
                     1 / rank
                     for rank, passage in enumerate(passages[:RANKED], 1)
-                    if is_right(passage, expected, number)
+                    if is_correct(passage, expected, number)
                 ),
                 0.0,
             )
@@ -104,7 +104,7 @@ class Figures:
                 self.pages.append(0 < page <= len(pages) and starts_on(quote, page - 1, pages))
 
 
-def is_right(passage: Passage, expected: ExpectedAnswer, number: int) -> bool:
+def is_correct(passage: Passage, expected: ExpectedAnswer, number: int) -> bool:
     """Return whether a passage contains a fact and is from its document."""
     within = passage.source in expected.source_of(number)
     return within and contains_fact(passage.text, expected.facts[number])
@@ -166,16 +166,16 @@ def test_questions(
     benchmark.pedantic(lambda: evaluate(nb, questions, names, figures), rounds=1, iterations=1)
 
     for kind, goal in GOALS.items():
-        rights = figures.right[kind]
+        results = figures.correct[kind]
         figure(
-            f"{kind}: {'refused' if kind in ('other topic', 'near miss') else 'right'}",
-            f"{share(rights)}, of {goal:.0%}",
+            f"{kind}: {'refused' if kind in ('other topic', 'near miss') else 'correct'}",
+            f"{share(results)}, of {goal:.0%}",
         )
     figure(
         "shown passages of another document, below 10%", share(not ok for ok in figures.relevant)
     )
-    figure("citations whose page is right, of 98%", share(figures.pages))
-    figure("citations whose quoted words stand there, of 100%", share(figures.quotes))
+    figure("citations with the correct page, of 98%", share(figures.pages))
+    figure("citations with an exact quote, of 100%", share(figures.quotes))
     searches = dict.fromkeys(kind for kind, _ in figures.ranks)
     for search in searches:
         values = {kind: ranks for (by, kind), ranks in figures.ranks.items() if by == search}
@@ -184,7 +184,7 @@ def test_questions(
         figure(f"MRR@{RANKED} of {search} search", f"{overall:.2f} ({kinds})")
     for question in figures.wrong if benchmark.enabled else ():
         figure("wrong", question)
-    assert any(chain.from_iterable(figures.right.values()))
+    assert any(chain.from_iterable(figures.correct.values()))
 
 
 def add_documents(

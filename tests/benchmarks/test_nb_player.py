@@ -67,8 +67,8 @@ def test_player(
     nb = notebook_page.write(EPISODE, BUTTON, PLAYER).open("notebook")
     first, again, seeks = benchmark.pedantic(lambda: measured(nb), rounds=1, iterations=1)
     benchmark.extra_info.update(first_ms=first, again_ms=again, seeks_ms=seeks)
-    figure("the player's first frame in a new kernel, of 300 ms after a button's", summary(first))
-    figure("the player's first frame in a kernel that has shown one", summary(again))
+    figure("the player's first frame after a button's in a new kernel, of 300 ms", summary(first))
+    figure("the player's first frame in a kernel that has shown it", summary(again))
     figure(
         f"a seek in {MINUTES} minutes of sound, from the click until it is there, of 50 ms",
         f"{statistics.median(seeks):.0f} ms (at most {max(seeks):.0f})",

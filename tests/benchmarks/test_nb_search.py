@@ -157,7 +157,7 @@ def test_a_thousand_sources(
     started_at = time.perf_counter()
     search("vector", None)()
     first = time.perf_counter() - started_at
-    figure("the first search by meaning after a start", f"{first * 1000:.0f} ms")
+    figure("the first vector search after a start", f"{first * 1000:.0f} ms")
     acts = {
         "list of the sources": (50, [list_sources] * requests),
         "search by words": (50, [search("text", None) for _ in range(requests)]),

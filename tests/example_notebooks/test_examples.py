@@ -15,7 +15,7 @@ pytestmark = pytest.mark.notebooks
 
 NOTEBOOK = "jobs.ipynb"
 ROUND = 240
-"""Seconds that all cells may take."""
+"""Maximum seconds of all cells."""
 
 
 def execute(room: Path) -> Any:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.notebooks
 
 NOTEBOOK = "jobs_in_depth.ipynb"
 ROUND = 240
-"""Seconds that all cells may take."""
+"""Maximum seconds of all cells."""
 
 
 def execute(room: Path) -> dict[str, str]:

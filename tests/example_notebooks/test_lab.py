@@ -15,7 +15,7 @@ pytestmark = pytest.mark.notebooks
 
 NOTEBOOK = "lab.ipynb"
 ROUND = 240
-"""Seconds that all cells may take."""
+"""Maximum seconds of all cells."""
 
 
 def output_text(notebook: Any, cell: str) -> str:

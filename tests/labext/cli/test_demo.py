@@ -1,4 +1,4 @@
-"""`labext demo`, `labext doctor`, `labext --version`, and how errors look in a shell."""
+"""`labext demo`, `labext doctor`, `labext --version`, and the display of errors in a shell."""
 
 from __future__ import annotations
 

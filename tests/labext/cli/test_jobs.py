@@ -106,9 +106,9 @@ def test_stored_key_is_hidden_and_signs_in(run, ring):
     assert key not in out
     assert key not in run("keys", "list")[1]
     with JobsClient.from_connection(config.connection("jobs", "teacher")) as client:
-        client.jobs(organization=True, limit=1)  # which an owner alone may ask for
+        client.jobs(organization=True, limit=1)  # which only an owner may request
 
-    # A second key for the same profile takes the first one's place; a refused one does not.
+    # A second key for the same profile replaces the first one; a rejected one does not.
     run.error("keys", "add", TEACHER, "--profile", "teacher", "--name", "kept")
     assert [*ring.secrets.values()] == [key]
     assert run("keys", "add", TEACHER, "--profile", "teacher", "--name", "newer")[0] == 0

@@ -72,7 +72,7 @@ def api(box: Sandbox) -> Api:
 
 @pytest.fixture
 def person(lab: Any) -> Iterator[str]:
-    """A user of this test's own."""
+    """A user for one test."""
     email = "ada@course.example"
     lab.json("users", "add", email, "--name", "Ada")
     yield email
@@ -86,7 +86,7 @@ def key(lab: Any, person: str) -> str:
 
 @pytest.fixture
 def app(lab: Any) -> Iterator[dict[str, str]]:
-    """An app of this test's own, which may see the vectors."""
+    """An app for one test, which may see the vectors."""
     new_app = lab.json("apps", "add", "robot")
     lab.json("grants", "add", "--app", "robot", "--folder", "Vectors")
     yield new_app
@@ -240,7 +240,7 @@ def test_key_rotation_allows_an_overlap(lab, api, person, key):
     deleted_by_name = {row["name"]: row["deleted"] for row in lab.json("keys", "list", person)}
     assert deleted_by_name["newer"] is None
     assert deleted_by_name["key1"]
-    # its name stays taken, so that the log is not ambiguous
+    # its name is not reused, so that the log is unambiguous
     assert "already" in lab.error("keys", "add", person, "--name", "key1", "--json")
 
 
@@ -287,7 +287,7 @@ def test_grant_gives_access_to_its_place(lab, api, person, key, kind, name, sequ
     lab.output("grants", "add", "--user", person, f"--{kind}", name)
     [grant] = lab.json("grants", "list", "--user", person)
     assert (grant["user"], grant["kind"]) == (person, kind)
-    # archived ones are listed only where they are asked for
+    # archived ones are listed only on request
     every = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
     assert api.count(key, **every) == sequences
     lab.output("grants", "remove", "--user", person, f"--{kind}", name)

@@ -133,7 +133,7 @@ SERVICE = "labext.sandbox.nb.app:service"
 
 @pytest.fixture(scope="module")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A sandbox of this file's own, with the notebook service alone: its password changes."""
+    """A sandbox for this file, with only the notebook service, whose password is changed."""
     sandbox = Sandbox(tmp_path_factory.mktemp("cli") / "data", rate="off", services=[SERVICE])
     sandbox.start()
     yield sandbox

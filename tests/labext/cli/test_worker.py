@@ -16,7 +16,9 @@ from labext.sandbox.core.executors.cluster.address import TlsFiles
 
 @pytest.fixture
 def sbatch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fake `sbatch` that keeps the script and answers as Slurm does; return its folder."""
+    """Create a fake `sbatch` that stores the script and prints the output of Slurm; return its
+    folder.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     fake = folder / "sbatch"

@@ -90,7 +90,7 @@ def test_arbitrary_cells_are_converted(rows: list[dict[str, Any]]) -> None:
     table = records_to_frame(rows, COLUMNS)
     assert len(table) == len(rows)
     assert types(table)[: len(COLUMNS)] == types(records_to_frame([], COLUMNS))
-    table.to_html()  # and it can be shown
+    table.to_html()  # and it can be displayed
     spread_column(table, "Score", "score").to_html()
 
 

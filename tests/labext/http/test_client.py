@@ -43,7 +43,7 @@ def test_path_parameter_stays_one_segment(name: str) -> None:
     try:
         address = OP.address("http://h/api/", {"filename": name})
     except UnicodeEncodeError:
-        return  # half a surrogate pair is no text
+        return  # a lone surrogate is not valid text
     sent = requests.Request("PUT", address).prepare().url
     assert sent is not None
     assert sent.startswith("http://h/api/upload/")

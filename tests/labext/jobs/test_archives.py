@@ -168,7 +168,7 @@ def test_duplicate_names_are_refused(tmp_path: Path) -> None:
 
 
 def test_overlapping_members_are_refused(tmp_path: Path) -> None:
-    """A bomb whose table refers to the same packed bytes many times."""
+    """A zip bomb whose central directory refers to the same compressed bytes many times."""
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("0", os.urandom(1000))

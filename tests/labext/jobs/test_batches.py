@@ -315,7 +315,7 @@ def test_adapted_names_are_independent_of_order(originals: list[str], random: ob
 @given(CLOSE)
 def test_job_is_found_by_its_original_name_alone(originals: list[str]) -> None:
     jobs = adapt_names(originals)
-    # Where "a-" was there too, "a." was told apart: alone it is still found.
+    # "a." gets another job name if "a-" exists; it is found also without "a-".
     for original, job in zip(originals, jobs, strict=True):
         among = set(jobs) if identity.name_fault(original) is None else set(jobs) - set(originals)
         assert find_adapted_name(original, among, 100) in {job, adapt_names([original])[0]}

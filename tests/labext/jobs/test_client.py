@@ -163,7 +163,7 @@ def test_batch_of_250_jobs_is_split_and_shown_as_one(
         assert score["mfe"] == jobs.set_index("Name")["score.mfe"][name]
     assert not box_client.download("folds", tmp_path / "folds").fetched
 
-    # From another machine
+    # As from another machine
     monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
     other = JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None)
     listed_elsewhere = other.jobs(batch="folds")

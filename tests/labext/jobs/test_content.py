@@ -19,7 +19,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SETTINGS = {"sequence": "ACG", "pdbFile": "a.pdb"}
 STAGES = [{"task": "Fold", "toolSettings": {"fold": {"sequence": "ACG", "pdbFile": "pipe"}}}]
 FIRST, SECOND = b"ATOM first\n", b"ATOM again\n"
-"""Of the same size, so that only a checksum or a time tells them apart."""
+"""Contents of the same size, which only a checksum or a time distinguishes."""
 
 
 @pytest.fixture(params=["checksum", "size and time", "nothing"])
@@ -130,7 +130,7 @@ def test_generated_name_is_the_same_on_another_machine(
 def test_unrecorded_content_is_compared_by_upload_time(
     client: JobsClient, ledger: Any, tmp_path: Path, file_info: str
 ) -> None:
-    """As from another machine: its notes are not here."""
+    """Simulate another machine, which has no local records."""
     ledger.files.append("a.pdb")
     ledger.stored["a.pdb"] = FIRST
     ledger.stored_at["a.pdb"] = NOON
@@ -230,7 +230,7 @@ def test_lost_response_is_no_content_conflict(
 ) -> None:
     upload(client, tmp_path, FIRST)
     submit(client, "job")
-    del ledger.rows["n1"]  # from elsewhere, so that its record stays
+    del ledger.rows["n1"]  # from elsewhere, so that the local record remains
     upload(client, tmp_path, SECOND)
     ledger.fail("submit-job", ledger.lost_after())
     assert submit(client, "job").created

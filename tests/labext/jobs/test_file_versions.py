@@ -78,7 +78,7 @@ def test_content_is_compared_by_the_strongest_shared_attribute(
 
 
 def at(seconds: float, **known: str) -> FileVersion:
-    """A version that was stored so many seconds after noon."""
+    """Return a version stored `seconds` after noon."""
     return FileVersion(modified=(NOON + timedelta(seconds=seconds)).isoformat(), **known)
 
 
@@ -93,7 +93,7 @@ A, B = "a" * 64, "b" * 64
         (None, FileVersion(sha256=A), None),
         (FileVersion(sha256=A), FileVersion(sha256=A), False),
         (FileVersion(sha256=A), FileVersion(sha256=B), True),
-        # Stored well before the submission: whatever is recorded, it is what was submitted.
+        # Stored well before the submission: it is the submitted version, whatever is recorded.
         (FileVersion(sha256=A), at(-60, sha256=B), False),
         # At about the same time a checksum decides, if there is one.
         (FileVersion(sha256=A), at(-1, sha256=B), True),

@@ -35,7 +35,7 @@ def submit(client: JobsClient, frame: Any = FRAME, **options: Any) -> Any:
 def test_invalid_rows_of_client_and_service_are_reported_together(
     client: JobsClient, ledger: Any
 ) -> None:
-    """An empty cell, a value that is no option, and a value that the service refuses."""
+    """An empty cell, a value that is not an option, and a value that the service rejects."""
     with pytest.raises(InvalidJobsError) as raised:
         submit(client)
     message = raised.value.message

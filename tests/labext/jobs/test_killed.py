@@ -1,8 +1,8 @@
 """A client submitting 1,000 jobs is killed repeatedly and resumed.
 
 The service is a real sandbox. A relay in front of it kills the client at random moments: before a
-request is passed on, after it was processed, and within the response. At other times the client
-kills itself at a step of its own. All moments are drawn from a seeded generator.
+request is passed on, after it was processed, and within the response. In other runs the client
+kills itself at one of its steps. All moments are drawn from a seeded generator.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.faults
 
 @pytest.fixture(params=[404, 403, 405, 501])
 def without(ledger: Any, request: pytest.FixtureRequest) -> Any:
-    """The service without the endpoints, which it says in one of several ways."""
+    """The service without the endpoints, with one of several responses for unknown paths."""
     words = {403: "Missing Authentication Token"}.get(request.param, "")
     for operation in ("job-log", "job-outputs"):
         ledger.not_served[operation] = ledger.answer(request.param, {"message": words})
@@ -37,7 +37,7 @@ def part(text: str, start: int, *, running: bool, size: int | None = None) -> di
 
 
 def answers(ledger: Any, *parts: dict[str, Any] | None) -> None:
-    """Answer requests for the log with these; None is an outage."""
+    """Respond to requests for the log with these; None is an outage."""
     for body in parts:
         ledger.fail(
             "job-log", ledger.answer(500, "down") if body is None else ledger.answer(200, body)
@@ -154,7 +154,7 @@ def test_log_is_followed_until_the_job_has_ended(client: JobsClient, ledger: Any
 def test_following_survives_an_outage_and_a_restart_of_the_job(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    unavailable = [None] * 5  # all tries of one request
+    unavailable = [None] * 5  # all attempts of one request
     answers(ledger, part("one\n", 0, running=True), *unavailable)
     answers(ledger, part("new\n", 0, running=False))
     assert [text for text in client.follow_log("f1") if text] == ["one\n", "new\n"]

@@ -23,7 +23,7 @@ STAGES = "stages: [{task: Fold, toolSettings: {fold: {sequence: pipe}}}]"
 def shell(
     ledger: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[InteractiveShell]:
-    """A shell that uses the ledger's service, in a folder of its own."""
+    """A shell that uses the ledger's service, in a new folder."""
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
     monkeypatch.chdir(tmp_path)

@@ -37,7 +37,7 @@ def test_only_piped_settings_are_traced() -> None:
     row = pipeline(["ACD", "helix"], {"a": {"s": "pipe", "form": "helix"}}, {"b": {"f": "up.pdb"}})
     jobs = [
         (job("p-stage1-a-1", "a", form="helix", s="ACD"), 1),
-        (job("p-stage2-b", "b", f="up.pdb"), 2),  # it runs beside the others
+        (job("p-stage2-b", "b", f="up.pdb"), 2),  # it runs in parallel with the others
     ]
     assert frame.initial_inputs(row, jobs) == ["ACD", None]
 
@@ -46,7 +46,7 @@ def test_input_may_be_an_output_path_or_a_number() -> None:
     row = pipeline(["old/x.pdb", "7"], {"a": {"f": "pipe"}}, {"b": {"n": "pipe"}})
     jobs = [
         (job("p-stage1-a-1", "a", f="old/x.pdb"), 1),
-        (job("p-stage2-b-1", "b", n=7), 2),  # which input it was can't be told
+        (job("p-stage2-b-1", "b", n=7), 2),  # the input is ambiguous
     ]
     assert frame.initial_inputs(row, jobs) == ["old/x.pdb", None]
     alone = pipeline(["7"], {"a": {"n": "pipe"}})

@@ -246,7 +246,7 @@ def test_stop_falls_back_to_cancel(client: JobsClient, ledger: Any, status: int,
     ledger.add("f1")
     ledger.add_batch("b1", {"a": {}})
     ledger.add("p1", "pipeline")
-    ledger.add("o")  # a letter of the refusal
+    ledger.add("o")  # a letter of the message
     for name in ("f1", "b1", "p1", "o"):
         assert client.stop(name) == f"{name} stopped"
     assert ledger.bodies("cancelJob") == [{"jobName": name} for name in ("f1", "p1", "o")]

@@ -49,7 +49,7 @@ def test_pipeline_from_submission_to_results(box_client: JobsClient, tmp_path: P
     ]
     assert stages[0] == "1 of 2: Structure Prediction"
     assert list(dict.fromkeys(stages)) in (
-        ["1 of 2: Structure Prediction"],  # where a look came too late for the second
+        ["1 of 2: Structure Prediction"],  # unless a poll was too late for the second
         ["1 of 2: Structure Prediction", "2 of 2: Scoring PDB"],
     )
     assert (snapshots[-1].outcome, dict(snapshots[-1].states)) == (

@@ -74,7 +74,7 @@ def test_invalid_response_is_a_service_error(client: JobsClient, ledger: Any, bo
         ledger.scripts.clear()
         ledger.fail(operation, *[ledger.answer(body=body, kind=kind)] * 9)
         if (body, operation) in ((("[1, 2]", "tools")), ("[1, 2]", "files")):
-            continue  # a list of what is no tool, or of odd file names: no error
+            continue  # invalid tools or unusual file names in a list: no error
         with pytest.raises(LabextError) as raised:
             act()
         assert isinstance(raised.value, ServiceError | NotFoundError)

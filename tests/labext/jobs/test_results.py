@@ -305,7 +305,7 @@ def test_results_of_a_split_batch_are_one_archive(
 def test_metrics_are_in_input_order(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
     client.submit_batch("b", "fold", {f"j{n}": {"sequence": "A"} for n in range(120)})
     for part in ("b-part1of2", "b-part2of2"):
-        ledger.members[part].reverse()  # as an archive that was written in another order
+        ledger.members[part].reverse()  # as if the archive were written in another order
         ledger.complete(part)
         ledger.members[part].reverse()
     client.download("b", tmp_path)

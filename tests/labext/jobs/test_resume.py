@@ -47,7 +47,7 @@ def send(client: JobsClient, frame: pd.DataFrame = FRAME) -> Any:
 
 @pytest.fixture
 def later(ledger: Any) -> Iterator[JobsClient]:
-    """A client as another process of this machine has it."""
+    """Return a client as in another process of this machine."""
     with JobsClient(ledger.url, KEY, rate=None) as client:
         yield client
 
@@ -229,7 +229,7 @@ def test_resume_of_unknown_batch_or_with_another_key(client: JobsClient, ledger:
         assert other.unfinished().empty
         with pytest.raises(NotFoundError, match="another address or with another key"):
             other.resume("folds")
-        # Another key may be the same account's: the same line finishes what is there.
+        # Another key may belong to the same account: the same line finishes the batch.
         assert send(other).sent == tuple(PARTS[1:])
     assert_once(ledger)
     for path in records().iterdir():

@@ -110,7 +110,7 @@ def test_values_that_are_not_json_are_refused(value: Any) -> None:
 
 
 def test_circular_value_is_refused() -> None:
-    """A list in itself, as much as one that is nested without end, is no RecursionError."""
+    """A list that contains itself or is deeply nested causes no RecursionError."""
     endless: list[Any] = []
     endless.append({"again": endless})
     assert faults(angles=endless) == ["angles is nested more than 100 deep"]

@@ -31,7 +31,7 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Script:
-    """Does one thing after the other, and counts."""
+    """Runs actions in order, and counts the calls."""
 
     def __init__(self, *steps: Any) -> None:
         self.steps = list(steps)

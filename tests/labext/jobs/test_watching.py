@@ -22,7 +22,7 @@ ATTEMPTS = 5
 
 
 def silent(ledger: Any, how: str, polls: int) -> None:
-    """Let the service fail for as many polls."""
+    """Let the service fail for a number of polls."""
     answer = ledger.lost_before() if how == "gone" else ledger.answer(status=int(how), body="no")
     tries = 1 if how == "403" else ATTEMPTS
     ledger.fail("jobs", *[answer] * (tries * polls))
@@ -184,7 +184,7 @@ def test_requests_of_an_hour_of_watching(
     for part in range(1, 51):
         ledger.add_batch(f"many-part{part}of50", {"a": {}, "b": {}})
     ledger.add_batch("untold", {"a": {}, "b": {}})
-    if name == "untold":  # a service that gives no tally with the row
+    if name == "untold":  # a service that sends no job counts with the row
         ledger._tally = lambda _: {}
     monkeypatch.setattr(progress, "TICK", 15.0)
     watched = JobWatcher(client._service, client._parts, name, clock=clock)
@@ -201,7 +201,7 @@ def test_requests_of_a_batch_of_5000_jobs(client: JobsClient, ledger: Any) -> No
     assert len(ledger.members) == 50
     assert sent == {
         "tools": 1,
-        "usage-statistics": 1,  # the budget that is left
+        "usage-statistics": 1,  # the remaining budget
         "jobs": 2,  # the batch's name, and the list for the names of its parts
         "validate-job": 5,  # every row, before the first part is sent
         "submit-batch": 50,

@@ -54,7 +54,7 @@ def test_repr_shows_no_secret() -> None:
         for secret in (KEY, "s3cret-of-the-app", token, token.split(".")[1]):
             assert secret not in rendered
     assert mask(f"{KEY} s3cret-of-the-app {token}").count("•") == 9
-    assert "notebook-app" in repr(ways[1])  # which opens nothing
+    assert "notebook-app" in repr(ways[1])  # which gives no access
 
 
 def test_identity_is_per_key_app_or_user() -> None:

@@ -99,7 +99,7 @@ def test_filters_ignored_by_the_platform_are_applied_locally(lab: LabClient, ten
     assert ids(lab.sequences(name_includes="9", folder_id="lib_1")) == ids(honest)
     tenant.received.clear()
     assert ids(lab.sequences(9, name_includes="9", folder_id="lib_1")) == ids(honest)[:9]
-    # A page of nine told that it filters nothing; then whole pages, from the beginning.
+    # A page of nine records shows that it does not filter; then whole pages from the start.
     assert [query["pageSize"] for query in tenant.queries()] == ["9", "100", "100"]
 
 

@@ -395,7 +395,7 @@ def test_foreign_feature_keeps_its_location(location: Any) -> None:
 @pytest.mark.parametrize("file", ["pBAD30.gb", "NC_005816.gb", "pFA6a-kanMX6.gb", "cor6_6.gb"])
 def test_real_genbank_files_round_trip(file: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BiopythonWarning)  # of what stands in these files
+        warnings.simplefilter("ignore", BiopythonWarning)  # from the content of these files
         seqrecords = list(SeqIO.parse(io.StringIO((DATA / file).read_text()), "genbank"))
     for seqrecord in seqrecords:
         record = from_seqrecord(seqrecord)

@@ -85,7 +85,7 @@ def test_token_is_renewed_60_seconds_before_expiry(tenant: Any, clock: Any) -> N
         clock.now += 839
         lab.whoami()
         assert tenant.count("token") == 1
-        clock.now += 2  # of 900 seconds 59 are left
+        clock.now += 2  # 59 of 900 seconds are left
         lab.whoami()
         assert tenant.count("token") == 2
     assert tenant.received[-1].token == "token-2-abcdefgh"
@@ -170,7 +170,7 @@ def test_threads_request_one_token(tenant: Any) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, range(8))) == [3] * 8
         assert tenant.count("token") == 1
-        tenant.good.clear()  # the secret's rotation, say
+        tenant.good.clear()  # for example after a rotation of the secret
         assert list(pool.map(ask, range(8))) == [3] * 8
         assert tenant.count("token") == 2
 
@@ -203,7 +203,7 @@ def test_credentials_work_with_a_requests_session(tenant: Any) -> None:
         assert streamed.json()["name"] == "Ada"
         assert [response.status_code for response in streamed.history] == [401]
         assert tenant.count("token") == 2
-        # What changes something is not sent again; the next request has a new token.
+        # A request that changes data is not sent again; the next request has a new token.
         tenant.good.clear()
         assert session.post(url, data={"a": "1"}).status_code == 401
         assert tenant.count("users/me") == 4
@@ -244,7 +244,7 @@ def test_token_endpoint_errors_are_explained(
         lab.whoami()
     assert caught.value.status == status
     assert caught.value.next_step
-    assert "•" not in str(caught.value)  # nothing of it is taken for a secret
+    assert "•" not in str(caught.value)  # no part of it is masked as a secret
     assert tenant.count("users/me") == 0
 
 

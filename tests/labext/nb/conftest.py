@@ -20,7 +20,7 @@ from labext.sandbox import Sandbox
 
 @pytest.fixture(scope="module")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running notebook service of the module's own."""
+    """A running notebook service for one module."""
     folder = tmp_path_factory.mktemp("nb") / "data"
     sandbox = Sandbox(folder, rate="off", workers=2, services=["labext.sandbox.nb.app:service"])
     sandbox.start()
@@ -52,7 +52,7 @@ def line(request: Request) -> tuple[str, str]:
 
 @pytest.fixture
 def drive() -> Callable[..., Exchange]:
-    """Run a backend method on scripted answers; an exception is raised into it."""
+    """Run a backend method on scripted responses; an exception is raised instead of a response."""
 
     def run(steps: Any, *answers: Any) -> Exchange:
         requests: list[Request] = []
@@ -186,7 +186,7 @@ EVENT_STREAM_HEAD = (
 
 
 class ClientFactory:
-    """Makes clients of servers."""
+    """Creates clients of servers."""
 
     password = PASSWORD
 
@@ -221,9 +221,9 @@ class Stream:
     def of(
         pieces: Sequence[bytes | str], *, ends: bool = True, stays: bool = False
     ) -> Callable[[socket.socket, Any], bool]:
-        """Send the pieces one by one; without `ends` the connection is cut, not closed.
+        """Send the pieces one by one; without `ends` the connection is reset, not closed.
 
-        With `stays` the connection is held open until the other side leaves.
+        With `stays` the connection is kept open until the client disconnects.
         """
 
         def act(connection: socket.socket, request: Any) -> bool:

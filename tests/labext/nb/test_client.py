@@ -41,7 +41,7 @@ def nb(box: Sandbox) -> Iterator[NotebookClient]:
 
 @pytest.fixture
 def name(nb: NotebookClient) -> str:
-    """The name of a notebook of this test's own."""
+    """The name of a notebook for one test."""
     return str(nb.notebooks.create(f"n{uuid.uuid4().hex[:8]}", "pBAD30 notes")["name"])
 
 
@@ -213,7 +213,7 @@ class TestSources:
 
 @pytest.fixture
 def limit(box: Sandbox) -> Callable[..., Any]:
-    """Another value for one of the service's limits, for a while."""
+    """Change one of the service's limits during the block."""
 
     @contextmanager
     def set_limit(name: str, value: int) -> Iterator[None]:

@@ -44,7 +44,7 @@ def nb(box: Sandbox) -> Iterator[NotebookClient]:
 
 @pytest.fixture(scope="module")
 def lab(nb: NotebookClient, provider: OpenAI) -> str:
-    """A credential of the provider with the right key."""
+    """A credential of the provider with the correct key."""
     nb.credentials.create("openai_compatible", "lab", KEY, provider.base_url)
     return "lab"
 

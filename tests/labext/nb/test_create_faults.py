@@ -85,7 +85,7 @@ def test_provider_error_is_final(faulty, client_of, action):
     server = faulty(faulty.answer({"detail": f"The provider answered 429, key {KEY}."}, 502))
     with pytest.raises(ServiceError, match="The provider answered 429") as caught:
         CREATE[action](client_of(server))
-    assert type(caught.value) is ServiceError  # and not that nobody knows
+    assert type(caught.value) is ServiceError  # and not that the outcome is unknown
     assert KEY not in str(caught.value)
     assert server.count == 1
 
@@ -143,7 +143,7 @@ def test_slow_operations_have_no_read_timeout(faulty, client_of):
     assert client.search("lac").empty
     with pytest.raises(
         UnreachableError, match="the response timed out"
-    ):  # a list has less patience
+    ):  # a list is retried for a shorter time
         client.models.list()
 
 

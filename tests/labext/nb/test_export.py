@@ -53,7 +53,7 @@ TURNS = {"transcript": [{"speaker": "Ann", "dialogue": f"Welcome {SCRIPT}"}]}
 
 
 class Records:
-    """The methods that an export uses of any kind of record."""
+    """The methods for any kind of record that an export uses."""
 
     def __init__(self, *records: dict[str, Any]) -> None:
         self._records = {record["id"]: record for record in records}

@@ -102,7 +102,7 @@ class TestUploads:
                 connection, request
             )
             connection.shutdown(socket.SHUT_WR)
-            while connection.recv(1 << 20):  # as a server that hangs up with good manners
+            while connection.recv(1 << 20):  # as a server that closes the connection cleanly
                 pass
             return False
 
@@ -262,8 +262,8 @@ class TestAudio:
     @pytest.mark.parametrize(
         ("sound", "kind", "length"),
         [
-            (AUDIO[:1000], "audio/mpeg", len(AUDIO)),  # cut off again and again
-            (AUDIO[:1000], "audio/mpeg", None),  # it says that this is all
+            (AUDIO[:1000], "audio/mpeg", len(AUDIO)),  # cut off repeatedly
+            (AUDIO[:1000], "audio/mpeg", None),  # the server reports that the file is complete
             (b"", "audio/mpeg", None),
             (b"<html><title>Sign in</title></html>", "text/html", None),
         ],
@@ -282,7 +282,7 @@ class TestAudio:
         def stalls(connection: socket.socket, request: Any) -> bool:
             head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(AUDIO)}\r\n\r\n"
             connection.sendall(head.encode() + AUDIO[:1000])
-            connection.recv(1)  # until the client has given up
+            connection.recv(1)  # until the client has timed out
             return False
 
         server = faulty(faulty.answer(EPISODE), stalls, faulty.answer(AUDIO, kind="audio/mpeg"))

@@ -81,7 +81,7 @@ def test_seconds_unchanged_are_counted_per_stage(watch, service, clock):
         longest[row.stage] = max(longest.get(row.stage, 0), row.unchanged)
     assert longest["reading"] == pytest.approx(20, abs=1.5)
     assert longest["embedding"] == pytest.approx(40, abs=1.5)
-    assert len(service.requests) < 70  # at most a poll a second; ticks send nothing
+    assert len(service.requests) < 70  # at most one poll per second; ticks send nothing
     assert len(snapshots) > 200
 
 
@@ -122,7 +122,7 @@ def test_unchanging_unknown_status_is_an_error(watch, service, clock):
     clock.at(900, update(service, other, status="completed"))
     with pytest.raises(ServiceError, match=r'"paper\.pdf" has had the unknown status "levitating"'):
         [*watch(paper, other)]
-    assert clock.elapsed >= 900 + UNKNOWN_STATUS_PATIENCE  # other sources are waited for
+    assert clock.elapsed >= 900 + UNKNOWN_STATUS_PATIENCE  # the watch continues for other sources
 
 
 def test_finished_source_is_not_polled_again(watch, service, clock):

@@ -199,7 +199,7 @@ def test_episode_is_found_by_its_job(titles, service):
 def test_title_is_searched_on_all_pages(titles, service):
     for number in range(25):
         last = service.source(f"paper {number}")
-    service.max_page = 10  # a server that caps its pages without a word
+    service.max_page = 10  # a server that limits its pages without saying so
     assert titles.find("source", "paper 24") == last
 
 

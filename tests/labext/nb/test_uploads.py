@@ -87,7 +87,7 @@ def test_source_without_a_file_has_no_original(stored_name):
 
 
 class TestAddSeveral:
-    """Files and URLs, one after the other."""
+    """Files and URLs, in this order."""
 
     @pytest.fixture
     def requests(self, wire: RequestExecutor) -> list[Any]:

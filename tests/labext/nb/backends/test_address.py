@@ -1,4 +1,4 @@
-"""The API is found from the URLs that people paste."""
+"""The API is found from the URLs that users paste."""
 
 from __future__ import annotations
 

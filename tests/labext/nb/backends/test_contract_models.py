@@ -151,7 +151,7 @@ class TestCredentials:
         assert call.only.json == body
         assert KEY not in repr(call.only)
         assert list(call.result) == list(records.CREDENTIAL)
-        assert KEY not in repr(call.result)  # also of a service that sends it back
+        assert KEY not in repr(call.result)  # also for a service that echoes it
 
     def test_repeated_deletion_has_no_counts(self, drive):
         deletion = drive(backend.delete_credential("credential:1"), {"deleted_models": 3})

@@ -250,7 +250,7 @@ class TestNotes:
         call = drive(backend.new_note("c", None, "ai", "notebook:1"), NOTE)
         assert call.line == ("POST", "/notes")
         assert call.only.json == {"content": "c", "note_type": "ai", "notebook_id": "notebook:1"}
-        assert call.only.patient  # a model makes its title
+        assert call.only.patient  # a model generates its title
         titled = drive(backend.new_note("c", "Plan", "human", None), NOTE)
         assert titled.only.json == {"content": "c", "note_type": "human", "title": "Plan"}
         assert not titled.only.patient

@@ -54,7 +54,7 @@ class TestGenerating:
         assert call.result["job_id"] == "command:1"
 
     def test_lost_response_is_resolved_by_the_new_episode(self, drive):
-        older = EPISODE | {"id": "episode:0"}  # of the same name: two may have it
+        older = EPISODE | {"id": "episode:0"}  # names need not be unique
         call = drive(generate(), [older], LOST, [EPISODE, older])
         assert call.result == {
             "job_id": "command:1",
@@ -215,12 +215,12 @@ class TestProfiles:
         with pytest.raises(OutcomeUnknownError):
             drive(self.call("new", kind, {"name": "another"}), LOST, [answer])
         body = {"name": answer["name"], "description": "mine"}
-        with pytest.raises(OutcomeUnknownError):  # it was there before, and is another one
+        with pytest.raises(OutcomeUnknownError):  # it existed before, and differs
             drive(self.call("new", kind, body), LOST, [answer])
 
     @pytest.mark.parametrize("answer", [None, [], {"name": "a"}, {"id": "x", "speakers": [3]}])
     def test_invalid_profile_is_an_error(self, drive, kind, answer):
         if kind == "episode" and answer and "id" in answer:
-            return  # nobody looks for speakers in it
+            return  # speakers are not looked up in it
         with pytest.raises(LabextError, match=r"is invalid|has no identifier"):
             drive(backend.profile(PROFILES[kind], "x"), answer)

@@ -28,12 +28,12 @@ Answer = Callable[[Request], Response]
 
 
 def description_with(title: object) -> Answer:
-    """A server that tells its title."""
+    """A server that sends its title."""
     return lambda _: JSONResponse({"info": {"title": title, "version": "0.1.0"}})
 
 
 def status(code: int) -> Answer:
-    """Something in between that keeps the description to itself."""
+    """A proxy that does not forward the description."""
     return lambda _: JSONResponse({"detail": "No."}, code)
 
 
@@ -48,7 +48,7 @@ def text(_: Request) -> Response:
 
 @contextmanager
 def server(description: Answer, *, orders: bool) -> Iterator[tuple[str, list[str]]]:
-    """A server with notebooks; `orders`: by the contract's names of the times too."""
+    """A server with notebooks; with `orders` it also sorts by the contract's time fields."""
     requests: list[str] = []
 
     async def answer(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Operations beyond the contract, and search by words and meaning at once."""
+"""Operations beyond the contract, and hybrid search."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INSIGHT = {"id": "source_insight:1", "insight_type": "Summary", "content": "Warm
 
 
 class FakeCommand:
-    """A command with scripted statuses; the last one stays."""
+    """A command with scripted statuses; the last one repeats."""
 
     def __init__(self, *statuses: str | Exception, error: str = "") -> None:
         self.left = list(statuses)

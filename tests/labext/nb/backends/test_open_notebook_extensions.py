@@ -44,7 +44,7 @@ def nb(replay: Replay) -> Iterator[NotebookClient]:
 
 @pytest.fixture(autouse=True)
 def without_pause_or_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Look without a pause; see that the question was not sent that a real server would ignore."""
+    """Poll without a pause, and check that no ignored request was sent."""
     monkeypatch.setattr(progress, "interval", lambda _: 0.0)
     yield
     assert replay.faults == []
@@ -156,7 +156,7 @@ def test_insight_lifecycle(nb, replay):
     created_rows = frame[frame["insight_type"] == "Paper Analysis"]
     assert list(created_rows["id"]) == [created["id"], again["id"]]
     assert list(nb.insights.list(sources="Bench notes")["id"]) == list(frame["id"])
-    assert {created["id"], again["id"]} <= {*nb.insights.names()}  # their type tells nothing
+    assert {created["id"], again["id"]} <= {*nb.insights.names()}  # their type is not informative
     nb.insights.delete(again["id"])
     assert "Paper Analysis" in nb.insights.names()
     assert nb.insights.get("paper analysis") == created
@@ -164,7 +164,7 @@ def test_insight_lifecycle(nb, replay):
     note = nb.insights.save("Paper Analysis", "Growth")
     assert (note["title"], note["note_type"], note["content"]) == (
         "Paper Analysis from source Bench notes",
-        "ai",  # which the server leaves open
+        "ai",  # which the server does not state
         created["content"],
     )
     assert list(nb.notes.list("Growth")["id"]) == [note["id"]]
@@ -238,7 +238,7 @@ def test_source_chat_lifecycle(nb, replay):
         "Fake answer (fake-chat) to: 'Which strain?'"
     )
     second = nb.source_chats.send("Bench notes", chat["id"], "And then?")
-    assert "'And then?'" in second.text  # the reply before it comes again before it
+    assert "'And then?'" in second.text  # preceded by the previous reply again
     assert [(citation.id, citation.title) for citation in second.citations] == [
         (source, "Bench notes")
     ]

@@ -26,7 +26,7 @@ def replay() -> Iterator[Replay]:
 
 @pytest.fixture(scope="module")
 def shell(replay: Replay) -> Iterator[InteractiveShell]:
-    """A shell that uses a notebook with one source on the stand-in."""
+    """A shell that uses a notebook with one source on the simulated server."""
     with opened() as ip:
         ip.run_cell(f"%load_ext labext\n%nb connect {replay.base_url}").raise_error()
         ip.run_cell("%nb use Growth --create").raise_error()
@@ -49,7 +49,7 @@ def run(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture
 def error_of(shell: InteractiveShell) -> Callable[[str], str]:
-    """Run a cell that is refused; return the one line."""
+    """Run a cell that fails; return the one-line error."""
 
     def run_cell(cell: str) -> str:
         error = shell.run_cell(cell).error_in_exec
@@ -62,7 +62,7 @@ def error_of(shell: InteractiveShell) -> Callable[[str], str]:
 
 @pytest.fixture(autouse=True)
 def without_fault(replay: Replay, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Stay connected; see that the question was not sent that a real server would ignore."""
+    """Keep the connection, and check that no ignored request was sent."""
     monkeypatch.setenv("LABEXT_NB_BASE_URL", replay.base_url)
     yield
     assert replay.faults == []
@@ -107,7 +107,7 @@ def test_insights(run, error_of, capsys):
 
 
 def test_failed_insight_is_an_error(run, error_of, replay):
-    run("%nb sources")  # nothing is under way
+    run("%nb sources")  # nothing is running
     replay.state.works = False
     before = set(replay.state.jobs)
     try:
@@ -176,7 +176,7 @@ def test_source_chat_is_continued(run, error_of, replay, capsys):
     assert "the chat" in error_of("%nb source-chats delete Second" + about).casefold()
     run("%nb source-chats delete Second 'Which strain?' --yes" + about)
     assert run("%nb source-chats" + about).empty
-    run("%nb sources chat 'Bench notes' 'Anew?'")  # the one that is gone does not go on
+    run("%nb sources chat 'Bench notes' 'Anew?'")  # the deleted chat is not continued
     assert list(run("%nb source-chats" + about)["title"]) == ["Anew?"]
 
 

@@ -1,4 +1,4 @@
-"""Client and stand-in match the recorded requests and responses of Open Notebook."""
+"""Client and simulated server match the recorded requests and responses of Open Notebook."""
 
 from __future__ import annotations
 

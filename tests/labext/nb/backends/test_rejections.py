@@ -209,7 +209,7 @@ def test_offline_database_is_not_reported_as_not_found(answer, call, script, wir
     assert isinstance(error, ServiceError)
     assert "database is offline" in error.message
     assert "`nb.status()`" in error.next_step
-    # With the database there, it is what it was said to be.
+    # With a running database, the recorded error is raised.
     known_error = error_of(script, wire, recording, recordings()["meta.config"], call=run)
     assert known_error.status == recording.status
 
@@ -233,7 +233,7 @@ def test_key_in_an_error_is_masked(script, wire):
 
 
 def test_too_large_file_is_reported(script, wire):
-    # No recording has one: the words are those of the server in front of it.
+    # Not recorded: the text is that of a reverse proxy.
     large = derived("sources.upload_unsupported_415", status=413, answer={"detail": "Too large"})
     operation_asked = operation(recordings()["sources.upload_unsupported_415"])
     error = error_of(script, wire, large, call=lambda w: w.send(Request(operation_asked)))

@@ -1,7 +1,7 @@
 """Write the revision that the changed tables need: `new_revision.py "Add the column owner"`.
 
-Alembic compares the tables with those of the revisions so far, in an empty SQLite database. What it
-cannot see, such as a renamed column or values to compute, is to be added by hand.
+Alembic compares the tables with those of the revisions so far, in an empty SQLite database. Add by
+hand what it cannot detect, such as a renamed column or values to compute.
 """
 
 from __future__ import annotations

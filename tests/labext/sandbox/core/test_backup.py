@@ -34,11 +34,11 @@ from labext.sandbox.core.restore import restore
 pytestmark = pytest.mark.faults
 
 ODD = os.fsdecode(b"caf\xe9 \\ n\xc3\xa9.csv")
-"""A name that is no UTF-8, with a backslash."""
+"""A file name that is not UTF-8 and contains a backslash."""
 
 
 def filled(path: Path, word: str) -> DataFolder:
-    """The data folder of a sandbox that does not run; every file says the word."""
+    """Create the data folder of a stopped sandbox; every file contains the word."""
     folder = DataFolder(path)
     folder.prepare()
     with closing(sqlite3.connect(folder.database)) as database:
@@ -91,7 +91,7 @@ def word_of(folder: DataFolder) -> str:
 
 
 def tree(path: Path) -> dict[str, Any]:
-    """All that is below a folder, but the locks: files with their content, folders with None."""
+    """Return the entries below a folder but locks: files with their content, folders with None."""
     return {
         str(file.relative_to(path)): file.read_bytes() if file.is_file() else None
         for file in path.rglob("*")
@@ -167,7 +167,7 @@ def test_database_is_copied_while_files_are_pinned(folder, tmp_path, monkeypatch
         link(path, target)
 
     def opened(path: Path) -> sqlite3.Connection:
-        if path != folder.database:  # the copy: the files are pinned by now
+        if path != folder.database:  # the copy; the files are already pinned
             write("after")
         return connected(path)
 
@@ -268,7 +268,7 @@ def test_restore_refuses_a_running_sandbox(saved, folder):
     assert is_whole(folder, "old")
 
 
-# Archives that are no good
+# Invalid archives
 
 
 @contextmanager
@@ -384,7 +384,7 @@ def test_truncated_or_changed_backup_is_never_restored_in_part(saved, tmp_path):
         except LabextError:
             failures += 1
             assert is_whole(folder, "old")
-        else:  # what was changed says nothing: a time, a mode
+        else:  # a change without effect: a time, a mode
             assert is_whole(folder, "new")
             folder = filled(tmp_path / f"box{number}", "old")
     assert failures > 40
@@ -443,7 +443,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def killed_after() -> Iterator[Callable[[int, DataFolder, Path], bool]]:
-    """Restore in a process that is killed at a step; False if it ended before."""
+    """Restore in a process that is killed at a step; return False if it ended before that step."""
     with subprocess.Popen(
         [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -479,7 +479,7 @@ def test_killed_restore_leaves_old_or_new_data(saved, tmp_path, killed_after):
                 open_administration(folder.path, service(), Administration),
             ):
                 pass
-        folder.prepare()  # as every start does
+        folder.prepare()  # as at every start
         restore_module.clean_up(folder)
         word = word_of(folder)
         assert is_whole(folder, word), steps

@@ -1,4 +1,4 @@
-"""`labext sandbox backup` of a sandbox that works, and `restore` of it."""
+"""`labext sandbox backup` of a busy sandbox, and `restore` of the backup."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def upload_source(box: Sandbox, name: str, **more: str) -> str:
 
 @contextlib.contextmanager
 def working(box: Sandbox, folder: Path) -> Iterator[Callable[[], None]]:
-    """Files, jobs and sources come and go while the block runs; call it to wait for a few."""
+    """Create and delete files, jobs and sources during the block; call it to wait for a few of
+    them.
+    """
     over = threading.Event()
     rounds: dict[Callable[[int], None], int] = {}
 
@@ -166,7 +168,7 @@ def test_restored_sandbox_equals_the_original(new_box, run, tmp_path):
     before = box.connection()
     assert json.loads(out)["files"] > 10
 
-    # What happens after the backup is gone after the restore, and kept aside.
+    # Changes after the backup are undone by the restore, and kept in the quarantine.
     nb(box, "DELETE", f"sources/{source}")
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
         jobs.delete("cut")

@@ -52,7 +52,7 @@ def _start(tmp_path: Path, address: str, tls: TlsFiles | None = None) -> Harness
 
 
 def _begun(runs: Path, count: int) -> list[int]:
-    """Wait until a task has begun so many times; return its processes."""
+    """Wait until a task has begun `count` times; return its processes."""
     poll(lambda: runs.exists() and len(runs.read_text().split()) >= count)
     return [int(pid) for pid in runs.read_text().split()]
 
@@ -89,7 +89,7 @@ def test_task_goes_on_while_the_scheduler_is_restarted(tmp_path: Path, cluster: 
         cluster.scheduler.wait()
         cluster.start_scheduler()
         outcome = harness.result("only", 60)
-        # Where the reconnection takes longer than a lease, it has begun again.
+        # If the reconnection takes longer than a lease, it has begun again.
         assert outcome.result["pid"] == _begun(runs, 1)[-1]
         assert outcome.outcome == "done"
         assert len(_begun(runs, 1)) <= 2
@@ -313,7 +313,7 @@ def test_tls_between_all_parts(tmp_path: Path, certificates: tuple[Path, Path]) 
             harness.close()
         stranger = cluster.start_worker(tls=[*map(str, _files(foreign, "worker"))])
         plain = cluster.start_worker(tls=None, address=cluster.address.replace("tls", "tcp"))
-        # It trusts our authority, but its own certificate is another one's.
+        # It trusts the authority, but its own certificate is from another one.
         mixed = (_files(ours, "worker")[0], *_files(foreign, "worker")[1:])
         intruder = cluster.start_worker(tls=[*map(str, mixed)])
         for worker, log, line in (

@@ -33,7 +33,7 @@ HOLD = (
 
 
 def _holder(path: Path) -> subprocess.Popen[str]:
-    """Another process that has the lock until its stdin is closed."""
+    """Another process that holds the lock until its stdin is closed."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path)],
         stdin=subprocess.PIPE,
@@ -254,7 +254,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def family() -> Iterator[tuple[int, int]]:
-    """A process that has 200 MiB, and a fork of it."""
+    """A process with 200 MiB of memory, and a fork of it."""
     with subprocess.Popen(
         [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

@@ -1,4 +1,4 @@
-"""The host as a real process: started, stopped, killed, started again, asked from outside."""
+"""The host as a real process: started, stopped, killed, restarted, and requests to it."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def work(box: Sandbox, name: str) -> Path:
 
 
 def pids(box: Sandbox, name: str) -> list[int]:
-    """Return the pids of the task, its child, the one that left the group and its grandchild.
+    """Return the pids of the task, its child, the detached process and its grandchild.
 
-    Waits until all live and the task is recorded as running.
+    Waits until all run and the task is recorded as running.
     """
     path = work(box, name) / "pids"
     poll(path.exists)
@@ -80,7 +80,7 @@ def kill(pid: int) -> None:
 
 
 def kill_host(box: Sandbox) -> None:
-    """Kill the host, and wait for its last thread, which keeps its files open so long."""
+    """Kill the host, and wait for its last thread, which still has its files open."""
     lock = FileLock(box.data_dir / "host.lock")
     kill(pid_of(box))
     poll(lambda: not lock.is_held())
@@ -318,7 +318,7 @@ def test_host_ends_with_its_tasks_if_its_folder_is_removed(small_box, then):
         assert rows(other)["new"]["starts"] == 1
 
 
-# What can go wrong at the start
+# Errors at the start
 
 
 @pytest.mark.usefixtures("cold")
@@ -377,7 +377,7 @@ def test_reset_stops_the_host_and_deletes_its_data(small_box):
     assert box.jobs.api_key != key
 
 
-# Asked from outside
+# Requests to the host
 
 
 def _answer(box: Sandbox, request: bytes) -> bytes:
@@ -463,5 +463,5 @@ def test_idle_host_uses_no_cpu(small_box):
         time.sleep(1)
         return spent() - before
 
-    # Other tests on the machine make a wake-up dearer; an idle second is enough.
+    # Wake-ups cost more on a busy machine; one idle second is enough.
     assert min(spent_in_a_second() for _ in range(4)) <= 0.03

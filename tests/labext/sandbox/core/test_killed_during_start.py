@@ -1,4 +1,4 @@
-"""Kills of the host while no process of a task exists: they count against no work."""
+"""Kills of the host while no process of a task exists do not count against any task."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def poll(condition: Callable[[], Any], seconds: float = 60) -> None:
 
 
 def tasks(box: Sandbox) -> dict[str, tuple[str, int]]:
-    """The state and the counted kills of every task, by its kind."""
+    """Return the state and the counted kills of every task, by its kind."""
     database = open_database(box.data_dir)
     try:
         with database.read() as session:

@@ -1,4 +1,4 @@
-"""The revisions give the tables that are declared, on SQLite and on PostgreSQL."""
+"""The revisions create the declared tables, on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 

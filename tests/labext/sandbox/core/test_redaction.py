@@ -1,4 +1,4 @@
-"""No secret, nor half of one, is in stored or displayed failures."""
+"""Stored and displayed failures contain no secret and no part of one."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ async def _length(request: Request) -> Response:
 
 
 async def _ask(body: list[bytes], headers: dict[str, str], limit: int = 100) -> tuple[int, bytes]:
-    """The status and body that the guarded application answers to a body sent in pieces."""
+    """Return the guarded application's status and body for a body sent in pieces."""
     app = Starlette(routes=[Route("/", _length, methods=["POST"])])
     handle_errors(app, lambda _status, message: {"detail": message})
     sent: list[Message] = []
@@ -126,7 +126,7 @@ def _response(
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    # In a thread of its own: a browser test leaves a loop running in this one.
+    # In a separate thread: a browser test leaves a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
         request = _ask(body, {"host": "localhost"} | (headers or {}), limit)
         return pool.submit(asyncio.run, request).result()

@@ -52,7 +52,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    """A service that may have 64 files open, and waits 1 second for whatever stalls."""
+    """A service that may have 64 open files, and has timeouts of 1 second."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVICE],
         stdout=subprocess.PIPE,

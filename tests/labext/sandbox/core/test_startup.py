@@ -27,7 +27,7 @@ NewBox = Callable[..., Sandbox]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder with its content."""
+    """Return every file below a folder with its content."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -36,7 +36,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def quarantined(box: Sandbox) -> dict[str, bytes]:
-    """The files of all quarantine folders, by their path in the data folder."""
+    """Return the files of all quarantine folders, by their path in the data folder."""
     contents: dict[str, bytes] = {}
     for folder in (box.data_dir / "quarantine").iterdir():
         contents |= tree(folder)
@@ -109,7 +109,7 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
     assert cli.main(["sandbox", "start", "--data-dir", str(box.data_dir)]) == 1
     error_line = capsys.readouterr().err
     assert error_line.count("\n") == 1
-    # The way out that is named, typed as it stands.
+    # The command in the message, typed unchanged.
     _, _, line = error_line.partition("empty database with `")
     program, *words = shlex.split(line.partition("`")[0])
     assert program == "labext"
@@ -129,7 +129,7 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
 
 @pytest.mark.sqlite
 def test_log_of_an_emptied_database_is_kept(small_box):
-    """It may have rows that are nowhere else; SQLite would delete it."""
+    """The journal may have rows that are nowhere else; SQLite would delete it."""
     box = small_box()
     requests.post(f"{box.jobs.base_url}tasks/answer/known", json={}, timeout=60)
     host = psutil.Process(box.status().pid)
@@ -242,7 +242,7 @@ def test_damaged_index_moves_no_file(small_box, left):
         (size,) = connection.execute("PRAGMA page_size").fetchone()
     with (box.data_dir / "sandbox.sqlite").open("r+b") as file:
         file.seek((root - 1) * size + 3)
-        file.write(left.to_bytes(2, "big"))  # how many rows the page of the index lists
+        file.write(left.to_bytes(2, "big"))  # the number of rows in the page of the index
     assert "damaged" in start_error(box).message
     assert len(tree(files)) == 10
     assert not (box.data_dir / "quarantine").exists()

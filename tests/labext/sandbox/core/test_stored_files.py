@@ -1,4 +1,4 @@
-"""Files in an object store: records, copies on several machines, and what is deleted when."""
+"""Files in an object store: records, copies on several machines, and deletions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from labext.sandbox.core.queue import QueueBase
 
 
 class Machine:
-    """A service process with a folder of its own, on a database that others use as well."""
+    """A service process with its own folder, on a shared database."""
 
     def __init__(self, folder: Path, database: Database, settings: StorageSettings) -> None:
         self.folder = DataFolder(folder)
@@ -191,7 +191,7 @@ def test_least_recently_used_copies_are_evicted_and_fetched_again(machines):
         path = two.files.local(f"files/{number}")
         os.utime(path, (time.time() - 100 + number,) * 2)
     two.setup.copies.max_bytes, two.setup.copies.min_age = 2000, 10.0
-    assert two.read("files/0") == bytes(1000)  # is used, and the latest now
+    assert two.read("files/0") == bytes(1000)  # is used, so it is now the latest
     assert two.setup.copies.evict() == 2
     kept = {path.read_bytes()[0] for path in two.setup.copies.folder.glob("jobs/*/*")}
     assert kept == {0, 3}

@@ -473,7 +473,7 @@ def test_task_of_a_warm_process_killed_before_it_began_runs_again(
     warm_harness: Harness,
 ) -> None:
     first = psutil.Process(identity(warm_harness, "a")["pid"])
-    first.suspend()  # it receives the task and does not begin it
+    first.suspend()  # it receives the task but does not begin it
     warm_harness.put("identify", "b")
     poll(lambda: warm_harness.starts == ["a", "b"])
     first.kill()

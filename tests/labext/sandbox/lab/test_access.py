@@ -29,7 +29,7 @@ FOLDERS = {
     "lib_b1": ("src_b", "team_1", "org_1"),
     "lib_c1": ("src_c", None, "org_1"),
     "lib_d1": ("src_d", None, "org_2"),
-    "lib_z1": ("src_z", "team_z", "org_z"),  # the other tenant's
+    "lib_z1": ("src_z", "team_z", "org_z"),  # of the other tenant
 }
 EMPTY_PROJECT = "src_e"  # of team_1, without a folder
 GRANTS: dict[str, dict[str, str]] = {
@@ -155,7 +155,7 @@ def expected_log(cell: Cell) -> tuple[str | None, str | None]:
         return None, None
     if not cell.by_app:
         return _email(cell.grant, cell.state), None
-    ended = cell.state in ("deleted", "expired")  # whom such a token acts for is not looked at
+    ended = cell.state in ("deleted", "expired")  # the user that such a token acts for is ignored
     no_user = cell.users_grant is None or ended or cell.state == "user unknown"
     user = None if no_user else _email(cell.users_grant or "", cell.state)
     return user, _app(cell.grant, cell.state)

@@ -188,7 +188,7 @@ def test_internal_error_is_logged_and_reported_without_details(world, kit, monke
 
 @contextlib.contextmanager
 def unwritable():
-    """While the block runs, the database cannot be written."""
+    """Prevent writes to the database during the block."""
 
     def full(*_, **__):
         raise OperationalError("INSERT", {}, Exception("database or disk is full"))
@@ -259,7 +259,7 @@ def test_oldest_entries_are_deleted_above_the_limit(make_world):
     with world.database.write() as session:
         tenant = world.tenant_id(session)
         session.add(Limit(name="audit_entries", value=10))
-        # 990 is one too many once the thousandth call is there.
+        # 990 is too many once the thousandth call is logged.
         for number in (1, 989, 990, 991, 998):
             values = {"time": current_timestamp(), "method": "GET", "path": "/", "status": 200}
             session.add(AuditEntry(id=number, tenant_id=tenant, **values))
@@ -316,7 +316,7 @@ def test_rate_limit_headers_follow_the_sliding_window(limited_world, kit):
     assert _summary(entry) == (429, "ann@x.y", None, "key first")
     clock.now += 0.999
     assert world.campus.get("users/me", value).status == 429
-    clock.now += 0.001  # the oldest call is ten seconds old; what was refused counts for nothing
+    clock.now += 0.001  # the oldest call is ten seconds old; refused calls do not count
     response = world.campus.get("users/me", value)
     assert (response.status, _limit_headers(response)) == (200, (5, 0, 3))
     assert world.campus.get("users/me", value).status == 429
@@ -326,7 +326,7 @@ def test_only_authenticated_calls_count_against_the_rate_limit(limited_world, ki
     world, _ = limited_world
     key = world.user("late@x.y", suspended=True)
     bearer = f"Bearer {world.token(world.app('bare'))}"
-    for _ in range(7):  # never: who asks is not known
+    for _ in range(7):  # never, since the caller is unknown
         response = world.campus.get("users/me", kit.basic("sk_unknown"))
         assert response.status == 401
         assert not [name for name in response.headers if name.startswith("x-rate")]
@@ -359,7 +359,7 @@ def test_users_and_apps_have_separate_rate_limits(limited_world, kit):
     assert [_limit_headers(world.campus.get("users/me", ann))[1] for ann in anns] == [4, 3, 2]
     apps = [f"Bearer {token}" for token in tokens]
     assert [_limit_headers(world.campus.get("users/me", item))[1] for item in apps] == [4, 3]
-    # For a user the app spends its own.
+    # Calls on behalf of a user count for the app.
     response = world.campus.get("users/me", apps[0], on_behalf_of="ann@x.y")
     assert (response.status, _limit_headers(response)[1]) == (200, 2)
     assert _limit_headers(world.campus.get("users/me", anns[0]))[1] == 1

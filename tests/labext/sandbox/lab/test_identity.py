@@ -58,7 +58,7 @@ def _encoded(text: str) -> str:
         "Basic {blank_padded}",
         "Basic {upper}",
         "Basic Og==",  # ":"
-        "Basic /w==",  # no text
+        "Basic /w==",  # not text
         "Basic ÿ",
         "Bearer {key}",
         "Digest {good}",
@@ -70,7 +70,7 @@ def _encoded(text: str) -> str:
     ],
 )
 def test_invalid_authorization_is_401_with_a_challenge(world, ann, authorization):
-    # What looks like an ID token: at the tenant without a provider.
+    # A token that looks like an ID token, at the tenant without a provider.
     client = world.clinic if authorization == "Bearer a.b.c" else world.campus
     value = authorization.format(
         key=ann,
@@ -187,7 +187,7 @@ def test_same_email_at_two_tenants_is_two_users(world, kit):
     assert world.clinic.get("users/me", kit.basic("sk_there")).json()["id"] == "ent_two_there"
     assert world.clinic.get("users/me", kit.basic(user)).status == 401
     assert world.campus.get("users/me", kit.basic("sk_there")).status == 401
-    # The identity provider speaks for the tenant that trusts it, and for no other.
+    # ID tokens are valid only for the tenant that trusts the provider.
     assert world.campus.get("users/me", kit.id_token("two@x.y")).json()["id"] == "ent_two@x.y"
     assert world.clinic.get("users/me", kit.id_token("two@x.y")).status == 401
 
@@ -274,7 +274,7 @@ def restricted(make_world):
     [
         ("192.0.2.1", 200),
         ("192.0.2.255", 200),
-        ("::ffff:192.0.2.7", 200),  # the same address in IPv6's writing
+        ("::ffff:192.0.2.7", 200),  # the same address in IPv6 notation
         ("2001:db8::1", 200),
         ("192.0.3.1", 403),
         ("2001:db9::1", 403),
@@ -290,7 +290,7 @@ def test_ip_ranges_limit_the_client_address(restricted, kit, address, status):
     assert status == 200 or "IP address" in response.json()["error"]["message"]
     assert restricted.campus.get("users/me", kit.basic("wrong"), address=address).status == 401
     assert restricted.campus.get("users/me", address=address).status == 401
-    # The other account is open to all.
+    # The other tenant is open to all addresses.
     assert restricted.clinic.get("users/me", cleo, address=address).status == 200
 
 

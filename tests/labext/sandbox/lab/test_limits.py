@@ -38,7 +38,7 @@ def _limit_headers(response) -> tuple[int, int, int]:
 def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
     email, key = runner.user()
     api = kit.Api(own)
-    with runner.limits(rate_seconds=600):  # a window that no machine is too slow for
+    with runner.limits(rate_seconds=600):  # a window long enough for slow machines
 
         def request(_: int) -> tuple[int, int]:
             response = api.get("users/me", kit.basic(key))
@@ -52,7 +52,7 @@ def test_concurrent_calls_do_not_exceed_the_rate_limit(own, kit, runner):
         assert "100 requests in 600 seconds" in kit.message(response, 429)
         assert _limit_headers(response)[:2] == (100, 0)
         assert 0 < _limit_headers(response)[2] <= 600
-        # Everybody else goes on.
+        # Other callers are not affected.
         assert api.get("users/me", kit.basic(own.lab.api_key)).status_code == 200
     statuses = Counter(entry["status"] for entry in runner.logged(user=email, limit=None))
     assert statuses == {200: 100, 429: 31}

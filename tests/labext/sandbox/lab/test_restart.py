@@ -82,6 +82,6 @@ def _kill(box):
     lock = FileLock(box.data_dir / "host.lock")
     os.kill(box.status().pid, signal.SIGKILL)
     until = time.monotonic() + 60
-    while lock.is_held():  # its last thread keeps its files open a moment longer
+    while lock.is_held():  # its last thread has its files open a moment longer
         assert time.monotonic() < until
         time.sleep(0.01)

@@ -97,7 +97,7 @@ def test_hidden_and_missing_places_are_refused_alike(api, kit, runner):
         for folder_id in (hidden, "lib_nowhere", "x")
     ]
     assert len(set(answers)) == 1
-    # Permission comes before the rest of the query.
+    # The permission is checked before the rest of the query.
     kit.message(api.get("dna-sequences", kit.basic(visible), folderId=hidden, pageSize="many"), 403)
     kit.message(api.get("dna-sequences", kit.basic(visible), pageSize="many"), 400)
 

@@ -86,7 +86,7 @@ def test_certificate_is_valid_with_a_clock_off_by_a_year(tmp_path, secrets):
     now, year = datetime.now(UTC), timedelta(days=365)
     assert details.not_valid_before_utc < now - year
     assert details.not_valid_after_utc > now + year
-    # Apple's and Chrome's bound for certificates of one's own authorities
+    # Apple's and Chrome's limit for certificates of private authorities
     assert details.not_valid_after_utc - details.not_valid_before_utc < timedelta(days=825)
 
 

@@ -1,4 +1,4 @@
-"""A running notebook service, asked by plain requests."""
+"""A running notebook service, and plain requests to it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def services() -> list[str]:
 
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox with the notebook service alone."""
+    """A running sandbox with only the notebook service."""
     with running(tmp_path_factory) as sandbox:
         yield sandbox
 

@@ -1,4 +1,4 @@
-"""The laboratory platform as an administrator has it, without a server."""
+"""The administration of the laboratory platform, without a server."""
 
 from __future__ import annotations
 

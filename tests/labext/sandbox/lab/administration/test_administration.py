@@ -83,7 +83,7 @@ def test_removal_reports_the_deleted_records(admin, noun):
         deleted = {name: before[table] - after[table] for name, table in tables.items()}
         itself = {f"{noun}s": 1} if noun != "organization" else {}
         counted = {name: removed.get(name, 0) for name in tables}
-        if noun in ("team", "folder"):  # a kind that is not in itself
+        if noun in ("team", "folder"):  # these do not contain their own kind
             counted |= itself
         if noun == "project":
             counted |= itself

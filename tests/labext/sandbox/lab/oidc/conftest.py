@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(autouse=True)
 def no_system_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare each connection the loading of the system's certificates."""
+    """Avoid loading the system's certificates for each connection."""
     monkeypatch.setenv("SSL_CERT_FILE", os.devnull)
 
 

@@ -69,7 +69,7 @@ def test_fasta_file_is_imported(own_lists, put):
 def test_genbank_file_is_imported(own_lists, put, name):
     (imported,) = put(gzip.compress(GENBANK) if name.endswith("gz") else GENBANK, name)
     seeded, mine = own_lists.all({"name": "pBAD30", "sort": "createdAt:asc"})
-    assert mine["id"] == imported["id"] != seeded["id"]  # two of one name are two
+    assert mine["id"] == imported["id"] != seeded["id"]  # names need not be unique
     for field in ("bases", "annotations", "translations", "isCircular"):
         assert mine[field] == seeded[field]
 

@@ -328,7 +328,7 @@ def test_circular_sequence_is_found_from_any_base(lists):
     for same in (turned, str(Seq(turned).reverse_complement())):
         assert [r["id"] for r in lists.all({"bases": same})] == [pbad30["id"]]
     cut = lists.all({"name": "plasmid pBAD30, cut with EcoRI"})[0]
-    both = lists.all({"bases": cut["bases"]})  # as the circle that it was, too
+    both = lists.all({"bases": cut["bases"]})  # also as part of the circular original
     assert {record["id"] for record in both} == {cut["id"], pbad30["id"]}
 
 

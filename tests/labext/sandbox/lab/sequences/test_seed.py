@@ -33,7 +33,7 @@ COURSE = {"Vectors", "Digests", "Fragments and mutants"}
 SEEN = {
     "student": {*COURSE, "Cold-regulated genes", "Cactus rpl16 introns"},
     "teacher": {*COURSE, "Cold-regulated genes", "Cactus rpl16 introns", "Orchid ITS regions"},
-    "suspended": COURSE,  # were it not suspended
+    "suspended": COURSE,  # if it were not suspended
     "guest": set(),
 }
 

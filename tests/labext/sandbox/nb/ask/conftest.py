@@ -56,7 +56,7 @@ class Api(nb_service.Api):
 
     @contextmanager
     def opened(self, question: str, **more: Any) -> Iterator[requests.Response]:
-        """An answer whose events are read as they come."""
+        """Return an answer whose events are read as they arrive."""
         body = {"question": question, **more}
         with self.request("POST", "search/ask", body, stream=True) as response:
             assert response.status_code == 200, response.text
@@ -64,17 +64,17 @@ class Api(nb_service.Api):
             yield response
 
     def chat(self, **more: Any) -> str:
-        """A new session's identifier."""
+        """Create a session and return its identifier."""
         return self.call("POST", "chat/sessions", {"notebook_id": NOTEBOOK, **more})["id"]
 
     def say(self, session: str, message: str, **more: Any) -> Any:
-        """All messages of a session, after this one was answered."""
+        """Send a message and return all messages of the session."""
         body = {"session_id": session, "message": message, **more}
         return self.call("POST", "chat/execute", body)["messages"]
 
 
 def events(response: requests.Response) -> Iterator[Any]:
-    """The events of a stream: lines of data, with a blank line behind each."""
+    """Parse the events of a stream: lines of data, each followed by a blank line."""
     data = None
     for line in response.iter_lines(chunk_size=1, decode_unicode=True):
         if line:
@@ -89,7 +89,7 @@ def events(response: requests.Response) -> Iterator[Any]:
 
 @dataclass
 class Models:
-    """Models of the provider, and the slots; all as at first when the test ends."""
+    """Models of the provider, and the slots; all are reset at the end of the test."""
 
     admin: NotebookAdministration
     provider: openai_server.OpenAI
@@ -132,7 +132,7 @@ def kit() -> type[Kit]:
 
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox with the notebook service alone, and a small corpus."""
+    """A running sandbox with only the notebook service, and a small corpus."""
     with nb_service.running(tmp_path_factory) as sandbox:
         with open_administration(sandbox.data_dir) as admin:
             _fill(admin)

@@ -34,7 +34,7 @@ def passages(request: Any) -> set[str]:
 
 
 def replies(body: Any) -> str:
-    """A model that plans, answers and cites a source and something invented."""
+    """A model that plans, answers, and cites a source and an invented identifier."""
     output = body["messages"][-1]["content"]
     if "JSON object" in output:
         search = {"term": "glucose in the culture", "instructions": "Say why."}
@@ -118,7 +118,7 @@ def test_built_in_model_streams_the_same_events(api: Any) -> None:
 def test_question_is_limited_to_its_scope(
     api: Any, served: Any, provider: Any, scope: Any, expected: set[str] | None
 ) -> None:
-    provider.replies = lambda body: "No plan."  # so that the question itself is looked for
+    provider.replies = lambda body: "No plan."  # so that the question itself is the query
     answer = api.simple("What about arabinose?", **scope, model_override=served.add())
     used = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
     if expected is None:
@@ -333,7 +333,7 @@ def test_disconnect_cancels_a_streamed_answer(
     with api.opened(WHY, model_override=served.add()) as response:
         read = kit.events(response)
         assert next(read)["type"] == "strategy"
-        assert hold.entered.wait(30)  # the answer is only being made
+        assert hold.entered.wait(30)  # the answer is still being generated
     assert provider.client_left.wait(30)
     assert len(provider.requests) == 2
     assert api.simple(WHY)["citations"]
@@ -450,7 +450,7 @@ Run = Callable[[NotebookClient, Any, Callable[[str], None]], Any]
 
 @pytest.fixture
 def talker(served: Any) -> Iterator[model_servers.ModelServer]:
-    """A streaming server, whose model is in all slots for language models."""
+    """A streaming server whose model is in all slots for language models."""
     with model_servers.serving("openai") as server:
         server.words = ["Glucose ", "keeps expression low ", "[source:paper#1]."]
         server.pause = 0.3

@@ -1,4 +1,4 @@
-"""Conversations: sessions, and messages answered from a notebook by the model that is named."""
+"""Conversations: sessions, and messages answered from a notebook by the requested model."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_sessions_are_listed_by_notebook_last_used_first(api: Any, kit: Any) -> 
     assert all(set(session) == FIELDS for session in sessions)
     assert other not in {session["id"] for session in sessions}
     assert {first, second, other} <= {item["id"] for item in api.call("GET", "chat/sessions")}
-    assert sessions[1]["title"] != sessions[0]["title"]  # nobody gave them one
+    assert sessions[1]["title"] != sessions[0]["title"]  # they have no model
 
 
 def test_invalid_chat_requests_are_refused(api: Any, kit: Any) -> None:
@@ -158,7 +158,9 @@ def test_earlier_messages_reach_the_model(api: Any, served: Any, provider: Any) 
         ("assistant", "Glucose keeps it low, 2 [source:paper]."),
         ("user", "And in the plan?"),
     ]
-    assert "[source:paper#" in system["content"]  # a short message is meant with the one before
+    assert (
+        "[source:paper#" in system["content"]
+    )  # a short message is searched together with the previous one
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_messages_of_a_session_are_answered_in_sequence(
         first = pool.submit(api.say, session, "One")
         assert hold.entered.wait(30)
         second = pool.submit(api.say, session, "Two")
-        assert len(api.say(other, WHY)) == 2  # others don't wait
+        assert len(api.say(other, WHY)) == 2  # other sessions don't wait
         assert len(provider.chats()) == 1
         hold.release.set()
         assert contents(first.result(30)) == ["One", "Reply after a wait."]

@@ -1,4 +1,4 @@
-"""Reads bytes as a source would be read."""
+"""Read bytes like a source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Read = Callable[..., Document]
 
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """Read `content` as a file that was called `name`."""
+    """Read `content` as a file with this name."""
     path = tmp_path_factory.mktemp("read") / "original"
 
     def read(content: bytes, name: str = "file", **options: object) -> Document:
@@ -28,7 +28,7 @@ def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
 
 @pytest.fixture(scope="module")
 def read_error(read: Read) -> Callable[..., str]:
-    """Why `content` can't be read, in one line."""
+    """Return the one-line reason why `content` can't be read."""
 
     def read_error(content: bytes, name: str = "file", **options: object) -> str:
         with pytest.raises(UnreadableError) as caught:

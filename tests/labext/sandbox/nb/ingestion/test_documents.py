@@ -169,7 +169,7 @@ def test_large_paragraph_and_bold_row_of_a_pdf_are_no_headings(read):
 @pytest.mark.parametrize(
     "text",
     [
-        "Strains that make the transporter of\nE. coli respond gradually.",  # a line's end
+        "Strains that make the transporter of\nE. coli respond gradually.",  # the end of a line
         "The yields were these:\nArabinose 3\nglucose 4",
     ],
 )

@@ -1,4 +1,4 @@
-"""Pages of the web: within limits, and from public addresses alone."""
+"""Web pages are fetched within limits, and only from public addresses."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ REFUSED = [
 
 
 def embedded(number: str) -> list[str]:
-    """Every IPv6 address that a translator or a tunnel reads an IPv4 address out of."""
+    """IPv6 addresses from which a translator or a tunnel extracts an IPv4 address."""
     packed = IPv4Address(number).packed
     inner, inverted = packed.hex(), bytes(255 - byte for byte in packed).hex()
     forms = [
@@ -149,7 +149,7 @@ def test_private_host_is_refused_in_every_notation(host):
 
 
 def answering(*answers: Sequence[str]) -> Callable[..., Any]:
-    """Scripted DNS lookups: a name resolves to other addresses each time, a number to itself."""
+    """Script DNS lookups: a name resolves to the next answer each time, a number to itself."""
     left, look_up = [*answers], socket.getaddrinfo
 
     def answer(host: str, port: int, *more: Any, **by_name: Any) -> Any:
@@ -197,7 +197,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.pages[self.path](self)
 
     def log_message(self, format: str, *values: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def page(body: bytes = b"<p>Hello", status: int = 200, **headers: str) -> Callable[..., None]:
@@ -212,7 +212,7 @@ def page(body: bytes = b"<p>Hello", status: int = 200, **headers: str) -> Callab
 
 
 def slow(*parts: bytes) -> Callable[..., None]:
-    """A page that comes bit by bit, for ever."""
+    """A page that is sent in small pieces without end."""
 
     def send(handler: BaseHTTPRequestHandler) -> None:
         for part in parts:
@@ -335,7 +335,7 @@ def test_error_status_of_page_is_reported(site, target, status, expected):
 
 @pytest.mark.parametrize("parts", [(), (b"HTTP/1.1 200 OK\r\nA: ",), (b"HTTP/1.1 200 OK\r\n\r\n",)])
 def test_endless_page_times_out(site, target, parts):
-    """Nothing comes, or something does now and then: all of it has so many seconds."""
+    """A silent server and a slow one are limited by the total time."""
     site.pages["/never"] = slow(*parts)
     with pytest.raises(UnreadableError, match=r"within 0\.2 seconds"):
         fetch_page(f"{site.url}/never", target, FetchLimits(0.2, 10_000, private=True))

@@ -1,4 +1,4 @@
-"""Whatever bytes come: a text or a reason, never another error."""
+"""Arbitrary bytes give a text or a reason, never another error."""
 
 from __future__ import annotations
 

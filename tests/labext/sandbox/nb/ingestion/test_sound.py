@@ -19,14 +19,14 @@ FILM = b"\0\0\0\x18ftypmp42\0\0\0\0"
 
 @pytest.fixture
 def programs(tmp_path, monkeypatch):
-    """A folder that alone is on the PATH."""
+    """The only folder on the PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
 def ffmpeg(programs):
-    """A program in place of ffmpeg that returns the bytes after the first 16 of a film."""
+    """A program instead of ffmpeg that returns the bytes after the first 16 of a video."""
     program = programs / "ffmpeg"
     program.write_text(
         f"#!{sys.executable}\nimport sys\n"
@@ -86,9 +86,7 @@ def test_missing_speech_extra_is_refused_with_a_hint(read_error, monkeypatch):
 
 
 def test_progress_writer_limits_updates_of_a_stage(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        background_tasks, "_MIN_INTERVAL", 60
-    )  # a slow disk may take longer than its own
+    monkeypatch.setattr(background_tasks, "_MIN_INTERVAL", 60)  # for slow disks
     assert background_tasks.read_stage(tmp_path) is None
     tell = background_tasks.ProgressWriter(tmp_path).set_stage
     tell("page 1 of 9")

@@ -274,7 +274,7 @@ def picture() -> bytes:
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put a fake tesseract alone on the PATH."""
+    """Put only a fake tesseract on the PATH."""
     program = tmp_path / "tesseract"
     program.write_text('#!/bin/sh\n[ "$2" = stdout ] && echo "A gel of pBAD30"\n')
     program.chmod(0o755)

@@ -1,6 +1,6 @@
-"""Models and credentials of a running notebook service, and two providers that record.
+"""Models and credentials of a running notebook service, and two recording providers.
 
-One is reached by credentials, the other by the environment that the service was started with.
+One is configured by credentials, the other by the environment of the service.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ ENVIRONMENT_KEY = "key-of-the-environment-4711"
 
 
 class Models(nb_service.Api):
-    """The two groups; every answer is held to its description, and none may have a key in it."""
+    """Requests for models and credentials; responses must match their description and contain no
+    key.
+    """
 
     KEY, ENVIRONMENT_KEY = KEY, ENVIRONMENT_KEY
     name = staticmethod(nb_service.new_name)
@@ -42,7 +44,7 @@ class Models(nb_service.Api):
             assert key not in str(response.headers)
 
     def credential(self, key: str | None = KEY, **more: Any) -> dict[str, Any]:
-        """A new credential of the provider."""
+        """Create a credential of the provider."""
         body = {
             "provider": "openai_compatible",
             "name": self.name(),
@@ -52,7 +54,7 @@ class Models(nb_service.Api):
         return self.call("POST", "credentials", body | more)
 
     def model(self, type: str = "llm", name: str = "", **more: Any) -> dict[str, Any]:
-        """A new model of the provider, of a credential of its own unless one is given."""
+        """Create a model of the provider, by default with a new credential."""
         if "credential" not in more:
             more["credential"] = self.credential()["id"]
         body = {"name": name or self.name(), "provider": "openai_compatible", "type": type}
@@ -62,7 +64,7 @@ class Models(nb_service.Api):
         return self.call("POST", f"models/{model['id']}/test")
 
     def clear(self) -> None:
-        """Leave the built-in models alone, with the slots that they have at first."""
+        """Remove all other models, and reset the slots of the built-in models."""
         slots = dict.fromkeys(("chat", "transformation", "podcast", "summary"), "model:extractive")
         speech = {"speech_to_text": "model:pocketsphinx", "text_to_speech": "model:espeak-ng"}
         first = slots | speech | {"embedding": "model:all-minilm-l6-v2"}
@@ -87,7 +89,7 @@ def server() -> Iterator[openai_server.OpenAI]:
 
 @pytest.fixture(scope="session")
 def other() -> Iterator[openai_server.OpenAI]:
-    """The server that the environment of the service names for `openai`."""
+    """The server of `openai` in the environment of the service."""
     with openai_server.serving(ENVIRONMENT_KEY) as result:
         yield result
 

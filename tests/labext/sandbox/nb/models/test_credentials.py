@@ -1,4 +1,4 @@
-"""The operations of the group Credentials, against providers that record."""
+"""The operations on credentials, with providers that record requests."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_status_reports_credentials_and_environment(nb: Any) -> None:
     environment = nb.call("GET", "credentials/env-status")
     assert environment == dict.fromkeys(PROVIDERS, False) | {"openai": True}
     nb.credential(provider="groq")
-    nb.credential(key=None, provider="mistral", base_url=None)  # of no use yet
+    nb.credential(key=None, provider="mistral", base_url=None)  # not usable yet
     result = nb.call("GET", "credentials/status")
     assert {name for name, ready in result["configured"].items() if ready} == {"openai", "groq"}
     assert result["source"] == dict.fromkeys(PROVIDERS, "none") | {
@@ -150,7 +150,7 @@ def test_status_reports_credentials_and_environment(nb: Any) -> None:
         "groq": "database",
         "mistral": "database",
     }
-    nb.credential(provider="openai")  # goes before the environment
+    nb.credential(provider="openai")  # takes precedence over the environment
     assert nb.call("GET", "credentials/status")["source"]["openai"] == "database"
 
 
@@ -159,7 +159,7 @@ def test_model_without_credential_uses_the_oldest(nb: Any, provider: Any) -> Non
     assert nb.call("GET", "credentials") == [first, second]
     model = nb.model(credential=None)
     assert nb.tested(model)["success"] is True
-    nb.tested(nb.model(credential=second["id"]))  # names its own, which is not the first
+    nb.tested(nb.model(credential=second["id"]))  # which is not the oldest
     nb.call("DELETE", f"credentials/{first['id']}")
     assert nb.tested(model)["success"] is False
     sent = [chat.headers["authorization"] for chat in provider.chats()]

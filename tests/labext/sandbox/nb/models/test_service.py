@@ -1,4 +1,4 @@
-"""The operations of the group Models, against a provider that records."""
+"""The operations on models, with a provider that records requests."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_new_embedding_model_embeds_in_the_background(nb: Any, provider: Any) ->
     call = threading.Event()
     provider.vector = lambda text: (call.set(), openai_server.bag_of_words(text))[1]
     nb.call("PUT", "models/defaults", {"embedding": model["id"]})
-    assert call.wait(60)  # nobody has searched
+    assert call.wait(60)  # no search was made
     request = provider.embeddings()[0]
     assert request.headers["authorization"] == f"Bearer {nb.KEY}"
     assert request.body["model"] == "embedder"

@@ -36,7 +36,7 @@ class Slots:
         provider.requests.clear()
 
     def used_models(self) -> list[str]:
-        """The models that were asked since the last time, in their order; each with the key."""
+        """Return the models requested since the last call, in order, after checking the key."""
         result, self._provider.requests = self._provider.requests, []
         assert {item.headers["authorization"] for item in result} <= {f"Bearer {self.nb.KEY}"}
         return [*dict.fromkeys(item.body["model"] for item in result)]
@@ -77,7 +77,7 @@ def test_speech_to_text_slot_transcribes_audio(slots: Slots, provider: Any) -> N
     created = slots.nb.call("POST", "sources", files={"file": file}, data=form)
     assert created["status"] == "completed"
     assert "Lactose is a sugar." in created["full_text"]
-    # Its insight is a transformation's, and its passages have vectors.
+    # Its insight is made by a transformation, and its passages have vectors.
     assert set(slots.used_models()) == {"speech_to_text", "transformation", "embedding"}
 
 
