@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from labext.sandbox.core.administration import Record
     from labext.sandbox.jobs.administration import JobsAdministration as Admin
 
-ORGANIZATION = "sandbox"
-"""The organization that exists from the start."""
-
 jobs = ServiceGroup("jobs", "jobs", "Administer the local job service, whether it runs or not.")
 accounts = jobs.noun("accounts", "Who may use the service.")
 organizations = jobs.noun("organizations", "Accounts that belong together.")
@@ -42,7 +39,7 @@ pipelines = jobs.noun("pipelines", "Saved pipelines of organizations.")
 
 _email = click.argument("email")
 _organization = option(
-    "--organization", "NAME", "The organization's name.", default=ORGANIZATION, show_default=True
+    "--organization", "NAME", "The organization's name (default: that of the first start)."
 )
 
 
@@ -50,12 +47,12 @@ _organization = option(
 @_email
 @_organization
 @click.option("--owner", is_flag=True, help="Sees its organization's jobs and usage.")
-def add_account(admin: Admin, email: str, organization: str, owner: bool) -> Result:
+def add_account(admin: Admin, email: str, organization: str | None, owner: bool) -> Result:
     """Create an account; `keys add` creates a key for it."""
     created = admin.add_account(email, organization, owner=owner)
     return created, (
-        f"{email} is {'an owner' if owner else 'an account'} of {organization}; it has no key yet: "
-        f"`{program()} jobs keys add {email}` creates one."
+        f"{email} is {'an owner' if owner else 'an account'} of {created['organization']}; it has "
+        f"no key yet: `{program()} jobs keys add {email}` creates one."
     )
 
 
@@ -306,14 +303,14 @@ def remove_gate(admin: Admin, email: str, gate: str) -> Result:
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @_organization
-def add_pipeline(admin: Admin, name: str, file: Path, organization: str) -> Result:
+def add_pipeline(admin: Admin, name: str, file: Path, organization: str | None) -> Result:
     """Save a pipeline, which `%jobs run-pipeline` runs by its name.
 
     FILE has the stages as YAML or JSON, as for `%%jobs pipeline`.
     """
     created = admin.add_pipeline(name, organization, _read_yaml(file))
     stages = messages.pluralize(len(created["stages"]), "stage")
-    return created, f"The pipeline {name} of {organization} is saved: {stages}."
+    return created, f"The pipeline {name} of {created['organization']} is saved: {stages}."
 
 
 @pipelines.verb("list")
@@ -333,10 +330,10 @@ def list_pipelines(admin: Admin, organization: str | None) -> Result:
 @click.argument("name")
 @_organization
 @confirmed
-def remove_pipeline(admin: Admin, name: str, organization: str, yes: bool) -> Result:
+def remove_pipeline(admin: Admin, name: str, organization: str | None, yes: bool) -> Result:
     """Remove a saved pipeline."""
     removed = admin.remove_pipeline(name, organization, yes=yes)
-    return removed, f"The pipeline {name} of {organization} is removed."
+    return removed, f"The pipeline {name} of {removed['organization']} is removed."
 
 
 def _read_yaml(file: Path) -> Any:

@@ -102,6 +102,7 @@ def _storage(command: Any) -> Any:
     type=click.Choice(["text", "json"]),
     help="One JSON object per line, also for every request (default: text).",
 )
+@option("--organization", "NAME", "Your organization; for the first start (default: Laboratory).")
 @_database
 @_storage
 @click.option("--processes", type=click.IntRange(min=1), help="Service processes (PostgreSQL).")

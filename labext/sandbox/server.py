@@ -43,7 +43,7 @@ class Server(Sandbox):
         Without any, the next start is as the last one. Nothing is stored before it is checked.
 
         Raises:
-            InputError: the host name is missing.
+            InputError: the host name is missing, or the organization exists with another name.
         """
         if not values:
             return
@@ -52,6 +52,15 @@ class Server(Sandbox):
                 "The server's host name is missing.",
                 f"Give it with {parameter('host', 'lab.example.org')}.",
             )
+        former = self.settings
+        if former is not None and self._folder.has_database:
+            name = values.setdefault("organization", former.organization)
+            if name != former.organization:
+                raise InputError(
+                    f"The first start has created the organization {former.organization}.",
+                    f"Leave out {parameter('organization', name)}; "
+                    f"`{self.command('jobs organizations add')}` creates another one.",
+                )
         self._settings = ServerSettings(**values)
 
     def start(self) -> SandboxStatus:

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from labext.actions import parameter
 from labext.errors import InputError, ServiceError, SetupError, StorageError
 from labext.sandbox.core.data_folder import DataFolder, read_json, write_json
+from labext.sandbox.core.validation import validate_name
 
 LOOPBACK_ADDRESS = "127.0.0.1"
 """The address that all endpoints of a sandbox listen on: local only."""
@@ -50,6 +51,7 @@ class ServerSettings:
         public_urls: origins of endpoints that differ from `https://HOST:PORT`.
         behind_proxy: plain HTTP on a loopback address; X-Forwarded-For of this machine is trusted.
         log_format: `text`, or `json` for one object per line, which also logs every request.
+        organization: the name of the organization that the first start creates.
     """
 
     host: str
@@ -61,6 +63,7 @@ class ServerSettings:
     public_urls: Mapping[str, str] = field(default_factory=dict)
     behind_proxy: bool = False
     log_format: Literal["text", "json"] = "text"
+    organization: str = "Laboratory"
 
     @classmethod
     def load(cls, folder: DataFolder) -> Self | None:
@@ -101,6 +104,7 @@ class ServerSettings:
             SetupError: the certificate or its key cannot be used.
         """
         _check_host(self.host)
+        validate_name("an organization", self.organization)
         try:
             address = ip_address(self.listen)
         except ValueError:

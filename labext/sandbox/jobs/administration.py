@@ -30,7 +30,7 @@ from labext.sandbox.jobs.app import service
 from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.limits import LIMITS
 from labext.sandbox.jobs.pipelines.schemas import pipeline_error
-from labext.sandbox.jobs.seed import STUDENT
+from labext.sandbox.jobs.seed import STUDENT, initial_organization
 from labext.sandbox.jobs.tables import (
     ACTIVE_STATES,
     BATCH,
@@ -124,9 +124,15 @@ class JobsAdministration(Administration):
                 for account, organization in rows.all()
             ]
 
-    def add_account(self, email: str, organization: str, *, owner: bool = False) -> Record:
-        """Create an account without a key; an owner can see its organization's jobs and usage."""
+    def add_account(
+        self, email: str, organization: str | None = None, *, owner: bool = False
+    ) -> Record:
+        """Create an account without a key; an owner can see its organization's jobs and usage.
+
+        None is the organization that the first start has created, here and for pipelines.
+        """
         validate_email(email)
+        organization = organization or initial_organization(self.site)
         with self.database.write() as session:
             if session.scalars(select(Account.id).where(Account.email == email)).first():
                 raise already_exists_error("an account", email)
@@ -363,12 +369,13 @@ class JobsAdministration(Administration):
                 for pipeline, owner_name in rows
             ]
 
-    def add_pipeline(self, name: str, organization: str, content: Any) -> Record:
+    def add_pipeline(self, name: str, organization: str | None, content: Any) -> Record:
         """Save a pipeline for an organization after the same validation as in `/submit-pipeline`.
 
         `content` is the stages, or the body of a submission, of which only `stages` is saved.
         """
         validate_name("a pipeline", name, PIPELINE_NAME_LENGTH)
+        organization = organization or initial_organization(self.site)
         stages = content.get("stages") if isinstance(content, dict) else content
         message = pipeline_error(stages, list_gates())
         if message is not None:
@@ -383,8 +390,9 @@ class JobsAdministration(Administration):
             session.add(saved)
         return {"organization": organization, "name": name, "stages": stages}
 
-    def remove_pipeline(self, name: str, organization: str, *, yes: bool) -> Record:
+    def remove_pipeline(self, name: str, organization: str | None, *, yes: bool) -> Record:
         """Remove a saved pipeline; jobs submitted from it are kept."""
+        organization = organization or initial_organization(self.site)
         with self.database.write() as session:
             pipelines = _select_pipelines(session, find_organization(session, organization))
             if name not in pipelines:

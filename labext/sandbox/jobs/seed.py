@@ -35,20 +35,26 @@ def seed(site: Site) -> None:
     """Create the initial data that was not created before.
 
     Keys are created once and stored in files that only the owner can read. A server gets no
-    accounts.
+    accounts, and an organization with the name in its settings.
     """
     with site.database.write() as session:
         for name in ("max_running_per_account", "max_queued_per_account"):
             if (value := getattr(site.options, name)) is not None:
                 limits.change_limit(session, name, value)
-        if mark_seeded(session, Seeded, f"organization {ORGANIZATION}"):
-            _seed_organization(session)
+        name = initial_organization(site)
+        if mark_seeded(session, Seeded, f"organization {name}"):
+            _seed_organization(session, name)
         if site.server is None and mark_seeded(session, Seeded, f"account {STUDENT}"):
             _seed_account(session, STUDENT, student_key(site))
         if site.server is None and mark_seeded(session, Seeded, f"account {TEACHER}"):
             _seed_account(session, TEACHER, teacher_key(site), owner=True, gates=[ADVANCED_GATE])
         if mark_seeded(session, Seeded, f"pipeline {HELIX_TO_MODES}"):
-            _seed_pipeline(session)
+            _seed_pipeline(session, name)
+
+
+def initial_organization(site: Site) -> str:
+    """Return the name of the organization that the first start creates."""
+    return ORGANIZATION if site.server is None else site.server.organization
 
 
 def has_sample_accounts(site: Site) -> bool:
@@ -68,19 +74,19 @@ def teacher_key(site: Site) -> str:
     return ensure_secret(site.secrets / "jobs_teacher_key")
 
 
-def _seed_organization(session: Session) -> Organization:
-    """Return the initial organization, creating it if it does not exist."""
+def _seed_organization(session: Session, name: str = ORGANIZATION) -> Organization:
+    """Return an organization, creating it if it does not exist."""
     organization = session.scalars(
-        select(Organization).where(Organization.name == ORGANIZATION)
+        select(Organization).where(Organization.name == name)
     ).one_or_none()
     if organization is None:
-        organization = Organization(name=ORGANIZATION)
+        organization = Organization(name=name)
         session.add(organization)
         session.flush()
     return organization
 
 
-def _seed_pipeline(session: Session) -> None:
+def _seed_pipeline(session: Session, organization: str) -> None:
     stages = [
         {
             "task": "Structure Prediction",
@@ -88,10 +94,9 @@ def _seed_pipeline(session: Session) -> None:
         },
         {"task": "Scoring PDB", "toolSettings": {"normal_modes": {"pdbFile": "pipe"}}},
     ]
-    organization = _seed_organization(session)
     session.add(
         SavedPipeline(
-            organization_id=organization.id,
+            organization_id=_seed_organization(session, organization).id,
             name=HELIX_TO_MODES,
             stages=stages,
             created=current_timestamp(),

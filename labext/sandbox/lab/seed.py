@@ -121,9 +121,6 @@ TENANT_PLANS = (
     ),
 )
 
-SERVER_PLAN = TenantPlan(CAMPUS, "Laboratory", {}, {}, (), {}, {})
-"""Initial data of a server: an organization without users, which its administrator adds."""
-
 STUDENT = "student"
 """The handle of the user whose credentials are in connection.json."""
 
@@ -144,11 +141,18 @@ def has_sample_accounts(site: Site) -> bool:
 def seed(site: Site) -> None:
     """Create the data of tenants that were never seeded; fill `campus` according to the options."""
     with site.database.write() as session:
-        for plan in TENANT_PLANS if site.server is None else (SERVER_PLAN,):
+        for plan in _tenant_plans(site):
             if mark_seeded(session, Seeded, f"tenant {plan.tenant}"):
                 _seed_tenant(session, site, plan)
         _configure_provider(session, site)
     sample_data.fill_campus(site.database, site.options.sequences)
+
+
+def _tenant_plans(site: Site) -> Sequence[TenantPlan]:
+    """Return the initial data; of a server an organization without users."""
+    if site.server is None:
+        return TENANT_PLANS
+    return [TenantPlan(CAMPUS, site.server.organization, {}, {}, (), {}, {})]
 
 
 def student_key(site: Site) -> str:

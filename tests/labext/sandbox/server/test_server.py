@@ -16,7 +16,7 @@ import requests
 from tls_server import issue
 
 from labext import cli
-from labext.errors import SetupError
+from labext.errors import InputError, SetupError
 from labext.jobs import JobsClient
 from labext.lab import ApiKey, LabClient
 from labext.nb import NotebookClient
@@ -190,6 +190,37 @@ def test_health_of_every_endpoint_needs_no_credentials(server, endpoint):
 
 def test_status_shows_the_health_of_every_endpoint(server, admin):
     assert admin("status")["health"] == dict.fromkeys(PORT_OFFSETS, "healthy")
+
+
+def test_first_start_names_the_organization_of_new_accounts(new_server, run):
+    def names(server: Server, service: str) -> list[str]:
+        return [row["name"] for row in run(server, service, "organizations", "list")]
+
+    server = new_server(organization="Smith lab")
+    assert run(server, "jobs", "accounts", "add", "a@lab.example.org")["organization"] == (
+        "Smith lab"
+    )
+    assert names(server, "jobs") == names(server, "lab") == ["Smith lab"]
+    pipelines = run(server, "jobs", "pipelines", "list")
+    assert {row["organization"] for row in pipelines} == {"Smith lab"}
+    run(server, "jobs", "organizations", "add", "Guests")
+    guest = run(server, "jobs", "accounts", "add", "b@x.org", "--organization", "Guests")
+    assert guest["organization"] == "Guests"
+    server.stop()
+    options = vars(server.settings)
+    with pytest.raises(InputError, match="has created the organization Smith lab"):
+        Server(server.data_dir).configure(**(options | {"organization": "Jones lab"}))
+    again = Server(server.data_dir, workers=2)
+    again.configure(**{name: options[name] for name in options if name != "organization"})
+    again.start()
+    assert again.settings == server.settings
+    assert run(server, "jobs", "accounts", "add", "c@x.org")["organization"] == "Smith lab"
+
+
+def test_organization_of_a_server_is_called_laboratory_by_default(server, admin):
+    added = admin("jobs", "accounts", "add", "default@lab.example.org")
+    assert added["organization"] == "Laboratory"
+    assert [row["name"] for row in admin("lab", "organizations", "list")] == ["Laboratory"]
 
 
 def test_exit_code_of_status_says_whether_the_server_runs_and_is_healthy(

@@ -122,6 +122,14 @@ def test_port_in_use_is_refused(tmp_path):
     assert not (tmp_path / "data").exists(), "nothing is left of a refused start"
 
 
+@pytest.mark.parametrize("name", ["", " lab", "a\nb", "x" * 300])
+def test_name_of_the_organization_is_checked(files, name):
+    with pytest.raises(InputError, match="can't be the name of an organization"):
+        ServerSettings(
+            "localhost", listen="127.0.0.1", organization=name, **files.options()
+        ).check()
+
+
 def test_first_start_needs_a_host_name(tmp_path):
     with pytest.raises(InputError, match="host name is missing"):
         Server(tmp_path / "data").start()
