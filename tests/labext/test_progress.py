@@ -102,7 +102,7 @@ def test_snapshots_are_at_most_a_tick_apart() -> None:
 def test_time_without_change_is_reported() -> None:
     clock = Clock()
     longest = max(snapshot.unchanged for snapshot in watched(Service(clock, 200)))
-    assert 55 <= longest <= 65  # a job is done every minute
+    assert 55 <= longest <= 65  # one job ends per minute
 
 
 @pytest.mark.parametrize("word", ["", "Warming Up", "running?", "Complete?"])

@@ -38,11 +38,11 @@ from labext.redaction import (
 from labext.sandbox.jobs.names import quote_value as shown_by_the_service
 from labext_magics.core import line
 
-# What a header can carry: printable ASCII.
+# Characters of a header: printable ASCII.
 SECRETS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=MIN_SECRET_LENGTH)
 
 
-# What a profile or a password may hold besides.
+# Further characters of a profile or a password.
 WIDE_SECRETS = st.text(st.characters(exclude_categories=["C"]), min_size=MIN_SECRET_LENGTH).filter(
     lambda secret: not secret.isspace() and "•" not in secret
 )
@@ -448,7 +448,7 @@ def test_secret_at_the_end_of_the_read_text_is_masked(
     message: Callable[[str], str],
 ) -> None:
     register_secret(SECRET)
-    wide = "\u3000"  # three bytes that become nothing of a line
+    wide = "\u3000"  # three bytes that are removed from a line
     for limit in (4000, 4096, EXCERPT_BYTES):
         text = "x" + wide * ((limit - 10) // 3) + SECRET
         assert SECRET[:4] not in message(text + " more" * 1000)

@@ -94,7 +94,7 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
         with database.read() as session:
             return [*session.scalars(select(Task.id))]
 
-    wait_until(lambda: waiting() == [])  # the batches are packed, too
+    wait_until(lambda: waiting() == [])  # including the archives of the batches
     with database.read() as session:
         (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
         hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
@@ -111,7 +111,7 @@ def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
     assert "ended" not in log
     folders = {path.name for path in (box.data_dir / "tasks").iterdir()}
     assert {f"process-{number}" for number in range(3)} <= folders
-    # One that does not accept connections leaves them to the others.
+    # Connections are accepted by the other processes if one does not accept any.
     stopped, *others = _services(box)
     stopped.suspend()
     try:

@@ -1,4 +1,4 @@
-"""The password, limits, errors, and what remains after a kill."""
+"""The password, limits, errors, and the state after a kill."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_password_is_accepted_with_any_scheme_case(api, box, scheme) -> None:
 
 
 def raw(api: Any, request: bytes) -> tuple[int, Any]:
-    """The answer to bytes as they are."""
+    """Return the response to raw bytes."""
     where = urlsplit(api.root)
     with socket.create_connection((where.hostname, where.port), timeout=60) as connection:
         connection.sendall(request)
@@ -187,7 +187,7 @@ def test_invalid_characters_in_texts_are_refused(api, kit, text) -> None:
 )
 @pytest.mark.parametrize("group", ["notebooks", "notes"])
 def test_invalid_identifier_is_refused(api, kit, group, identifier) -> None:
-    # %ff is read as the character that stands for what can't be read.
+    # %ff is decoded as the replacement character.
     status = 404 if identifier == "%ff" else 400
     for method, body in [("GET", None), ("PUT", {}), ("DELETE", None)]:
         kit.detail(api.request(method, f"{group}/{identifier}", json=body), status)
@@ -346,7 +346,7 @@ def test_acknowledged_notes_survive_a_kill_once(new_box, kit) -> None:
     result = api.call("GET", "notes", params={"notebook_id": notebook})
     by_content = {note["content"]: note for note in result}
     assert len(by_content) == len(result)
-    # At most the two that were being written are there without their answer.
+    # At most the two requests in progress were stored without a response.
     assert len(acknowledged) <= len(result) <= len(acknowledged) + len(writers)
     for note in acknowledged.values():
         assert by_content[note["content"]] == note

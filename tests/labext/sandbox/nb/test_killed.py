@@ -1,7 +1,7 @@
 """The notebook service is killed at random times while sources are added and processed.
 
-Every source whose upload was answered must be there once, and completed, after a retry where three
-kills hit it while it was processed. One whose upload was cut off is there once or not at all.
+Every source whose upload got a response must exist once and be completed, after a retry if three
+kills interrupted its processing. A source whose upload was cut off exists once or not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def text(number: int) -> str:
 
 
 def add(box: Sandbox, session: requests.Session, number: int) -> bool:
-    """Add a text, every fifth as one that is waited for; return whether that was answered."""
+    """Add a text, every fifth synchronously; return whether a response was received."""
     body = {"text": text(number), "title": f"T{number}", "process_async": number % 5 != 0}
     try:
         answer = session.post(f"{box.nb.base_url}/sources", json=body, timeout=60)

@@ -77,7 +77,7 @@ def test_archived_filter_of_the_list(api) -> None:
 
 @pytest.fixture(scope="module")
 def three(api) -> list[str]:
-    """Notebooks with names of no order and in both cases; the first was changed last."""
+    """Notebooks with unsorted names in upper and lower case; the first was changed last."""
     created = [api.notebook(name) for name in ("beta", "Gamma", "alpha")]
     api.call("PUT", f"notebooks/{created[0]}", json={"description": "changed"})
     return created
@@ -164,7 +164,7 @@ def test_linking_is_idempotent(api, kit) -> None:
 
 
 def filled(api) -> tuple[str, str, dict[str, str]]:
-    """A notebook with two sources of its own and one that another notebook has too."""
+    """A notebook with two exclusive sources and one that it shares with another notebook."""
     notebook, other = api.notebook(), api.notebook()
     sources = {
         "own": api.source("Own text.", notebook),

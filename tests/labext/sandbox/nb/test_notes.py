@@ -1,4 +1,4 @@
-"""Notes: made, listed, changed, deleted; those of a model get a title."""
+"""Notes: created, listed, changed, deleted; notes of a model get a title."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A machine with a server that is cut off without a word: its locks on the database are released.
+"""The database locks of a server are released if its machine is disconnected.
 
-The machine is a network namespace with an interface of its own, whose address is taken away, so
-that packets to it are dropped. It needs root and `ip` of iproute2.
+The machine is a network namespace with its own interface, whose address is removed, so that packets
+to it are dropped. It needs root and `ip` of iproute2.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RELEASE_SECONDS = 25
 
 
 class Machine:
-    """Another machine on a network of two."""
+    """Another machine on a network of two machines."""
 
     def __init__(self, number: int) -> None:
         self.name = f"labext{number}"
@@ -117,7 +117,7 @@ def test_locks_of_a_machine_that_is_cut_off_are_released(machine: Machine, tmp_p
             time.sleep(0.1)
         lock = time.monotonic() - began
         print(f"The write lock was free after {write_lock:.1f} s, the server's after {lock:.1f} s.")
-        # A bound from below: nothing but the time ends a connection whose packets are dropped.
+        # A lower bound: a connection whose packets are dropped ends only by the keepalive timeout.
         assert 5 < lock < RELEASE_SECONDS + 5
         assert 5 < write_lock < RELEASE_SECONDS + 5
     finally:

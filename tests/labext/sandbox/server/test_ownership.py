@@ -1,4 +1,4 @@
-"""Whose data a server serves: no sandbox's accounts, and no other server's database."""
+"""A server serves neither the accounts of a sandbox nor the database of another server."""
 
 from __future__ import annotations
 

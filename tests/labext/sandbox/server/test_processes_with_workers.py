@@ -199,7 +199,7 @@ def test_metrics_show_slots_running_tasks_and_lost_workers(site: Site) -> None:
     wait_until(lambda: site.is_complete("batch"), 60)
     wait_until(lambda: site.metrics()["labext_worker_slots_busy bench"] == 0, 10)
     assert site.metrics()["labext_worker_slots bench"] == SLOTS
-    workers[1].terminate()  # it tells so, and is not lost
+    workers[1].terminate()  # its end is reported, so it is not lost
     wait_until(lambda: "labext_worker_ready bench" not in site.metrics(), 20)
     time.sleep(1.2)
     assert {site.metrics()["labext_workers_lost_total"] for _ in range(8)} == {1}
@@ -227,7 +227,7 @@ def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None
         same = [run for run in site.runs() if run.label == label]
         for run, later in itertools.pairwise(same):
             assert run.last < later.began, "two attempts of a job ran at the same time"
-    # What ended while nobody asked for it is repeated, and counts once.
+    # Jobs whose end was not fetched in time run again, and count once.
     assert len(site.runs()) <= 20 + 2 * 2 * SLOTS
     database = open_database(site.server.data_dir)
     with database.read() as session:
@@ -269,7 +269,7 @@ def test_cancel_through_another_process_reaches_the_worker(
         stop = threading.Thread(
             target=site.ask, args=("POST", "/api/stop-job"), kwargs={"json": {"jobName": "long-n0"}}
         )
-        stop.start()  # it returns once the job has ended
+        stop.start()  # it returns after the end of the job
         wait_until(is_cancelled, 5)
     finally:
         dispatcher.resume()

@@ -119,7 +119,7 @@ def test_clients_work_through_nginx(proxied, tmp_path, capsys):
     key = json.loads(capsys.readouterr().out)["key"]
     url = server.connection()["jobs"]["base_url"]
     client = JobsClient(url, key, verify=str(files.ca_bundle))
-    (tmp_path / "large.txt").write_bytes(b"x" * 3_000_000)  # more than nginx allows by itself
+    (tmp_path / "large.txt").write_bytes(b"x" * 3_000_000)  # more than nginx allows by default
     client.upload(tmp_path / "large.txt")
     client.submit("proxied", "digest", {"sequence": "AAAGAATTCAAA", "enzymes": ["EcoRI"]})
     client.wait("proxied", timeout=60)

@@ -311,7 +311,7 @@ def test_store_serves_one_database_and_a_database_one_store(new_box, s3_server, 
     with pytest.raises(ServiceError, match="is empty, but the files of this database are in") as no:
         new_box(**again, storage=s3_server.new_url(), storage_endpoint=endpoint)
     assert url in no.value.next_step
-    assert new_box(**again).status().running  # as the last time
+    assert new_box(**again).status().running  # as at the last start
     box.stop()
     (box.data_dir / "storage.json").unlink()
     with pytest.raises(ServiceError, match=f"are in {url}, not in the data folder"):

@@ -158,9 +158,8 @@ def test_earlier_messages_reach_the_model(api: Any, served: Any, provider: Any) 
         ("assistant", "Glucose keeps it low, 2 [source:paper]."),
         ("user", "And in the plan?"),
     ]
-    assert (
-        "[source:paper#" in system["content"]
-    )  # a short message is searched together with the previous one
+    # A short message is searched together with the previous one.
+    assert "[source:paper#" in system["content"]
 
 
 @pytest.mark.parametrize(

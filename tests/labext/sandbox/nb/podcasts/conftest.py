@@ -1,4 +1,4 @@
-"""Podcasts of a running notebook service, asked by plain requests; a provider that speaks tones."""
+"""Podcasts of a running notebook service, plain requests to it, and a provider that plays tones."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ KEY = "correct-horse-battery-staple"
 
 
 class Podcasts(nb_service.Api):
-    """Episodes and profiles of a service, as somebody with its password has them."""
+    """Requests for episodes and profiles of a service."""
 
     folder: Path
 
     def filled_notebook(self, text: str = TEXT) -> str:
-        """A notebook with a note."""
+        """Create a notebook with a note."""
         created = self.notebook()
         self.note(text, notebook_id=created)
         return created
 
     def speakers(self, *names: str, model: str | None = None, voice: str | None = None) -> str:
-        """The identifier of a new speaker profile."""
+        """Create a speaker profile and return its identifier."""
         people = [{"name": name, "voice_id": voice} for name in names]
         body = {"name": nb_service.new_name(), "speakers": people, "voice_model": model}
         return self.call("POST", "speaker-profiles", body)["id"]
 
     def profile(self, **more: Any) -> str:
-        """The identifier of a new episode profile, of one segment."""
+        """Create an episode profile with one segment and return its identifier."""
         body = {"name": nb_service.new_name(), "num_segments": 1} | more
         return self.call("POST", "episode-profiles", body)["id"]
 
@@ -59,7 +59,7 @@ class Podcasts(nb_service.Api):
         return self.call("GET", f"podcasts/episodes/{identifier}")
 
     def until(self, job: str, *requested: str, seconds: float = 60) -> dict[str, Any]:
-        """A job, once its status is one of these; by default once it has ended."""
+        """Return a job once its status is one of these; by default once it has ended."""
         deadline = time.monotonic() + seconds
         while (result := self.job(job))["status"] not in (requested or ENDED):
             assert time.monotonic() < deadline, f"not in time: {result}"
@@ -86,7 +86,7 @@ def kit() -> type[Kit]:
 
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox with the notebook service alone."""
+    """A running sandbox with only the notebook service."""
     with nb_service.running(tmp_path_factory, workers=2) as sandbox:
         yield sandbox
 
@@ -113,7 +113,7 @@ def provider() -> Iterator[openai_server.OpenAI]:
 
 @pytest.fixture
 def model_of(admin: NotebookAdministration, provider: openai_server.OpenAI) -> Iterator[Any]:
-    """Add a model of the provider, which has its key; its identifier."""
+    """Add a model of the provider with its key; return the identifier."""
     added: list[str] = []
 
     def add(name: str, kind: str) -> str:
@@ -127,7 +127,7 @@ def model_of(admin: NotebookAdministration, provider: openai_server.OpenAI) -> I
 
 @pytest.fixture
 def empty_slot(admin: NotebookAdministration) -> Any:
-    """Take the model of a slot away for a while."""
+    """Clear a slot during the block."""
 
     @contextmanager
     def without(slot: str) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Episodes: made and heard, failed and retried, deleted while they are made."""
+"""Episodes: generated and played, failed and retried, deleted during the generation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(scope="module")
 def ordered(podcasts):
-    """The response to the request for a short episode by espeak-ng, which is completed by now."""
+    """The response to the request for a short episode by espeak-ng, which is now complete."""
     pair = podcasts.speakers("Ada", "Ben", model="model:espeak-ng")
     order = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), pair, episode_name="One")
     assert podcasts.until(order["job_id"])["status"] == "completed"
@@ -23,7 +23,7 @@ def ordered(podcasts):
 
 @pytest.fixture
 def audio(podcasts, ordered):
-    """Ask for the sound of it."""
+    """Request its audio."""
 
     def ask(method="GET", **headers):
         by_name = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -35,7 +35,7 @@ def audio(podcasts, ordered):
 
 @pytest.fixture
 def spoken_by(podcasts, model_of):
-    """A speaker profile of the provider's model."""
+    """A speaker profile with the provider's model."""
     tones = model_of("tts-1", "tts")
     return lambda *names: podcasts.speakers(*names, model=tones)
 
@@ -107,7 +107,7 @@ def test_invalid_range_is_refused(audio, byte_range, status):
 
 
 def test_up_to_four_speakers_have_distinct_voices(podcasts, provider, spoken_by):
-    """Four orders under one name, which are four episodes."""
+    """Four requests with one name, which give four episodes."""
     notebook, profile = podcasts.filled_notebook(), podcasts.profile()
     people = ["Ada"], ["Ada"], ["Ada", "Ben", "Cleo"], ["Ada", "Ben", "Cleo", "Dov"]
     orders = [
@@ -185,7 +185,7 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
 
     provider.faults += [None, None, kit.respond_with(500, {"error": {"message": "Out of ink."}})]
     ordered = podcasts.order(*order, briefing_suffix="In rhymes.")
-    failed = podcasts.until(ordered["job_id"])  # with one part of two written
+    failed = podcasts.until(ordered["job_id"])  # after one of two parts was written
     assert "Out of ink." in failed["error_message"]
     assert not provider.speeches()
     provider.requests.clear()

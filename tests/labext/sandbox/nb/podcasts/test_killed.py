@@ -1,4 +1,6 @@
-"""An episode is completed with its sound or it is failed with a reason, whatever is killed when."""
+"""An episode is completed with audio or failed with a reason, whichever process is killed at any
+time.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
     podcasts = podcasts_of(box)
     order = (podcasts.filled_notebook(), podcasts.profile(), podcasts.speakers("Ada", model=model))
 
-    # The process that makes it: failed, with a reason, and nothing is left of it.
+    # The process of the task: failed with a reason, without remaining files.
     hold = provider.held()
     provider.faults.append(hold)
     ordered = podcasts.order(*order)
@@ -29,7 +31,7 @@ def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
     assert "retry" in failed["error_message"]
     assert podcasts.files() == set()
 
-    # The host, while the episode is made again: it is taken up by the next one.
+    # The host, while the episode is generated again: the next host continues it.
     hold = provider.held()
     provider.faults.append(hold)
     again = podcasts.call("POST", f"podcasts/episodes/{ordered['episode_id']}/retry")
@@ -47,7 +49,7 @@ def test_episode_survives_killed_processes(new_box, podcasts_of, provider, key):
 
 
 def worker(box) -> psutil.Process:
-    """The process of the task that runs."""
+    """Return the process of the running task."""
     (result,) = (
         process
         for process in psutil.process_iter(["cwd"])

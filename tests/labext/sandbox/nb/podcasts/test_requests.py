@@ -1,4 +1,4 @@
-"""Orders of episodes that are refused before there is a job."""
+"""Requests for episodes that are rejected before a job is created."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def notebook(podcasts):
 
 @pytest.fixture
 def order_error(podcasts):
-    """Refuse an order: no episode is left of it."""
+    """Check that a request is rejected and creates no episode."""
 
     def check(status, notebook, profile="interview", *speakers):
         before = podcasts.call("GET", "podcasts/episodes")

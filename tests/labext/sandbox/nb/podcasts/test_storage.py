@@ -1,4 +1,4 @@
-"""Profiles, and the stored parts of an episode: complete, or none."""
+"""Profiles, and the stored parts of an episode, complete or missing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def site(in_process):
 
 @pytest.fixture
 def add(site, kit):
-    """Add an episode; its identifier."""
+    """Add an episode and return its identifier."""
 
     def make(status, **more):
         identifier = f"episode:{kit.name()}"
@@ -63,7 +63,7 @@ def episode(site, identifier):
 
 @pytest.fixture
 def work(site, add):
-    """The folder of an episode's task, which has left its result there; and the episode."""
+    """The folder of an episode's task with its result, and the episode."""
     running = add(RUNNING)
     task = Task(
         kind=tasks.PODCAST.name, key=tasks.PODCAST.key(running), payload={"episode": running}
@@ -217,7 +217,7 @@ def test_fair_share_uses_the_whole_limit(lengths, maximum):
     if sum(lengths) <= maximum:
         assert cut == lengths
     else:
-        # One more letter of each that was cut would be too many.
+        # One more character per truncated item would exceed the maximum.
         assert sum(min(length, item + 1) for length in lengths) > maximum
 
 

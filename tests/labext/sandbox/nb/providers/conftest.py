@@ -1,4 +1,4 @@
-"""A notebook service's site without a process, and a provider that records."""
+"""A notebook service's site without a process, and a recording provider."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AddModel = Callable[..., Model]
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database with the built-in models, to be copied; of programs, none is on the path."""
+    """A template database with the built-in models; no program is on the PATH."""
     path = tmp_path_factory.mktemp("seeded") / "db.sqlite"
     database = Database.at(path)
     database.create(Base.metadata)
@@ -36,7 +36,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def site(tmp_path: Path, seeded: Path) -> Iterator[Site]:
-    """Where a service with its built-in models lives."""
+    """The site of a service with its built-in models."""
     secrets = tmp_path / "secrets"
     secrets.mkdir()
     database = Database.at(Path(shutil.copy(seeded, tmp_path)))

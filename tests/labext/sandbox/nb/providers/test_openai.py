@@ -1,4 +1,4 @@
-"""The client of OpenAI-compatible servers: chat, speech, hearing, models and errors."""
+"""The client of OpenAI-compatible servers: chat, speech, transcription, models and errors."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def test_key_is_masked_once_decrypted(site: Site, add_model: Any) -> None:
 
 
 def test_provider_redirect_is_not_followed(site: Site, provider: Any, add_model: Any) -> None:
-    """A server that may answer can't have the key, or a question, sent where it likes."""
+    """A redirect of a server never sends the key or a question to another address."""
     with openai_server.serving() as other:
 
         def elsewhere(handler: Any) -> None:
@@ -454,7 +454,7 @@ def test_invalid_model_list_is_502(site: Site, provider: Any, add_model: Any, an
 
 
 def test_multipart_form_follows_the_rfc(tmp_path: Path) -> None:
-    """Lines end by CRLF (RFC 2046, 5.1.1), and no more of a file is sent than was announced."""
+    """Lines end with CRLF (RFC 2046, 5.1.1); only the announced bytes of a file are sent."""
     path = tmp_path / "sound.wav"
     path.write_bytes(b"RIFF")
     form = FormPayload({"model": "whisper-1"}, "file", path)

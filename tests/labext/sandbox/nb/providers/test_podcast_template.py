@@ -1,4 +1,4 @@
-"""Episodes without a language model: quotations of the sources that can be listened to."""
+"""Episodes without a language model: quotations of the sources, adapted for speech."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ INDUCTION = Material("Induction", [SWITCH, ENZYMES])
 
 
 def ignore(_done: int, _total: int) -> None:
-    """Take no notice of progress."""
+    """Ignore progress."""
 
 
 def script(

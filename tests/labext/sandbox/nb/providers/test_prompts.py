@@ -70,7 +70,7 @@ def test_outline_prompt_contains_the_episode_plan(
     material = ("0.2 % arabinose", "Bench notes")
     for entry in (*names, *material, "German", "700", "2 segments"):
         assert entry in request.text
-    assert "Induction" not in request.text  # a notebook's name is no topic
+    assert "Induction" not in request.text  # a notebook's name is not a topic
     assert request.body["max_tokens"] == 700
     assert request.body["model"] == "talker"
     outlined(site, talker)

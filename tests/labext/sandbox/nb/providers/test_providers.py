@@ -107,7 +107,7 @@ def test_host_that_resolves_to_a_refused_address_gets_no_request(
 def test_stored_metadata_address_gets_no_request(
     site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch, proxied: bool
 ) -> None:
-    """An earlier version accepted it; a proxy must not be asked for it either."""
+    """An earlier version accepted it; it must not be sent to a proxy either."""
     if proxied:
         monkeypatch.setenv("http_proxy", provider.base_url.removesuffix("/v1"))
     model = add_model(key=KEY, base_url="http://100.100.100.200/v1")
@@ -194,7 +194,7 @@ def seed_again(site: Site) -> None:
 
 
 def _forget_everything(site: Site) -> None:
-    """As before the first start."""
+    """The state before the first start."""
     with site.database.write() as session:
         for table in (DefaultModel, Model, SeedMarker):
             for row in session.scalars(select(table)):

@@ -129,7 +129,7 @@ def test_rows_items_and_fields_remain_separate_lines(text: str, line: str) -> No
     [
         "What is the capital of France?",
         "How do vaccines work against influenza?",
-        "How does MG1655 grow in glucose?",  # a name that no passage knows
+        "How does MG1655 grow in glucose?",  # a name that no passage contains
         "Why?",
         "¿?",
     ],

@@ -1,4 +1,4 @@
-"""A notebook service's database, its search, and a few ways to fill it."""
+"""A notebook service's database, its search, and functions that fill it."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class World:
             registry.seed_models(session)
 
     def embed_by(self, model: str | None) -> None:
-        """Set the embedding model: `all-MiniLM-L6-v2`, one that is added, or none."""
+        """Set the embedding model: `all-MiniLM-L6-v2`, another model, which is added, or none."""
         with self.database.write() as session:
             session.execute(delete(DefaultModel).where(DefaultModel.slot == "embedding"))
             if model is not None:
                 session.add(DefaultModel(slot="embedding", model_id=f"model:{model}"))
 
     def renew(self) -> bool:
-        """Do the task in the background, if it waits; whether it did."""
+        """Run the queued background task; return False if there is none."""
         with self.database.read() as session:
             task = self.site.queue.find(session, passage_vectors.EMBED_TASK)
         if task is None:
@@ -63,21 +63,21 @@ class World:
         return True
 
     def spaces(self) -> dict[str, int]:
-        """How many vectors there are of each model."""
+        """Return the number of vectors of each model."""
         with self.database.read() as session:
             count = func.count()
             rows = session.execute(select(Vector.space, count).group_by(Vector.space))
             return {row[0]: row[1] for row in rows}
 
     def source(self, name: str, text: str, title: str = "") -> str:
-        """Make a source that can be searched; its identifier."""
+        """Create a searchable source and return its identifier."""
         with self.database.write() as session:
             session.add(Source(id=f"source:{name}", kind="text", title=title))
             index.index_passages(session, f"source:{name}", title, split_passages([(None, text)]))
         return f"source:{name}"
 
     def note(self, name: str, text: str, title: str | None = None) -> str:
-        """Make a note that can be searched; its identifier."""
+        """Create a searchable note and return its identifier."""
         with self.database.write() as session:
             session.add(Note(id=f"note:{name}", kind="human", title=title, content=text))
             index.index_passages(
@@ -108,5 +108,5 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture(scope="session")
 def make_world() -> type[World]:
-    """For a world that a file's tests share: `make_world(folder)`; its database is to be closed."""
+    """Create a world for the tests of a file: `make_world(folder)`; they close its database."""
     return World

@@ -48,7 +48,7 @@ def worlds(
     make_world: Any,
     texts: dict[str, str],
 ) -> Iterator[list[Any]]:
-    """The same passages in both databases."""
+    """Store the same passages in both databases."""
     worlds = []
     for kind in ("sqlite", "postgresql"):
         folder: Path = tmp_path_factory.mktemp(kind)
@@ -102,7 +102,8 @@ def test_nearly_all_words_have_the_stems_of_sqlite(texts: dict[str, str]) -> Non
     different = [
         word for number, word in enumerate(words, start=1) if stems[number] != tsvector.tokens(word)
     ]
-    # Snowball's Porter stemmer has a rule more (-logi), and SQLite's handles -sses otherwise.
+    # Snowball's Porter stemmer has an additional rule (-logi), and SQLite's treats -sses
+    # differently.
     assert len(different) < 0.01 * len(words), different
 
 

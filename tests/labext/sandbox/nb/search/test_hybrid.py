@@ -86,7 +86,7 @@ def filled(world: World) -> World:
 
 
 def reciprocal_rank(world: World, by: str) -> float:
-    """The mean over the questions."""
+    """Return the mean over the questions."""
     total = 0.0
     for question, number in QUESTIONS.items():
         hits = world.index.find(question, by, limit=len(SENTENCES))
@@ -164,7 +164,7 @@ HITS = [hit(number) for number in range(1, 5)]
 
 
 class Model:
-    """A model that always gives one reply, and remembers its prompts."""
+    """A model that always sends the same reply, and records its prompts."""
 
     def __init__(self, reply: str) -> None:
         self._reply = reply

@@ -1,4 +1,4 @@
-"""Passages are the whole text, word for word, cut where a reader would."""
+"""Passages cover the whole text word for word, split at natural boundaries."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_passages_cover_the_text_unchanged(pages: list[tuple[int | None, str]]) 
     rest = [(number, text) for number, text in pages if text.strip()]
     for piece in result:
         while piece.text not in rest[0][1]:
-            del rest[0]  # the page is done
+            del rest[0]  # the end of the page
         number, text = rest[0]
         assert piece.page == number
         rest[0] = number, text[text.index(piece.text) + len(piece.text) :]

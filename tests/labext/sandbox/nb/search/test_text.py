@@ -1,4 +1,4 @@
-"""Passages are found by their words as soon as they are stored, in a table made once."""
+"""Passages are found by their words as soon as they are stored."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_retitled_source_is_found_by_its_new_title(world: World) -> None:
         ('"of the naive"', True),
         ('"naive the of"', False),
         ("0.2 %", True),
-        ("the of and", True),  # nothing else was asked for
+        ("the of and", True),  # the query has only stop words
         ("galactose", False),
         ("???", False),
     ],

@@ -72,7 +72,7 @@ def test_vector_search_reflects_changes_at_once(world: World) -> None:
 def test_precomputed_vectors_are_used(world: World) -> None:
     embedder = MiniLmEmbedder()
     with world.database.write() as session:
-        # Not of this text, so that it shows which vector is compared.
+        # The vector of another text, which shows that the stored vector is used.
         index.index_passages(
             session, "source:a", "A", [PassageText(BREAD)], embedder.embed([SUGAR]), embedder.id
         )
@@ -102,7 +102,7 @@ def test_vector_search_without_model_is_422_but_text_search_works(world: World) 
 
 @pytest.fixture
 def server(world: World, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """A server's embedding model that separates sugar from other words, and records its inputs."""
+    """An embedding model that separates sugar from other words, and records its inputs."""
     requests: list[list[str]] = []
 
     def embed(_site: object, model: Model, texts: list[str]) -> list[list[float]]:
@@ -138,7 +138,7 @@ def test_changed_model_embeds_in_the_background(
     world.vector(PARAPHRASE)
     monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
     world.embed_by("tiny")
-    for _ in range(2):  # as before, and nothing is asked for while somebody waits
+    for _ in range(2):  # as before, and the search sends no request for vectors
         hits = world.vector(PARAPHRASE)
         assert parents(hits)[0] == sugar
         assert hits[0].similarity < 0.9
@@ -149,7 +149,7 @@ def test_changed_model_embeds_in_the_background(
     assert world.spaces() == {"model:tiny": 6}
     assert parents(world.vector("sugar")) == [sugar, late]
     assert world.vector("sugar")[0].similarity == pytest.approx(1)
-    assert not world.renew()  # that was all
+    assert not world.renew()  # no task is left
 
 
 def test_changed_vector_length_is_422(
@@ -173,7 +173,7 @@ def test_empty_text_has_a_vector() -> None:
 
 
 def test_vectors_are_those_of_the_reference() -> None:
-    # The similarities that its model card shows, less what int8 weights change.
+    # The similarities in its model card, within the error of int8 weights.
     others = ["That is a happy dog", "That is a very happy person", "Today is a sunny day"]
     first, *vectors = MiniLmEmbedder().embed(["That is a happy person", *others])
     assert [float(first @ vector) for vector in vectors] == pytest.approx(

@@ -1,4 +1,4 @@
-"""Sources of a running notebook service, asked by plain requests."""
+"""Sources of a running notebook service, and plain requests to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENDED = ("completed", "failed")
 
 
 class Sources(nb_service.Api):
-    """The sources of a service; every answer is held to the service's own description."""
+    """Requests for sources; every response must match the service's description."""
 
     def __init__(self, box: Sandbox) -> None:
         root = box.nb.base_url.removesuffix("/api")
@@ -34,17 +34,17 @@ class Sources(nb_service.Api):
         self.limit = nb_service.Back(box.data_dir).limit
 
     def text(self, text: str = "Some text.", **more: Any) -> dict[str, Any]:
-        """A text that is processed at once."""
+        """Add a text synchronously."""
         body = {"text": text, "process_async": False, **more}
         return self.call("POST", "sources", json=body)
 
     def link(self, url: str, **more: Any) -> dict[str, Any]:
-        """A page that is processed at once."""
+        """Add a web page synchronously."""
         body = {"url": url, "process_async": False, **more}
         return self.call("POST", "sources", json=body)
 
     def file(self, content: bytes, name: str = "notes.txt", **fields: str) -> dict[str, Any]:
-        """A file that is processed at once."""
+        """Add a file synchronously."""
         response = self.send(content, name, **({"process_async": "false"} | fields))
         assert response.status_code == 200, response.text
         return response.json()
@@ -63,7 +63,7 @@ class Sources(nb_service.Api):
         return self.call("GET", "sources", params=query)
 
     def until(self, identifier: str, *requested: str, seconds: float = 60) -> dict[str, Any]:
-        """Its status, once it is one of these; by default once it has ended."""
+        """Return the status of a source once it is one of these; by default once it has ended."""
         deadline = time.monotonic() + seconds
         while (result := self.status(identifier))["status"] not in (requested or ENDED):
             assert time.monotonic() < deadline, f"not in time: {result}"
@@ -90,7 +90,7 @@ class Sources(nb_service.Api):
 
     @contextmanager
     def private(self) -> Iterator[None]:
-        """Let pages of this machine be fetched."""
+        """Allow pages of this machine."""
         self.allow("yes")
         try:
             yield
@@ -102,7 +102,7 @@ class Sources(nb_service.Api):
             settings.set_setting(session, settings.PRIVATE_FETCHES, value)
 
     def embed_by(self, model: str | None) -> None:
-        """Set the embedding model, or none: sources are processed faster so."""
+        """Set the embedding model, or none, which makes the processing faster."""
         with self.back() as session:
             result = session.get(DefaultModel, "embedding")
             if model is not None:
@@ -142,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(self.server.body)
 
     def log_message(self, format: str, *values: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox with the notebook service alone."""
+    """A running sandbox with only the notebook service."""
     with nb_service.running(tmp_path_factory, workers=2) as sandbox:
         yield sandbox
 

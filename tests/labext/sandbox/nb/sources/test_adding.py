@@ -190,7 +190,7 @@ def test_unknown_notebook_stores_nothing(sources, detail):
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_file_over_the_limit_is_413_and_leaves_nothing(sources, detail, declared):
-    """Its length is told, or it comes in chunks; the form itself may be some bytes longer."""
+    """The body has a Content-Length or is chunked; the form itself may be some bytes longer."""
     before = sources.files()
     with sources.limit("upload_bytes", 100_000):
         assert sources.send(b"x" * 100_000).status_code == 200
@@ -370,7 +370,7 @@ def test_processing_resumes_after_a_kill(new_box, sources_of, site):
     host = psutil.Process(box.status().pid)
     host.kill()
     host.wait(30)
-    for name in ("originals/gone", "incoming/part"):  # as if it had been killed between two steps
+    for name in ("originals/gone", "incoming/part"):  # as after a kill between two steps
         (sources.folder / name).write_bytes(b"x")
     site.go.set()
     box.start()

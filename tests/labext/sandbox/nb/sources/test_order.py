@@ -1,4 +1,4 @@
-"""In which order sources are processed, and which of them share a process."""
+"""The order in which sources are processed, and the sources that share a process."""
 
 from __future__ import annotations
 

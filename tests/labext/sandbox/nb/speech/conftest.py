@@ -1,4 +1,4 @@
-"""Speech without a service: its models, and an episode that was spoken once."""
+"""Speech without a service: its models, and a recorded episode."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Episode:
     rate: int
 
     def of(self, turn: SpokenTurn) -> Any:
-        """The samples of a turn, by its times."""
+        """Return the samples of a turn."""
         return self.samples[int(turn.start * self.rate) : int(turn.end * self.rate)]
 
 
 @pytest.fixture(scope="session")
 def built_in() -> Callable[..., Model]:
-    """A model that comes with the service, by its name."""
+    """Return a built-in model by its name."""
     return _built_in
 
 
@@ -70,7 +70,7 @@ def flite() -> Model:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Where a service with a database lives, in which no slot has a model."""
+    """The site of a service whose slots have no models."""
     folder = tmp_path_factory.mktemp("site")
     database = Database.at(folder / "db.sqlite")
     database.create(Base.metadata)
@@ -80,7 +80,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def slot(site: Site) -> Iterator[Callable[[Model], None]]:
-    """Give the slot speech_to_text a model."""
+    """Set the model of the slot speech_to_text."""
 
     def give(model: Model) -> None:
         with site.database.write() as session:
@@ -129,7 +129,7 @@ def remote(site: Site, provider: openai_server.OpenAI) -> Callable[..., Model]:
 
 @pytest.fixture(scope="session")
 def episode(tmp_path_factory: pytest.TempPathFactory, espeak: Model, site: Site) -> Episode:
-    """Four speakers, two segments, and a turn that can't be said."""
+    """Four speakers, two segments, and a turn without speakable text."""
     import soundfile
 
     path = tmp_path_factory.mktemp("episode") / "episode.mp3"

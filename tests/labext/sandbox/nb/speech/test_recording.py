@@ -26,7 +26,7 @@ from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.speech.audio import RATE, Sound
 
 SAID = [0, 1, 2, 4, 5]
-"""The turns of the episode that can be said."""
+"""The speakable turns of the episode."""
 
 
 def ignore(*_stage):
@@ -229,7 +229,7 @@ def test_audio_is_sent_as_a_small_mono_mp3(site, remote, provider, tmp_path):
 
     transcript = []
     provider.transcribe = lambda content: transcript.append(content) or "What was said."
-    path = tmp_path / "original"  # as a source's file, without a suffix
+    path = tmp_path / "original"  # like a source's file, without a suffix
     path.write_bytes(tone(440, 44_100, 3.0, 2))
     stages = []
     result = transcription.transcribe(site, remote("ear", "stt"), path, stages.append)

@@ -24,7 +24,7 @@ SAID = "The cells grew for six hours, and then they were counted."
 
 @pytest.fixture
 def assignment_error(site):
-    """Why a cast can't be given voices."""
+    """Return the reason why speakers can't get voices."""
 
     def assignment_error(requested):
         with pytest.raises(HTTPException) as caught:
@@ -250,7 +250,7 @@ def test_normalization_is_linear(piece):
     started_at = time.process_time()
     for part in normalization.split_for_speech(piece * (30_000 // len(piece))):
         assert len(part) <= normalization.MAX_PIECE_LENGTH
-    assert time.process_time() - started_at < 5  # minutes, were it not linear
+    assert time.process_time() - started_at < 5  # would take minutes if it were not linear
 
 
 @pytest.mark.parametrize(

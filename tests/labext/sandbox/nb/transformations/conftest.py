@@ -1,4 +1,4 @@
-"""A running notebook service, plain requests against it, and a model's server that records."""
+"""A running notebook service, plain requests to it, and a recording model server."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Api(nb_service.Api):
         self.box = box
 
     def make(self, **more: Any) -> dict[str, Any]:
-        """A new transformation."""
+        """Create a transformation."""
         body = {"name": "Shorten", "prompt": "Shorten the text.", **more}
         return self.call("POST", "transformations", body)
 
     def find(self, name: str) -> dict[str, Any]:
-        """The one transformation of a name."""
+        """Return the only transformation with a name."""
         result = [item for item in self.call("GET", "transformations") if item["name"] == name]
         assert len(result) == 1
         return result[0]
@@ -38,11 +38,11 @@ class Api(nb_service.Api):
         return self.call("POST", "transformations/execute", body)
 
     def processed(self, text: str) -> tuple[dict[str, Any], dict[str, str]]:
-        """The status of a new source once it is processed, and its insights."""
+        """Add a source; return its status once it is processed, and its insights."""
         return self.until_processed(self.call("POST", "sources", {"text": text})["id"])
 
     def until_processed(self, created: str) -> tuple[dict[str, Any], dict[str, str]]:
-        """The same, for an existing source."""
+        """Return the same for an existing source."""
         for _ in range(600):
             status = self.call("GET", f"sources/{created}/status")
             if status["status"] in ("completed", "failed"):
@@ -54,7 +54,7 @@ class Api(nb_service.Api):
         }
 
     def model(self, name: str, base_url: str) -> str:
-        """The identifier of a new model of a server."""
+        """Add a model of a server and return its identifier."""
         with open_administration(self.box.data_dir) as admin:
             return admin.add_model(name, "llm", base_url, None)["id"]
 
