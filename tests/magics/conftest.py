@@ -1,4 +1,4 @@
-"""Shells in which the magics are typed."""
+"""Shells in which the magics are run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fast_polling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[InteractiveShell]:
-    """A shell shared by a file's tests; opening one takes most of a test's time."""
+    """A shell shared by the tests of a file, since opening one takes most of a test's time."""
     with labext_test_shell.opened() as ip:
         yield ip
 
@@ -31,7 +31,7 @@ def opened() -> Iterator[InteractiveShell]:
 def own_shell(
     box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[InteractiveShell]:
-    """A shell of the test's own, in an empty folder, that finds the running sandbox."""
+    """A shell for one test, in an empty folder, that finds the running sandbox."""
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     monkeypatch.chdir(tmp_path)
     with labext_test_shell.opened() as ip:

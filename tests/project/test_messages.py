@@ -53,7 +53,7 @@ def test_the_check_finds_a_line_an_option_and_a_magic_that_is_filled_in() -> Non
 
 
 def test_services_name_the_commands_of_a_sandbox_or_of_a_server() -> None:
-    """Commands come from `admin_command` or `DataFolder.command`, which know what is served."""
+    """Commands come from `admin_command` or `DataFolder.command`, which depend on the server."""
     fixed = {
         (path.relative_to(ROOT).as_posix(), text)
         for path in (ROOT / "sandbox").rglob("*.py")

@@ -1,4 +1,4 @@
-"""Committed notebooks hold nothing of a machine; copies keep what a user changed."""
+"""Committed notebooks contain no data of a machine; copies keep the changes of the user."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ FOLDER = Path(__file__).parents[2] / "example_notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 MACHINE_DATA = re.compile(
     r"/(home|root|tmp|work|Users|private|var)/|127\.0\.0\.1|localhost(?!:PORT)"
-    # A key: many letters of both cases and digits without a break. In a job's name of many words
-    # no word is long.
+    # A key: a long run of letters of both cases and digits. Job names consist of short words.
     r"|(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z\d]{12})[\w-]{40,}"
 )
 KEY = "q7RkZp2mWvT9_xLc4hJ8nBsD1fGy-6uAe3oKi5tPzM0"
@@ -35,7 +34,7 @@ def outputs(notebook: Any) -> list[Any]:
 
 
 def readable(text: str) -> str:
-    """A text with the vector pictures in it as texts too, and without pixels."""
+    """Return a text with embedded SVG images decoded and PNG images removed."""
     text = re.sub(r"data:image/png;base64,[\w+/=]+", "", text)
     return re.sub(r"base64,([\w+/=]+)", lambda data: readable(b64decode(data[1]).decode()), text)
 

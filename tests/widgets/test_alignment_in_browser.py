@@ -76,7 +76,7 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
     area, canvas = out.locator(".labext-alignment-scroll"), out.locator("canvas")
     status = out.locator(".labext-alignment-status")
 
-    # Tree and names scroll with the rows, and stay when the columns are scrolled.
+    # Tree and names scroll with the rows, but not with the columns.
     settle(page)
     before = {strip: canvas.evaluate(INK_ROWS, strip) for strip in ((10, 140), (164, 230))}
     area.evaluate("e => e.scrollTo(900, 0)")

@@ -1,4 +1,4 @@
-"""Answers as they come, with their citations: on each kind of front end, and hostile ones."""
+"""Answers during streaming, with their citations, on each kind of front end; hostile answers."""
 
 from __future__ import annotations
 

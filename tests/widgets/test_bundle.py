@@ -72,7 +72,9 @@ def test_bundle_list_is_complete(copy: Path) -> None:
 def test_bundle_requests_nothing_from_the_network(name: str) -> None:
     bundle = (WIDGETS / STATIC / name).read_text()
     addresses = set(re.findall(r"https?://[^\"'`\s)]+", bundle))
-    if name == "structure.js":  # 3Dmol names services, but the build leaves it no way to reach them
+    if (
+        name == "structure.js"
+    ):  # 3Dmol contains addresses of services, but the build removes the requests
         addresses = {url for url in addresses if not any(part in url for part in STRINGS_OF_3DMOL)}
         assert DISABLED_REQUESTS in (WIDGETS / "package.json").read_text()
         bundle = re.sub(r"\b\w\.fetch=|\"fetch of \"", "", bundle)  # a name and a message

@@ -1,4 +1,4 @@
-"""Markup in every text of a service and of files: nothing runs, trusted or not."""
+"""Markup in texts of a service and of files is inert, in trusted and untrusted notebooks."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ LINES = [
 
 
 class Service:
-    """One batch that goes on until it is told to end; every text of it is hostile."""
+    """A batch that runs until the test ends it; all its texts are hostile."""
 
     def __init__(self) -> None:
         self.url = ""
         self.over = threading.Event()
 
     def answer(self, path: str, query: dict[str, list[str]]) -> Any:
-        """The answer to a request."""
+        """Return the response to a request."""
         inner = json.dumps({EVIL: EVIL})
         row = {"JobName": EVIL, "Type": EVIL, "JobStatus": EVIL, "Settings": inner, "Score": inner}
         row |= {"Reason": EVIL, EVIL: EVIL}

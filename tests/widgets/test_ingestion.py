@@ -1,4 +1,4 @@
-"""Sources while they are processed: their rows, in a notebook, a terminal, and executed."""
+"""The display of sources during processing: in a notebook, a terminal, and an executed notebook."""
 
 from __future__ import annotations
 

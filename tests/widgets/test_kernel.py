@@ -58,7 +58,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 class Kernel:
-    """A front end that somebody looks at, without the looking."""
+    """A kernel with a simulated interactive front end."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.manager = KernelManager(kernel_name="python3")
@@ -71,8 +71,8 @@ class Kernel:
     def run(self, code: str, interrupt_after: str = "") -> list[dict[str, Any]]:
         """Return every message that the cell sent, until it is idle.
 
-        An interrupt is given again where nothing comes of it, as people do: Python loses one that
-        comes while a finalizer runs.
+        An interrupt without effect is repeated, as a user would: Python loses an interrupt during a
+            finalizer.
         """
         message_id = self.client.execute(code, allow_stdin=True)
         messages: list[dict[str, Any]] = []

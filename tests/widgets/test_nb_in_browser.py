@@ -80,7 +80,7 @@ def looked(outcome: str = "", *, status: str = "") -> dict[str, Any]:
 
 
 def narrow(nb: NotebookPage, name: str, cell: int) -> None:
-    """Keep a picture of a narrow page; nothing may stand out of it."""
+    """Save a screenshot of a narrow page, and check that nothing overflows it."""
     nb.page.set_viewport_size({"width": 690, "height": 1000})
     output = nb.output(cell).locator(".jp-OutputArea-output").first
     until(lambda: output.bounding_box()["width"] < 360, "a narrow page")
@@ -90,7 +90,7 @@ def narrow(nb: NotebookPage, name: str, cell: int) -> None:
 
 
 def html_of(nb: NotebookPage, cell: int) -> str:
-    """The HTML of a cell's first output in the file, which has no widget in it."""
+    """Return the HTML of a cell's first output in the file, which contains no widget."""
     data = nb.save().cells[cell].outputs[0].data
     assert set(data) == {"text/html", "text/plain"}
     return str(data["text/html"])
@@ -123,7 +123,7 @@ def test_answer_and_ingestion(
 
 
 def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
-    """All events arrive at once; a passage opened meanwhile stays open until the answer."""
+    """Each event is displayed on arrival; a passage opened meanwhile stays open until the answer."""
     nb.run(0)
     nb.wait_for_text("Asking…")
     service.say(type="strategy", reasoning="Two ways.", searches=[{"term": term} for term in TERMS])
@@ -146,7 +146,7 @@ def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
 
 
 def by_keyboard_alone(nb: NotebookPage) -> None:
-    """To the second mark, open its passage, close it, and open it again."""
+    """Focus the second mark; open, close and reopen its passage."""
     live, keys = nb.output().locator(".labext-live"), nb.page.keyboard
     marks = live.locator(".labext-cite")
     assert marks.count() == 2
@@ -164,7 +164,7 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
 
 
 def in_the_dark_and_narrow(nb: NotebookPage) -> None:
-    """Keep pictures."""
+    """Save screenshots."""
     nb.shot("answer-light", nb.output())
     nb.theme("JupyterLab Dark")
     nb.shot("answer-dark", nb.output())
@@ -173,7 +173,7 @@ def in_the_dark_and_narrow(nb: NotebookPage) -> None:
 
 
 def sources_are_processed(nb: NotebookPage, script: Script) -> None:
-    """A row a source; an interrupt ends the watching alone."""
+    """One row per source; an interrupt ends only the watch."""
     script.tell(looked())
     nb.run(1)
     nb.wait_for_text("Reading the pages, no progress for 0:42", cell=1)
@@ -240,7 +240,7 @@ def test_passages_and_pages(page_of: Callable[..., NotebookPage], refused: list[
 
 
 def a_citation_opens_its_page(nb: NotebookPage) -> None:
-    """The mark opens the passage, and its button the page, which it closes again."""
+    """The mark opens the passage, whose button opens and closes the page."""
     live = nb.output(2).locator(".labext-live")
     live.locator(".labext-cite").first.click()
     button = live.locator(".labext-passage .labext-open")

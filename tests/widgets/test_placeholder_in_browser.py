@@ -1,4 +1,4 @@
-"""The life and memory of a live view: reloads that it survives, and its end."""
+"""Lifetime and memory of a live view: reloads that it survives, and its end."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_killed_kernel_removes_the_live_view(watched: Watched, script: Script) -
     os.kill(int(pid.read_text()), signal.SIGKILL)
     picture_is_seen(nb)
     assert "120 In Queue" in nb.output().inner_text()
-    nb.page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # JupyterLab tells of it
+    nb.page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # JupyterLab logs it
 
 
 def test_kernel_shutdown_removes_the_live_view(watched: Watched) -> None:

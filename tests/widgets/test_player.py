@@ -1,4 +1,4 @@
-"""The player of an episode: its picture in a notebook, its words, and the sound on its way."""
+"""The player of an episode: its static view, its text, and the transfer of the audio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots: the kind by the columns, labels, missing values, the selection, and tools' figures."""
+"""Plots: the default kind, labels, missing values, the selection, and tools' figures."""
 
 from __future__ import annotations
 

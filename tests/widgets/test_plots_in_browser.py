@@ -1,4 +1,4 @@
-"""A plot in JupyterLab: hover, opened jobs, selections, themes, and reopened."""
+"""A plot in JupyterLab: hover, opened jobs, selections, themes, and a reopened notebook."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     assert out.locator("img").is_hidden(), "the live view hides the picture"
     tooltip, status = out.locator(".labext-tooltip"), out.locator("[role=status]")
 
-    # By mouse: the name of a job, its view, an error of it, and a brush.
+    # By mouse: the name of a job, its view, its error, and a brush.
     page.mouse.move(*point(nb, 26, -7.8 + 14 % 11))
     until(lambda: "<b>2</b>\nlength (nt): 26" in tooltip.inner_text(), "the tooltip")
     assert "family: 5S <img src=x>" in tooltip.inner_text()
@@ -110,7 +110,7 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     out.locator("button", has_text="riboswitch").click()
     nb.wait_for_printed(str(list(range(1, 40, 4))))
 
-    # Of several figures each has its own selection; they are side by side where there is room.
+    # Each of several figures has its own selection; they are side by side if the page is wide.
     nb.run(3)
     areas = nb.output(3).locator(".labext-plot-area")
     until(lambda: areas.count() == 2, "both figures")
@@ -123,7 +123,7 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     assert abs(tops[0] - tops[1]) < 2
     nb.shot("plot-figures", nb.output(3))
 
-    # From Python; the theme is followed live, and a narrow page has room for everything.
+    # From Python; the theme is updated live, and nothing overflows a narrow page.
     nb.run(2)
     until(lambda: status.inner_text() == "2 of 40 jobs selected", "the selection of Python")
     nb.theme("JupyterLab Dark")
@@ -136,7 +136,7 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     assert refused == nb.errors == []
 
-    # Reopened without a kernel: the picture, also untrusted.
+    # Reopened without a kernel: the static view, also if untrusted.
     assert "labext-live" not in str(nb.save())
     nb.close()
     server.stop_kernels()

@@ -1,4 +1,4 @@
-"""A podcast while it is made: its stages, on each front end, and tried again by a button."""
+"""Generation of a podcast: its stages on each front end, and the Retry button."""
 
 from __future__ import annotations
 

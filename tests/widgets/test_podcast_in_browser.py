@@ -1,4 +1,4 @@
-"""A podcast in JupyterLab: watched, tried again, played, by keyboard, and reopened."""
+"""A podcast in JupyterLab: watched, retried, played, by keyboard, and reopened."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SAID = [
     "Which is circular, has 4,923 base pairs, and a low copy number.",
     "Then the next step is to vary arabinose in five steps, with three replicates each.",
 ]
-LENGTH = 1.0  # seconds a turn
+LENGTH = 1.0  # seconds per turn
 
 
 def record(**more: Any) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def mp3() -> str:
 
 
 def spoken(nb: NotebookPage, cell: int = 0) -> int:
-    """The number of the turn that is marked; -1 where none is."""
+    """Return the number of the marked turn; -1 for none."""
     items = nb.output(cell).locator(".labext-turn")
     marked: list[int] = items.evaluate_all(
         "(all) => all.flatMap((e, i) => e.getAttribute('aria-current') ? [i] : [])"
@@ -95,7 +95,7 @@ def spoken(nb: NotebookPage, cell: int = 0) -> int:
 
 
 def saved_html(nb: NotebookPage, words: str) -> str:
-    """Save until the first cell's output has the words; it is plain HTML and text alone."""
+    """Save until the first cell's output contains the words, as plain HTML and text only."""
 
     def html() -> str:
         (output,) = nb.save().cells[0].outputs
@@ -118,7 +118,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     assert spoken(nb) == -1
     nb.shot("podcast-light", nb.output())
 
-    # It plays, and the mark follows by itself; a click on a turn goes there.
+    # It plays, and the mark follows; a click on a turn seeks to it.
     live.get_by_role("button", name="Play", exact=True).click()
     until(lambda: spoken(nb) == 0, "the first turn")
     until(lambda: spoken(nb) == 1, "the second turn, by itself")
@@ -127,14 +127,14 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     until(lambda: spoken(nb) == 3, "the turn that was clicked")
     play = live.locator(".labext-play")
     for state in ("Play", "Pause"):
-        nb.page.keyboard.press("k")  # of the notebook's keys it is the one for the cell above
+        nb.page.keyboard.press("k")  # in the notebook, this key selects the cell above
         until(lambda state=state: play.get_attribute("aria-label") == state, state)
-    play.click()  # a slow machine may take as long for the next cell as the sound lasts
+    play.click()  # on a slow machine the next cell may take as long as the audio
     nb.run(1)
     nb.wait_for_text("asked 1", cell=1)
     live.locator(".labext-dialogue").nth(0).click()
 
-    # The reader scrolls elsewhere: the transcript stays there, until it is asked to follow.
+    # After the user scrolls, the transcript does not follow until the button is clicked.
     turns = live.locator(".labext-turns")
     follow = live.get_by_role("button", name="Scroll to the current turn and follow playback")
 
@@ -227,7 +227,7 @@ def in_the_dark_and_narrow(nb: NotebookPage) -> None:
 
 
 def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
-    """The kernel goes: the picture stands there, with the transcript and why there is no sound."""
+    """After the kernel has ended, the static view shows the transcript and why audio is missing."""
     assert "data:audio" not in saved_html(nb, "Transcript")
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     nb.wait_for_text("The audio needs the kernel")

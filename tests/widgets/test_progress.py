@@ -1,4 +1,4 @@
-"""The picture of a progress, and its live view."""
+"""The static view of a progress, and its live view."""
 
 from __future__ import annotations
 

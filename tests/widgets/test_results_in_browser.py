@@ -1,4 +1,4 @@
-"""Results that take long to fetch, in JupyterLab: midway, interrupted, at the end, in the dark."""
+"""Slow downloads of results in JupyterLab: during, interrupted, complete, and in the dark theme."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ os.environ |= {{"LABEXT_JOBS_BASE_URL": {url!r}, "LABEXT_JOBS_API_KEY": "a key"}
 RESULTS = "files = %jobs results folds --to out"
 BLOCK = 1024 * 1024
 BLOCKS = 34
-SECONDS = 0.15  # for each block: so slow that it is drawn
+SECONDS = 0.15  # per block, slow enough for a display
 
 
 class Service:
-    """One complete job, whose archive comes as far as the test lets it."""
+    """One complete job whose archive is sent up to a limit that the test sets."""
 
     def __init__(self) -> None:
         buffer = io.BytesIO()
@@ -40,7 +40,7 @@ class Service:
         self.blocks = 0
 
     def let(self, blocks: int) -> None:
-        """Let this much of the archive come."""
+        """Send the archive up to this number of bytes."""
         with self.changed:
             self.blocks = blocks
             self.changed.notify_all()

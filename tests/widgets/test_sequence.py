@@ -253,7 +253,7 @@ def test_cut_sites_match_biopython(circular: bool) -> None:
     molecule = Molecule("x", BASES, circular)
     counted = 0
     for name in all_enzymes():
-        # Biopython tells the base after the cut, counted from 1; it leaves out none at the ends.
+        # Biopython returns the base after the cut, counted from 1, also at the ends.
         expected = {
             (cut - 1) % len(BASES)
             for cut in getattr(Restriction, name).search(Seq(BASES), linear=not circular)
@@ -325,7 +325,7 @@ patterns = st.text("".join(IUPAC), min_size=1, max_size=4)
 
 
 def plainly(bases: str, circular: bool, pattern: str) -> set[tuple[int, int, int]]:
-    """Every place, every letter, one after the other."""
+    """Search by comparing every letter at every position."""
     read, matches = bases.upper().replace("U", "T"), set()
     other = reverse_complement(pattern)
     for strand, strand_pattern in ((1, pattern), (-1, other)):

@@ -63,7 +63,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     page.mouse.up()
     until(lambda: "(10 bp, +)" in out.locator(".labext-status").inner_text(), "a drag of 10")
 
-    # By keyboard alone: a search on both strands, then the arrows from its hit, then Escape.
+    # By keyboard: a search on both strands, then the arrows from its hit, then Escape.
     out.locator(".labext-search-input").fill("ATGGTCCTAA")
     until(lambda: out.locator(".labext-count").inner_text() == "1 hit", "the other strand's")
     page.keyboard.press("Enter")
@@ -84,7 +84,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     until(lambda: "Displayed (1)" in out.locator("select").inner_text(), "the enzymes of Python")
     nb.shot("sequence-over-the-origin", out)
 
-    # The theme is followed live, and a narrow page has room for everything.
+    # The theme is updated live, and nothing overflows a narrow page.
     nb.theme("JupyterLab Dark")
     assert out.evaluate(INK) == "rgb(255, 255, 255)"
     nb.shot("sequence-dark-page")

@@ -1,4 +1,4 @@
-"""The picture: well formed, within its bounds, no two names on each other, words never markup."""
+"""The drawing is well formed and within its bounds, labels do not overlap, texts are escaped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def random_molecule(
 
 
 def boxes(svg: str, italic_too: bool = True) -> list[tuple[float, float, float, float]]:
-    """Where the names are: left, top, right, bottom, a letter taken for 5.6 pixels."""
+    """Return the boxes of the labels: left, top, right, bottom, with 5.6 pixels per letter."""
     labels = []
     for element in ET.fromstring(svg).iter(f"{SVG}text"):
         size = float(element.get("font-size", 11))

@@ -1,4 +1,4 @@
-"""Structures are parsed, superposed, coloured and drawn as their coordinates say."""
+"""Structures are parsed, superposed, coloured and drawn by their coordinates."""
 
 from __future__ import annotations
 

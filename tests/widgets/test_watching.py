@@ -258,7 +258,7 @@ def test_drawing_error_does_not_end_the_transfer(
 
 
 def breaks_off(moving: Transfer, clock: FakeClock, error: BaseException, **at: int) -> None:
-    """Move bytes, each count after so many seconds, until an error."""
+    """Transfer bytes, each count after a number of seconds, until an error."""
     with moving:
         moving.phase("Fetching")
         for second, done in at.items():

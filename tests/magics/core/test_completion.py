@@ -1,4 +1,4 @@
-"""Tab behind the magics, in a real shell, with jedi on and off."""
+"""Tab completion of the magics in a real shell, with and without jedi."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROWS = [
 
 
 class Jobs:
-    """A job service that answers at once, or when it is let."""
+    """A job service that responds immediately, or after a release."""
 
     def __init__(self) -> None:
         self.let = threading.Event()
@@ -79,9 +79,9 @@ class Jobs:
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Jobs]:
-    """The service that every shell of this file is connected to."""
+    """The service that all shells of this file use."""
     served = Jobs()
-    for module in ("records", "identity"):  # a prompt doesn't wait for a first import
+    for module in ("records", "identity"):  # import first, since a prompt doesn't wait for it
         import_module(f"labext.jobs.{module}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(session.Session, "jobs", lambda _: served)
@@ -90,7 +90,7 @@ def service() -> Iterator[Jobs]:
 
 @pytest.fixture(scope="module", params=[True, False], ids=["jedi", "no-jedi"])
 def opened(request: pytest.FixtureRequest, service: Jobs) -> Iterator[InteractiveShell]:
-    """A shell with jedi on or off; making one takes most of a test's time."""
+    """A shell with or without jedi, shared since opening one takes most of a test's time."""
     completer = {"use_jedi": request.param}
     with labext_test_shell.opened(IPCompleter=completer) as ip:
         ip.run_line_magic("load_ext", "labext")
@@ -107,7 +107,7 @@ def jobs(service: Jobs) -> Iterator[Jobs]:
 
 @pytest.fixture
 def shell(opened: InteractiveShell, jobs: Jobs) -> InteractiveShell:
-    """The shell, knowing no names yet."""
+    """The shell without cached names."""
     session.session_of(opened).names.forget("jobs")
     return opened
 
@@ -117,7 +117,7 @@ Complete = Callable[[str], list[str]]
 
 @pytest.fixture
 def complete(shell: InteractiveShell) -> Complete:
-    """Return the cell as each completion would make it, `|` being the cursor."""
+    """Return the cell after each completion; `|` marks the cursor."""
 
     def completed(cell: str) -> list[str]:
         at = cell.index("|")

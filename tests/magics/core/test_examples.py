@@ -1,4 +1,4 @@
-"""Run every example of the magics' help, the README and the guides, on a sandbox or a stand-in."""
+"""Run every example of the help, the README and the guides, on a sandbox or a simulated server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BEYOND = (
     *("%nb settings", "%nb commands", "%nb embeddings"),
     *("%nb sources chat", "%nb insights new"),
 )
-"""Examples of what Open Notebook has beyond the contract."""
+"""Examples of features of Open Notebook beyond the contract."""
 
 PROVIDERS = ("%nb credentials", "%nb models new")
 """Examples about models of providers that send no request to one."""
@@ -43,11 +43,11 @@ OAUTH = "%lab login --method oauth"
 
 
 OFFLINE = "example.org/page"
-"""A page that an example adds; it can't be read where there is no network."""
+"""A page that an example adds, which is not available without a network."""
 
 
 def _cells(lines: list[str]) -> Iterator[str]:
-    """Give the cells of a command's examples: a cell magic has its body below it."""
+    """Return the cells of a command's examples; the body of a cell magic is below its line."""
     cell: list[str] = []
     for line in [*lines, ""]:
         if cell and (not line or not cell[0].startswith("%%")):
@@ -83,7 +83,7 @@ def shell(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[InteractiveShell]:
-    """A shell in the folder of the example notebooks, cut to a few rows, and a question."""
+    """A shell in a copy of the example notebooks with few rows, and a question."""
     monkeypatch.chdir(tmp_path)
     for provider in ("OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"LABEXT_NB_{provider}_KEY", "sk-test-4f9b2c7d8e1a6035")
@@ -111,7 +111,7 @@ def _run(shell: InteractiveShell, cells: list[str]) -> None:
 def local(
     shell: InteractiveShell, new_box: NewBox, monkeypatch: pytest.MonkeyPatch
 ) -> InteractiveShell:
-    """The shell on a sandbox of its own, in which the names of the examples are free."""
+    """The shell on a separate sandbox, in which the names of the examples are free."""
     box = new_box()
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     _run(shell, [f"%{name} connect sandbox" for name in HELP])

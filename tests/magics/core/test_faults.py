@@ -1,4 +1,4 @@
-"""A service or a disk that fails under a line: one line, a next step, nothing half done."""
+"""Failures of the service or the disk give one line with a next step and leave nothing partial."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def fails(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Choose a service by its address, with a key."""
+    """Select a service by its address, with a key."""
 
     def choose(url: str) -> None:
         monkeypatch.setenv("LABEXT_JOBS_BASE_URL", url)
@@ -176,7 +176,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal, where a transfer is drawn from its beginning."""
+    """A terminal in which a transfer is displayed without a delay."""
     from labext_widgets.progress import transfer
 
     monkeypatch.setenv("TERM", "xterm")
@@ -272,7 +272,7 @@ def test_internal_error_keeps_its_traceback(
     from labext_magics.core import session
 
     def broken(_: Any) -> Any:
-        raise ZeroDivisionError("a bug of ours")
+        raise ZeroDivisionError("a bug of labext")
 
     monkeypatch.setattr(session.Session, "jobs", broken)
     error = shell.run_cell("%jobs list").error_in_exec

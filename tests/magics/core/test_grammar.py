@@ -294,7 +294,7 @@ def test_key_on_a_line_is_refused_and_masked(line: str) -> None:
 
 
 def test_usage_choices_match_the_client() -> None:
-    # Written twice, since a line is read before anything of the client is imported.
+    # Duplicated, since a line is parsed before the client is imported.
     assert (listing.STATISTICS, listing.SCOPES) == (frames.STATISTICS, frames.SCOPES)
 
 

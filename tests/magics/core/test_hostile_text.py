@@ -1,7 +1,7 @@
 """No command of any magic shows a control character or a bidi override of a service's text.
 
-A real sandbox answers, and for `%nb` the stand-in of Open Notebook too, which has commands that the
-sandbox lacks. The answers are made hostile on their way to the client.
+The services are a real sandbox, and for `%nb` also the simulated Open Notebook, which has more
+commands. A proxy makes their responses hostile.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.contract
 HOSTILE = " <b>hostile</b>\x1b[2J\x1b]0;x\x07\x9b31m\u202etxt\u2066\u200e\u200f\u061c\x7f"
 STEERING = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-# What a client needs as it is to get any further than an error.
+# Values that must be unchanged so that a client gets further than an error.
 KEPT = re.compile(
     r"(?i).*(id|ids|status|state|type|types|kind|provider|name|backend|version|time|created|"
     r"updated|started|completed|_at|at|bases|token|url|cursor|startkey|format|model_name)"
 )
 
-# The lines of each command, with what the fixture has made; `:` parts a cell magic's body.
+# The lines of each command, for the objects of the fixture; `:` separates a cell magic's body.
 LINES = {
     "lab connect": ["sandbox"],
     "lab show": ["pBAD30"],
@@ -176,9 +176,9 @@ AS_IT_IS = {
     *("nb credentials", "nb credentials status", "nb login", "nb status", "nb commands"),
     *("nb commands kinds",),
 }
-"""Commands that need nothing on their line."""
+"""Commands without required arguments."""
 
-_STARTS_OR_ENDS = "starts or ends the sandbox's host, and asks no service"
+_STARTS_OR_ENDS = "starts or ends the sandbox's host, and sends no request"
 EXEMPT = {
     "lab sandbox start": _STARTS_OR_ENDS,
     "lab sandbox stop": _STARTS_OR_ENDS,
@@ -193,7 +193,7 @@ NOT_IN_THE_SANDBOX = {
     *("nb source-chats delete", "nb sources chat", "nb sources embed", "nb notes embed"),
     *("nb insights new", "nb insights delete"),
 }
-"""Commands that the sandbox refuses because it has nothing for them."""
+"""Commands that the sandbox rejects because it lacks the feature."""
 
 NAMES_ON_OPEN_NOTEBOOK = {
     '"Key findings"': '"Simple Summary"',
@@ -234,7 +234,7 @@ class Wire:
     def send(self, adapter: HTTPAdapter, request: Any, **options: Any) -> requests.Response:
         if not self.mode:
             return self._send(adapter, request, **options)
-        if request.method == "DELETE":  # nothing goes
+        if request.method == "DELETE":  # nothing is sent
             return self._answer(self._get(adapter, request), 200, {"message": HOSTILE})
         response = self._send(adapter, request, **options)
         kind = response.headers.get("Content-Type", "")
@@ -430,7 +430,7 @@ def front(
     """The shell, connected, as a terminal or as a notebook that is executed."""
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     monkeypatch.setenv("CI", "1")
-    # What moves is looked at at once, and an unknown status is not waited for.
+    # Watches poll immediately, and end at an unknown status.
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.0)
     monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.0)
     monkeypatch.setattr("labext.progress.UNKNOWN_STATUS_PATIENCE", 0.0)
@@ -462,7 +462,7 @@ def rendered(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Shown:
-    """Run a command; return all that it shows, by where it shows it."""
+    """Run a command; return its displayed texts by kind of output."""
     in_use = session.session_of(front).notebook
     displayed: list[dict[str, Any]] = []
     monkeypatch.setattr(
@@ -506,7 +506,7 @@ def _wrong(rendered: dict[str, str]) -> Iterator[str]:
 
 
 LEAST = {"lab": 3, "jobs": 8, "nb": 40, "open notebook": 50}
-"""Commands that show a text of the service at least, or this would prove nothing."""
+"""Commands that must display a text of the service, so that the test is effective."""
 
 
 @pytest.mark.parametrize("service", LEAST)

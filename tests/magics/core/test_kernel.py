@@ -100,7 +100,7 @@ def client(box: Sandbox) -> Iterator[JobsClient]:
 def configured(
     request: pytest.FixtureRequest, box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """The job service as the environment names it, or as the running sandbox."""
+    """The job service from the environment, or from the running sandbox."""
     if request.param == "environment":
         service = box.connection()["jobs"]
         monkeypatch.setenv("LABEXT_JOBS_BASE_URL", service["base_url"])
@@ -119,9 +119,7 @@ def shell(
 ) -> Iterator[InteractiveShell]:
     """A fresh shell that has only loaded the extension, in an empty folder."""
     assert client
-    monkeypatch.setattr(
-        core_session, "LOOKUP_TIMEOUT", 60.0
-    )  # a busy machine; the figure has its own test
+    monkeypatch.setattr(core_session, "LOOKUP_TIMEOUT", 60.0)  # for busy machines
     monkeypatch.chdir(tmp_path)
     with opened() as ip:
         ip.run_line_magic("load_ext", "labext")

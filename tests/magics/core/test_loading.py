@@ -1,4 +1,4 @@
-"""`%load_ext labext` costs nothing, and taking it out leaves nothing behind."""
+"""`%load_ext labext` is fast, and unloading removes everything."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_magic_of_another_extension_is_kept(shell: InteractiveShell) -> None:
 
 
 def test_every_module_declares_all() -> None:
-    """IPython's own lazy magics are tested so: import everything, compare the table."""
+    """As IPython tests its lazy magics: import everything and compare the table."""
     from labext_magics import MAGICS
     from labext_magics.core import dispatch
 

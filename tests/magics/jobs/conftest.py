@@ -1,4 +1,4 @@
-"""A shell in which the sandbox's job service is chosen."""
+"""A shell that uses the sandbox's job service."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def shell(own_shell: InteractiveShell) -> InteractiveShell:
 
 @pytest.fixture
 def ready(run: Run) -> Run:
-    """Run a cell after the extension is loaded and the sandbox chosen."""
+    """Run a cell in a shell with the extension loaded and the sandbox selected."""
     run("%load_ext labext\n%lab sandbox start")
     return run
 
 
 @pytest.fixture
 def refused(shell: InteractiveShell) -> Refused:
-    """Run a cell that is refused, and return the error: one line and a next step."""
+    """Run a cell that fails, and return the error, which has one line and a next step."""
 
     def run(cell: str) -> LabextError:
         error = shell.run_cell(cell).error_in_exec

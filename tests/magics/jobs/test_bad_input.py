@@ -1,4 +1,4 @@
-"""Every line of the issue's 'Bad input', typed into a real shell: one line, a next step, a stop."""
+"""Invalid `%jobs` lines in a real shell give one line with a next step, and stop Run All."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def run(shell: InteractiveShell) -> Callable[[str], Any]:
 
 
 def snapshot(shell: InteractiveShell, folder: Path) -> tuple[Any, ...]:
-    """Everything a line could have left half done."""
+    """Return the state that a failed line could have changed."""
     rows = shell.run_line_magic("jobs", "list --subjobs")
     files = shell.run_line_magic("jobs", "files --folders")
     return (

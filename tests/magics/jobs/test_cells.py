@@ -55,7 +55,7 @@ scores.sort_values("score.mfe").head()
 """.strip().split("# %%\n")  # noqa: E501
 
 ROWS = 120
-"""Of the examples' 250: more than one request takes."""
+"""Number of the 250 example rows: more than fit in one request."""
 
 
 @pytest.fixture

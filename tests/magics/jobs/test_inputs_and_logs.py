@@ -117,7 +117,7 @@ def test_log_is_cleaned() -> None:
 
 @pytest.fixture
 def displays(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """The HTML and text of each display and of each update of one."""
+    """Return the HTML and text of each display and each update."""
     received: list[tuple[str, str]] = []
     monkeypatch.setattr(job_log, "display_html", lambda html, text: received.append((html, text)))
 

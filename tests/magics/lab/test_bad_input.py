@@ -97,7 +97,7 @@ Refused = Callable[..., LabextError]
 
 @pytest.fixture
 def refused(shell: InteractiveShell, tmp_path: Path) -> Refused:
-    """Run a line that is refused, and return the error: one line and a next step."""
+    """Run a line that fails, and return the error, which has one line and a next step."""
 
     def run(line: str, kind: type[LabextError]) -> LabextError:
         error = shell.run_cell(line, store_history=True).error_in_exec

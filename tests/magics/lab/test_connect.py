@@ -29,13 +29,13 @@ STUDENT = "student@sandbox.local"
 
 @dataclass
 class User:
-    """A user with prepared answers, who records the prompts.
+    """A user with scripted answers that records the prompts.
 
     Attributes:
         answers: used in turn; with none left, standard input is unavailable.
         keeps: whether secrets may be stored in the keyring.
         hidden_prompts, visible_prompts: the prompts without and with an echo.
-        offers: how often the keyring was offered.
+        offers: the number of questions whether to store secrets.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -186,7 +186,7 @@ def test_id_token_from_environment_or_prompt(
     run(connect)
     assert (who(run)["email"], who(run)["method"]) == (STUDENT, "oidc")
     assert "token expires in" in status(run)
-    assert not user.offers  # it is of no use tomorrow
+    assert not user.offers  # it will have expired tomorrow
     run("%lab logout")
     monkeypatch.setenv("LABEXT_LAB_ID_TOKEN", id_token)
     run("%lab login --method oidc")
@@ -369,7 +369,7 @@ def test_logout_keeps_the_keyring_by_default(
 def test_typed_key_is_forgotten_at_logout(run: Run, box: Sandbox, address: str, user: User) -> None:
     user.answers = [box.lab.api_key]
     run(f"%lab connect {address}")
-    assert not user.offers  # there is no profile to keep it under
+    assert not user.offers  # there is no profile to store it under
     run("%lab logout")
     with pytest.raises(SetupError, match="needs a key"):
         run("%lab login")

@@ -1,4 +1,4 @@
-"""`%lab` sequences, show, export and status on a real platform, and Tab behind them."""
+"""`%lab` sequences, show, export and status on a real platform, and their completion."""
 
 from __future__ import annotations
 

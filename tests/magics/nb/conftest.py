@@ -1,4 +1,4 @@
-"""A shell on a sandbox with the notebook service alone, shared by this folder's files."""
+"""A shell on a sandbox with only the notebook service, shared by this folder's files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from labext_magics.nb import magic
 
 @pytest.fixture(scope="session")
 def nb_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running notebook service; use notebooks of your own."""
+    """A running notebook service, shared: use new notebooks."""
     folder = tmp_path_factory.mktemp("nb_magics") / "data"
     sandbox = Sandbox(folder, rate="off", services=["labext.sandbox.nb.app:service"])
     sandbox.start()
@@ -66,7 +66,7 @@ def provider() -> Iterator[OpenAI]:
 
 @pytest.fixture
 def open_notebook_server(shell: InteractiveShell) -> Iterator[Replay]:
-    """Open Notebook with a notebook in use; every sent field is one that it reads."""
+    """A simulated Open Notebook with a notebook in use; fails if it ignores a sent field."""
     with open_notebook.serving() as replay:
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()
         yield replay

@@ -103,7 +103,7 @@ LINES: RefusedLines = [
 
 @pytest.fixture
 def wrong(run: Run, tmp_path: Path) -> Iterator[None]:
-    """A notebook to be wrong about, in use; and two of one name."""
+    """A notebook in use, and two others with the same name."""
     (tmp_path / "empty.pdf").touch()
     run("%nb use Wrong --create --description 'of the tests'")
     run("%nb note 'Check the plasmid.' --title Plan")

@@ -39,7 +39,7 @@ KEY = "sk-proj-4f9b2c7d8e1a6035abcd"
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Hidden input that a user will type; once it is empty there is no user."""
+    """The hidden inputs that a user will type; if empty, no prompt is possible."""
     passwords: list[str] = []
 
     def ask(_: str = "", stream: Any = None) -> str:
@@ -108,7 +108,7 @@ def test_current_notebook_belongs_to_its_service(run: Run, refused: Refused, ope
 
 
 class Open(BaseHTTPRequestHandler):
-    """A service without a password whose responses are cut off or errors."""
+    """A service without a password whose responses are truncated or errors."""
 
     notebook: ClassVar = {"id": "notebook:1", "name": "Only", "source_count": 0, "note_count": 0}
     events: ClassVar = [
@@ -148,7 +148,7 @@ class Open(BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def open_nb() -> Iterator[str]:
 
 
 def test_no_password_prompt_where_none_is_needed(run: Run, open_nb: str) -> None:
-    run(f"%nb connect {open_nb}")  # there is nobody to ask
+    run(f"%nb connect {open_nb}")  # no prompt is possible
     assert status(run)["password needed"] == "no"
     assert list(run("%nb notebooks")["name"]) == ["Only"]
 
@@ -306,7 +306,7 @@ def test_environment_password_matches_its_address_with_and_without_api(
     monkeypatch.setenv("LABEXT_NB_PASSWORD", str(nb_box.nb.password))
     for named in (root, f"{root}/api"):
         monkeypatch.setenv("LABEXT_NB_BASE_URL", named)
-        run(f"%nb connect {root}")  # there is nobody to ask
+        run(f"%nb connect {root}")  # no prompt is possible
         assert "accepted" in status(run)["password needed"]
 
 

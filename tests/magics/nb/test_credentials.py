@@ -1,4 +1,4 @@
-"""`%nb credentials` on a real service: keys come from the environment or are asked for."""
+"""`%nb credentials` on a real service: keys come from the environment or a prompt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VARIABLE = "LABEXT_NB_OPENAI_KEY"
 
 
 @pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable prompts, as when nbclient runs a notebook, and keys in the environment."""
 
     def ask(_prompt: str) -> str:
@@ -59,7 +59,7 @@ def test_credential_life_cycle(
     monkeypatch.setenv(VARIABLE, str(provider.key))
     assert f"using the key in {VARIABLE}" in printed(line)
     monkeypatch.delenv(VARIABLE)
-    output = printed(line)  # no key is asked for
+    output = printed(line)  # no prompt for a key
     assert "was kept" in output
     assert "`%nb credentials edit bench --new-key`" in output
     assert isinstance(refused(f"{line}/other"), ConflictError)
@@ -152,7 +152,7 @@ def test_unreachable_server_and_wrong_key_are_reported(
 
 @contextmanager
 def other_secret(box: Sandbox) -> Iterator[None]:
-    """Let keys be encrypted by another secret for a while."""
+    """Encrypt keys with another secret during the block."""
     (path,) = box.data_dir.rglob("nb_encryption")
     before = path.read_text()
     path.write_text(secrets.token_urlsafe(32))

@@ -119,26 +119,26 @@ def travel(shell: InteractiveShell, answers: Mapping[str, str]) -> Travelled:
 
 
 ONLY_HERE = {
-    "transcript": "it tells of a passage whether it is recognized speech",
-    "stage": "Open Notebook tells no stages",
-    "passages": "its list of sources tells no number of passages",
-    "size": "it tells no size of a file",
+    "transcript": "it reports whether a passage is recognized speech",
+    "stage": "Open Notebook reports no stages",
+    "passages": "its list of sources has no number of passages",
+    "size": "it reports no file sizes",
     "insights_count": "it counts insights in its list of sources alone",
-    "notebooks": "it tells the notebooks of a source that is asked for by itself",
-    "completed_at": "it tells when processing began, and no more",
-    "changed_at": "it tells when processing began, and no more",
+    "notebooks": "it reports the notebooks only of a single source",
+    "completed_at": "it reports only when processing began",
+    "changed_at": "it reports only when processing began",
     "notebook_id": "it does not return the notebook of a note or an episode",
-    "model": "it tells of a message neither its model nor its time",
+    "model": "it reports neither the model nor the time of a message",
     "created_at": "messages and profiles have no times",
     "updated_at": "profiles and episodes have no time of a change",
     "description": "a missing description is null, not empty",
-    "job_id": "an episode does not tell its job",
+    "job_id": "an episode does not name its job",
     "duration": "it measures no sound",
     "audio_bytes": "it measures no sound",
     "start": "its transcript has no times",
     "end": "its transcript has no times",
 }
-"""Columns that have values on the local service alone, and why."""
+"""Columns that have values only on the local service, with the reason."""
 
 ONLY_THERE = {"credential": "the local service's models need none"}
 
@@ -146,14 +146,14 @@ GIVEN = {
     *("Journey", "Other", "notes.md", "Repression", "Bench notes", "Plan", "Shortly", "terse"),
     *("What should I vary first?", "shelf", "pair", "brief", "Episode 1"),
 }
-"""The names that the journey gives to things."""
+"""The names of the objects that the journey creates."""
 
 VOICE = "--voice nova --voice-model fake-tts"
 WRITING = "--outline-model fake-chat --transcript-model fake-chat"
 
 
 def names(frame: pd.DataFrame) -> set[str]:
-    """The names of a frame's things that the journey has given."""
+    """Return the names in a frame of objects that the journey created."""
     return {name for column in ("name", "title") if column in frame for name in frame[column]} & (
         GIVEN
     )
@@ -182,7 +182,7 @@ def test_same_lines_return_the_same_frames(
     with serving() as server:
         shell.run_cell(f"%nb connect {server.base_url}").raise_error()
         for profile in server.state.speaker_profiles.values():
-            profile["voice_model"] = next(iter(server.state.models))  # of all, also of unused ones
+            profile["voice_model"] = next(iter(server.state.models))  # also of unused profiles
         second_run = travel(
             shell, choices | {"llm": "fake-chat", "voice": VOICE, "writing": WRITING}
         )

@@ -1,4 +1,4 @@
-"""How lines of `%nb` are read, and that every field has a place on one."""
+"""Parsing of `%nb` lines; every field of the client has an option."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ OPERATIONS = {
     "POST /credentials/{id}/test": ("", "credentials test X"),
     "POST /credentials/{id}/discover": ("", "credentials discover X"),
     "POST /credentials/{id}/register-models": ("model all", "credentials register X"),
-    # the schema of Open Notebook 1.14: what it has beyond the contract
+    # from the schema of Open Notebook 1.14: fields beyond the contract
     "GET /settings": ("", "settings"),
     "PUT /settings": ("set", "settings"),
     "GET /commands/jobs": ("command status limit", "commands"),

@@ -1,4 +1,4 @@
-"""A fresh Open Notebook: each hint is a line that works, from no model to a finished podcast."""
+"""A new Open Notebook server: the lines of each hint work, from no model to a complete podcast."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def server(shell: InteractiveShell) -> Iterator[Replay]:
 
 
 def lines(hint: str) -> list[str]:
-    """The lines of `%nb` that a hint names; of the providers, the one on this machine."""
+    """Return the `%nb` lines of a hint, with the provider of this machine."""
     commands = re.findall(r"`(%nb [^`]+)`", hint)
     local = [command for command in commands if "new ollama" in command]
     return local or [command for command in commands if "models --type" not in command]

@@ -1,4 +1,4 @@
-"""Nouns, verbs and options of `%nb` on a real service, and Tab behind them."""
+"""Nouns, verbs and options of `%nb` on a real service, and their completion."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_notes(run: Run, printed: Printed) -> None:
     )
     notes = run("%nb notes").set_index("title")
     assert notes.loc["Two", "note_type"] == "ai"
-    assert notes.loc[notes["note_type"] == "ai"].index.notna().all()  # it is given a title
+    assert notes.loc[notes["note_type"] == "ai"].index.notna().all()  # the server generates a title
     run("%nb use Others --create")
     run("%nb note elsewhere --title One --notebook Others")
     assert run("%nb notes show One").iloc[0]["content"] == "elsewhere"
@@ -172,9 +172,8 @@ def test_chat_continues(run: Run, printed: Printed) -> None:
     assert run("%nb sessions context Last --no-notes").empty
     assert len(run("%nb sessions --all")) >= 3
     run("%nb sessions delete Last --yes")
-    assert "Started the chat" in printed(
-        "%nb chat 'What opens the loop?'"
-    )  # the chat in use is gone
+    # The chat in use was deleted.
+    assert "Started the chat" in printed("%nb chat 'What opens the loop?'")
     run("%nb delete Talk --yes")
 
 

@@ -1,4 +1,4 @@
-"""Behaviour of Open Notebook that `%nb` explains to its user or hides."""
+"""Behaviour of Open Notebook that `%nb` explains or hides."""
 
 from __future__ import annotations
 

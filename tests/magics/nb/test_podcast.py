@@ -50,7 +50,7 @@ def about(run: Run) -> Iterator[NotebookClient]:
 
 @pytest.fixture
 def provider(about: NotebookClient) -> Iterator[OpenAI]:
-    """A server that speaks, by the voice model of the speaker profile `cloud`."""
+    """A speech server with the voice model of the speaker profile `cloud`."""
     with serving() as server:
         about.credentials.create("openai_compatible", "cloud", "k-of-the-tests", server.base_url)
         about.credentials.register_models("cloud", [("tts-1", "tts")])

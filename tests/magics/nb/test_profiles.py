@@ -95,16 +95,16 @@ def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
 
 
 def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
-    def comes(cell: str, *expected: str) -> None:
-        """Names that arrive late are completed by a later Tab."""
+    def assert_completed(cell: str, *expected: str) -> None:
+        """Check the completions, possibly after several tries, since names arrive late."""
         tries = (set(offered(shell, cell)) for _ in range(100))
         assert any(set(expected) == attempt for attempt in tries), offered(shell, cell)
 
     start = "%nb podcast --name x --profile"
-    comes(f"{start} l", f"{start} lecture")
+    assert_completed(f"{start} l", f"{start} lecture")
     start = f"{start} interview --speakers"
-    comes(f"{start} host,g", f"{start} host,guest")
-    comes(f"{start} h", f"{start} host")
-    comes("%nb profiles show --kind episode p", "%nb profiles show --kind episode panel")
-    comes("%nb profiles delete st", "%nb profiles delete student")
-    comes("%nb episodes re", "%nb episodes retry")
+    assert_completed(f"{start} host,g", f"{start} host,guest")
+    assert_completed(f"{start} h", f"{start} host")
+    assert_completed("%nb profiles show --kind episode p", "%nb profiles show --kind episode panel")
+    assert_completed("%nb profiles delete st", "%nb profiles delete student")
+    assert_completed("%nb episodes re", "%nb episodes retry")

@@ -1,4 +1,4 @@
-"""Titles on a line mean the sources, notes and chats of the notebook in use, on both servers."""
+"""Titles on a line refer to sources, notes and chats of the notebook in use, on both servers."""
 
 from __future__ import annotations
 

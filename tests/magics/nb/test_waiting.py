@@ -50,7 +50,7 @@ def sent(server: Replay) -> list[str]:
 
 @pytest.fixture
 def worker_comes(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker begins once somebody waits; nothing may have been asked by then."""
+    """The worker starts once a line waits; no request to a model may have been sent by then."""
 
     def sleep(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
         assert not sent(server)
@@ -206,7 +206,7 @@ def test_sandbox_answers_a_question_right_after_adding(run: Run, tmp_path: Path)
 
 @pytest.fixture
 def vectors_come(server: Replay, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The source is processed; its vectors are there once somebody waits."""
+    """The source is processed; its vectors are computed once a line waits."""
     server.state.works, server.state.vectors = True, False
     for _ in range(2):
         run("%nb sources status protocol.docx")
