@@ -123,7 +123,7 @@ def test_answer_and_ingestion(
 
 
 def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
-    """Each event is displayed on arrival; a passage opened meanwhile stays open until the answer."""
+    """Each event is displayed on arrival; a passage opened meanwhile stays open to the end."""
     nb.run(0)
     nb.wait_for_text("Asking…")
     service.say(type="strategy", reasoning="Two ways.", searches=[{"term": term} for term in TERMS])
