@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +22,13 @@ from labext.sandbox.core.file_storage import cache, tables
 from labext.sandbox.core.file_storage.cache import ARCHIVE_SUFFIX, FileCache
 from labext.sandbox.core.file_storage.objects import ObjectStore, StoreError
 from labext.sandbox.core.file_storage.tables import StagedFile, StoredFile
+
+LOST_SECONDS = 120.0
+"""Seconds for which a missing object counts as lost before it is looked for again.
+
+Longer than the pause before the end of a task is recorded again, which would otherwise be repeated
+without end.
+"""
 
 log = logging.getLogger("labext.sandbox")
 
@@ -175,7 +183,7 @@ class StoredFiles:
         self._on_unused = on_unused
         self._fetching = threading.Lock()
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
-        self._lost: set[str] = set()
+        self._lost: dict[str, float] = {}
 
     def local(self, path: str, session: Session | None = None) -> Path:
         """Return the path of the copy, which is fetched if necessary."""
@@ -281,13 +289,17 @@ class StoredFiles:
 
     def _copy(self, file: _Record) -> Path:
         copy = self.copies.path(file.key)
-        if file.key not in self._lost and not self.copies.use(file.key):
+        if not self.copies.use(file.key) and not self._is_lost(file.key):
             if self._database.is_writing:
                 raise NotCachedError(file.path, partial(self._copy, file))
             with self._one_at_a_time(file.key):
-                if not self.copies.use(file.key):
+                if not self.copies.use(file.key) and not self._is_lost(file.key):
                     self._fetch(file)
         return copy / file.member if file.member else copy
+
+    def _is_lost(self, key: str) -> bool:
+        missed = self._lost.get(key)
+        return missed is not None and time.monotonic() < missed + LOST_SECONDS
 
     def _fetch(self, file: _Record) -> None:
         fetched = self.copies.partial()
@@ -296,8 +308,9 @@ class StoredFiles:
                 self.store.get(file.key, fetched)
             except FileNotFoundError:
                 log.error("The storage has lost the object %s of %s.", file.key, file.path)
-                self._lost.add(file.key)
+                self._lost[file.key] = time.monotonic()
                 return
+            self._lost.pop(file.key, None)
             if _digest(fetched) != (file.bytes, file.sha256):
                 raise StoreError(f"The object of {file.path} was not read as it was stored.")
             if file.key.endswith(ARCHIVE_SUFFIX):

@@ -12,6 +12,7 @@ from s3_server import S3Server
 
 from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.file_storage import service_files
 from labext.sandbox.core.file_storage.cache import FileCache
 from labext.sandbox.core.file_storage.objects import StorageSettings, StoreError
 from labext.sandbox.core.file_storage.service_files import (
@@ -149,6 +150,35 @@ def test_lost_object_is_a_missing_file(machines):
     [key] = one.files.store.sizes()
     one.files.store.delete(key)
     assert not two.files.local("files/1").exists()
+
+
+def test_lost_object_is_looked_for_again(machines, monkeypatch):
+    one, two = machines
+    one.upload("files/1", b"content")
+    [key] = one.files.store.sizes()
+    one.files.store.delete(key)
+    requests = []
+    get = two.files.store.get
+    monkeypatch.setattr(
+        two.files.store, "get", lambda key, target: (requests.append(key), get(key, target))
+    )
+
+    def read() -> bytes | None:
+        with two.database.write() as session:
+            copy = two.files.local("files/1", session)
+            return copy.read_bytes() if copy.exists() else None
+
+    assert with_fetched(read) is None
+    assert with_fetched(read) is None
+    assert not two.files.local("files/1").exists()
+    assert len(requests) == 1, "it is not looked for at once"
+    again = one.folder.path / "again"
+    again.write_bytes(b"content")
+    one.files.store.put(again, key)
+    monkeypatch.setattr(service_files, "LOST_SECONDS", 0.0)
+    assert with_fetched(read) == b"content"
+    assert two.read("files/1") == b"content"
+    assert len(requests) == 2
 
 
 def test_damaged_object_is_refused(machines):
