@@ -31,8 +31,8 @@ class Administration:
     raises InputError, which lists the data that would be lost, unless `yes` is given.
 
     Attributes:
-        site: its folders and database, with a queue that changes tasks but runs none. The origins
-            are those of the last start; empty for an endpoint that was never open.
+        site: its folders and database, with a queue that changes tasks but does not run them. The
+            origins are those of the last start; empty for an endpoint that was never started.
         running: whether the host is running.
     """
 

@@ -107,7 +107,7 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
         )
     lock = FileLock(folder.path / "backup.lock")
     with storage_errors(lock.path):
-        if not lock.acquire(seconds=1.0):  # a service that looks whether there is one holds it
+        if not lock.acquire(seconds=1.0):  # a service that checks for a running host holds it
             raise ConflictError(
                 "Another backup of this sandbox is running.", "Wait until it is done."
             )
@@ -118,7 +118,7 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
             staging.mkdir(mode=0o700)
             if folder.uses_postgresql:
                 pinned = _pin_postgresql(folder, staging)
-            elif not has_content(folder.database):  # to open it would delete its log
+            elif not has_content(folder.database):  # opening it would delete its log
                 raise empty_database_error(folder)
             else:
                 pinned = _pin_snapshot(folder, staging)
@@ -167,7 +167,7 @@ class _PinnedFiles:
 
 
 def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
-    """Pin the files while the database is locked, and copy its state at that moment."""
+    """Pin the files while the database is locked, and copy its state."""
     copy = staging / DATABASE_FILE
     with closing(_connect(folder.database)) as source:
         with closing(_connect(folder.database)) as writer:
@@ -177,14 +177,14 @@ def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
             pinned = _pin_files(folder, staging)
             writer.execute("ROLLBACK")
         with closing(_connect(copy)) as target:
-            source.backup(target)  # of the state that its transaction sees
-            target.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+            source.backup(target)  # of the state in its transaction
+            target.execute("PRAGMA journal_mode=DELETE")  # a single file, without a separate log
     if is_database_damaged(copy):
         raise damaged_database_error(folder)
     if not tables:
         raise empty_database_error(folder)
     pinned.files[DATABASE_FILE] = copy
-    engine = create_engine(f"sqlite:///{copy}")  # `Database` would add a log beside it
+    engine = create_engine(f"sqlite:///{copy}")  # `Database` would create a separate log
     with Session(engine) as session:
         pinned.records = read_records(session)
     engine.dispose()
@@ -302,7 +302,7 @@ def _write_archive(pinned: _PinnedFiles, file: IO[bytes]) -> list[dict[str, Any]
 
 
 def _is_text(name: str) -> bool:
-    """Return whether a file name can be encoded, which those of other encodings cannot."""
+    """Return whether a file name can be encoded as UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -58,7 +58,7 @@ class DataFolder:
 
     @property
     def database_url(self) -> str:
-        """The address of its database: the SQLite file, or what `use_database` was given."""
+        """The address of its database: the SQLite file, or the address passed to `use_database`."""
         try:
             return self.database_url_file.read_text()
         except (FileNotFoundError, NotADirectoryError):
@@ -232,7 +232,7 @@ class FileLock:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The lock file of a deleted folder is no lock: the next process creates a new one.
+            # The lock file of a deleted folder does not count: the next process creates a new one.
             if not self._is_at_path(descriptor):
                 raise BlockingIOError
         except OSError as error:

@@ -117,7 +117,7 @@ class Database:
             migrations.stamp(connection)
 
     def check_version(self, *, upgradable: bool = False) -> str | None:
-        """Return the revision of the tables; None if there are none.
+        """Return the revision of the tables; None without tables.
 
         Raises:
             SetupError: they were created by a newer version of labext, or, unless `upgradable`, by
@@ -159,7 +159,7 @@ class Database:
             with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
                 source.backup(target)
             with self._writes[True, True].connect() as connection:
-                # To change a table is to copy and to delete it, which must not cascade. The pragma
+                # A table is changed by copying and deleting it, which must not cascade. The pragma
                 # has no effect in a transaction.
                 driver_connection: Any = connection.connection.driver_connection
                 driver_connection.execute("PRAGMA foreign_keys=OFF")
@@ -244,7 +244,7 @@ def count_rows(session: Session, table: type[DeclarativeBase], *where: ColumnEle
 
 
 _commits: ContextVar[list[None] | None] = ContextVar("commits", default=None)
-"""One entry per durable commit of the current request."""
+"""A list with one entry per durable commit of the current request."""
 
 
 def track_commits() -> None:
@@ -310,7 +310,7 @@ def _begin_transaction(connection: Connection) -> None:
 def _use_types_of_sqlite(column: Column[Any], _table: Any) -> None:
     """Make a column on PostgreSQL behave as on SQLite: 64-bit integers, order by code points."""
     kind = column.type
-    with suppress(ArgumentError):  # a copy of a column that has them
+    with suppress(ArgumentError):  # a copy of an adapted column
         if isinstance(kind, String) and kind.collation is None:
             same = type(kind)(length=kind.length, collation="C")
             column.type = kind.with_variant(same, "postgresql")
@@ -372,7 +372,7 @@ def error_line(error: BaseException) -> str:
 
 
 def is_database_corrupt(error: BaseException) -> bool:
-    """Return whether a SQLite database is damaged, or is no database."""
+    """Return whether a SQLite database is damaged, or the file is not a database."""
     return _sqlite_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 

@@ -14,7 +14,7 @@ from labext.sandbox.core import migrations
 from labext.sandbox.core.database import Database
 
 _NOT_COPIED = {"alembic_version", "rate_windows", "nb_words"}
-"""The revision, which the new tables have; rate limits; an index, which is built at the start."""
+"""Tables that are not copied: the revision, rate limits, and an index that the start builds."""
 
 _ROWS = 500
 """Rows per statement."""

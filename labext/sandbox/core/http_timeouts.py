@@ -25,7 +25,7 @@ STALL_CHECK_SECONDS = 2.0
 
 
 class TimeoutProtocol(H11Protocol):
-    """uvicorn's HTTP protocol, which by itself times out only idle kept-alive connections."""
+    """uvicorn's HTTP protocol with timeouts; uvicorn itself limits only idle connections."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start to check a new connection."""

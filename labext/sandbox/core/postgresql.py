@@ -1,4 +1,4 @@
-"""PostgreSQL: its engine, the locks that take the place of SQLite's, and its errors."""
+"""PostgreSQL: its engine, the locks that replace those of SQLite, and its errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KEEPALIVES: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-"""Notice within 25 s that the machine of the database is gone."""
+"""Detect within 25 s that the machine of the database is unreachable."""
 
 _SERVER_KEEPALIVES = {
     "tcp_keepalives_idle": 10,
@@ -67,7 +67,7 @@ def parse_url(text: str) -> URL:
     """Return the address of a PostgreSQL database, with psycopg as its driver.
 
     Raises:
-        InputError: it is no address of a PostgreSQL database.
+        InputError: the address is not that of a PostgreSQL database.
     """
     example = f"{DRIVER}://USER:PASSWORD@HOST/NAME"
     try:
@@ -89,7 +89,7 @@ def make_engine(text: str) -> Engine:
     """Return an engine for a PostgreSQL database; it connects at the first use.
 
     Raises:
-        InputError: it is no address of a PostgreSQL database.
+        InputError: the address is not that of a PostgreSQL database.
         SetupError: the driver is not installed.
     """
     url = parse_url(text)
@@ -121,7 +121,7 @@ def make_engine(text: str) -> Engine:
 
 
 def _options(settings: Mapping[str, object]) -> str:
-    """Return settings of a connection as the server takes them when it is opened."""
+    """Return settings of a connection in the form of its start-up options."""
     return " ".join(f"-c {name}={value}" for name, value in settings.items())
 
 
@@ -162,7 +162,7 @@ def lock(session: Session, name: str) -> None:
 
 
 def _key(name: str) -> int:
-    return crc32(name.encode()) & 0x7FFFFFFF | 0x40000000  # not one of the numbers above
+    return crc32(name.encode()) & 0x7FFFFFFF | 0x40000000  # none of the numbers above
 
 
 def sqlstate(error: BaseException) -> str:
@@ -187,7 +187,7 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def libpq_address(text: str) -> str:
-    """Return the address of a database as psycopg itself takes it."""
+    """Return the address of a database in the form of psycopg."""
     address = parse_url(text).set(drivername="postgresql")
     return address.render_as_string(hide_password=False)
 
@@ -223,7 +223,7 @@ CHECK_SECONDS = 5.0
 WAIT_SECONDS = 15.0
 """Time that processes of a killed service have to end."""
 
-_MAX_NAME = 63  # of an application, in PostgreSQL
+_MAX_NAME = 63  # limit of an application name in PostgreSQL
 
 
 class DatabaseLock:

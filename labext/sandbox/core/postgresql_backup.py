@@ -17,7 +17,7 @@ DUMP_FILE = "database.dump"
 """The tables of a PostgreSQL database in a backup, in the custom format of pg_dump."""
 
 _NOT_DUMPED = {"rate_windows"}
-"""Tables whose rows are worth nothing after a restart; they are created at the next one."""
+"""Tables whose rows are useless after a restart, which creates the tables again."""
 
 
 def dump_tables(database: Database, target: Path, snapshot: str | None = None) -> None:
@@ -45,7 +45,7 @@ def restore_tables(database: Database, dump: Path, folder: Path) -> None:
     """Replace the tables by those of a dump, in one transaction.
 
     Args:
-        database: the database; the tables of other applications stay.
+        database: the database; the tables of other applications are kept.
         dump: a file of `dump_tables`.
         folder: for temporary files, which are as large as the dump.
 

@@ -40,10 +40,10 @@ class Task(QueueBase):
             owner therefore delay a task of another one by no more than the tasks that are running.
         turn: the round in which it starts, multiplied by `ROUND` (stride scheduling).
         created, started: seconds since the epoch; `started` once its process exists.
-        attempt: the number of times that it was claimed; what an earlier attempt reports is
-            refused.
-        claimed_by: the service process that has claimed it last; "" where there is only one.
-        needs: what a worker must have to run it, such as the name of a tool; empty for nothing.
+        attempt: the number of times that it was claimed; reports of an earlier attempt are
+            rejected.
+        claimed_by: the service process that has claimed it last; empty if there is only one.
+        needs: a capability that its worker must have, such as the name of a tool; empty for none.
         kills: the number of attempts during which the service was killed.
         cancelled: the reason, once a started task was cancelled.
     """
@@ -128,8 +128,8 @@ class TaskKind:
     Attributes:
         name: unique among all services: `jobs.run`, `jobs.aggregate`.
         entry: `package.module:function`, called as `function(work: Path, payload: dict) -> dict` in
-            a process of its own whose working directory is `work`. It returns JSON, and short.
-            A failure is raised as `task_process.TaskError(reason)` or any other exception.
+            a separate process whose working directory is `work`. It returns a short JSON object. A
+            failure is raised as `task_process.TaskError(reason)` or any other exception.
         on_start: called once the process exists. If it raises or cancels the task, the process is
             killed. Not called for a task that ends without a process.
         on_end: called after the process and all its descendants are gone.
@@ -151,10 +151,10 @@ class TaskKind:
         cores: the number of cores that a task uses.
         reserved: the bytes of memory to keep free for a task; None is its memory limit.
         prepare: called in a thread before a task is started, with its payload, to fetch its files
-            from an object store. None: they are there.
+            from an object store. None: the files are present.
         save: called in a thread after its process has ended, with its payload, to put its results
-            into an object store before `on_end`. None: they stay where they are. Both are repeated
-            after a StoreError.
+            into an object store before `on_end`. None: they are not moved. Both are repeated after
+            a StoreError.
     """
 
     name: str
@@ -290,7 +290,7 @@ class Queue:
     def set_weight(self, session: Session, owner: str, weight: float) -> None:
         """Distribute the turns of an owner's waiting tasks again, by a new weight."""
         is_waiting = (Task.owner == owner) & (Task.state == QUEUED)
-        # Without those that another process is just claiming.
+        # Except tasks that another process is just claiming.
         waiting = select(Task).where(is_waiting).order_by(Task.turn, Task.id)
         tasks = session.scalars(waiting.with_for_update(skip_locked=True)).all()
         for priority in {task.priority for task in tasks}:
@@ -404,7 +404,7 @@ log = logging.getLogger(__name__)
 
 
 class QueueNotifications:
-    """A thread that listens with a connection of its own."""
+    """A thread that listens with a separate connection."""
 
     def __init__(self, url: str, queue: Queue) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""The protocol between the supervisor and what runs tasks."""
+"""The interface between the supervisor and the executors of tasks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RemoteExecutor(Executor, Protocol):
 
     @property
     def lease(self) -> float:
-        """Seconds after which the tasks of a service that was killed have ended for sure."""
+        """Seconds after which the tasks of a killed service have certainly ended."""
 
     @property
     def address(self) -> str:

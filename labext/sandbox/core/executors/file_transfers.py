@@ -17,11 +17,10 @@ from labext.sandbox.core.queue import TaskOutcome
 THREADS = 8
 
 MAX_BEHIND = 8
-"""The number of ended tasks for each slot whose results are not stored yet, at which no more tasks
-start."""
+"""The number of ended tasks with unstored results per slot at which no more tasks start."""
 
 FINISH_SECONDS = 5.0
-"""Time that a service which stops leaves to running transfers."""
+"""Time that a stopping service leaves to running transfers."""
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ class FileTransfers:
         self._pool: ThreadPoolExecutor | None = None
 
     def prepare(self, run: TaskRun) -> bool:
-        """Fetch the files of a task; return whether they are there.
+        """Fetch the files of a task; return whether they are present.
 
         The task fails if one is lost.
         """
@@ -60,13 +59,13 @@ class FileTransfers:
         return True
 
     def fetch(self, run: TaskRun, error: NotCachedError) -> None:
-        """Fetch a file that is needed to record the end of a task, which is then tried again."""
+        """Fetch a file that is needed to record the end of a task, which is then retried."""
         log.info("%s waits for a file: %s", run.task.key, error)
         self._submit(lambda _: error.fetch(), {})
         run.later()
 
     def save(self, run: TaskRun) -> bool:
-        """Store the results of a task that has ended; return whether that is done."""
+        """Store the results of a task that has ended; return whether they are stored."""
         save = run.task.kind.save
         if run.is_saved or save is None or not run.launched or run.refusal is not None:
             run.is_saved = True
@@ -82,7 +81,7 @@ class FileTransfers:
             log.warning("The results of %s are not stored yet: %s", run.task.key, error)
             run.later()
             return False
-        except Exception as error:  # a fault of a service ends the task alone
+        except Exception as error:  # a fault of a service fails only the task
             log.exception("The results of %s could not be stored.", run.task.key)
             run.outcome = TaskOutcome(
                 "failed",
@@ -96,18 +95,18 @@ class FileTransfers:
         return True
 
     def skip(self, run: TaskRun) -> None:
-        """Store nothing of a task that was cancelled after its process had ended."""
+        """Do not store the results of a task that was cancelled after its process had ended."""
         if run.saved is None or run.saved.done():
             run.is_saved, run.next_try = True, 0.0
 
     def are_behind(self, runs: Iterable[TaskRun], slots: int) -> bool:
-        """Return whether so many results wait that no more tasks should start."""
+        """Return whether too many results wait for storage to start more tasks."""
         return self._pool is not None and (
             sum(run.is_saving for run in runs) >= MAX_BEHIND * max(1, slots)
         )
 
     def finish(self, runs: Iterable[TaskRun]) -> None:
-        """Wait a little for running transfers; tasks without one start again next time."""
+        """Wait briefly for running transfers; unfinished ones are repeated at the next start."""
         if self._pool is None:
             return
         for run in runs:

@@ -42,7 +42,7 @@ def exceeds_memory(pid: int, max_bytes: int) -> bool:
 
 
 def has_descendants(pid: int) -> bool:
-    """Return whether a process has children, or left any to the processes above it."""
+    """Return whether a process has children, or left orphans to its ancestors."""
     if sys.platform == "linux":
         return len([*_process_tree(pid)]) > 1
     try:
@@ -455,7 +455,7 @@ def main() -> None:
     number = int(sys.argv[1])
     os.set_inheritable(number, False)
     os.umask(0o077)
-    task_process.adopt_orphans()  # those of ended tasks, to kill them
+    task_process.adopt_orphans()  # adopt orphans of ended tasks, to kill them
     ForkServer(socket.socket(fileno=number)).serve()
 
 

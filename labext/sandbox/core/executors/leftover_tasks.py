@@ -17,10 +17,10 @@ from labext.sandbox.core.executors.task_process import PROCESS_FILE, TASK_VARIAB
 from labext.sandbox.core.task_transitions import TaskTransitions
 
 CLAIMANT_PREFIX = "process-"
-"""Of the names of service processes that serve one database, and of the folders of their tasks."""
+"""Prefix of the names of service processes of one database, and of their scratch folders."""
 
 TAKE_OVER_SECONDS = 2.0
-"""Interval of looking for tasks of other service processes that were killed."""
+"""Interval of checking for tasks of other service processes that were killed."""
 
 FORK_SERVER_LOCK = "forkserver.lock"
 SUPERVISOR_LOCK = "supervisor.lock"
@@ -116,7 +116,7 @@ def kill_adopted(seconds: float = 5.0) -> int:
                     process.kill()
                     killed.add(process.pid)
                 os.waitpid(process.pid, os.WNOHANG)
-        time.sleep(0.01)  # their orphans are adopted here too
+        time.sleep(0.01)  # this process adopts their orphans too
     return len(killed)
 
 

@@ -47,7 +47,7 @@ MAX_LOSSES = 10
 """Number of deaths of the fork server or the worker during a task after which the task fails."""
 
 UNFIT_SECONDS = 2.0
-"""Interval of asking again whether a worker has what waiting tasks need."""
+"""Interval of checking again whether a worker can run the waiting tasks."""
 
 PUBLISH_SECONDS = 1.0
 """Interval of publishing the workers of a cluster."""
@@ -63,18 +63,18 @@ class Supervisor:
 
     Args:
         work_dir: the folder of the scratch folders, used by this supervisor alone.
-        claimant: the name of this process, if several serve the database; their folders are named
-            so and are beside each other. They take over the tasks of one that was killed.
+        claimant: the name of this process and of its folder, if several serve the database. They
+            take over the tasks of a killed process.
         workers: the number of concurrent tasks; by default one per core.
-        slots: that of all service processes together; by default `workers`.
+        slots: the number for all service processes together; by default `workers`.
         preload: modules that tasks need, loaded once.
         method: `fork` or `spawn`; by default the method that is safe on this system.
-        adopts: this process has called `adopt_orphans`, and its children in sessions of their own
-            are fork servers.
-        remote: runs the tasks whose kind has `inputs`, as soon as a worker has what they need. The
-            others run here.
-        workers_file: where the workers of `remote` are published. Without `remote` it is that of
-            another process, which alone runs the tasks whose kind has `inputs`.
+        adopts: this process has called `adopt_orphans`, and its children that lead sessions are
+            fork servers.
+        remote: runs the tasks whose kind has `inputs`, as soon as a suitable worker exists. Other
+            tasks run here.
+        workers_file: the file with the published workers of `remote`. Without `remote` it is that
+            of another process, the only one that runs tasks whose kind has `inputs`.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Supervisor:
         if not self._own_lock.acquire(seconds=15.0):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
         lock = FileLock(self._lock_file)
-        # The fork server of a supervisor that was killed needs a moment to end its tasks.
+        # The fork server of a killed supervisor needs a moment to end its tasks.
         if not lock.acquire(seconds=15.0):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
         leftover = self._transitions.taken()
@@ -451,7 +451,7 @@ class Supervisor:
             cancelled = self._transitions.cancelled() if alive or saving else cancelled
             self._looked = now
             for run in saving:
-                if run.task.id in cancelled:  # its results are not wanted
+                if run.task.id in cancelled:  # its results are not needed
                     self._transfers.skip(run)
         for run in alive:
             if run.task.id in cancelled:
@@ -580,5 +580,5 @@ class Supervisor:
             self._record_starts()
             self._record_ends()
             self._transitions.requeue([*self._runs, *self._lost])
-        except Exception:  # tasks whose end was not recorded start again next time
+        except Exception:  # tasks whose end was not recorded start again at the next start
             log.exception("Not every task could be queued again.")

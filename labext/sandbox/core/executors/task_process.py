@@ -139,14 +139,14 @@ def _enter_work_folder(scratch: Path, work: Path) -> None:
     temporary = scratch / "tmp"
     temporary.mkdir(exist_ok=True)
     os.environ.update({TASK_VARIABLE: str(scratch), "TMPDIR": str(temporary)})
-    tempfile.tempdir = None  # it caches that of the previous task
+    tempfile.tempdir = None  # it caches the folder of the previous task
 
 
 def _apply_limits() -> None:
     import resource
 
     os.nice(5)
-    # If the machine runs out of memory, a task is killed and not the service.
+    # If the machine runs out of memory, the kernel kills a task, not the service.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

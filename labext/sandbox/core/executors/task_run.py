@@ -20,7 +20,7 @@ from labext.sandbox.core.task_transitions import ClaimedTask
 
 MAX_RETRY_PAUSE = 60.0
 """Maximum seconds between two attempts to start a task or record its end while the disk is full,
-and between two starts of a fork server that keeps dying."""
+and between two starts of a fork server that dies repeatedly."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class TaskRun:
 
     Attributes:
         is_remote: the task runs on a worker of the remote executor.
-        is_lost: the worker has surely ended it, and it must be queued again.
+        is_lost: the worker has certainly ended it, and it must be queued again.
         launched: the executor was asked to start the process.
         has_begun: the process exists or has existed.
         is_recorded: the queue has recorded the start.

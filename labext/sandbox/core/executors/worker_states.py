@@ -1,4 +1,4 @@
-"""States of workers, and the file in which the process that hands tasks to them publishes these."""
+"""States of workers, and the file in which the dispatching process publishes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WorkerState:
         tasks: the keys of the tasks of this service that it runs.
         last_seen: seconds since its last answer.
         shared_dir: the folder through which files are exchanged; None for the network.
-        note: why it gets no tasks.
+        note: the reason why it gets no tasks.
     """
 
     name: str
@@ -73,7 +73,7 @@ def why_waiting(
 
 
 class WorkersFile:
-    """The workers as one service process knows them, for the other ones and the command line.
+    """The workers known to one service process, published for the others and the command line.
 
     Times are of the monotonic clock, which the processes of a machine share.
     """
@@ -87,7 +87,9 @@ class WorkersFile:
         content = {"at": time.monotonic(), "address": address, "lost": lost}
         content["workers"] = [*map(asdict, states)]
         part = self._path.with_suffix(".part")
-        with contextlib.suppress(OSError):  # a full disk: the readers notice that it is old
+        with contextlib.suppress(
+            OSError
+        ):  # a full disk: the readers notice that the file is outdated
             part.write_text(json.dumps(content))
             os.replace(part, self._path)
 
@@ -101,7 +103,7 @@ class WorkersFile:
         return time.monotonic() - max(self._opened, float(self._read().get("at", 0.0)))
 
     def workers(self) -> list[WorkerState]:
-        """Return the workers; as unreachable if the process that knows them is gone."""
+        """Return the workers; as unreachable if the publishing process has ended."""
         content = self._read()
         age = time.monotonic() - content.get("at", 0.0)
         states = [_load(fields) for fields in content.get("workers", ())]

@@ -125,7 +125,7 @@ def check_storage(folder: DataFolder, manifest: dict[str, Any]) -> None:
     """Check that a backup of an object store is restored to one, and others are not.
 
     Raises:
-        SetupError: it is not so.
+        SetupError: only one of the two has an object store.
     """
     settings = stored_settings(folder)
     if "storage" in manifest and settings is None:
@@ -144,7 +144,7 @@ def check_storage(folder: DataFolder, manifest: dict[str, Any]) -> None:
 def store_objects(folder: DataFolder, unpacked: Path, storage: str) -> None:
     """Put the objects of a backup into the store, unless it has them, and remove the folder.
 
-    Objects that the store has besides stay; the next start moves them to its quarantine.
+    Other objects in the store are kept; the next start moves them to its quarantine.
 
     Raises:
         ConflictError: the store has the files of another database, or other objects.

@@ -14,13 +14,14 @@ from uuid import uuid4
 from labext.sandbox.core.data_folder import remove_path
 
 ARCHIVE_SUFFIX = ".tar"
-"""Of the keys of folders, whose copies are unpacked."""
+"""Suffix of the keys of folders, whose copies are unpacked."""
 
 DEFAULT_BYTES = 10 << 30
 
 MIN_AGE = 600.0
-"""Seconds after its last use during which a copy is kept even if there is no room, since the file
-may be about to be opened."""
+"""Seconds after its last use during which a copy is kept even if the cache is full, since the file
+may be about to be opened.
+"""
 
 _TOUCH_SECONDS = 30.0
 _PARTIAL_FOLDER = ".partial"
@@ -68,7 +69,7 @@ class FileCache:
         os.utime(partial)
         try:
             partial.rename(path)
-        except OSError:  # another process was first
+        except OSError:  # another process was faster
             remove_path(partial)
             if not path.exists():
                 raise
@@ -81,7 +82,7 @@ class FileCache:
             remove_path(doomed)
 
     def clear_partial(self) -> None:
-        """Remove what interrupted processes have left."""
+        """Remove temporary files of interrupted processes."""
         shutil.rmtree(self.folder / _PARTIAL_FOLDER, ignore_errors=True)
 
     def evict(self) -> int:

@@ -30,7 +30,7 @@ _TRIES = 2
 
 
 class StoreError(Exception):
-    """The storage cannot be used now.
+    """The storage cannot be used at present.
 
     Attributes:
         reason: one sentence without credentials.
@@ -69,10 +69,10 @@ class StorageSettings:
         return f"{parts.netloc}{path}".strip("/") if self.is_s3 else path
 
     def check(self) -> None:
-        """Check that it is an address that can be used on this machine.
+        """Check that the address can be used on this machine.
 
         Raises:
-            InputError: it is none, or contains credentials.
+            InputError: the address is invalid, or contains credentials.
             SetupError: a package is missing.
         """
         try:
@@ -210,7 +210,7 @@ class DirectoryStore:
         return self._try(walk)
 
     def ping(self) -> None:
-        """Check that the directory is there."""
+        """Check that the directory exists."""
         self._try(lambda: os.listdir(self._root))
 
     def close(self) -> None:
@@ -277,7 +277,7 @@ class S3Store:
         }
 
     def ping(self) -> None:
-        """Ask for the first key."""
+        """Request the first key."""
         bucket, _, prefix = self._root.partition("/")
         self._try(
             lambda files: files.call_s3(

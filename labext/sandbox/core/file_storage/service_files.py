@@ -83,7 +83,7 @@ class ServiceFiles(Protocol):
         """Whether the files are in an object store, and its folder has those of running tasks."""
 
     def local(self, path: str, session: Session | None = None) -> Path:
-        """Return the path on this machine, at which a file that does not exist is missing.
+        """Return the path on this machine; nothing is there if the file does not exist.
 
         Raises:
             StoreError: it cannot be fetched.
@@ -101,13 +101,13 @@ class ServiceFiles(Protocol):
         """
 
     def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:
-        """Make a file that was staged the one at a path."""
+        """Move a staged file to a path."""
 
     def discard(self, staged: StagedFile) -> None:
         """Delete a staged file that is not placed."""
 
     def link(self, session: Session, source: Path, path: str) -> None:
-        """Make a file, as returned by `local`, also the one at another path."""
+        """Place a file, as returned by `local`, also at another path."""
 
     def copy_path(self, path: str, session: Session) -> Path:
         """Return the path that `local` returns, without fetching the file."""
@@ -273,7 +273,7 @@ class StoredFiles:
             cache.link_or_copy(source, target)
 
     def paths_below(self, path: str) -> list[str]:
-        """Return the files of an entry whose path starts so, such as the inputs of a job."""
+        """Return the files of an entry with this path prefix, such as the inputs of a job."""
         start = f"{self._name}/{path}/"
         query = select(StoredFile.path).where(StoredFile.entry == tables.entry_of(start))
         with self._database.read() as session:
@@ -331,7 +331,7 @@ class StoredFiles:
 
     @contextmanager
     def _one_at_a_time(self, key: str) -> Iterator[None]:
-        """Let one thread fetch an object, for which others wait."""
+        """Let one thread fetch an object while others wait for it."""
         with self._fetching:
             lock, waiting = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = lock, waiting + 1

@@ -33,10 +33,10 @@ MARKER = "labext-storage"
 """The object with the identifier of the storage."""
 
 QUARANTINE = "quarantine"
-"""The start of the keys of objects that were found without a record."""
+"""Prefix of the keys of objects that were found without a record."""
 
 CLEAN_UP_SECONDS = 60.0
-"""Interval of deleting unused objects and old copies; a commit that leaves some wakes it."""
+"""Interval of deleting unused objects and old copies; a commit that leaves some starts it early."""
 
 _PING_SECONDS = 5.0
 """Time during which the last state of the store is reported again."""
@@ -94,7 +94,7 @@ class FileStorageSetup:
             A message for the operator if objects were moved.
 
         Raises:
-            SetupError, ConflictError: it is another one, or cannot be used.
+            SetupError, ConflictError: it belongs to another database, or cannot be used.
         """
         with self._database.read() as session:
             record = session.scalars(select(FileStorage)).first()
@@ -113,7 +113,7 @@ class FileStorageSetup:
         except StoreError as error:
             raise explain(error, self.settings) from error
         finally:
-            self._store.close()  # several service processes are forked now
+            self._store.close()  # several service processes are forked after this
         self.copies.clear_partial()
         write_json(self._folder.storage, asdict(self.settings))
         return notice

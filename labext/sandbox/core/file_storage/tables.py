@@ -1,7 +1,7 @@
 """The records of files in an object store, changed in the transactions of their owners' rows.
 
-Objects are never changed: a new content has a new key, and a commit replaces the old one. Several
-paths may have one key, such as an uploaded file and the input of a job, like hard links.
+Objects are immutable: new content has a new key, and a commit replaces the old one. Several paths
+may have one key, such as an uploaded file and the input of a job, like hard links.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class UnusedObject(CoreBase):
 
 
 class FileStorage(CoreBase):
-    """Where the files are; without a row they are in the data folder.
+    """The location of the files; without a row they are in the data folder.
 
     Attributes:
         storage: the identifier that is also in the store, which thereby serves one database.
@@ -104,7 +104,7 @@ def place(session: Session, staged: StagedFile) -> None:
 
 
 def discard(session: Session, staged: StagedFile) -> None:
-    """Let the object of a file that has got no record be deleted."""
+    """Mark the object of a file without a record for deletion."""
     has_record = select(StoredFile.path).where(StoredFile.key == staged.key).limit(1)
     if session.scalar(has_record) is None:
         session.merge(UnusedObject(key=staged.key))

@@ -1,6 +1,6 @@
 """Revisions of the tables, and the upgrade of a database to the newest one by Alembic.
 
-Each file in `versions` is a revision. A new database gets today's tables and the number of the
+Each file in `versions` is a revision. A new database gets the current tables and the number of the
 newest revision; Alembic is imported only to upgrade an older one.
 """
 

@@ -11,7 +11,7 @@ _attributes = context.config.attributes
 
 
 def _is_compared(_item: object, name: str | None, kind: str, *_others: object) -> bool:
-    """Leave out what cannot be compared.
+    """Exclude objects that cannot be compared.
 
     The tables of the full-text index are different on each database, rate limits are in PostgreSQL
     only, and SQLAlchemy does not
@@ -22,7 +22,7 @@ def _is_compared(_item: object, name: str | None, kind: str, *_others: object) -
 
 
 def _render(kind: str, item: Any, _context: object) -> str | Literal[False]:
-    """Leave out what every column gets on PostgreSQL (`core.database`)."""
+    """Exclude adaptations of every column on PostgreSQL (`core.database`)."""
     if kind == "type" and isinstance(item, sa.String):
         return f"sa.{type(item).__name__}({item.length or ''})"
     if kind == "type" and type(item) is sa.Integer:

@@ -77,7 +77,7 @@ class HealthCheck:
 
 
 class HealthEndpoint:
-    """Answer `GET /health` before any check of the host name, credentials or rate limit."""
+    """Serve `GET /health` before any check of the host name, credentials or rate limit."""
 
     def __init__(self, app: ASGIApp, check: HealthCheck) -> None:
         self._app = app
@@ -110,7 +110,7 @@ def prepare_metrics(folder: DataFolder) -> None:
 
 
 class Monitoring:
-    """Health of a sandbox's service process; also metrics and request ids of a server's.
+    """Health of a service process; for a server also metrics and request ids.
 
     Args:
         process: the number of this process; None if there is one.

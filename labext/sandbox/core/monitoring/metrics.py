@@ -69,7 +69,7 @@ class RequestMetrics:
 
     def _count_error(self, context: ExceptionContext) -> None:
         error = context.sqlalchemy_exception or context.original_exception
-        if isinstance(error, IntegrityError):  # a name that exists, for example
+        if isinstance(error, IntegrityError):  # for example a name that exists
             return
         unavailable = is_unavailable(error) or context.is_disconnect
         kind = "unavailable" if unavailable else "disk full" if is_disk_full(error) else "other"
@@ -164,7 +164,7 @@ class ServerState(Collector):
 
 
 def _worker_metrics(workers: Sequence[WorkerState]) -> Iterator[Metric]:
-    """Yield the workers by name; those of the same name together, since series are unique."""
+    """Yield the workers by name; workers of the same name are merged, since series are unique."""
     names = ("worker",)
     slots = GaugeMetricFamily("labext_worker_slots", "Slots of ready workers.", labels=names)
     busy = GaugeMetricFamily("labext_worker_slots_busy", "Slots in use.", labels=names)
@@ -179,7 +179,7 @@ def _worker_metrics(workers: Sequence[WorkerState]) -> Iterator[Metric]:
 
 
 class MetricsEndpoint:
-    """Answer `GET /metrics` to requests with the token, before the check of the Host header."""
+    """Serve `GET /metrics` to requests with the token, before the check of the Host header."""
 
     def __init__(self, app: ASGIApp, folder: Path, state: ServerState, token: str) -> None:
         self._app = app

@@ -42,7 +42,7 @@ class RequestRecord:
     Attributes:
         route: the template of its path, such as `/notebooks/{notebook_id}`, without ids.
         status: of the response; 500 if it failed before one was sent.
-        account: the id of the account whose credentials it had; None without an account.
+        account: the id of the account of its credentials; None without an account.
     """
 
     service: str

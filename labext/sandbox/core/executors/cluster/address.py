@@ -45,7 +45,7 @@ class TlsFiles:
         return files
 
     def security(self) -> Security:
-        """Return them as dask needs them."""
+        """Return them as keyword arguments of dask."""
         from distributed.security import Security
 
         roles = {
@@ -67,11 +67,13 @@ class TlsFiles:
         """Return the context of a client.
 
         Raises:
-            SetupError: a file is missing or is no certificate or key.
+            SetupError: a file is missing or is not a certificate or key.
         """
         try:
             context = ssl.create_default_context(cafile=str(self.ca))
-            context.check_hostname = False  # as dask: a certificate of the authority is enough
+            context.check_hostname = (
+                False  # like dask: any certificate of the authority is accepted
+            )
             context.load_cert_chain(self.certificate, self.key)
         except (OSError, ssl.SSLError) as error:
             raise SetupError(
@@ -167,8 +169,8 @@ def check_connection(address: str, tls: TlsFiles | None) -> None:
 
 def _check_handshake(connection: socket.socket, context: ssl.SSLContext) -> None:
     with context.wrap_socket(connection) as stream:
-        # With TLS 1.3 the other side checks our certificate after our handshake is done. dask's
-        # server speaks first, as soon as it has accepted the connection.
+        # With TLS 1.3 the server checks the client's certificate after the client's handshake.
+        # dask's server sends the first message, once it has accepted the connection.
         stream.settimeout(PROBE_SECONDS)
         if not stream.recv(1):
             raise ssl.SSLError("it closed the connection")

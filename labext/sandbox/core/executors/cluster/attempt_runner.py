@@ -1,4 +1,4 @@
-"""Run attempts of tasks on a worker, for as long as their services want them."""
+"""Run attempts of tasks on a worker while their services renew the leases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from labext.sandbox.core.executors.launcher import Launcher
 from labext.sandbox.core.executors.leftover_tasks import kill_adopted, kill_leftovers
 
 LOOK_SECONDS = 0.5
-"""Interval of looking at leases and logs."""
+"""Interval of checking leases and logs."""
 
 LOG_FILE = "log.txt"
 
@@ -39,11 +39,11 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class _Attempt:
-    """An attempt, from the first message about it until its service no longer wants it.
+    """An attempt, from the first message about it until its service no longer requests it.
 
     Attributes:
         number: its number for the fork server.
-        service, epoch: the service, and which of its starts.
+        service, epoch: the service, and an identifier of its start.
         name: the service's name for it: `TASK.ATTEMPT`.
         sequence: the number of the message that created it.
         scratch: its folder on this machine.
@@ -81,7 +81,7 @@ class _Attempt:
 
 
 def _boot_clock() -> float:
-    """Return the seconds since the start of the machine, those in suspension included."""
+    """Return the seconds since the start of the machine, including suspension."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
@@ -92,8 +92,8 @@ class AttemptRunner:
 
     A lease is measured by the clock of this machine alone. Each answer to a service has the time,
     which the service returns in its next message; the lease of an attempt ends `LEASE_SECONDS`
-    after the latest time returned in a message that asks for it. So a message that was held back
-    extends nothing.
+    after the latest time returned in a message that asks for it. So a delayed message extends no
+    lease.
 
     Args:
         folder: a folder on a local disk that nothing else uses.
@@ -289,7 +289,7 @@ class AttemptRunner:
         if refusal := version_error(versions):
             self.refusal = refusal
             return {"refused": refusal}
-        self._end_leases()  # a message may arrive when the leases that it renews are over
+        self._end_leases()  # a message may arrive after the end of the leases that it renews
         for attempt in self._attempts_of(service):
             is_older = attempt.epoch != epoch or attempt.sequence < sequence
             if attempt.name not in requested and is_older:
@@ -438,7 +438,7 @@ class AttemptRunner:
             )
 
     async def kill(self, service: str, name: str) -> dict[str, Any]:
-        """Kill an attempt; its end is reported."""
+        """Kill an attempt; its end is reported as usual."""
         attempt = self._attempts.get((service, name))
         if attempt is not None and attempt.phase in ("starting", "running"):
             if self._launcher is not None:

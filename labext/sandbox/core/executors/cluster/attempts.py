@@ -144,8 +144,8 @@ class SyncMessage:
     Attributes:
         sequence: its number.
         at: when it was sent, on the monotonic clock.
-        known: the attempts that the worker had confirmed before; those that its answer does not
-            have are lost.
+        known: the attempts that the worker had confirmed before; those missing in its answer are
+            lost.
     """
 
     sequence: int

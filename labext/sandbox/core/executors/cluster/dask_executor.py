@@ -2,7 +2,7 @@
 
 dask connects the machines: its scheduler knows the workers, encrypts and relays messages. Attempts
 are not dask tasks: dask would run a task again elsewhere after the loss of a worker, move it
-between workers, and forget a cancelled task while its process goes on. A worker keeps an attempt
+between workers, and forget a cancelled task while its process continues. A worker keeps an attempt
 only as long as its service asks for it, see `attempt_runner`.
 """
 
@@ -53,7 +53,7 @@ from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.task_transitions import ClaimedTask
 
 DISCOVERY_SECONDS = 0.5
-"""Interval of looking for new workers."""
+"""Interval of checking for new workers."""
 
 REST_SECONDS = 15.0
 """Seconds for which a worker whose disk is full gets no tasks."""
@@ -100,7 +100,7 @@ class DaskExecutor:
         self._thread.start()
         self._ready.wait(30)
 
-    # The supervisor's thread.
+    # Methods for the supervisor's thread.
 
     def fileno(self) -> int:
         """Return the descriptor for a selector."""
@@ -148,7 +148,7 @@ class DaskExecutor:
             attempt = self._attempts.get(task_id)
             if attempt is not None:
                 attempt.scratch = scratch
-        if attempt is None:  # its slot was given back
+        if attempt is None:  # its slot was released
             self._emit({"lost": task_id, "reason": "", "begun": False})
             return
         self._loop.call_soon_threadsafe(self._begin, attempt)
@@ -200,7 +200,7 @@ class DaskExecutor:
             if self._attempts.get(attempt.task.id) is attempt:
                 del self._attempts[attempt.task.id]
 
-    # The thread of the event loop.
+    # Methods for the thread of the event loop.
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -261,7 +261,7 @@ class DaskExecutor:
         addresses: dict[str, str] = {}
         for address, info in workers.items():
             prefix, _, rest = str(info.get("name") or info.get("id")).partition("|")
-            if prefix == WORKER_PREFIX:  # others are no workers of labext
+            if prefix == WORKER_PREFIX:  # others are not workers of labext
                 addresses["|".join(rest.split("|")[:2])] = address
         with self._lock:
             for name, address in addresses.items():
@@ -430,7 +430,7 @@ class DaskExecutor:
         if refused := reply.get("refused"):
             if refused == "full":
                 self._rest(attempt.worker, reply["note"])
-            if refused == "busy":  # by tasks of others, about which it tells soon
+            if refused == "busy":  # by tasks of other services, which its next answer reports
                 attempt.worker.rests_until = time.monotonic() + DISCOVERY_SECONDS
             raise LostAttemptError(
                 "The message reached the worker too late."
@@ -512,7 +512,7 @@ class DaskExecutor:
                 attempt.requested, attempt.reason = False, reason
 
     def _lose(self, attempt: RemoteAttempt) -> None:
-        """Report an attempt that has surely ended without a result.
+        """Report an attempt that has certainly ended without a result.
 
         Ignored while its files are being transferred, since the transfer soon fails.
         """

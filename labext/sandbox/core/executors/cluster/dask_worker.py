@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WorkerOptions:
-    """What a worker offers.
+    """The options of a worker.
 
     Attributes:
         address: the scheduler, as `scheduler_address` returns it.
@@ -61,7 +61,7 @@ class WorkerOptions:
 def run_worker(options: WorkerOptions, announce: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; every task is then ended.
 
-    The scheduler may be restarted meanwhile: tasks go on while their service keeps asking for them.
+    The scheduler may be restarted meanwhile: tasks continue while their service renews the leases.
 
     Raises:
         SetupError: the scheduler can't be reached, or a folder can't be written.
@@ -183,8 +183,8 @@ async def _stay_connected(
 def _own_address(scheduler: str) -> str | None:
     """Return the address to listen on; None for all.
 
-    A worker of a scheduler on the loopback interface is reached there, and nowhere else: the
-    connection may be plain.
+    A worker of a scheduler on the loopback interface listens only there, since the connection may
+    be unencrypted.
     """
     host = scheduler.partition("://")[2].rpartition(":")[0]
     return "127.0.0.1" if is_loopback(host) else None

@@ -1,4 +1,4 @@
-"""What services and workers of a cluster agree on: versions, intervals, sizes and paths."""
+"""The protocol of services and workers of a cluster: versions, intervals, sizes and paths."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
 LEASE_SECONDS = 7.0
-"""Seconds for which a worker goes on with an attempt, from the latest time on its own clock that
-its service has returned in a message that asks for the attempt."""
+"""Seconds for which a worker continues an attempt after the latest time of its own clock that the
+service has returned in a message that requests the attempt.
+"""
 
 LEASE_MARGIN_SECONDS = 1.5
-"""Seconds that a worker needs at most to notice the end of a lease and kill the processes."""
+"""Maximum seconds until a worker notices the end of a lease and has killed the processes."""
 
 DOUBT_SECONDS = 3.5
 """Seconds without an answer after which a service gives up the tasks of a worker. It starts them
-again once their lease has ended for sure."""
+again once their lease has certainly ended.
+"""
 
 POLL_SECONDS = 2.0
 """Seconds after which a worker answers a service even if nothing has changed."""
@@ -29,7 +31,7 @@ CHUNK_BYTES = 4 << 20
 """Largest part of a file in one message."""
 
 INLINE_BYTES = 256 << 10
-"""Files of a task that are together at most this large travel within the other messages."""
+"""Files of a task whose total size is at most this are sent within the other messages."""
 
 LOG_BYTES = 64 << 10
 """Largest part of a log in one message."""
@@ -45,7 +47,7 @@ def versions() -> dict[str, str]:
 
 
 def version_error(service: dict[str, str]) -> str:
-    """Return one line if this worker has other versions than the service; else nothing."""
+    """Return a message if this worker has other versions than the service, else an empty text."""
     own = versions()
     if own == service:
         return ""
@@ -73,7 +75,7 @@ def resolve_inside(folder: Path, name: str) -> Path:
     """Return the path of a file below `folder`.
 
     Raises:
-        ValueError: the name leads elsewhere.
+        ValueError: the path is outside of the folder.
     """
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\0" in name:

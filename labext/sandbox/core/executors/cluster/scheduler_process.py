@@ -1,4 +1,4 @@
-"""Run dask's scheduler beside the service."""
+"""Run dask's scheduler as a child of the service."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SchedulerProcess:
             return
         self._started = time.monotonic()
         self.leave_to_parent()
-        # In the session of this process: those of others are tasks, see `Supervisor`.
+        # In the session of this process: orphans in other sessions are tasks, see `Supervisor`.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, *self._arguments()],
             env=clean_environment(),
@@ -60,7 +60,7 @@ class SchedulerProcess:
                 self._process.wait()
 
     def leave_to_parent(self) -> None:
-        """In a forked process: let the scheduler end with the parent alone."""
+        """In a forked process: let the scheduler end with the parent only."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
 

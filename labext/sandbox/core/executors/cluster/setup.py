@@ -1,4 +1,4 @@
-"""The cluster that a service is started with."""
+"""The cluster of a service."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Cluster:
         address: its address for this machine.
         tls: the certificates; None for a plain connection.
         service: identifies the service to the workers, also after a restart.
-        scheduler: its process, if it runs beside the service.
+        scheduler: its process, if this service has started it.
     """
 
     address: str
@@ -61,21 +61,21 @@ class Cluster:
         return shlex.join(command)
 
     def connect(self) -> DaskExecutor:
-        """Return an executor; one at a time, of all processes of the service."""
+        """Return an executor; only one may exist at a time among all processes of the service."""
         return DaskExecutor(self.address, self.tls, self.service)
 
     def keep_scheduler(self) -> None:
-        """Start the scheduler beside the service again if it was killed."""
+        """Restart the service's own scheduler if it was killed."""
         if self.scheduler is not None:
             self.scheduler.ensure()
 
     def leave_to_parent(self) -> None:
-        """In a forked process: let the scheduler beside the service end with the parent alone."""
+        """In a forked process: let the service's own scheduler end with the parent only."""
         if self.scheduler is not None:
             self.scheduler.leave_to_parent()
 
     def close(self) -> None:
-        """End the scheduler beside the service."""
+        """End the service's own scheduler."""
         if self.scheduler is not None:
             self.scheduler.close()
 

@@ -1,1 +1,1 @@
-"""The revisions of the tables, one a file."""
+"""The revisions of the tables, one per file."""
