@@ -82,8 +82,9 @@ class Sandbox:
         sequences: the minimum number of sequences of the laboratory platform, reached with
             generated fragments and point mutants; None as for `rate`, or no minimum.
         services: `module:name` of the services to run; None for all.
-        executor: where jobs run: None or `local` on this machine; `dask` on workers that connect to
-            a scheduler beside the services; `tls://HOST:PORT` on those of a running scheduler.
+        executor: the place where jobs run: None or `local` for this machine; `dask` on workers that
+            connect to a scheduler beside the services; `tls://HOST:PORT` on those of a running
+            scheduler.
         certificates: the folder with the cluster's certificates `ca.pem`, `server.pem` and
             `server.key`.
         allow_plaintext: whether the connection to a scheduler on another machine may be
@@ -95,9 +96,9 @@ class Sandbox:
             remembers it.
         processes: the number of service processes, for a PostgreSQL database; None as for `rate`,
             or one.
-        storage: where users' files are: `s3://BUCKET/PREFIX` or `file:///DIR`; by default in the
-            data folder. The folder remembers it. Credentials are those of the environment or of
-            the usual files of AWS.
+        storage: the location of users' files: `s3://BUCKET/PREFIX` or `file:///DIR`; by default the
+            data folder. The folder remembers it. Credentials are those of the environment or of the
+            usual files of AWS.
         storage_endpoint: the address of the S3 service; None is that of AWS.
         storage_cache: the size of the copies of such files in the data folder, in bytes.
         max_running_per_account, max_queued_per_account: limits of jobs of each account, kept in
@@ -316,7 +317,7 @@ class Sandbox:
         return True
 
     def _drop_tables(self) -> None:
-        """Drop the tables in a PostgreSQL database; those of other applications stay.
+        """Drop the tables in a PostgreSQL database; those of other applications are kept.
 
         Raises:
             StorageError: the database cannot be reached or changed; nothing has been deleted.
@@ -412,7 +413,7 @@ class Sandbox:
         return self._lock.holder()
 
     def _start_host(self, until: float) -> bool:
-        """Start a host and wait until it responds; False if another host was first."""
+        """Start a host and wait until it responds; return False if another host was faster."""
         self._check_storage()
         self._folder.prepare()
         self._use_database()
@@ -490,7 +491,7 @@ class Sandbox:
             write_json(self._folder.storage, settings)
 
     def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
-        """Return why a host has ended: as recorded by it, or by its exit code or log."""
+        """Return the reason why a host has ended, from its record, exit code or log."""
         failure = read_json(self._folder.state).get("failure", {})
         if failure.get("pid") == process.pid:
             return ServiceError(

@@ -40,7 +40,7 @@ class Server(Sandbox):
     def configure(self, **values: Any) -> None:
         """Set the settings of the next start; see `ServerSettings`.
 
-        Without any, the next start is as the last one. Nothing is stored before it is checked.
+        Without values, the next start uses those of the last one. Nothing is stored unchecked.
 
         Raises:
             InputError: the host name is missing, or the organization exists with another name.
@@ -75,9 +75,9 @@ class Server(Sandbox):
         return super().start()
 
     def health(self) -> dict[str, str]:
-        """Return why each running endpoint cannot work; empty texts where it can.
+        """Return the reason why each running endpoint cannot work; an empty text if it can.
 
-        The endpoints are asked on this machine, not at their public addresses.
+        The requests are sent to the endpoints on this machine, not to their public addresses.
         """
         settings = self.settings
         if settings is None or not self.status().running:
@@ -92,7 +92,7 @@ class Server(Sandbox):
         }
 
     def run(self) -> NoReturn:
-        """Become the server: replace this process, which service managers then watch.
+        """Replace this process by the server, so that service managers watch it.
 
         Raises:
             ConflictError: it is running.

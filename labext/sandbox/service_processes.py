@@ -19,7 +19,7 @@ from labext.errors import ServiceError
 from labext.sandbox.core.data_folder import EXIT_CUT_OFF
 
 STOP_SECONDS = 20.0
-"""Time that the processes have to stop, before they are killed."""
+"""Time for the processes to stop before they are killed."""
 
 SETTLED_SECONDS = 30.0
 """Minimum lifetime in seconds of a process that is replaced without a pause."""
@@ -55,7 +55,7 @@ class ServiceProcesses:
     Args:
         count: the number of processes.
         serve: called in each process; its exit code is 0 when it returns.
-        is_current: whether the parent may go on; else it kills all processes and ends.
+        is_current: whether the parent may continue; otherwise it kills all processes and ends.
     """
 
     def __init__(self, count: int, serve: Serve, is_current: Callable[[], bool]) -> None:
@@ -125,7 +125,7 @@ class ServiceProcesses:
         self._processes[pid] = _Process(number, pid, receiving, time.monotonic())
 
     def _become(self, number: int, sending: int) -> NoReturn:
-        """In the child: serve, and end without what the parent does at its end."""
+        """In the child: serve, and exit without the cleanup of the parent."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)

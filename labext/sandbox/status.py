@@ -45,7 +45,7 @@ class SandboxStatus:
 
     @property
     def running(self) -> bool:
-        """Whether its services answer."""
+        """Whether its services respond."""
         return self.state == "running"
 
 

@@ -96,7 +96,7 @@ def _add_usage(
     try:
         with session.begin_nested():
             session.execute(insert(Usage).from_select(columns, account))
-    except IntegrityError:  # another process was first
+    except IntegrityError:  # another process was faster
         _increase_usage(session, account_id, tool, jobs, hours)
 
 

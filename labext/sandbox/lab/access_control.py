@@ -105,7 +105,7 @@ def check_state(caller: Caller) -> None:
 
 
 def check_address(session: Session, tenant_id: int, address: str | None) -> None:
-    """Check that an address is inside the tenant's ranges (403); any address is if it has none."""
+    """Check that an address is inside the tenant's ranges (403), if it has ranges."""
     ranges = session.connection().execute(_IP_RANGES, {"tenant_id": tenant_id}).scalars().all()
     if ranges and not any(_is_within(address, network) for network in ranges):
         raise forbidden("The account does not allow API access from this IP address.")

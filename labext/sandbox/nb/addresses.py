@@ -40,7 +40,7 @@ _COMPATIBLE = IPv6Network("::/96")
 _TRANSLATED = IPv6Network("::ffff:0:0:0/96")
 """IPv4-translated IPv6 addresses (RFC 2765)."""
 _ISATAP = (bytes.fromhex("00005efe"), bytes.fromhex("02005efe"))
-"""The beginning of an interface identifier that ends in an IPv4 address (RFC 5214)."""
+"""Prefix of an interface identifier that ends in an IPv4 address (RFC 5214)."""
 
 
 def is_refused(address: Address) -> bool:
@@ -156,7 +156,7 @@ def is_refused_ip(number: str) -> bool:
 
 
 def parse_numeric_host(host: str) -> list[str]:
-    """Return the address that a host in any numeric notation stands for; nothing for a name."""
+    """Return the address of a host in any numeric notation; None for a name."""
     try:
         entries = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):

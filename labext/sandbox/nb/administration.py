@@ -164,7 +164,7 @@ class NotebookAdministration(Administration):
         return _to_record(model, credential)
 
     def set_model_key(self, name: str, key: str | None) -> Record:
-        """Set another key for the server of a model, or none."""
+        """Set or remove the key for the server of a model."""
         with as_labext_errors(), self.database.write() as session:
             model = find_model(session, name)
             if registry.is_built_in(model):
@@ -184,7 +184,7 @@ class NotebookAdministration(Administration):
         return {**_to_record(model, changed), "key": key is not None}
 
     def set_default(self, slot: str, name: str | None) -> Record:
-        """Set the model of a slot, or none."""
+        """Set or clear the model of a slot."""
         if slot not in registry.SLOTS:
             raise not_found_error("slot", slot, registry.SLOTS)
         with as_labext_errors(), self.database.write() as session:
@@ -213,7 +213,7 @@ open_administration = partial(
 
 @contextmanager
 def as_labext_errors() -> Iterator[None]:
-    """Raise a refusal of the service as a LabextError with its next step."""
+    """Raise an error of the service as a LabextError with its next step."""
     try:
         yield
     except ServiceError as error:

@@ -154,7 +154,7 @@ class Health(Record):
 
 
 class Unhealthy(Record):
-    """Why the service cannot work."""
+    """The reason why the service cannot work."""
 
     status: str = Field(examples=["unhealthy"])
     reason: str = Field(examples=["The database does not respond."])

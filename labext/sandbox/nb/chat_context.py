@@ -1,4 +1,4 @@
-"""The context of a chat: what a model is given of a notebook, and its size."""
+"""The context of a chat: the parts of a notebook that a model gets, and its size."""
 
 from __future__ import annotations
 

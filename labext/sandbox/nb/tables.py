@@ -387,7 +387,7 @@ class EpisodeProfile(Entity):
 
 
 class Episode(Entity):
-    """An episode, from its order on; its audio is `episodes/<the id's last part>.mp3`.
+    """An episode, from its request on; its audio is `episodes/<the id's last part>.mp3`.
 
     Attributes:
         job_id: the identifier of the last job that made it.
@@ -395,7 +395,7 @@ class Episode(Entity):
         stage: the current stage: `outline`, `dialogue`, `speech` or `encoding`.
         done, total: the progress of that stage.
         reason: the reason for a failure.
-        profile, speakers: copies of the profiles made at the order.
+        profile, speakers: copies of the profiles made at the request.
         outline: `name`, `description` and `size` of each segment.
         transcript: `speaker`, `dialogue`, `start` and `end` of each turn, in seconds.
         duration: the duration in seconds.

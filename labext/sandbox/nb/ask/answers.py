@@ -120,7 +120,7 @@ class MarkRemover:
         self._pending = ""
 
     def feed(self, words: str) -> None:
-        """Pass the words on, except for the beginning of what may become a mark."""
+        """Pass the words on, except for a possible beginning of a mark."""
         text = _MARK_WITH_SPACE.sub("", self._pending + words)
         end = _OPEN_MARK.search(text)
         ready = text[: end.start()] if end else text

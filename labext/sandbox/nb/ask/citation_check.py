@@ -19,7 +19,7 @@ from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
 
 NOT_FOUND = "(not found in the sources)"
-"""Put behind a sentence that cites passages of which none supports it."""
+"""Appended to a sentence that is supported by none of the passages that it cites."""
 
 MIN_SUPPORT = 0.4
 """Minimum share of a sentence's word stems in a passage that it cites without quoted words."""
@@ -105,8 +105,8 @@ def _supporting_quote(passage: str, claim: str, quoted: str | None) -> str | Non
 def find_quote(passage: str, quoted: str) -> str | None:
     """Return the substring of a passage that a quotation repeats; None if there is none.
 
-    Case, line breaks, and the kind of dashes and quotation marks may differ. Of a quotation with an
-    ellipsis every part must occur, and the longest is returned.
+    Case, line breaks, and the kind of dashes and quotation marks may differ. Every part of a
+    quotation with an ellipsis must occur; the longest one is returned.
     """
     quotes: list[str] = []
     for part in _ELLIPSIS.split(quoted):

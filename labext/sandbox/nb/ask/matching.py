@@ -17,7 +17,9 @@ _MAX_ACRONYM = 3
 """Letters of acronyms that are common words, such as DNA."""
 
 SIMILARITY_WEIGHT = 0.6
-"""Weight of the similarity; the square of the share of the question's words has the rest."""
+"""Weight of the similarity; the remaining weight is that of the square of the share of the
+question's words.
+"""
 
 MIN_SIMILARITY, UNKNOWN_WORDS_SIMILARITY = 0.24, 0.1
 """Similarity of a passage that matches, and the addition to it for unknown words.
@@ -116,7 +118,7 @@ def lacks_rare_terms(question: Question, hit: Hit) -> bool:
     """Return whether a passage lacks the rare terms of the question."""
     if not question.rare or question.groups_of(hit):
         return False
-    # Of two things that are compared, the other one may have no rare term.
+    # In a comparison, the other side may have no rare term.
     others = question.stems.difference(*map(_stems, question.rare))
     has_other = question.compares and len(question.rare) == 1
     return not (has_other and word_share(others, hit) >= MIN_SHARE)
@@ -142,7 +144,7 @@ def match_scores(
         similarity = max(hit.similarity or 0.0, 0.0) if uses_similarity else 0.0
         share = word_share(question.stems, hit)
         min_share = MIN_SHARE_WITH_RARE_TERMS if question.rare else MIN_SHARE
-        if question.compares:  # half of the words may be about the other thing
+        if question.compares:  # half of the words may be about the other side of a comparison
             min_share /= 2
         if max(similarity / min_similarity, share / min_share) >= 1:
             weight = SIMILARITY_WEIGHT if uses_similarity else 0.0
@@ -157,7 +159,8 @@ Match = tuple[Hit, str, float]
 def select(question: Question, matches: Sequence[Match], count: int) -> list[Match]:
     """Return at most `count` matches: the best of each side of a comparison, then further ones.
 
-    The more of the question's words the best one has, the nearer are their scores to its score.
+    The more of the question's words the best one has, the closer the scores of the others must be
+    to its score.
     """
     if not matches:
         return []

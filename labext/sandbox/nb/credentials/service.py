@@ -223,7 +223,7 @@ def provider_status(site: Site) -> dict[str, Any]:
     """Return the configuration of every provider, without contacting one.
 
     `database`: it has credentials, which are used even if none of their keys can be read;
-    `environment`: it has none, and is configured by environment variables.
+        `environment`: it has no credentials and is configured by environment variables.
     """
     from_environment = provider_keys.environment_status(site)
     with site.database.read() as session:

@@ -38,7 +38,7 @@ class _SourceJob:
     """The input of processing a source, and its limits.
 
     Attributes:
-        title, keeps_title: its title, and whether the title in the text does not replace it.
+        title, keeps_title: its title, and whether it is kept instead of the title in the text.
     """
 
     kind: str

@@ -19,7 +19,7 @@ _MAX_FIELD_LENGTH = 120
 
 
 def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
-    """Read comma-separated values, or those with another delimiter; each row becomes a line."""
+    """Read delimited values; each row becomes a line."""
     text = reading.clean_text(reading.decode_text(file.content(), file.charset))
     first_line = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first_line.count)
@@ -84,7 +84,7 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     try:
         text = converter.latex_to_text(marked)
         title_text = None if title is None else converter.latex_to_text(title[1])
-    except Exception as error:  # pylatexenc is tolerant, but not of everything
+    except Exception as error:  # pylatexenc is tolerant, but not of all errors
         raise UnreadableError("The LaTeX can't be parsed: check that it compiles.") from error
     lines = (line.strip() for line in text.replace(_MARK, "#").splitlines())
     return Document([(None, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)))], title_text)

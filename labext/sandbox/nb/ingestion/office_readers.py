@@ -28,7 +28,7 @@ _MAX_REPEATED_CELLS = 100
 
 @contextmanager
 def _open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
-    """Open a package of limited size; any error within means that it is broken."""
+    """Open a package of limited size; any error in the block means that it is broken."""
     broken = UnreadableError(
         f"The {kind} is broken: check that it opens, save it again and add it again."
     )
@@ -162,7 +162,7 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
         with closing(book):
             for sheet in book.worksheets:
                 on_stage(f"sheet {sheet.title}")
-                sheet.reset_dimensions()  # some programs write wrong ones
+                sheet.reset_dimensions()  # some programs write wrong dimensions
                 rows = sheet.iter_rows(values_only=True)
                 table = _limited_table(map(_excel_row, rows), file.max_bytes)
                 sheets.append(f"# {sheet.title}\n\n{table}" if table else "")

@@ -29,7 +29,7 @@ _MAX_HEADING_WORDS = 12
 """Maximum words of a heading in the font size of the text."""
 
 _MAX_LARGE_WORDS = 30
-"""Maximum words of a heading in a larger font, which may be wrapped; more are a paragraph."""
+"""Maximum words of a heading in a larger font, which may be wrapped."""
 
 _LARGE = 1.08
 """Font size of a heading relative to the text, at least."""

@@ -49,7 +49,7 @@ def _load_job(site: Site, identifier: str) -> _Job:
         if episode is None:
             raise TaskError("The episode was deleted.")
         if episode.notebook_id is None:
-            raise TaskError("Its notebook was deleted before it was made; order another episode.")
+            raise TaskError("Its notebook was deleted meanwhile; generate another episode.")
         profile = episode.profile
         plan = EpisodePlan(
             inputs.gather_material(session, episode.notebook_id),

@@ -438,10 +438,10 @@ class LlmScriptWriter:
         return script
 
     def _request_turns(self, prompt: str, missing: Sequence[Speaker]) -> list[Turn]:
-        """Return the turns of a segment, whose numbers stand in the material.
+        """Return the turns of a segment, whose numbers occur in the material.
 
-        A reply with other numbers is requested once more; what the second one still has of them is
-        removed. `missing` are the speakers who must have a turn.
+        A reply with other numbers is requested once more; sentences of the second one with such
+        numbers are removed. `missing` are the speakers who must have a turn.
 
         Raises:
             HTTPException: 502 if nothing is left; else as `_request`.

@@ -66,7 +66,7 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
 
                 yield write
             frames = soundfile.info(str(part)).frames
-        except (soundfile.LibsndfileError, AssertionError):  # the latter: fewer were written
+        except (soundfile.LibsndfileError, AssertionError):  # the latter: too few samples written
             raise AudioWriteError from None
         if frames != written:
             raise AudioWriteError

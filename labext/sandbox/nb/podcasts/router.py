@@ -203,7 +203,7 @@ def _missing_audio_reason(episode: Episode) -> str:
 
 @router.post("/podcasts/generate", response_model=OrderRecord)
 def post_order(site: SiteDep, body: EpisodeOrder) -> Record:
-    """Order an episode about a notebook. Each order creates a new one."""
+    """Generate an episode about a notebook. Each request creates a new one."""
     with site.database.read() as session:
         profile, speakers = _ordered_profiles(session, body)
         briefing = "\n\n".join(filter(None, (profile["default_briefing"], body.briefing_suffix)))
@@ -244,7 +244,7 @@ def post_episode_retry(site: SiteDep, episode_id: Identifier) -> Record:
         notebook_id = episode.notebook_id
         if notebook_id is None:
             raise errors.bad_request(
-                f"The notebook of the episode {episode.name} is deleted. Order another episode."
+                f"The notebook of the episode {episode.name} is deleted. Generate another episode."
             )
         profile, speakers = _current_profiles(session, episode)
     _check_order(site, notebook_id, profile, speakers)
@@ -266,7 +266,7 @@ def post_episode_retry(site: SiteDep, episode_id: Identifier) -> Record:
 
 
 def _ordered_profiles(session: Session, order: EpisodeOrder) -> tuple[Record, list[Record]]:
-    """Return the profiles of an order as they are stored with the episode."""
+    """Return the profiles of a request in the form in which the episode stores them."""
     profile = load_profile(session, order.episode_profile_id, EpisodeProfile)
     names = order.speaker_profile_ids or profile.speaker_profile_ids
     speakers = [load_profile(session, name, SpeakerProfile) for name in names]

@@ -19,7 +19,7 @@ from labext.sandbox.nb.schemas import (
 
 
 class EpisodeOrder(RequestBody):
-    """An order of an episode: its notebook, profiles and name."""
+    """A request for an episode: its notebook, profiles and name."""
 
     notebook_id: Identifier
     episode_profile_id: Name = Field(
@@ -38,7 +38,7 @@ class EpisodeOrder(RequestBody):
 
 
 class OrderRecord(MessageResponse):
-    """An accepted order with its job."""
+    """An accepted request with its job."""
 
     job_id: str = Field(examples=["command:ogiwb3haf5iktdhipcsa"])
     status: str = Field(description="`submitted`.")

@@ -40,7 +40,7 @@ class Speaker:
 
 @dataclass(frozen=True)
 class EpisodePlan:
-    """What an episode is made of.
+    """The input of an episode.
 
     Attributes:
         material: the notebook's texts, at least one.

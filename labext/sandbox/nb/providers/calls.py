@@ -92,10 +92,10 @@ def _common_end(text: str, key: str) -> int:
 
 
 def wire_form(server: ProviderServer) -> WireForm:
-    """Return the form in which a server is asked.
+    """Return the wire form of a server.
 
     Raises:
-        HTTPException: 422 if its models speak and hear only.
+        HTTPException: 422 if its models only process speech.
     """
     form = CHAT_FORMS.get(server.form)
     if form is None:

@@ -80,7 +80,7 @@ class WireForm(ABC):
         return self.parse_piece(value)
 
     def embed(self, server: ProviderServer, model: str, texts: Sequence[str]) -> JsonRequest:
-        """Return the request for vectors; servers without embedding models answer that."""
+        """Return the request for vectors; servers without embedding models reject it."""
         return model_path(server, model, "/embeddings"), {"model": model, "input": list(texts)}
 
     def parse_vectors(self, value: Any) -> list[Any]:
@@ -97,7 +97,7 @@ class WireForm(ABC):
 
 
 _WITHOUT_STREAM_OPTIONS = frozenset({"mistral"})
-"""Providers that state the usage of a streamed reply unasked, and reject the question."""
+"""Providers that always state the usage of a streamed reply, and reject the option."""
 
 _NEW_TOKEN_LIMIT = frozenset({"openai", "azure"})
 """Providers whose newer models reject `max_tokens`."""
@@ -366,13 +366,13 @@ CHAT_FORMS: Mapping[str, WireForm] = {
     "ollama": OllamaForm(),
     "openai": OpenAIForm(),
 }
-"""By the names of wire forms."""
+"""The wire forms by name."""
 
 
 def _split_system(messages: Messages) -> tuple[str, list[dict[str, str]]]:
     """Return the system message, and the others with successive ones of a role joined.
 
-    For forms that keep the system message apart and want the roles to alternate.
+    For forms that separate the system message and require alternating roles.
     """
     system = "\n\n".join(item["content"] for item in messages if item["role"] == "system")
     turns: list[dict[str, str]] = []

@@ -368,7 +368,7 @@ _HEADERS: Mapping[str, Mapping[str, str]] = {"anthropic": {"anthropic-version": 
 
 
 def _wire_options(provider: str, base_url: str) -> dict[str, Any]:
-    """Return how a provider's server at an address is asked."""
+    """Return the wire form of a provider's server at an address."""
     info = PROVIDERS.get(provider, PROVIDERS[OPENAI_COMPATIBLE])
     form = info.form
     if form == "ollama" and base_url.rstrip("/").endswith("/v1"):

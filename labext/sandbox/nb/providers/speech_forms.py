@@ -43,7 +43,7 @@ class RecognizedText:
 
 
 class SpeechForm(ABC):
-    """How a server speaks and hears; methods that parse raise as those of `WireForm`.
+    """The wire form of a speech server; methods that parse raise as those of `WireForm`.
 
     Attributes:
         title: its name in messages.
@@ -146,7 +146,7 @@ class ElevenLabsSpeech(SpeechForm):
 
 
 class PiperSpeech(SpeechForm):
-    """The HTTP server of Piper, which speaks only: `POST /` and `/voices`."""
+    """The HTTP server of Piper, which only synthesizes: `POST /` and `/voices`."""
 
     title = "a Piper server"
 
@@ -156,7 +156,7 @@ class PiperSpeech(SpeechForm):
         return SpeechRequest("/", JsonPayload({"text": text, "voice": voice}), "audio/wav")
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
-        """Return the path at which Piper answers that it does not hear."""
+        """Return a path that Piper rejects, since it does not transcribe."""
         del server
         return SpeechRequest("/transcribe", FormPayload({"model": model}, "file", path))
 
@@ -175,7 +175,7 @@ class PiperSpeech(SpeechForm):
 
 
 class GoogleSpeech(SpeechForm):
-    """Gemini models that speak, or are told to write down what they hear."""
+    """Gemini models that synthesize speech, or are prompted to transcribe."""
 
     title = "Google's server"
     voices = ("Kore", "Puck", "Zephyr", "Charon", "Leda", "Fenrir")
@@ -211,7 +211,7 @@ class GoogleSpeech(SpeechForm):
         return output.getvalue()
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
-        """Return the request for a transcript, with the sound in it."""
+        """Return the request for a transcript, which contains the audio."""
         del server
         sound = {
             "mimeType": _MEDIA_TYPES.get(path.suffix.lower(), "audio/mpeg"),
@@ -243,7 +243,7 @@ SPEECH_FORMS: Mapping[str, SpeechForm] = {
     "openai": OpenAISpeech(),
     "piper": PiperSpeech(),
 }
-"""By the names of wire forms."""
+"""The wire forms by name."""
 
 
 def word_probabilities(recognized: RecognizedText) -> tuple[float, ...]:

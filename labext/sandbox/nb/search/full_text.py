@@ -57,7 +57,7 @@ def match_expression(query: str, words: Collection[str] | None = None) -> str | 
     together = " AND ".join(map(_quote, phrases))
     if not content_words:
         return together
-    # The words are optional then, but passages that contain them rank first.
+    # The words are then optional, but passages that contain them rank first.
     return f"({together}) OR ({together} AND ({' OR '.join(map(_quote, content_words))}))"
 
 
@@ -135,7 +135,7 @@ def _rarest_terms(counts: Mapping[str, int]) -> set[str]:
 
 
 _MAX_ROWS = 20_000
-"""Passages whose score is computed in a search by words; of a query's words the rarest count."""
+"""Number of passages whose score is computed in a text search, chosen by the rarest words."""
 
 _MIN_WEIGHT = 1e-6
 """Weight of a word that most passages contain (SQLite's BM25)."""

@@ -103,7 +103,7 @@ class Hit:
 
     @property
     def is_citable(self) -> bool:
-        """Return whether it is certain enough to be cited."""
+        """Return whether its confidence is high enough for a citation."""
         return self.confidence is None or self.confidence >= MIN_CONFIDENCE
 
 
@@ -316,6 +316,6 @@ def _load_hits(session: Session, ranked: Sequence[tuple[int, float | None, float
             passage.confidence,
         )
         for number, similarity, relevance in ranked
-        if number in rows  # else deleted meanwhile
+        if number in rows  # otherwise deleted meanwhile
         for passage, title, name, model in [rows[number]]
     ]

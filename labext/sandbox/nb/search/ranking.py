@@ -14,7 +14,7 @@ MAX_RESCORED = 20
 """Number of passages that are rescored."""
 
 _MAX_WORDS_WEIGHT = 0.6
-"""Weight of the words if a passage has most words of the query; vectors have the rest."""
+"""Weight of the words if a passage has most words of the query; the rest is that of the vectors."""
 
 _LINE_WEIGHT = 0.3
 """Weight of the best line among the scores by words."""
@@ -82,7 +82,7 @@ def score(terms: Terms, candidates: Sequence[Candidate]) -> list[float]:
     """Return the scores of the best passages of a search; higher is better."""
     stems = [_stems_by_line(candidate) for candidate in candidates]
     coverage = max((terms.share(set().union(*lines)) for lines in stems), default=0.0)
-    if terms.compares:  # half of the words may be about the other thing
+    if terms.compares:  # half of the words may be about the other side of a comparison
         coverage = min(2 * coverage, 1.0)
     certainty = (coverage - _MIN_COVERAGE) / (_FULL_COVERAGE - _MIN_COVERAGE)
     weight = _MAX_WORDS_WEIGHT * min(max(certainty, 0.0), 1.0)

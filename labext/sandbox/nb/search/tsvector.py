@@ -216,7 +216,7 @@ def find(
             return weights[term.casefold()] * frequency * (_K1 + 1) / (frequency + share)
 
         by_words = sum(map(gain, words))
-        # In FTS5's expression the phrases are there twice if there are words, too.
+        # As in the expression for FTS5, which has phrases twice if there are also words.
         return by_words + sum(map(gain, phrases)) * (2 if by_words else 1)
 
     ranked = sorted(

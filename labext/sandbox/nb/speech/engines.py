@@ -208,4 +208,4 @@ def _find_flite() -> str:
 
 
 ENGINES: dict[str, Espeak | Flite] = {"espeak-ng": Espeak(), "flite": Flite()}
-"""By the names of the built-in models."""
+"""The engines by the names of the built-in models."""

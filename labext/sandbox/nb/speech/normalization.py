@@ -104,7 +104,7 @@ _RULES: tuple[tuple[re.Pattern[str], _Replacement], ...] = (
         lambda match: f"{match[1]} {' '.join(match[2])}",
     ),
     (re.compile(r"\b([pm])([A-Z]{2,6})(?=\d{0,4}\b)"), lambda match: f"{match[1]} {match[2]}"),
-    # Of a very long number only the first digits are spoken, one by one.
+    # Only the first digits of a very long number are spoken, one by one.
     (re.compile(r"\d{13,}"), lambda match: f"{' '.join(match[0][:4])} and so on"),
     (re.compile(r"\s[–—]\s|—"), ", "),
     (re.compile(r"(?<=\w)/(?=\w)"), " or "),
@@ -127,7 +127,7 @@ def _spell_exponent(number: str) -> str:
 
 def _spell_quantity(match: re.Match[str]) -> str:
     number, blank, unit, per = match.groups()
-    if not blank and unit in ("K", "s", "U", "V", "J", "W"):  # 20s, a name such as 4K
+    if not blank and unit in ("K", "s", "U", "V", "J", "W"):  # 20s, or a name such as 4K
         return match[0]
     name = _UNITS[unit]
     if number not in ("1", "-1", "−1"):
