@@ -159,11 +159,12 @@ def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
     several = processes > 1
     url = request.getfixturevalue("postgresql_server").new_database() if several else ""
     site = _Site(tmp_path, url)
-    runs = tmp_path / "runs"
+    runs, locks = tmp_path / "runs", tmp_path / "locks"
+    locks.mkdir()
     try:
         with site.database.write() as session:
             for number in range(tasks):
-                payload = {"file": str(runs), "seconds": 0.5}
+                payload = {"file": str(runs), "seconds": 0.5, "lock": str(locks / str(number))}
                 site.queue.put(session, "run", f"t{number}", payload)
         poll(runs.exists)
 
@@ -188,6 +189,7 @@ def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
             ended = {row.key: row for row in session.scalars(select(Ended))}
         lost = [f"t{n}" for n in range(tasks) if f"t{n}" not in ended]
         doubled = [row.key for row in ended.values() if row.times > 1]
+        overlaps = (locks / "overlaps").read_text() if (locks / "overlaps").exists() else ""
         failed = {row.key: row.outcome for row in ended.values() if row.outcome != "done"}
         benchmark.extra_info |= {
             "processes": processes,
@@ -198,6 +200,7 @@ def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
             "attempts": sum(row.attempt for row in ended.values()),
         }
         assert (lost, doubled, failed) == ([], [], {})
+        assert overlaps == "", "two attempts of a task ran at the same time"
         with site.database.write() as session:
             for number in range(2 * WORKERS):
                 payload = {"file": str(runs), "seconds": 300}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import resource
@@ -238,8 +240,20 @@ def speak(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def count_runs(work: Path, payload: Payload) -> dict[str, Any]:
-    """Append to a file outside of the scratch folder at the start; then sleep."""
-    with Path(payload["file"]).open("a") as file:
-        file.write(f"{os.getpid()}\n")
-    time.sleep(payload["seconds"])
+    """Append to a file outside of the scratch folder at the start; then sleep.
+
+    A line in the file `overlaps` beside `lock`, which the process holds, says that another process
+    still holds it.
+    """
+    with contextlib.ExitStack() as stack:
+        if "lock" in payload:
+            lock = stack.enter_context(Path(payload["lock"]).open("a"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                with Path(payload["lock"]).with_name("overlaps").open("a") as file:
+                    file.write(f"{payload['lock']} {time.time()}\n")
+        with Path(payload["file"]).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        time.sleep(payload["seconds"])
     return {"pid": os.getpid()}

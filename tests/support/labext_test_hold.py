@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from labext_test_tools import PreloadingService
 
-from labext.sandbox.jobs.app import JobService
-
-
-class Service(JobService):
-    @property
-    def preload(self) -> Sequence[str]:
-        return ["labext_test_holding", *super().preload]
-
-
-service = Service()
+service = PreloadingService("labext_test_holding")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from labext.sandbox.jobs.app import JobService
-from labext.sandbox.jobs.tools import catalogue
+from labext_test_tools import service_with_tool
+
 from labext.sandbox.jobs.tools.tool import Parameter, Tool
 
 TOOL = Tool(
@@ -38,13 +37,4 @@ def run(settings: Mapping[str, Any], _inputs: Mapping[str, Path], out: Path) -> 
     return {}
 
 
-class Service(JobService):
-    @property
-    def preload(self) -> Sequence[str]:
-        return [__name__, *super().preload]
-
-
-# A tool is a module of that name; this one is found if this module was imported before.
-sys.modules[f"labext.sandbox.jobs.tools.{TOOL.name}"] = sys.modules[__name__]
-catalogue._TOOL_MODULES = (*catalogue._TOOL_MODULES, sys.modules[__name__])  # type: ignore[assignment]
-service = Service()
+service = service_with_tool(__name__)
