@@ -94,16 +94,16 @@ def demo(
 ) -> None:
     """Open the example notebooks, with the local services running.
 
-    Start the local services, put the example notebooks into a folder and open JupyterLab on them.
-    Files that you have changed are kept.
+    Start the local services, copy the example notebooks into a folder and open JupyterLab with
+    them. Files that you have changed are kept.
     """
     from labext.cli import examples
 
     placed, sandbox = examples.start_demo(folder, data_dir)
     existing = len(placed.same) + len(placed.kept)
-    print(f"Notebooks: {placed.folder} ({len(placed.written)} files put, {existing} were there).")
+    print(f"Notebooks: {placed.folder} ({len(placed.written)} files copied, {existing} existed).")
     for name in placed.kept:
-        print(f"Kept as you changed it: {placed.folder / name}")
+        print(f"Not replaced, since you have changed it: {placed.folder / name}")
     print(f"Sandbox: {sandbox.jobs.base_url} (`{sandbox.command('stop')}` stops it).")
     if not run:
         examples.open_lab(folder, data_dir, port=port, browser=not no_browser)

@@ -234,7 +234,7 @@ def table(records: Iterable[Mapping[str, Any]], *columns: str) -> str:
     """Align columns of records: numbers to the right, all else to the left."""
     rows = [[record[column] for column in columns] for record in records]
     if not rows:
-        return "There are none."
+        return "None."
     cells = [list(columns), *([_cell(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     signs = [">" if isinstance(value, int | float) else "<" for value in rows[0]]

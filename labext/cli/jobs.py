@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from labext.sandbox.jobs.administration import JobsAdministration as Admin
 
 jobs = ServiceGroup("jobs", "jobs", "Administer the local job service, whether it runs or not.")
-accounts = jobs.noun("accounts", "Who may use the service.")
-organizations = jobs.noun("organizations", "Accounts that belong together.")
-keys = jobs.noun("keys", "What accounts sign in with.")
-budgets = jobs.noun("budgets", "Weighted hours that may be used.")
-quotas = jobs.noun("quotas", "Storage of accounts.")
+accounts = jobs.noun("accounts", "Accounts of the service.")
+organizations = jobs.noun("organizations", "Groups of accounts.")
+keys = jobs.noun("keys", "API keys of accounts.")
+budgets = jobs.noun("budgets", "Budgets of weighted hours.")
+quotas = jobs.noun("quotas", "Storage quotas of accounts.")
 jobs.add_limits()
 gates = jobs.noun("gates", "Permissions to set gated parameters.")
 pipelines = jobs.noun("pipelines", "Saved pipelines of organizations.")

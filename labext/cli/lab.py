@@ -49,15 +49,15 @@ def _noun(name: str, help: str) -> ServiceGroup:
     return lab.noun(name, help, _tenant)
 
 
-users = _noun("users", "People who may sign in.")
-keys = _noun("keys", "What users sign in with.")
+users = _noun("users", "Users of the platform.")
+keys = _noun("keys", "API keys of users.")
 apps = _noun("apps", "Service accounts.")
-secrets = _noun("secrets", "What apps sign in with.")
-permissions = _noun("permissions", "What apps may do.")
+secrets = _noun("secrets", "Client secrets of apps.")
+permissions = _noun("permissions", "Permissions of apps.")
 redirects = _noun("redirects", "Redirect URIs of apps.")
-grants = _noun("grants", "What users and apps may see.")
+grants = _noun("grants", "Access of users and apps to organizations, projects and folders.")
 places = {
-    "organization": _noun("organizations", "Organizations, which hold everything else."),
+    "organization": _noun("organizations", "Organizations, which contain teams and projects."),
     "team": _noun("teams", "Teams of organizations."),
     "project": _noun("projects", "Projects of organizations."),
     "folder": _noun("folders", "Folders of projects."),
@@ -433,9 +433,7 @@ def add_range(admin: Admin, network: str) -> Result:
 def list_ranges(admin: Admin) -> Result:
     """List the ranges; without any, requests are allowed from everywhere."""
     ranges = admin.ranges()
-    return ranges, table(
-        ranges, "network"
-    ) if ranges else "There are none: all addresses are allowed."
+    return ranges, table(ranges, "network") if ranges else "No ranges: all addresses are allowed."
 
 
 @ip.verb("remove")
@@ -482,7 +480,7 @@ def list_providers(admin: Admin) -> Result:
 def remove_provider(admin: Admin) -> Result:
     """Accept no ID tokens any more."""
     changed = admin.set_provider(None, None)
-    return changed, f"{_provider(changed)} `provider set` gives it the sandbox's again."
+    return changed, f"{_provider(changed)} `provider set` restores the sandbox's provider."
 
 
 @provider.verb("secrets")

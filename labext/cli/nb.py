@@ -22,7 +22,7 @@ MODEL_KEY = "LABEXT_NB_MODEL_KEY"
 
 nb = ServiceGroup("nb", "nb", "Administer the local notebook service, whether it runs or not.")
 password = nb.noun("password", "The password of the service.")
-fetch = nb.noun("fetch", "Which web pages may be fetched.")
+fetch = nb.noun("fetch", "Access to web pages of this machine and its network.")
 models = nb.noun("models", "Language, embedding and speech models.")
 nb.add_limits()
 
@@ -38,7 +38,7 @@ def status(admin: Admin) -> Result:
     by_state = ", ".join(f"{number:,} {state}" for state, number in states.items() if number)
     lines = [
         f"It {'answers at ' + info['base_url'] if info['running'] else 'does not run'}.",
-        f"A password is {'' if info['password'] else 'not '}asked for.",
+        f"A password is {'' if info['password'] else 'not '}required.",
         "Pages of this machine and its network are "
         f"{'' if info['private_fetches'] else 'not '}fetched.",
         f"{messages.pluralize(info['notebooks'], 'notebook')}, "
@@ -60,7 +60,7 @@ def set_password(admin: Admin, stdin: bool) -> Result:
     """
     value = sys.stdin.readline().rstrip("\r\n") if stdin else _ask_password()
     changed = admin.set_password(value)
-    hint = "" if program() == "labext server" else f" `{program()} start --json` hands it out."
+    hint = "" if program() == "labext server" else f" `{program()} start --json` prints it."
     return changed, f"The password is set.{hint}"
 
 
@@ -69,7 +69,7 @@ def set_password(admin: Admin, stdin: bool) -> Result:
 def remove_password(admin: Admin, yes: bool) -> Result:
     """Remove the password: the service no longer requires one."""
     changed = admin.remove_password(yes=yes)
-    return changed, "The notebook service no longer asks for a password."
+    return changed, "The notebook service no longer requires a password."
 
 
 @fetch.verb("allow-private")
@@ -145,7 +145,7 @@ def remove_model(admin: Admin, name: str, yes: bool) -> Result:
 def _ask_password() -> str:
     if not sys.stdin.isatty():
         raise InputError(
-            "Without a terminal, the password can't be asked for.",
+            "The password can't be read without a terminal.",
             "Give it by `--stdin`: a script writes it into the standard input.",
         )
     first, again = getpass.getpass("New password: "), getpass.getpass("Once more: ")
@@ -163,7 +163,7 @@ def _read_key(no_key: bool) -> str | None:
     key = os.environ.get(MODEL_KEY)
     if not key and not sys.stdin.isatty():
         raise InputError(
-            "Without a terminal, the server's key can't be asked for.",
+            "The server's key can't be read without a terminal.",
             f"Give it in the environment as {MODEL_KEY}, or add `--no-key`.",
         )
     key = key or getpass.getpass("The server's key: ")

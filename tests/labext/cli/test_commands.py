@@ -102,7 +102,7 @@ def test_table_aligns_numbers_right_and_text_left():
         "a       1,234  x, y",
         "abcdef      5  none",
     ]
-    assert table([], "name") == "There are none."
+    assert table([], "name") == "None."
 
 
 def test_help_imports_nothing_heavy():

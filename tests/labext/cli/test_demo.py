@@ -67,7 +67,7 @@ def test_run_executes_the_notebook_and_reports_it(folder, data_dir):
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"3 cells in \d+ s; 1 jobs? complete", done.stdout)
-    assert "Kept as you changed it: demo/jobs.ipynb" in done.stdout
+    assert "Not replaced, since you have changed it: demo/jobs.ipynb" in done.stdout
     executed = nbformat.read(folder / "jobs.executed.ipynb", as_version=4)
     assert [cell.execution_count for cell in executed.cells] == [1, 2, 3]
     assert executed.cells[2].outputs[0].text.strip() == sys.prefix

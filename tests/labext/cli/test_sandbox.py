@@ -197,7 +197,7 @@ def test_server_without_password_needs_none(nb, box):
     assert enabled(box) is False
     assert box.nb.password is None
     assert "password" not in json.loads((box.data_dir / "connection.json").read_text())["nb"]
-    assert "not asked for" in nb.output("status")
+    assert "not required" in nb.output("status")
     nb.output("password", "remove", "--yes")
 
 
