@@ -14,7 +14,12 @@ from fake_clock import Clock
 from supervision import is_gone
 
 from labext.sandbox.core.executors.cluster.attempt_runner import LOOK_SECONDS, AttemptRunner
-from labext.sandbox.core.executors.cluster.protocol import LEASE_SECONDS, versions
+from labext.sandbox.core.executors.cluster.protocol import (
+    DOUBT_SECONDS,
+    LEASE_SECONDS,
+    POLL_SECONDS,
+    versions,
+)
 
 pytestmark = pytest.mark.faults
 
@@ -143,6 +148,27 @@ def test_answered_messages_renew_a_lease(tmp_path: Path, clock: Clock) -> None:
             await _goes_on(pid)
             clock.now = time + LEASE_SECONDS + 0.1
             await _ends(pid)
+
+    asyncio.run(run())
+
+
+def test_slow_connection_does_not_end_a_lease(tmp_path: Path, clock: Clock) -> None:
+    # The service gives up an attempt whose answer takes any longer; see `DaskExecutor._sync`.
+    back_and_forth = DOUBT_SECONDS - POLL_SECONDS / 2
+
+    async def run() -> None:
+        async with _worker(tmp_path, clock) as service:
+            returned = await service.first_contact()
+            clock.now += back_and_forth
+            await service.start(returned)()
+            pid = await service.begun()
+            for _ in range(5):
+                await service.sync(returned)()
+                clock.now += POLL_SECONDS  # the worker waits for news before it answers
+                answer = (await service.sync(returned)())["clock"]
+                clock.now += back_and_forth
+                returned = answer
+            await _goes_on(pid)
 
     asyncio.run(run())
 
