@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import zipfile
 from collections.abc import Iterator
@@ -35,6 +36,40 @@ def open_zip(path: Path, most_entries: int) -> Iterator[zipfile.ZipFile]:
             raise TooManyEntriesError(most_entries)
         file.is_bounded = False
         yield archive
+
+
+_CHUNK_BYTES = 1 << 20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The methods of compression that are unpacked in steps of limited size."""
+
+
+def unpacked_size(archive: zipfile.ZipFile, most: int) -> int:
+    """Return the total bytes that the entries unpack to, in memory of constant size.
+
+    Counting stops above `most`. An entry may declare a smaller size than it has, and `read` of
+    `zipfile` unpacks all of it, so each one is unpacked in steps and compared with its declaration.
+
+    Raises:
+        zipfile.BadZipFile: if the size of an entry is another one than declared.
+        NotImplementedError: if an entry is compressed by another method than deflate.
+        zlib.error, OSError, …: if it can't be unpacked.
+    """
+    total = sum(entry.file_size for entry in archive.infolist())
+    if total > most:
+        return total
+    for entry in archive.infolist():
+        if entry.compress_type not in _METHODS:
+            raise NotImplementedError("The entry is not compressed by deflate.")
+        unlimited = copy.copy(entry)
+        unlimited.file_size = entry.file_size + 1
+        del unlimited.CRC  # that of its beginning would be compared
+        size = 0
+        with archive.open(unlimited) as part:
+            while chunk := part.read(_CHUNK_BYTES):
+                size += len(chunk)
+        if size != entry.file_size:
+            raise zipfile.BadZipFile(f"{entry.filename} has another size than declared.")
+    return total
 
 
 class _BoundedFile(io.FileIO):

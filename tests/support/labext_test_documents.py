@@ -1,9 +1,13 @@
-"""Generate small PDF, DOCX and audio files."""
+"""Generate small PDF, DOCX and audio files, and pictures of text."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 
 def pdf(pages: Sequence[str], title: str | None = None, *, encrypted: bool = False) -> bytes:
@@ -96,3 +100,14 @@ def spoken(text: str, kind: str = "WAV") -> bytes:
     out = io.BytesIO()
     soundfile.write(out, sound.samples, sound.rate, format=kind)
     return out.getvalue()
+
+
+def picture_of_text(lines: Sequence[str]) -> Image.Image:
+    """Return a picture of printed lines, as a scan at 150 dpi has them."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    picture = Image.new("L", (1000, 400), 255)
+    draw = ImageDraw.Draw(picture)
+    for number, line in enumerate(lines):
+        draw.text((40, 40 + 40 * number), line, 0, font=ImageFont.load_default(30))
+    return picture

@@ -26,9 +26,14 @@ def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     try:
         rows = [*csv.reader(text.splitlines(), delimiter=delimiter)]
     except csv.Error as error:
-        raise UnreadableError(f"The table is broken: {error}.") from None
+        raise UnreadableError(
+            f"The table is broken: {error}. Correct it and add it again."
+        ) from None
     lines = (" | ".join(" ".join(cell.split()) for cell in row) for row in rows)
     return Document([(None, "\n".join(line for line in lines if line.strip(" |")))])
+
+
+_CLEAR_OUTPUTS = "clear its large outputs, save it and add it again"
 
 
 def read_notebook(file: SourceFile, _on_stage: OnStage) -> Document:
@@ -36,17 +41,26 @@ def read_notebook(file: SourceFile, _on_stage: OnStage) -> Document:
 
     The format is read as JSON: importing nbformat takes longer than reading most notebooks.
     """
-    text = reading.decode_text(file.content(), file.charset)
+    text = reading.decode_text(file.content(_CLEAR_OUTPUTS), file.charset)
     try:
         notebook = json.loads(text)
         if "worksheets" in notebook:
-            raise UnreadableError("The notebook is of an old version: save it again in Jupyter.")
+            raise UnreadableError(
+                "The notebook is of an old version: save it again in Jupyter and add it again."
+            )
         blocks = [block for cell in notebook["cells"] for block in _cell_blocks(cell)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UnreadableError("It is not a valid Jupyter notebook.") from error
+        raise UnreadableError(
+            "It is not a valid Jupyter notebook: check that it opens, save it again and add it "
+            "again."
+        ) from error
     result = "\n\n".join(block for block in blocks if block.strip())
     if not result:
-        raise UnreadableError("The notebook is empty.")
+        raise UnreadableError("The notebook is empty: add it again once its cells have text.")
+    if len(result) > file.max_bytes:
+        raise UnreadableError(
+            f"The text of the notebook is bigger than {file.max_bytes:,} bytes; {_CLEAR_OUTPUTS}."
+        )
     return Document([(None, result)], find_heading(result))
 
 
@@ -85,7 +99,9 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
         text = converter.latex_to_text(marked)
         title_text = None if title is None else converter.latex_to_text(title[1])
     except Exception as error:  # pylatexenc is tolerant, but not of all errors
-        raise UnreadableError("The LaTeX can't be parsed: check that it compiles.") from error
+        raise UnreadableError(
+            "The LaTeX can't be parsed: check that it compiles, and add it again."
+        ) from error
     lines = (line.strip() for line in text.replace(_MARK, "#").splitlines())
     return Document([(None, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)))], title_text)
 
@@ -111,9 +127,20 @@ def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
     try:
         root = parse_xml(file.content())
     except etree.XMLSyntaxError as error:
-        reason = " ".join(str(error.msg).split())
-        raise UnreadableError(f"The XML is not well-formed: {reason}.") from None
+        raise UnreadableError(_xml_problem(" ".join(str(error.msg).split()))) from None
     return Document([(None, "\n".join(_xml_blocks(root)))], _xml_title(root))
+
+
+def _xml_problem(reason: str) -> str:
+    """Return the message about XML that libxml2 refuses, from its reason."""
+    if "amplification" in reason or "entity reference loop" in reason:
+        return (
+            "Its entities expand to far more text than it has: save it without them (the part "
+            "<!DOCTYPE …>) and add it again."
+        )
+    if "Excessive depth" in reason:
+        return "Its elements are nested too deeply to be read: save it with fewer levels."
+    return f"The XML is not well-formed: {reason}. Correct it and add it again."
 
 
 def parse_xml(content: bytes) -> Any:

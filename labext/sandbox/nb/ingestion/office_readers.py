@@ -34,9 +34,10 @@ def _open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
     )
     try:
         with zip_archives.open_zip(file.path, reading.MAX_ARCHIVE_ENTRIES) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED_BYTES:
+            if zip_archives.unpacked_size(archive, MAX_UNPACKED_BYTES) > MAX_UNPACKED_BYTES:
                 raise UnreadableError(
-                    f"The {kind} unpacks to more than {MAX_UNPACKED_BYTES:,} bytes."
+                    f"The {kind} unpacks to more than {MAX_UNPACKED_BYTES:,} bytes: add it in "
+                    "parts, or without its pictures."
                 )
             yield archive
     except UnreadableError:

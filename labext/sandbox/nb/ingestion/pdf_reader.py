@@ -7,11 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import text_recognition
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
@@ -51,10 +52,14 @@ class _Font:
 
 @dataclass(frozen=True)
 class _Page:
-    """The lines of a page, and the fonts of those for which they are known."""
+    """The lines of a page, and the fonts of those for which they are known.
+
+    A page is scanned if it shows something, but has no text.
+    """
 
     lines: Sequence[str]
     fonts: Mapping[str, _Font]
+    is_scanned: bool = False
 
 
 def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
@@ -69,15 +74,30 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
         pages = [*_pages(document, on_stage)]
         title = _title(document)
     if not pages:
-        raise UnreadableError("The PDF has no pages: it is broken.")
-    if not any(line.strip() for page in pages for line in page.lines):
         raise UnreadableError(
-            f"There is no text on its {len(pages)} page{'s' if len(pages) > 1 else ''}: it looks "
-            "scanned. Have a program for text recognition (OCR) add the text, then add it again."
+            "The PDF has no pages, it is broken: check that it opens, save it again and add it "
+            "again."
         )
+    if not any(line.strip() for page in pages for line in page.lines):
+        raise _no_text(pages)
     body = _body_font(pages)
     return Document(
         [(number, _separate_headings(page, body)) for number, page in enumerate(pages, 1)], title
+    )
+
+
+def _no_text(pages: Sequence[_Page]) -> UnreadableError:
+    count = f"{len(pages)} page{'s' if len(pages) > 1 else ''}"
+    if not any(page.is_scanned for page in pages):
+        return UnreadableError(f"Its {count} are blank: check that it is the right file.")
+    if text_recognition.is_installed():
+        return UnreadableError(
+            f"No text was recognized on its {count}: if there is some, scan it at 300 dpi or more."
+        )
+    return UnreadableError(
+        f"There is no text on its {count}: it looks scanned. Install the program tesseract where "
+        "the service runs, or have another one for text recognition (OCR) add the text, and add "
+        "it again."
     )
 
 
@@ -86,7 +106,8 @@ def _pdf_error(reason: str) -> UnreadableError:
         return UnreadableError("The PDF is encrypted: save it without a password and add it again.")
     if "security" in reason.lower():
         return UnreadableError(
-            "The PDF is protected in a way that can't be read; save it without that."
+            "The PDF is protected in a way that can't be read: save it without that and add it "
+            "again."
         )
     return UnreadableError(
         "The PDF is broken: check that it opens, save it again and add it again."
@@ -95,20 +116,39 @@ def _pdf_error(reason: str) -> UnreadableError:
 
 def _pages(document: Any, on_stage: OnStage) -> Iterator[_Page]:
     count = len(document)
+    recognizes = text_recognition.is_installed()
     for number in range(1, count + 1):
         on_stage(f"page {number} of {count}")
-        yield _read_page(document, number - 1)
+        page = _read_page(document, number - 1)
+        if page.is_scanned and recognizes:
+            on_stage(f"recognizing the text of page {number} of {count}")
+            page = replace(page, lines=_recognize_lines(document, number - 1))
+        yield page
 
 
 def _read_page(document: Any, index: int) -> _Page:
     """Read a page; a broken one has no lines."""
     import pypdfium2
+    from pypdfium2 import raw
 
     try:
         with closing(document[index]) as page, closing(page.get_textpage()) as text:
-            return _Page(str(text.get_text_bounded()).splitlines(), _line_fonts(text))
+            lines = str(text.get_text_bounded()).splitlines()
+            is_scanned = not any(map(str.strip, lines)) and raw.FPDFPage_CountObjects(page.raw) > 0
+            return _Page(lines, _line_fonts(text), is_scanned)
     except pypdfium2.PdfiumError:
         return _Page([], {})
+
+
+def _recognize_lines(document: Any, index: int) -> list[str]:
+    """Return the lines of a scanned page; a page that can't be rendered has none."""
+    import pypdfium2
+
+    try:
+        with closing(document[index]) as page:
+            return text_recognition.recognize_page(page).splitlines()
+    except pypdfium2.PdfiumError:
+        return []
 
 
 def _line_fonts(text: Any) -> dict[str, _Font]:

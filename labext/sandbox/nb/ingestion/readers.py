@@ -1,11 +1,9 @@
-"""Readers of plain text, HTML, pictures and audio."""
+"""Readers of plain text, HTML and audio."""
 
 from __future__ import annotations
 
 import codecs
 import re
-import shutil
-import subprocess
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -64,7 +62,9 @@ def read_html(file: SourceFile, _on_stage: OnStage) -> Document:
     content = file.content()
     tree = _parse_html(_decode_html(content, file.charset))
     if tree is None:
-        raise UnreadableError("The page has no readable text.")
+        raise UnreadableError(
+            "The page has no readable text: check that it shows some without JavaScript."
+        )
     title = _html_title(tree)
     return Document([(None, _main_text(tree))], title)
 
@@ -125,24 +125,6 @@ def _visible_text(tree: Any) -> str:
     return "\n".join(filter(None, lines))
 
 
-def read_picture(file: SourceFile, _on_stage: OnStage) -> Document:
-    """Read the text in a picture with tesseract, if that is installed."""
-    tesseract = shutil.which("tesseract")
-    if tesseract is None:
-        raise UnreadableError(
-            "It is a picture: to read its text, install the program tesseract where the service "
-            "runs, and add it again."
-        )
-    result = subprocess.run(
-        [tesseract, str(file.path), "stdout"], capture_output=True, check=False, text=True
-    )
-    if result.returncode:
-        raise UnreadableError("The picture is broken, or of a kind that tesseract can't read.")
-    if not result.stdout.strip():
-        raise UnreadableError("No text was recognized in the picture.")
-    return Document([(None, result.stdout)])
-
-
 def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
     """Transcribe an audio or video file.
 
@@ -154,5 +136,5 @@ def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
     except HTTPException as error:  # the model's server failed
         raise UnreadableError(error.detail) from None
     if not transcript.text.strip():
-        raise UnreadableError("No speech was recognized in it.")
+        raise UnreadableError("No speech was recognized in it: check that somebody speaks in it.")
     return Document([(None, transcript.text)], transcript=transcript)

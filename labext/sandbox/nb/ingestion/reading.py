@@ -61,7 +61,7 @@ def decode_text(content: bytes, charset: str | None = None) -> str:
     text = _decode(content, charset)
     invalid = len(_CONTROL_CHARACTERS.findall(text)) + text.count("\ufffd")
     if invalid > 2 + len(text) // 50:
-        raise UnreadableError("Its type is not supported.")
+        raise UnreadableError(f"Its type is not supported; save it as another: {READABLE_TYPES}.")
     return text
 
 
@@ -211,7 +211,7 @@ def detect_file_type(path: Path, name: str, media_type: str | None = None) -> Fi
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if not head.strip(b"\0"):
-        raise UnreadableError("The file is empty.")
+        raise UnreadableError("The file is empty: check it and add it again.")
     return (
         _type_by_magic(path, head)
         or _TYPE_BY_SUFFIX.get(PurePosixPath(name.lower()).suffix)
@@ -251,7 +251,8 @@ def _type_of_archive(path: Path) -> FileType:
         raise UnreadableError(f"{error} Unpack it and add its files.") from None
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise UnreadableError(
-            "The file is broken: an archive or a document without its end."
+            "The file is broken, an archive or a document without its end: copy it again, then "
+            "add it."
         ) from None
     for entry, file_type in _PACKAGE_ENTRIES:
         if entry in names:
@@ -314,7 +315,7 @@ _READERS: Mapping[FileType, str] = {
     "rich_text": "markup_readers.read_rich_text",
     "xml": "markup_readers.read_xml",
     "text": "readers.read_plain_text",
-    "picture": "readers.read_picture",
+    "picture": "text_recognition.read_picture",
     "sound": "readers.read_audio",
     "video": "readers.read_audio",
 }
@@ -340,14 +341,17 @@ class SourceFile:
     max_bytes: int = 64 << 20
     hear: Callable[[Path, OnStage], Transcript] | None = None
 
-    def content(self) -> bytes:
+    def content(self, advice: str = "add it in parts") -> bytes:
         """Return the content of a text file.
+
+        Args:
+            advice: the next step if it is too large.
 
         Raises:
             UnreadableError: if it is far larger than the text limit.
         """
         if self.path.stat().st_size > 2 * self.max_bytes:
-            raise text_too_long(self.max_bytes)
+            raise UnreadableError(f"It is bigger than {2 * self.max_bytes:,} bytes; {advice}.")
         return self.path.read_bytes()
 
 
@@ -391,7 +395,7 @@ def check_text_length(document: Document, max_bytes: int) -> Document:
         UnreadableError: if it has none, or more than `max_bytes` bytes.
     """
     if not any(text for _page, text in document.pages):
-        raise UnreadableError("It contains no text.")
+        raise UnreadableError("It contains no text: check that it is the right file.")
     if sum(len(text.encode()) for _page, text in document.pages) > max_bytes:
         raise text_too_long(max_bytes)
     return document

@@ -50,10 +50,10 @@ def test_encrypted_pdf_is_refused(read_error):
     assert "encrypted" in read_error(pdf(["Secret."], encrypted=True))
 
 
-def test_scanned_pdf_is_refused_with_a_hint_at_ocr(read_error):
-    reason = read_error(pdf(["", "", ""]))
-    assert "3 pages" in reason
-    assert "OCR" in reason
+def test_blank_pdf_is_refused(read_error):
+    assert read_error(pdf(["", "", ""])) == (
+        "Its 3 pages are blank: check that it is the right file."
+    )
 
 
 @pytest.mark.parametrize("content", [b"%PDF-1.7\nrubbish", pdf(["Text."])[:120]])
@@ -72,7 +72,7 @@ def test_docx_title_is_taken_from_properties(read):
 
 
 def test_blank_docx_has_no_text(read_error):
-    assert read_error(docx(["  "])) == "It contains no text."
+    assert read_error(docx(["  "])) == "It contains no text: check that it is the right file."
 
 
 def zipped(**entries: bytes) -> bytes:
@@ -331,4 +331,6 @@ def test_package_that_unpacks_to_too_much_is_refused(read_error, monkeypatch, ki
         "book": epub,
     }[kind]()
     monkeypatch.setattr(office_readers, "MAX_UNPACKED_BYTES", 100)
-    assert read_error(content) == f"The {kind} unpacks to more than 100 bytes."
+    assert read_error(content) == (
+        f"The {kind} unpacks to more than 100 bytes: add it in parts, or without its pictures."
+    )

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import struct
+import tracemalloc
+import zipfile
 
+import openpyxl  # type: ignore[import-untyped]
+import pptx
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -83,3 +89,91 @@ def test_arbitrary_media_type_and_charset_are_handled(read, content, media_type,
 )
 def test_hostile_html_is_read_or_refused(read, content):
     outcome(read, content, "page.html")
+
+
+ENTITIES = b'<!DOCTYPE r [<!ENTITY a "text">' + b"".join(
+    b'<!ENTITY %c "%s">' % (98 + level, b"&%c;" % (97 + level) * 10) for level in range(9)
+)
+
+
+@pytest.mark.parametrize("body", [b'<r><p x="&j;">one</p></r>', b"<article><p>&j;</p></article>"])
+def test_entities_that_expand_to_gigabytes_are_not_expanded(read, body):
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(UnreadableError):
+            assert len(read(ENTITIES + b"]>" + body, "paper.xml").text) < 100
+        assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["a.xml", "book.fb2", "jats.nxml"])
+def test_deeply_nested_xml_is_refused(read_error, name):
+    content = b"<?xml version='1.0'?>" + b"<a>" * 100_000
+    assert "nested too deeply" in read_error(content, name)
+
+
+def package(kind: str) -> bytes:
+    """Return a small document of a kind that is a zip archive."""
+    out = io.BytesIO()
+    if kind == "docx":
+        return docx(["Text."])
+    if kind in ("pptx", "xlsx"):
+        (pptx.Presentation() if kind == "pptx" else openpyxl.Workbook()).save(out)
+        return out.getvalue()
+    entries = {
+        "ods": {"META-INF/manifest.xml": "<m/>", "content.xml": "<a/>"},
+        "epub": {
+            "META-INF/container.xml": '<c><rootfile full-path="book.opf"/></c>',
+            "book.opf": '<p><item id="a" href="a.html"/><itemref idref="a"/></p>',
+            "a.html": "<p>Text.</p>",
+        },
+    }[kind]
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+MAIN_ENTRY = {
+    "docx": "word/document.xml",
+    "pptx": "ppt/presentation.xml",
+    "xlsx": "xl/workbook.xml",
+    "ods": "content.xml",
+    "epub": "a.html",
+}
+
+
+def with_entry(kind: str, size: int, declared: int, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a document whose main entry unpacks to `size` bytes and declares another size."""
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(package(kind))) as source,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for name in source.namelist():
+            if name != MAIN_ENTRY[kind]:
+                target.writestr(name, source.read(name))
+        target.writestr(MAIN_ENTRY[kind], b"<p/>" * (size // 4), method)
+    return out.getvalue().replace(struct.pack("<L", size), struct.pack("<L", declared))
+
+
+@pytest.mark.parametrize("kind", [*MAIN_ENTRY])
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_entry_larger_than_declared_is_not_unpacked(read_error, kind, method):
+    size = 100_000_000 if method == zipfile.ZIP_DEFLATED else 40_000  # bzip2 is slow
+    content = with_entry(kind, size, 1000, method)
+    tracemalloc.start()
+    try:
+        assert "is broken: check that it opens, save it again" in read_error(content, f"a.{kind}")
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", [*MAIN_ENTRY])
+def test_document_within_a_document_is_not_unpacked(read_error, kind):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(f"inner.{kind}", package(kind))
+    assert "unpack it and add its files" in read_error(out.getvalue(), f"outer.{kind}")

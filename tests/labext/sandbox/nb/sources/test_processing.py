@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import shutil
 import time
 
 import pytest
-from labext_test_documents import pdf
+from labext_test_documents import pdf, picture_of_text
 
 pytestmark = pytest.mark.contract
 
@@ -132,6 +134,20 @@ def test_search_hit_has_the_page(sources):
     assert (hit["parent_id"], hit["page"]) == (created["id"], 2)
     assert hit["matches"][0] in created["full_text"]
     assert not created["embedded"]
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+def test_scanned_page_is_found_and_has_its_number(sources):
+    first, second = (
+        picture_of_text([line])
+        for line in ("Cells grow at 30 degrees.", "Rhamnose induces the promoter slowly.")
+    )
+    out = io.BytesIO()
+    first.save(out, "PDF", save_all=True, append_images=[second], resolution=150)
+    created = sources.file(out.getvalue(), "scan.pdf")
+    assert (created["status"], created["error"]) == ("completed", None)
+    (hit,) = sources.call("POST", "search", json={"query": "rhamnose"})["results"]
+    assert (hit["parent_id"], hit["page"]) == (created["id"], 2)
 
 
 def test_updated_title_is_searchable_at_once(sources):

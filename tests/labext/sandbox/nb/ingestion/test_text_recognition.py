@@ -1,0 +1,127 @@
+"""Text of pictures and scanned PDFs, by tesseract if it is installed, else by a fake of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from labext_test_documents import pdf, picture_of_text
+from PIL import Image
+
+from labext.sandbox.nb.ingestion import text_recognition
+
+LINES = ["Cells were induced with arabinose.", "The plasmid pBAD30 has 4923 base pairs."]
+with_tesseract = pytest.mark.skipif(
+    shutil.which("tesseract") is None, reason="tesseract is not installed"
+)
+
+
+def saved(*pictures: Image.Image, kind: str = "PNG") -> bytes:
+    """Return a picture as a file, several as its pages."""
+    out = io.BytesIO()
+    options = {"save_all": True, "append_images": pictures[1:]} if len(pictures) > 1 else {}
+    pictures[0].save(out, kind, resolution=150, **options)
+    return out.getvalue()
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a fake tesseract before others on the PATH."""
+    program = tmp_path / "tesseract"
+    program.write_text('#!/bin/sh\n[ "$2" = stdout ] && echo "A gel of pBAD30"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return program
+
+
+@pytest.fixture
+def no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def test_text_of_a_picture_is_recognized(read, engine):
+    result = read(saved(picture_of_text([])), "gel.png")
+    assert result.pages == [(None, "A gel of pBAD30")]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("exit 1", "broken"),
+        ("echo 'Error opening data file eng.traineddata' >&2; exit 1", "language data"),
+        ("exit 0", "No text was"),
+    ],
+)
+def test_picture_without_text_is_refused(read_error, engine, script, expected):
+    engine.write_text(f"#!/bin/sh\n{script}\n")
+    assert expected in read_error(saved(picture_of_text([])), "gel.png")
+
+
+def test_picture_needs_a_program_for_text_recognition(read_error, no_engine):
+    assert "install the program tesseract" in read_error(saved(picture_of_text(LINES)), "gel.png")
+
+
+def test_scanned_pdf_needs_a_program_for_text_recognition(read_error, no_engine):
+    assert read_error(saved(picture_of_text(LINES), picture_of_text([]), kind="PDF")) == (
+        "There is no text on its 2 pages: it looks scanned. Install the program tesseract where "
+        "the service runs, or have another one for text recognition (OCR) add the text, and add "
+        "it again."
+    )
+
+
+def test_only_scanned_pages_are_recognized(read, engine):
+    stages: list[str] = []
+    assert read(pdf(["First.", ""]), stages=stages).pages == [(1, "First."), (2, "")]
+    assert stages[-1] == "page 2 of 2"
+
+
+def test_scanned_pdf_without_recognized_text_is_refused(read_error, engine):
+    engine.write_text("#!/bin/sh\ncat >/dev/null\n")
+    assert read_error(saved(picture_of_text(LINES), kind="PDF")) == (
+        "No text was recognized on its 1 page: if there is some, scan it at 300 dpi or more."
+    )
+
+
+def test_picture_of_a_huge_page_has_limited_size(monkeypatch):
+    import pypdfium2  # type: ignore[import-untyped]
+
+    sizes = []
+    monkeypatch.setattr(text_recognition, "_recognize", lambda pgm: sizes.append(len(pgm)) or [""])
+    document = pypdfium2.PdfDocument.new()
+    for width, height in ((10_000_000, 10_000_000), (14_000, 1), (595, 842)):
+        text_recognition.recognize_page(document.new_page(width, height))
+    largest, narrow, a4 = sizes
+    assert largest <= text_recognition._MAX_PIXELS * 1.001
+    assert narrow < 1_000_000
+    assert a4 == pytest.approx(2480 * 3509, rel=0.01)
+
+
+@with_tesseract
+def test_tesseract_reads_a_picture(read):
+    result = read(saved(picture_of_text(LINES)), "gel.png")
+    assert [line for line in result.text.splitlines() if line] == LINES
+    assert [number for number, _ in result.pages] == [None]
+
+
+@with_tesseract
+def test_tesseract_reads_the_pages_of_a_picture(read):
+    result = read(saved(*(picture_of_text([line]) for line in LINES), kind="TIFF"), "fax.tiff")
+    assert result.pages == [*enumerate(LINES, 1)]
+
+
+@with_tesseract
+def test_tesseract_reads_the_pages_of_a_scanned_pdf(read):
+    stages: list[str] = []
+    pages = [picture_of_text([LINES[0]]), picture_of_text([]), picture_of_text([LINES[1]])]
+    result = read(saved(*pages, kind="PDF"), "scan.pdf", stages=stages)
+    assert result.pages == [(1, LINES[0]), (2, ""), (3, LINES[1])]
+    assert stages[-1] == "recognizing the text of page 3 of 3"
+
+
+@with_tesseract
+def test_word_divided_at_the_end_of_a_line_is_joined(read):
+    result = read(saved(picture_of_text(["The strong repres-", "sion by glucose."])), "page.png")
+    assert "repression by glucose." in result.text
