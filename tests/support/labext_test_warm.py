@@ -1,9 +1,9 @@
 """Fork the hosts of sandboxes from a warm process, since imports take most of a start.
 
-`Warm.spawn` stands in for `host_process.spawn_host`. A forked host has the
-same session, arguments, environment, folder and log as a started one, and inherits no other files
-or signal handlers. Tests with the fixture `cold`, and those that start sandboxes from kernels and
-shells, start hosts in the usual way.
+`Warm.spawn` stands in for `host_process.spawn_host`. A forked host has the same session, arguments,
+environment, folder and log as a started one, and inherits no other files or signal handlers. Its
+fork server is forked as well, by a `_ForkServerProcess`. Tests with the fixture `cold`, and those
+that start sandboxes from kernels and shells, start both in the usual way.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
+
+from labext.sandbox.core.executors import fork_server, launcher, task_process
+from labext.sandbox.core.executors.launcher import SINGLE_THREAD_VARIABLES
 
 LAZY = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
 """Modules that uvicorn imports when it starts serving."""
@@ -73,7 +78,9 @@ class Warm:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", __file__, str(theirs.fileno())],
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                env=os.environ
+                | SINGLE_THREAD_VARIABLES
+                | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 pass_fds=[theirs.fileno()],
             )
 
@@ -113,7 +120,9 @@ class Server:
         self._codes: dict[int, int] = {}
         light = [name for name in catalogue.preload_modules() if not name.startswith(HEAVY)]
         catalogue.preload_modules = lambda: light
-        for name in (*LAZY, *(service.partition(":")[0] for service in host.SERVICES)):
+        names = [service.partition(":")[0] for service in host.SERVICES]
+        services = [importlib.import_module(name).service for name in names]
+        for name in (*LAZY, *(name for service in services for name in service.preload)):
             importlib.import_module(name)
         gc.collect()
         gc.freeze()
@@ -146,6 +155,59 @@ class Server:
                 self._codes[ended[0]] = os.waitstatus_to_exitcode(ended[1])
 
 
+class _ForkServerProcess:
+    """A child process that becomes the fork server of a host.
+
+    It is forked before the host has threads. Its methods are those of `subprocess.Popen` that
+    `Launcher` uses.
+    """
+
+    def __init__(self) -> None:
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._requests.close()
+            _serve_tasks(theirs)
+        theirs.close()
+
+    def serve(self, connection: socket.socket, folder: Path) -> _ForkServerProcess:
+        """Serve the tasks of a folder."""
+        variables = {task_process.TASKS_VARIABLE: str(folder)}
+        environment = launcher.clean_environment() | SINGLE_THREAD_VARIABLES | variables
+        message = json.dumps(environment).encode()
+        socket.send_fds(self._requests, [message], [connection.fileno()])
+        self._requests.close()
+        return self
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not (ended := os.waitpid(self._pid, os.WNOHANG))[0]:
+            if until is not None and time.monotonic() > until:
+                raise subprocess.TimeoutExpired("fork_server", timeout or 0.0)
+            time.sleep(0.005)
+        return os.waitstatus_to_exitcode(ended[1])
+
+    def kill(self) -> None:
+        """Kill it."""
+        os.kill(self._pid, signal.SIGKILL)
+
+
+def _serve_tasks(requests: socket.socket) -> NoReturn:
+    """Wait for the request of a host, and run the fork server."""
+    try:
+        message, [connection], *_ = socket.recv_fds(requests, 65536, 1)
+        requests.close()
+        os.setsid()
+        os.environ.clear()
+        os.environ.update(json.loads(message))
+        fork_server.main([str(connection)])
+    except ValueError:  # the host has ended without a task
+        pass
+    finally:
+        os._exit(0)
+
+
 def _become(command: dict[str, Any], log: int) -> NoReturn:
     """Run the host in the forked process."""
     code = 1
@@ -164,6 +226,15 @@ def _become(command: dict[str, Any], log: int) -> NoReturn:
         sys.path[:0] = [path for path in paths if path and path not in sys.path]
         from labext.sandbox import host
 
+        processes = [_ForkServerProcess()]
+        start = launcher.spawn_fork_server
+
+        def spawn_fork_server(connection: socket.socket, folder: Path) -> Any:
+            if not processes:
+                return start(connection, folder)
+            return processes.pop().serve(connection, folder)
+
+        launcher.spawn_fork_server = spawn_fork_server
         gc.unfreeze()
         code = host.main(command["arguments"])
     finally:

@@ -450,9 +450,9 @@ def _child_pids() -> list[int]:
         return []
 
 
-def main() -> None:
-    """Serve the supervisor connected by the socket whose descriptor is the argument."""
-    number = int(sys.argv[1])
+def main(arguments: Sequence[str]) -> None:
+    """Serve the supervisor connected by the socket whose descriptor is the first argument."""
+    number = int(arguments[0])
     os.set_inheritable(number, False)
     os.umask(0o077)
     task_process.adopt_orphans()  # adopt orphans of ended tasks, to kill them
@@ -460,4 +460,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

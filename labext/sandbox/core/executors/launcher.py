@@ -21,7 +21,7 @@ _INHERITED_VARIABLES = re.compile(
     r"(?i)PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|PYTHON(PATH|HOME|UTF8)|"
     r"VIRTUAL_ENV|CONDA_PREFIX|LD_LIBRARY_PATH|DYLD_\w+|SSL_CERT_\w+|(https?|no|all)_proxy|XDG_\w+|LABEXT_SERVICES"
 )
-_SINGLE_THREAD_VARIABLES = dict.fromkeys(
+SINGLE_THREAD_VARIABLES = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 
@@ -62,6 +62,20 @@ class MessageStream:
         return [json.loads(line) for line in lines]
 
 
+def spawn_fork_server(connection: socket.socket, folder: Path) -> subprocess.Popen[bytes]:
+    """Start a fork server for the tasks of a folder in its own session."""
+    # A job is one worker: libraries with a thread per core would starve other jobs.
+    variables = SINGLE_THREAD_VARIABLES | {TASKS_VARIABLE: str(folder)}
+    module = "labext.sandbox.core.executors.fork_server"
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, str(connection.fileno())],
+        env=clean_environment() | variables,
+        pass_fds=[connection.fileno()],
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
 class Launcher:
     """A fork server and the connection to it.
 
@@ -76,22 +90,7 @@ class Launcher:
         parent_end, child_end = socket.socketpair()
         self._stream = MessageStream(parent_end)
         with child_end:
-            # A job is one worker: libraries with a thread per core would starve other jobs.
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "labext.sandbox.core.executors.fork_server",
-                    str(child_end.fileno()),
-                ],
-                env=clean_environment()
-                | _SINGLE_THREAD_VARIABLES
-                | {TASKS_VARIABLE: str(lock.parent)},
-                pass_fds=[child_end.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            self._process = spawn_fork_server(child_end, lock.parent)
         self._stream.send(
             {
                 "preload": [*preload],
