@@ -35,24 +35,24 @@ PAGES, LIMIT, SECONDS, SLIDES = (*map(int, sys.argv[1:4]), sys.argv[4] == "slidi
 lock, counted, began, refused = threading.Lock(), [], time.monotonic(), 0
 
 def count():
-    # What is left, and the seconds until there is more.
+    # Return the remaining requests, and the seconds until the reset.
     global refused
     now = time.monotonic()
-    begins = now - SECONDS if SLIDES else began + (now - began) // SECONDS * SECONDS
-    counted[:] = [moment for moment in counted if moment > begins]
+    window_start = now - SECONDS if SLIDES else began + (now - began) // SECONDS * SECONDS
+    counted[:] = [moment for moment in counted if moment > window_start]
     left = LIMIT - len(counted) - 1
     if left >= 0:
         counted.append(now)
     refused += left < 0
-    return left, math.ceil((counted[0] if SLIDES else begins) + SECONDS - now)
+    return left, math.ceil((counted[0] if SLIDES else window_start) + SECONDS - now)
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1
 
     def do_GET(self):
-        asked = urlsplit(self.path)
-        if asked.path == "/refused":
+        url = urlsplit(self.path)
+        if url.path == "/refused":
             return self.answer(200, {"refused": refused})
         with lock:
             left, resets = count()
@@ -60,10 +60,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
                    "x-rate-limit-reset": resets}
         if left < 0:
             return self.answer(429, {"error": {"message": "slow down"}}, headers)
-        place = int(parse_qs(asked.query).get("nextToken", ["0"])[0])
-        rows = [{"id": f"seq_{place:06d}_{each}", "name": f"s{place}-{each}", "bases": "ACGT" * 10}
-                for each in range(20)]
-        token = str(place + 1) if place + 1 < PAGES else ""
+        page = int(parse_qs(url.query).get("nextToken", ["0"])[0])
+        rows = [{"id": f"seq_{page:06d}_{row}", "name": f"s{page}-{row}", "bases": "ACGT" * 10}
+                for row in range(20)]
+        token = str(page + 1) if page + 1 < PAGES else ""
         self.answer(200, {"dnaSequences": rows, "nextToken": token}, headers)
 
     def answer(self, status, content, headers={}):

@@ -48,13 +48,13 @@ def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
     nb.run(0)
     nb.wait_for_text("Asking…")
     for word in words:
-        service.say(type="words", content=f"It is {word}. ")
+        service.send_event(type="words", content=f"It is {word}. ")
         time.sleep(PAUSE)
     seen_at: dict[str, float] = until(
         lambda: words[-1] in (times := nb.page.evaluate("() => window.seenAt")) and times
     )
-    service.say(type="final_answer", content="All is said.", citations=[])
+    service.send_event(type="final_answer", content="All is said.", citations=[])
     nb.wait_for_text("All is said.")
-    service.say(type="complete", final_answer="All is said.", citations=[])
+    service.send_event(type="complete", final_answer="All is said.", citations=[])
     nb.idle()
     return [seen_at[word] - at for word, at in zip(words, service.sent[sent:], strict=False)]

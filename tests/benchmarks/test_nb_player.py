@@ -24,9 +24,9 @@ def fetch():
     written = io.BytesIO()
     soundfile.write(written, 0.2 * numpy.sin(1400 * t), 16000, format="MP3")
     return written.getvalue()
-said = "What is said in a turn of a podcast, in a few words or in some more. " * 2
+text = "A sentence in a turn of a podcast, in a few words or in some more. " * 2
 turns = [
-    dict(speaker=("Host", "Guest")[i % 2], dialogue=said, start=i * {TURN}, end=i * {TURN} + 4.5)
+    dict(speaker=("Host", "Guest")[i % 2], dialogue=text, start=i * {TURN}, end=i * {TURN} + 4.5)
     for i in range({60 * MINUTES // TURN})
 ]
 record = dict(name="An episode", duration={60 * MINUTES}, transcript=dict(transcript=turns))

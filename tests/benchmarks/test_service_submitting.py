@@ -29,13 +29,13 @@ frame = pd.DataFrame({
     "name": [f"plasmid{n}" for n in range(jobs)],
     "bases": ["GAATTC" + "A" * (n % 90) + "AAGCTT" for n in range(jobs)],
 })
-asked, statuses, sent, received = Counter(), Counter(), 0, 0
+calls, statuses, sent, received = Counter(), Counter(), 0, 0
 send = requests.Session.send
 
 def counted(session, request, **options):
     global sent, received
     answer = send(session, request, **options)
-    asked[request.method + " " + request.url.split("?")[0].split("/api/")[1]] += 1
+    calls[request.method + " " + request.url.split("?")[0].split("/api/")[1]] += 1
     statuses[answer.status_code] += 1
     sent += len(request.body or b"")
     received += int(answer.headers.get("Content-Length", 0))
@@ -66,7 +66,7 @@ with PeakMemory() as memory:
     submit()
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
 print(json.dumps({
-    "seconds": seconds, "cpu": cpu, "memory": memory.bytes / 2**20, "asked": asked,
+    "seconds": seconds, "cpu": cpu, "memory": memory.bytes / 2**20, "calls": calls,
     "statuses": statuses, "sent": sent, "received": received,
 }))
 """
@@ -85,7 +85,7 @@ def test_thousands_of_jobs(
     jobs = 5000 if benchmark.enabled else 110
     box = new_box(rate="named", workers=2)
     result = benchmark.pedantic(submit, (how, jobs, box), rounds=1, iterations=1)
-    requests = result["asked"]
+    requests = result["calls"]
     assert requests["POST submit-batch"] == -(-jobs // 100)
     assert set(result["statuses"]) <= {"200", "404"}
     benchmark.extra_info |= result

@@ -85,7 +85,7 @@ def test_structure_view(
         nb.page.wait_for_function("() => window.times.drawn")
         first.append(nb.page.evaluate("() => window.times.drawn - window.times.mounted"))
         nb.command("notebook:clear-cell-output")
-        nb.gone(nb.output(2).locator(".labext-live"))
+        nb.wait_until_removed(nb.output(2).locator(".labext-live"))
 
     # the first round includes sending and parsing the bundle
     benchmark.pedantic(show_large, rounds=3 if benchmark.enabled else 1)
@@ -99,4 +99,4 @@ def test_structure_view(
         rate = 1000 / statistics.median(frames)
         figure(f"{residues} residues turned in software", f"{rate:.0f} frames/s (aim: 30)")
         nb.command("notebook:clear-cell-output")
-        nb.gone(nb.output(cell).locator(".labext-live"))
+        nb.wait_until_removed(nb.output(cell).locator(".labext-live"))

@@ -14,7 +14,7 @@ from labext.sandbox import Sandbox
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def notebook_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the example notebooks, whose kernels have a separate sandbox.
 
     Start kernels in module fixtures, since each test gets new folders.

@@ -29,12 +29,14 @@ def renew(path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="labext-renew-") as top:
         for name in ("SANDBOX", "STATE", "CONFIG"):
             os.environ[f"LABEXT_{name}_DIR"] = str(Path(top) / name.lower())
-        room = Path(top) / "notebooks"
-        shutil.copytree(path.parent, room, ignore=shutil.ignore_patterns("out", "*.py", ".*"))
+        notebook_folder = Path(top) / "notebooks"
+        shutil.copytree(
+            path.parent, notebook_folder, ignore=shutil.ignore_patterns("out", "*.py", ".*")
+        )
         notebook = nbformat.read(path, as_version=4)
         try:
             NotebookClient(
-                notebook, timeout=240, resources={"metadata": {"path": str(room)}}
+                notebook, timeout=240, resources={"metadata": {"path": str(notebook_folder)}}
             ).execute()
         finally:
             Sandbox(Path(top) / "sandbox").stop()

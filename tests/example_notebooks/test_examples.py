@@ -18,9 +18,11 @@ ROUND = 240
 """Maximum seconds of all cells."""
 
 
-def execute(room: Path) -> Any:
-    notebook = nbformat.read(room / NOTEBOOK, as_version=4)
-    client = NotebookClient(notebook, timeout=ROUND, resources={"metadata": {"path": str(room)}})
+def execute(notebook_folder: Path) -> Any:
+    notebook = nbformat.read(notebook_folder / NOTEBOOK, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=ROUND, resources={"metadata": {"path": str(notebook_folder)}}
+    )
     client.execute()
     return notebook
 
@@ -36,13 +38,13 @@ def output_text(notebook: Any, start: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def first(room: Path) -> Any:
-    return execute(room)
+def first(notebook_folder: Path) -> Any:
+    return execute(notebook_folder)
 
 
 @pytest.fixture(scope="module")
-def second(first: Any, room: Path) -> Any:
-    return execute(room)
+def second(first: Any, notebook_folder: Path) -> Any:
+    return execute(notebook_folder)
 
 
 def test_every_cell_ran(first: Any) -> None:
@@ -50,13 +52,13 @@ def test_every_cell_ran(first: Any) -> None:
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
 
 
-def test_the_results_are_on_disk(first: Any, room: Path) -> None:
+def test_the_results_are_on_disk(first: Any, notebook_folder: Path) -> None:
     import pandas as pd
 
-    assert list((room / "out" / "helix1").rglob("*.pdb"))
-    assert any((room / "out" / "cut").rglob("*"))
-    (metrics,) = (room / "out" / "folds").rglob("metrics.csv")
-    frame = pd.read_csv(room / "data" / "hairpins.csv")
+    assert list((notebook_folder / "out" / "helix1").rglob("*.pdb"))
+    assert any((notebook_folder / "out" / "cut").rglob("*"))
+    (metrics,) = (notebook_folder / "out" / "folds").rglob("metrics.csv")
+    frame = pd.read_csv(notebook_folder / "data" / "hairpins.csv")
     assert len(frame) == 250
     assert list(pd.read_csv(metrics)["job"]) == list(frame["name"])
 

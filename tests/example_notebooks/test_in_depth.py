@@ -16,10 +16,12 @@ ROUND = 240
 """Maximum seconds of all cells."""
 
 
-def execute(room: Path) -> dict[str, str]:
+def execute(notebook_folder: Path) -> dict[str, str]:
     """Run all cells; return the text output of each by its id."""
-    notebook = nbformat.read(room / NOTEBOOK, as_version=4)
-    NotebookClient(notebook, timeout=ROUND, resources={"metadata": {"path": str(room)}}).execute()
+    notebook = nbformat.read(notebook_folder / NOTEBOOK, as_version=4)
+    NotebookClient(
+        notebook, timeout=ROUND, resources={"metadata": {"path": str(notebook_folder)}}
+    ).execute()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return {cell.id: "\n".join(map(_text, cell.outputs)) for cell in code}
 
@@ -29,21 +31,21 @@ def _text(output: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def first(room: Path) -> dict[str, str]:
-    return execute(room)
+def first(notebook_folder: Path) -> dict[str, str]:
+    return execute(notebook_folder)
 
 
 @pytest.fixture(scope="module")
-def second(first: dict[str, str], room: Path) -> dict[str, str]:
-    return execute(room)
+def second(first: dict[str, str], notebook_folder: Path) -> dict[str, str]:
+    return execute(notebook_folder)
 
 
-def test_first_run_succeeds(first: dict[str, str], room: Path) -> None:
+def test_first_run_succeeds(first: dict[str, str], notebook_folder: Path) -> None:
     assert "relax1 is stopped." in first["stop"]
     assert "p1: Complete, 3 of 3 complete (pipeline" in first["watch"]
     assert "p2: Complete, 2 of 2 complete (pipeline" in first["watch-saved"]
     assert "big: Complete, 120 of 120 complete" in first["watch-big"]
-    assert (room / "out" / "p1" / "metrics.csv").is_file()
+    assert (notebook_folder / "out" / "p1" / "metrics.csv").is_file()
 
 
 def test_second_run_uses_existing_objects(second: dict[str, str]) -> None:

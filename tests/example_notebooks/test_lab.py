@@ -26,25 +26,30 @@ def output_text(notebook: Any, cell: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def first(room: Path) -> Any:
+def first(notebook_folder: Path) -> Any:
     return papermill.execute_notebook(
-        room / NOTEBOOK, room / "papermill.ipynb", cwd=room, progress_bar=False
+        notebook_folder / NOTEBOOK,
+        notebook_folder / "papermill.ipynb",
+        cwd=notebook_folder,
+        progress_bar=False,
     )
 
 
 @pytest.fixture(scope="module")
-def second(first: Any, room: Path) -> Any:
-    notebook = nbformat.read(room / NOTEBOOK, as_version=4)
-    NotebookClient(notebook, timeout=ROUND, resources={"metadata": {"path": str(room)}}).execute()
+def second(first: Any, notebook_folder: Path) -> Any:
+    notebook = nbformat.read(notebook_folder / NOTEBOOK, as_version=4)
+    NotebookClient(
+        notebook, timeout=ROUND, resources={"metadata": {"path": str(notebook_folder)}}
+    ).execute()
     return notebook
 
 
-def test_the_sequences_become_files_and_jobs(first: Any, room: Path) -> None:
+def test_the_sequences_become_files_and_jobs(first: Any, notebook_folder: Path) -> None:
     code = [cell for cell in first.cells if cell.cell_type == "code"]
     assert {cell.metadata.papermill.status for cell in code} == {"completed"}
-    plasmid = SeqIO.read(room / "out" / "pBAD30.gb", "genbank")
+    plasmid = SeqIO.read(notebook_folder / "out" / "pBAD30.gb", "genbank")
     assert (len(plasmid), plasmid.annotations["topology"]) == (4923, "circular")
-    with (room / "out" / "all.fasta").open() as file:
+    with (notebook_folder / "out" / "all.fasta").open() as file:
         count = len(list(SeqIO.parse(file, "fasta")))
     assert f"digests was submitted with {count} jobs. " in output_text(first, "batch")
     assert "names were adapted: " in output_text(first, "batch")

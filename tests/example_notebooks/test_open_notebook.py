@@ -27,27 +27,27 @@ def server() -> Iterator[Replay]:
         assert not replay.faults
 
 
-def executed(room: Path, name: str, first_cell: str) -> Any:
-    notebook = nbformat.read(room / name, as_version=4)
+def executed(notebook_folder: Path, name: str, first_cell: str) -> Any:
+    notebook = nbformat.read(notebook_folder / name, as_version=4)
     (cell,) = (cell for cell in notebook.cells if START in cell.source)
     cell.source = cell.source.replace(START, first_cell)
-    resources = {"metadata": {"path": str(room)}}
+    resources = {"metadata": {"path": str(notebook_folder)}}
     NotebookClient(notebook, timeout=240, resources=resources).execute()
     return notebook
 
 
-def test_nb_runs_twice_and_leaves_nothing(room: Path, server: Replay) -> None:
+def test_nb_runs_twice_and_leaves_nothing(notebook_folder: Path, server: Replay) -> None:
     for _ in range(2):
-        executed(room, "nb.ipynb", f"%nb connect {server.base_url}")
+        executed(notebook_folder, "nb.ipynb", f"%nb connect {server.base_url}")
     assert not server.state.sources
     assert not server.state.notebooks
     assert [e["name"] for e in server.state.transformations.values()].count("Steps") == 1
 
 
-def test_podcast_makes_the_profiles_that_it_uses(room: Path, server: Replay) -> None:
+def test_podcast_makes_the_profiles_that_it_uses(notebook_folder: Path, server: Replay) -> None:
     start = f"{START}\n%nb connect {server.base_url}"
     for _ in range(2):
-        executed(room, "podcast.ipynb", start)
+        executed(notebook_folder, "podcast.ipynb", start)
     (episode,) = server.state.episodes.values()
     assert episode["job_status"] == "completed"
     assert episode["episode_profile"]["name"] == "short"

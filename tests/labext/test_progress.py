@@ -171,35 +171,37 @@ def counted(states: dict[str, int], kind: str = "batch") -> Progress:
     return Progress("folds", kind, "Running", states, 100)
 
 
-def looked(looks: list[Progress], tick: float = TICK) -> list[Progress]:
+def snapshots_of(polls: list[Progress], tick: float = TICK) -> list[Progress]:
     clock = Clock()
-    ended = Progress("folds", looks[-1].kind, "Complete", outcome=Outcome.COMPLETE)
-    coming = iter([*looks, ended])
+    ended = Progress("folds", polls[-1].kind, "Complete", outcome=Outcome.COMPLETE)
+    rows = iter([*polls, ended])
     now_utc = lambda: clock.now  # noqa: E731
-    return list(watch(lambda: next(coming), clock=clock, sleep=clock.sleep, now_utc=now_utc))
+    return list(watch(lambda: next(rows), clock=clock, sleep=clock.sleep, now_utc=now_utc))
 
 
 def test_batch_reports_rate_and_remaining_time() -> None:
-    snapshots = looked([counted({"Complete": 2 * n, "Stopped": n, "Running": 8}) for n in range(6)])
+    snapshots = snapshots_of(
+        [counted({"Complete": 2 * n, "Stopped": n, "Running": 8}) for n in range(6)]
+    )
     assert {snapshot.rate for snapshot in snapshots if snapshot.elapsed < 3} == {None}
     at_five = [snapshot for snapshot in snapshots if snapshot.elapsed == 5][-1]
     assert at_five.rate == pytest.approx(3)
     assert at_five.remaining == pytest.approx(85 / 3)
     between = next(snapshot for snapshot in snapshots if snapshot.elapsed == 5.5)
-    assert between.remaining == pytest.approx(85 / 3 - 0.5), "it runs down between two looks"
+    assert between.remaining == pytest.approx(85 / 3 - 0.5), "it runs down between two polls"
     assert snapshots[-1].rate is None
 
 
 def test_rate_is_of_recent_jobs() -> None:
     fast = [counted({"Complete": n}) for n in range(50)]
     slow = [counted({"Complete": 50})] * 20
-    last = looked([*fast, *slow])[-2]
+    last = snapshots_of([*fast, *slow])[-2]
     assert last.rate is not None
     assert last.rate < 0.6
 
 
 @pytest.mark.parametrize(
-    "looks",
+    "polls",
     [
         [counted({"Complete": 3 * n}, "pipeline") for n in range(9)],
         [counted({"Running": 8})] * 9,
@@ -207,15 +209,17 @@ def test_rate_is_of_recent_jobs() -> None:
         [counted({"Complete": 100})] * 9,
         [Progress("f1", "job", "Running")] * 9,
     ],
-    ids=["jobs still come", "none ended", "one ended", "all ended", "one job"],
+    ids=["jobs are still added", "none ended", "one ended", "all ended", "one job"],
 )
-def test_unknown_rate_is_not_reported(looks: list[Progress]) -> None:
-    assert {(snapshot.rate, snapshot.remaining) for snapshot in looked(looks)} == {(None, None)}
+def test_unknown_rate_is_not_reported(polls: list[Progress]) -> None:
+    assert {(snapshot.rate, snapshot.remaining) for snapshot in snapshots_of(polls)} == {
+        (None, None)
+    }
 
 
 def test_job_reports_its_running_time() -> None:
     queued, running = Progress("f1", "job", "In Queue"), Progress("f1", "job", "Running")
-    snapshots = looked([queued, queued, running, running, running])
+    snapshots = snapshots_of([queued, queued, running, running, running])
     assert {snapshot.running for snapshot in snapshots if snapshot.phase != "Running"} == {None}
     running_times = [snapshot.running for snapshot in snapshots if snapshot.phase == "Running"]
     assert running_times[0] == 0
@@ -224,7 +228,7 @@ def test_job_reports_its_running_time() -> None:
 
 def test_running_time_counts_from_the_start() -> None:
     running = Progress("f1", "job", "Running", started=1000.0 - 75)
-    assert looked([running])[0].running == 75
+    assert snapshots_of([running])[0].running == 75
     ahead = Progress("f1", "job", "Running", started=1000.0 + 75)
-    assert looked([ahead])[1].running == TICK, "by a clock that is ahead it began just now"
-    assert looked([Progress("f1", "job", "Running")])[1].running is None
+    assert snapshots_of([ahead])[1].running == TICK, "by a clock that is ahead it began just now"
+    assert snapshots_of([Progress("f1", "job", "Running")])[1].running is None

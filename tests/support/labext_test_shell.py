@@ -54,14 +54,14 @@ def opened(**config: Any) -> Iterator[InteractiveShell]:
             ip.atexit_operations()
 
 
-def offered(shell: InteractiveShell, cell: str) -> list[str]:
+def complete(shell: InteractiveShell, cell: str) -> list[str]:
     """Return the cell with each completion at its end."""
     with provisionalcompleter():
         completions = list(shell.Completer.completions(cell, len(cell)))
     return [cell[: completion.start] + completion.text for completion in completions]
 
 
-def comes(shell: InteractiveShell, cell: str, *expected: str) -> None:
+def assert_completions(shell: InteractiveShell, cell: str, *expected: str) -> None:
     """Check that the completions include these, possibly after several tries."""
-    tries = (set(offered(shell, cell)) for _ in range(100))
-    assert any(set(expected) <= attempt for attempt in tries), offered(shell, cell)
+    tries = (set(complete(shell, cell)) for _ in range(100))
+    assert any(set(expected) <= attempt for attempt in tries), complete(shell, cell)

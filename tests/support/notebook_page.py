@@ -227,7 +227,7 @@ class NotebookPage:
         """Wait until the words have appeared since `record_texts`, even if only briefly."""
         until(lambda: words in self.page.evaluate("() => window.remembered.join('\\n')"), words)
 
-    def gone(self, locator: Any) -> None:
+    def wait_until_removed(self, locator: Any) -> None:
         """Wait until a locator matches no element."""
         until(lambda: locator.count() == 0, f"no more of {locator}")
 

@@ -42,9 +42,9 @@ class Script:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.tell(MIDWAY)
+        self.set_snapshot(MIDWAY)
 
-    def tell(self, progress: dict[str, Any]) -> None:
+    def set_snapshot(self, progress: dict[str, Any]) -> None:
         """Set the snapshot that the stream yields from now on."""
         draft = self.path.with_suffix(".draft")
         draft.write_text(json.dumps(progress))

@@ -32,7 +32,7 @@ new MutationObserver(() => requestAnimationFrame(() => setTimeout(seek)))
 
 
 class Streaming:
-    """The service; `say` sends an event to all clients.
+    """The service; `send_event` sends an event to all clients.
 
     Attributes:
         url: its address.
@@ -44,7 +44,7 @@ class Streaming:
         self.url = ""
         self.sent: list[float] = []
 
-    def say(self, **event: Any) -> None:
+    def send_event(self, **event: Any) -> None:
         """Send an event."""
         self._events.put(event)
 

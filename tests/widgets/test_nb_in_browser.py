@@ -42,17 +42,17 @@ INGEST = """import json, pathlib, time
 import labext_widgets
 from labext.nb.polling import Ingestion, SourceRow
 from labext.progress import Outcome
-def looks(path):
+def snapshots(path):
     began = time.monotonic()
     while True:
-        told = json.loads(pathlib.Path(path).read_text())
-        rows = tuple(SourceRow(**row) for row in told["rows"])
-        outcome = Outcome(told["outcome"]) if told["outcome"] else None
+        state = json.loads(pathlib.Path(path).read_text())
+        rows = tuple(SourceRow(**row) for row in state["rows"])
+        outcome = Outcome(state["outcome"]) if state["outcome"] else None
         yield Ingestion(rows, time.monotonic() - began, outcome)
         if outcome:
             return
         time.sleep(0.05)
-last = labext_widgets.watch_ingestion(looks({path!r}), again="%nb sources wait")
+last = labext_widgets.watch_ingestion(snapshots({path!r}), again="%nb sources wait")
 """
 LONG_NAME = "A_protocol_for_induction_with_a_name_that_nobody_would_ever_break_anywhere_at_all.docx"
 
@@ -69,7 +69,7 @@ SOURCES: list[dict[str, Any]] = [
 ]
 
 
-def looked(outcome: str = "", *, status: str = "") -> dict[str, Any]:
+def snapshot(outcome: str = "", *, status: str = "") -> dict[str, Any]:
     """Return the sources at one poll; with a status, the running ones have it."""
     over = {"stage": "", "status": status} if status else {}
     source_rows = [
@@ -126,19 +126,21 @@ def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
     """Each event is displayed on arrival; a passage opened meanwhile stays open to the end."""
     nb.run(0)
     nb.wait_for_text("Asking…")
-    service.say(type="strategy", reasoning="Two ways.", searches=[{"term": term} for term in TERMS])
+    service.send_event(
+        type="strategy", reasoning="Two ways.", searches=[{"term": term} for term in TERMS]
+    )
     nb.wait_for_text("Searching: CRP and cAMP; leaky expression")
-    service.say(type="answer", content=f"{QUOTE} [source:a1]", citations=CITATIONS[:1])
+    service.send_event(type="answer", content=f"{QUOTE} [source:a1]", citations=CITATIONS[:1])
     nb.wait_for_text(QUOTE)
     live = nb.output().locator(".labext-live")
     live.get_by_role("button", name="Citation 1: paper.pdf, page 3").click()
     live.locator("summary").click()
     nb.shot("answer-coming", nb.output())
-    service.say(type="answer", content=f"Also: {SECOND} [note:b2]", citations=CITATIONS[1:])
+    service.send_event(type="answer", content=f"Also: {SECOND} [note:b2]", citations=CITATIONS[1:])
     nb.wait_for_text(f"Also: {SECOND}")
     assert live.locator(".labext-passage mark").inner_text() == QUOTE
     assert live.locator("details[open]").count() == 1
-    service.say(type="final_answer", content=TEXT, citations=CITATIONS)
+    service.send_event(type="final_answer", content=TEXT, citations=CITATIONS)
     nb.wait_for_text("Two things follow")
     nb.idle()
     assert SECOND in live.inner_text(), "a dollar is a dollar, no formula"
@@ -174,15 +176,15 @@ def in_the_dark_and_narrow(nb: NotebookPage) -> None:
 
 def sources_are_processed(nb: NotebookPage, script: Script) -> None:
     """One row per source; an interrupt ends only the watch."""
-    script.tell(looked())
+    script.set_snapshot(snapshot())
     nb.run(1)
     nb.wait_for_text("Reading the pages, no progress for 0:42", cell=1)
     nb.shot("ingestion-live", nb.output(1))
-    script.tell(looked("failed", status="completed"))
+    script.set_snapshot(snapshot("failed", status="completed"))
     nb.wait_for_text("3 Complete", cell=1)
     nb.idle()
     narrow(nb, "ingestion-narrow", 1)
-    script.tell(looked())
+    script.set_snapshot(snapshot())
     nb.run(1)
     nb.wait_for_text("Reading the pages, no progress for 0:42", cell=1)
     nb.command("kernelmenu:interrupt")
@@ -250,7 +252,7 @@ def a_citation_opens_its_page(nb: NotebookPage) -> None:
     until(lambda: picture.evaluate("e => e.naturalWidth > 500"), "a picture")
     until(lambda: button.get_attribute("aria-expanded") == "true", "the button's state")
     button.click()
-    nb.gone(picture)
+    nb.wait_until_removed(picture)
     button.click()
     picture.wait_for()
 

@@ -44,7 +44,7 @@ def lives(nb: NotebookPage, count: int) -> None:
 def picture_is_seen(nb: NotebookPage) -> None:
     lives(nb, 0)
     assert nb.output().locator("[class^=labext-] > div").first.is_visible()
-    nb.gone(nb.page.locator(".labext-mounted"))
+    nb.wait_until_removed(nb.page.locator(".labext-mounted"))
 
 
 def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script) -> None:
@@ -53,7 +53,7 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
     nb.select(0)
     nb.command("notebook:create-output-view")
     lives(nb, 2)
-    script.tell(AGGREGATING)
+    script.set_snapshot(AGGREGATING)
     until(lambda: nb.page.locator(f"{LIVE} .labext-phase:has-text('Aggregating')").count() == 2)
     nb.shot("two-copies-page")
     nb.page.locator(".jp-LinkedOutputView").first.wait_for()
@@ -63,7 +63,7 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
     nb.select(0)
     nb.command("notebook:move-cell-down")
     until(lambda: nb.output(1).locator(LIVE).count() == 1)
-    script.tell(COMPLETE)
+    script.set_snapshot(COMPLETE)
     nb.wait_for_text("248 Complete", cell=1)
     lives(nb, 1)
     assert nb.errors == []
@@ -76,7 +76,7 @@ def test_page_reload_restores_the_live_view(watched: Watched, script: Script) ->
     nb.ready()
     lives(nb, 1)
     nb.page.get_by_role("button", name="Stop batch folds").wait_for()
-    script.tell(COMPLETE)
+    script.set_snapshot(COMPLETE)
     nb.wait_for_bar_text("Complete")
     lives(nb, 1)
 
@@ -139,7 +139,7 @@ def test_unload_leaves_only_the_picture(watched: Watched) -> None:
     nb.wait_for_text("Watching stopped; the batch continues.")
     nb.run(2)
     nb.wait_for_text("0 threads, no hub", cell=2)
-    nb.gone(nb.output().get_by_role("button", name="Stop"))
+    nb.wait_until_removed(nb.output().get_by_role("button", name="Stop"))
 
 
 def test_failing_live_view_shows_an_alert_and_the_picture(watched: Watched) -> None:

@@ -20,9 +20,9 @@ FOLLOW = """import base64, json, pathlib
 import labext_widgets
 from follow import follow
 def retry():
-    told = json.loads(pathlib.Path({path!r}).read_text())
+    state = json.loads(pathlib.Path({path!r}).read_text())
     draft = pathlib.Path({path!r} + ".draft")
-    draft.write_text(json.dumps(told | dict(phase="In Queue", stage="", outcome=None, reason="")))
+    draft.write_text(json.dumps(state | dict(phase="In Queue", stage="", outcome=None, reason="")))
     draft.replace({path!r})
     return follow({path!r})
 last = labext_widgets.follow_podcast(
@@ -32,15 +32,15 @@ last = labext_widgets.follow_podcast(
 """
 PLAY = """import base64, pathlib, labext_widgets
 sound = base64.b64decode({sound!r})
-asked = []
+requests = []
 def fetch():
-    asked.append(1)
+    requests.append(1)
     return sound
 record = {record!r}
 labext_widgets.show_player(record, fetch, embed={embed})
 """
-COUNT = "print('asked', len(asked))"
-SAID = [
+COUNT = "print('requests', len(requests))"
+DIALOGUE = [
     "Welcome to the bench. Today we look at how arabinose switches a promoter on.",
     "And at why glucose keeps it shut, even if there is arabinose: no cAMP, no CRP.",
     "So the uninduced culture gets 0.2 % glucose. That costs nothing and saves $5 to $10 of yield.",
@@ -61,7 +61,7 @@ def record(**more: Any) -> dict[str, Any]:
             "start": i * LENGTH,
             "end": (i + 1) * LENGTH - 0.2,
         }
-        for i, line in enumerate(SAID * 3)
+        for i, line in enumerate(DIALOGUE * 3)
     ]
     episode = {
         "id": "episode:1",
@@ -78,7 +78,7 @@ def mp3() -> str:
     import numpy
     import soundfile
 
-    t = numpy.arange(int(16000 * len(SAID) * 3 * LENGTH)) / 16000
+    t = numpy.arange(int(16000 * len(DIALOGUE) * 3 * LENGTH)) / 16000
     written = io.BytesIO()
     soundfile.write(written, 0.1 * numpy.sin(1400 * t), 16000, format="MP3")
     return base64.b64encode(written.getvalue()).decode()
@@ -114,7 +114,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     live = nb.output().locator(".labext-live")
     live.locator(".labext-turn").nth(23).wait_for(state="attached")
     nb.run(1)
-    nb.wait_for_text("asked 0", cell=1)
+    nb.wait_for_text("requests 0", cell=1)
     assert spoken(nb) == -1
     nb.shot("podcast-light", nb.output())
 
@@ -131,7 +131,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
         until(lambda state=state: play.get_attribute("aria-label") == state, state)
     play.click()  # on a slow machine the next cell may take as long as the audio
     nb.run(1)
-    nb.wait_for_text("asked 1", cell=1)
+    nb.wait_for_text("requests 1", cell=1)
     live.locator(".labext-dialogue").nth(0).click()
 
     # After the user scrolls, the transcript does not follow until the button is clicked.
@@ -231,7 +231,7 @@ def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     assert "data:audio" not in saved_html(nb, "Transcript")
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     nb.wait_for_text("The audio needs the kernel")
-    nb.gone(nb.output().locator(".labext-live"))
+    nb.wait_until_removed(nb.output().locator(".labext-live"))
     nb.shot("podcast-kernel-gone", nb.output())
 
 
@@ -242,7 +242,7 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     live.get_by_role("button", name="Play", exact=True).click()
     until(lambda: spoken(nb) == 0, "it plays what the notebook has")
     nb.run(1)
-    nb.wait_for_text("asked 1", cell=1)
+    nb.wait_for_text("requests 1", cell=1)
     saved_html(nb, "data:audio/mpeg;base64,")
     nb.close()
     server.stop_kernels()
@@ -269,19 +269,19 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     dead.theme("JupyterLab Light")
 
 
-def looked(stage: str, **more: Any) -> dict[str, Any]:
+def snapshot(stage: str, **more: Any) -> dict[str, Any]:
     return {"subject": "Episode 1", "kind": "podcast", "phase": "Running", "stage": stage} | more
 
 
 def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str) -> None:
-    script.tell(looked("3 of 4: speech, turn 12 of 40"))
+    script.set_snapshot(snapshot("3 of 4: speech, turn 12 of 40"))
     nb = page_of().write(FOLLOW.format(path=str(script.path), record=record(), sound=mp3)).open()
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
     nb.wait_for_bar_text("Stage 3 of 4: speech, turn 12 of 40")
     nb.shot("podcast-running", nb.output())
     reason = "The speech server of <b>lab</b> answered 502 in turn 12 of 40."
-    script.tell(looked("", phase="Failed", outcome="failed", reason=reason, elapsed=61.0))
+    script.set_snapshot(snapshot("", phase="Failed", outcome="failed", reason=reason, elapsed=61.0))
     nb.wait_for_text(reason)
     nb.wait_for_text("Failed in speech, turn 12 of 40")
     nb.idle()
@@ -289,10 +289,10 @@ def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str
     nb.output().get_by_role("button", name="Generate the podcast Episode 1 again").click()
     nb.wait_for_text("In Queue")
     nb.output().get_by_role("button", name="Stop watching").wait_for()
-    script.tell(looked("", unchanged=95.0))
+    script.set_snapshot(snapshot("", unchanged=95.0))
     nb.wait_for_text("No progress for 1:35.")
     nb.shot("podcast-silent", nb.output())
-    script.tell(looked("", phase="Complete", outcome="complete", elapsed=83.0))
+    script.set_snapshot(snapshot("", phase="Complete", outcome="complete", elapsed=83.0))
     nb.output().get_by_role("button", name="Play", exact=True).click()
     until(lambda: spoken(nb) == 1, "it is played where it was made")
     assert nb.bar().count() == 0

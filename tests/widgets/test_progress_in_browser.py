@@ -33,11 +33,11 @@ def test_batch_is_followed_to_its_end(watched: Watched, script: Script, refused:
     assert nb.output().get_by_role("button", name="Stop").count() == 0
     nb.shot("midway", nb.output())
     nb.shot("midway-page")
-    script.tell(AGGREGATING)
+    script.set_snapshot(AGGREGATING)
     nb.wait_for_bar_text("Aggregating")
     nb.shot("aggregating", nb.output())
     assert "Aggregating" in nb.page.locator(".labext-visually-hidden").inner_text()
-    script.tell(COMPLETE)
+    script.set_snapshot(COMPLETE)
     nb.wait_for_bar_text("Complete")
     nb.shot("complete", nb.output())
     html = nb.wait_for_saved_html("248 Complete")
@@ -50,7 +50,7 @@ def test_batch_is_followed_to_its_end(watched: Watched, script: Script, refused:
 
 def test_reason_is_escaped(watched: Watched, script: Script) -> None:
     nb = watched()
-    script.tell(FAILED)
+    script.set_snapshot(FAILED)
     nb.wait_for_text("<b>3.2 GB</b> and over the quota of $2$ GB & more.")
     assert nb.output().locator("b, mjx-container").count() == 0
     nb.shot("failed", nb.output())
@@ -59,7 +59,7 @@ def test_reason_is_escaped(watched: Watched, script: Script) -> None:
 
 def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Server) -> None:
     nb = watched()
-    script.tell(COMPLETE)
+    script.set_snapshot(COMPLETE)
     nb.wait_for_saved_html("248 Complete")
     nb.close()
     server.stop_kernels()
@@ -103,14 +103,14 @@ def test_dark_theme_and_narrow_page(watched: Watched, script: Script) -> None:
     assert nb.page.locator(".labext-live").evaluate(overflow) <= 0
     nb.theme("JupyterLab Light")
     nb.shot("light-narrow", nb.output())
-    script.tell(FAILED)
+    script.set_snapshot(FAILED)
     nb.wait_for_text("AggregationFailed")
     nb.shot("light-narrow-failed", nb.output())
 
 
 def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> None:
     nb = watched()
-    script.tell(FAILED)
+    script.set_snapshot(FAILED)
     nb.wait_for_saved_html("AggregationFailed")
     saved = nb.save()
     copy = page_of()
@@ -166,9 +166,9 @@ def test_stop_by_keyboard_asks_for_confirmation(
     until(lambda: script.stopped)
     nb.wait_for_text("Stop requested")
     nb.shot("stop-asked", nb.output())
-    script.tell(STOPPED)
+    script.set_snapshot(STOPPED)
     nb.wait_for_text("■ Stopped")
-    nb.gone(nb.output().get_by_role("button", name="Stop"))
+    nb.wait_until_removed(nb.output().get_by_role("button", name="Stop"))
     nb.shot("stopped", nb.output())
     nb.wait_for_saved_html("■</span> Stopped")
 
@@ -202,7 +202,7 @@ def test_focus_survives_an_update(watched: Watched, script: Script) -> None:
     nb = watched(IN_BACKGROUND)
     nb.idle()
     nb.page.get_by_role("button", name="Stop batch folds").focus()
-    script.tell(AGGREGATING)
+    script.set_snapshot(AGGREGATING)
     nb.wait_for_saved_html("248 Complete")
     focused = "() => document.activeElement?.getAttribute('aria-label')"
     until(lambda: nb.page.evaluate(focused) == "Stop batch folds")
@@ -223,9 +223,9 @@ def test_watch_in_notebook_7(watched: Watched, script: Script, refused: list[str
     nb = watched(IN_BACKGROUND, app="notebook")
     nb.idle()
     nb.shot("notebook7-midway-page")
-    script.tell(COMPLETE)
+    script.set_snapshot(COMPLETE)
     nb.wait_for_bar_text("Complete")
-    nb.gone(nb.output().get_by_role("button", name="Stop"))
+    nb.wait_until_removed(nb.output().get_by_role("button", name="Stop"))
     assert refused == []
 
 
@@ -247,7 +247,7 @@ WITH_FAILURES = MIDWAY | {
 
 
 def test_running_job_has_an_animated_bar(watched: Watched, script: Script) -> None:
-    script.tell(RUNNING_JOB)
+    script.set_snapshot(RUNNING_JOB)
     nb = watched()
     nb.wait_for_text("running 0:12")
     piece = ".labext-live .labext-bar > div"
@@ -263,13 +263,13 @@ def test_running_job_has_an_animated_bar(watched: Watched, script: Script) -> No
     assert nb.output().evaluate(animation) == "none"
     assert nb.bar().get_attribute("aria-valuenow") is None
     assert "running 0:12" in nb.wait_for_saved_html("running 0:12")
-    script.tell(RUNNING_JOB | {"phase": "Complete", "outcome": "complete", "running": None})
+    script.set_snapshot(RUNNING_JOB | {"phase": "Complete", "outcome": "complete", "running": None})
     nb.wait_for_bar_text("Complete")
     nb.shot("running-complete", nb.output())
 
 
 def test_batch_shows_rate_and_failed_jobs(watched: Watched, script: Script) -> None:
-    script.tell(WITH_FAILURES)
+    script.set_snapshot(WITH_FAILURES)
     nb = watched()
     nb.wait_for_text("30 jobs/min")
     nb.wait_for_text("about 5 min left")

@@ -119,7 +119,7 @@ def test_interrupted_results_download_is_resumed(
     nb.shot("results-end", nb.output())
     html = nb.wait_for_saved_html("The results (34 files) were downloaded to out.")
     assert "labext-bar" not in html
-    nb.gone(nb.page.locator(".labext-live"))
+    nb.wait_until_removed(nb.page.locator(".labext-live"))
     assert service.ranges[0] is None
     assert service.ranges[1] is not None
     assert nb.errors == []

@@ -183,11 +183,11 @@ def test_replaced_canvas_leaves_a_picture_and_is_restored_when_possible(
     out.get_by_role("button", name="Show the molecule in 3D again").wait_for()
     nb.select(1)
     nb.command("notebook:clear-cell-output")
-    nb.gone(nb.output(1).locator(".labext-live"))
+    nb.wait_until_removed(nb.output(1).locator(".labext-live"))
     nb.page.set_viewport_size({"width": 1000, "height": 300})
     nb.output(1).scroll_into_view_if_needed()
     stage.scroll_into_view_if_needed()
-    nb.gone(picture)
+    nb.wait_until_removed(picture)
     assert stage.bounding_box()["height"] < 230, "the molecule fits into a low window"
     nb.page.set_viewport_size(SIZE)
     until(lambda: _dark_pixels(stage.locator("canvas")) > 0.7 * before, "the same picture in 3D")

@@ -52,7 +52,7 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     first_acts: bool = False
     lost: bool = False
-    spoil: Callable[[bytes], bytes] | None = None
+    corrupt: Callable[[bytes], bytes] | None = None
     stalls: bool = False
 
     def content(self) -> bytes:
@@ -107,12 +107,12 @@ class Ledger:
         return Answer(lost=True)
 
     @staticmethod
-    def spoilt(spoil: Callable[[bytes], bytes], *, stalls: bool = False) -> Answer:
-        """Process the request and send `spoil(response)`, headers included.
+    def corrupted(corrupt: Callable[[bytes], bytes], *, stalls: bool = False) -> Answer:
+        """Process the request and send `corrupt(response)`, headers included.
 
         Then close the connection, or keep it open and silent if `stalls` is set.
         """
-        return Answer(first_acts=True, spoil=spoil, stalls=stalls)
+        return Answer(first_acts=True, corrupt=corrupt, stalls=stalls)
 
     @staticmethod
     def html(status: int = 200, *, first_acts: bool = False) -> Answer:
@@ -375,8 +375,8 @@ class Handler(BaseHTTPRequestHandler):
             if done.status < 400:
                 self.ledger.done[operation] += 1
             answer = planned or done
-            if planned is not None and planned.spoil is not None:
-                self._send_spoilt(done, planned.spoil, stalls=planned.stalls)
+            if planned is not None and planned.corrupt is not None:
+                self._send_corrupted(done, planned.corrupt, stalls=planned.stalls)
                 return
         assert answer is not None
         if answer.lost:
@@ -394,13 +394,13 @@ class Handler(BaseHTTPRequestHandler):
         if int(headers["Content-Length"]) != len(sent):
             self.close_connection = True
 
-    def _send_spoilt(
-        self, answer: Answer, spoil: Callable[[bytes], bytes], *, stalls: bool
+    def _send_corrupted(
+        self, answer: Answer, corrupt: Callable[[bytes], bytes], *, stalls: bool
     ) -> None:
         sent = answer.content()
         headers = {"Content-Length": str(len(sent)), "Content-Type": answer.kind, **answer.headers}
         lines = [f"HTTP/1.1 {answer.status} X", *(f"{k}: {v}" for k, v in headers.items()), "", ""]
-        self.wfile.write(spoil("\r\n".join(lines).encode("latin-1") + sent))
+        self.wfile.write(corrupt("\r\n".join(lines).encode("latin-1") + sent))
         self.wfile.flush()
         self.close_connection = True
         if stalls:

@@ -125,19 +125,21 @@ def _length(raw: bytes, by: int) -> bytes:
 
 RESPONSES: dict[str, Callable[[Any], Any]] = {
     "cut before the answer": lambda ledger: ledger.lost_after(),
-    "cut in the headers": lambda ledger: ledger.spoilt(lambda raw: raw[: _head(raw) // 2]),
-    "cut at a header's value": lambda ledger: ledger.spoilt(
+    "cut in the headers": lambda ledger: ledger.corrupted(lambda raw: raw[: _head(raw) // 2]),
+    "cut at a header's value": lambda ledger: ledger.corrupted(
         lambda raw: raw[: raw.index(b"Length: ") + len("Length: ")]
     ),
-    "cut after the headers": lambda ledger: ledger.spoilt(lambda raw: raw[: _head(raw)]),
-    "cut in the body": lambda ledger: ledger.spoilt(
+    "cut after the headers": lambda ledger: ledger.corrupted(lambda raw: raw[: _head(raw)]),
+    "cut in the body": lambda ledger: ledger.corrupted(
         lambda raw: raw[: (_head(raw) + len(raw)) // 2]
     ),
-    "cut after the answer": lambda ledger: ledger.spoilt(lambda raw: raw),
-    "stalls before": lambda ledger: ledger.spoilt(lambda _: b"", stalls=True),
-    "stalls within": lambda ledger: ledger.spoilt(lambda raw: raw[: _head(raw) + 1], stalls=True),
-    "too long a length": lambda ledger: ledger.spoilt(lambda raw: _length(raw, 7)),
-    "too short a length": lambda ledger: ledger.spoilt(lambda raw: _length(raw, -3)),
+    "cut after the answer": lambda ledger: ledger.corrupted(lambda raw: raw),
+    "stalls before": lambda ledger: ledger.corrupted(lambda _: b"", stalls=True),
+    "stalls within": lambda ledger: ledger.corrupted(
+        lambda raw: raw[: _head(raw) + 1], stalls=True
+    ),
+    "too long a length": lambda ledger: ledger.corrupted(lambda raw: _length(raw, 7)),
+    "too short a length": lambda ledger: ledger.corrupted(lambda raw: _length(raw, -3)),
     "half of JSON": lambda ledger: ledger.answer(body=b'{"jobs": [{"Jo', first_acts=True),
     "a web page": lambda ledger: ledger.html(first_acts=True),
     "a 500 after the fact": lambda ledger: ledger.answer(500, "disk on fire", first_acts=True),
@@ -244,7 +246,7 @@ def test_unknown_outcome_names_the_submission_and_the_next_step(
     quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
 ) -> None:
     case = OPERATIONS[operation_name]
-    ledger.fail(case.operation, ledger.spoilt(lambda _: b"", stalls=True))
+    ledger.fail(case.operation, ledger.corrupted(lambda _: b"", stalls=True))
     polls = 2 if operation_name == "batch" else 1
     ledger.fail("jobs", *[None] * polls, *[ledger.answer(403, BLOCKED)] * 99)
     with pytest.raises(OutcomeUnknownError, match="was sent, but the response was lost") as raised:

@@ -15,7 +15,7 @@ import nbformat
 import pexpect
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import offered, opened
+from labext_test_shell import complete, opened
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
@@ -128,12 +128,12 @@ def shell(
 
 @pytest.mark.usefixtures("configured")
 def test_first_tab_offers_names_without_connecting(shell: InteractiveShell) -> None:
-    assert "%jobs show first-tab" in offered(shell, "%jobs show first")
+    assert "%jobs show first-tab" in complete(shell, "%jobs show first")
 
 
 @pytest.mark.usefixtures("configured")
 def test_first_tab_of_any_kind_looks_up_names(shell: InteractiveShell) -> None:
-    assert offered(shell, "%jobs sho") == ["%jobs show"]
+    assert complete(shell, "%jobs sho") == ["%jobs show"]
     names = session.session_of(shell).names
     for thread in threading.enumerate():
         if thread.name.startswith("labext-names"):
@@ -143,7 +143,7 @@ def test_first_tab_of_any_kind_looks_up_names(shell: InteractiveShell) -> None:
 
 
 def test_no_completions_without_a_configured_service(shell: InteractiveShell) -> None:
-    assert offered(shell, "%jobs show first") == ["%jobs show first"]
+    assert complete(shell, "%jobs show first") == ["%jobs show first"]
 
 
 @pytest.mark.usefixtures("configured")
@@ -153,7 +153,7 @@ def test_result_files_are_offered_before_the_download(
     files = client.result_files("first-tab")
     assert "fragments.csv" in files
     line = "%jobs results first-tab --file "
-    assert f"{line}fragments.csv" in offered(shell, f"{line}frag")
+    assert f"{line}fragments.csv" in complete(shell, f"{line}frag")
     fetched = client.download("first-tab", "whole").files["file"]
     assert set(files) == set(fetched)
     client.download("first-tab", "one", file="fragments.csv")

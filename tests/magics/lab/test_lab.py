@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run, comes, offered
+from labext_test_shell import Run, assert_completions, complete
 
 from labext.errors import ConflictError, NotFoundError
 from labext.lab import files
@@ -145,15 +145,17 @@ def test_status_shows_profile_address_and_user(run: Run, box: Sandbox) -> None:
 def test_tab_offers_names_columns_and_words(run: Run, shell: InteractiveShell) -> None:
     run("seqs = %lab sequences --limit 3")
 
-    comes(shell, "%lab show pB", "%lab show pBAD30")
-    comes(shell, "%lab sequences --folder V", "%lab sequences --folder Vectors")
-    assert '%lab show "plasmid pFA6a-kanMX6, cut with EcoRI"' in offered(shell, "%lab show plasmid")
-    assert offered(shell, "%lab sequences --columns id,na") == ["%lab sequences --columns id,name"]
-    assert "%lab sequences --columns id,id" not in offered(shell, "%lab sequences --columns id,i")
-    assert offered(shell, "%lab login --method o") == [
+    assert_completions(shell, "%lab show pB", "%lab show pBAD30")
+    assert_completions(shell, "%lab sequences --folder V", "%lab sequences --folder Vectors")
+    assert '%lab show "plasmid pFA6a-kanMX6, cut with EcoRI"' in complete(
+        shell, "%lab show plasmid"
+    )
+    assert complete(shell, "%lab sequences --columns id,na") == ["%lab sequences --columns id,name"]
+    assert "%lab sequences --columns id,id" not in complete(shell, "%lab sequences --columns id,i")
+    assert complete(shell, "%lab login --method o") == [
         "%lab login --method oauth",
         "%lab login --method oidc",
     ]
-    assert offered(shell, "%lab export --from se") == ["%lab export --from seqs"]
-    assert offered(shell, "%lab export --format g") == ["%lab export --format genbank"]
-    assert offered(shell, "%lab connect san") == ["%lab connect sandbox"]
+    assert complete(shell, "%lab export --from se") == ["%lab export --from seqs"]
+    assert complete(shell, "%lab export --format g") == ["%lab export --format genbank"]
+    assert complete(shell, "%lab connect san") == ["%lab connect sandbox"]

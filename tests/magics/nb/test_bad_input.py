@@ -109,9 +109,9 @@ def wrong(run: Run, tmp_path: Path) -> Iterator[None]:
     run("%nb note 'Check the plasmid.' --title Plan")
     run("%%nb source --title Text\nThe plasmid is checked.")
     run("from labext import connect\nnb = connect('nb')")
-    run("twins = [nb.notebooks.create('Twin')['id'] for _ in range(2)]")
+    run("duplicates = [nb.notebooks.create('Twin')['id'] for _ in range(2)]")
     yield
-    run("for each in twins: nb.notebooks.delete(each)")
+    run("for each in duplicates: nb.notebooks.delete(each)")
     run("%nb delete Wrong --yes --delete-sources")
 
 

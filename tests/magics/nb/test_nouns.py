@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run, comes, offered
+from labext_test_shell import Printed, Refused, Run, assert_completions, complete
 
 from labext.frames.views import frame_html
 
@@ -213,25 +213,28 @@ def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     run("%nb use 'Tab one' --create\n%nb note x --title 'Tab note'\n%nb sessions new --title Talk")
     run("%nb notebooks new 'Tab two'\n%nb note y --title 'Tab other'")
 
-    comes(shell, "%nb use Tab", '%nb use "Tab one"', '%nb use "Tab two"')
-    comes(shell, "%nb notes show Tab", '%nb notes show "Tab other"')
-    assert '%nb notes show "Tab note"' not in offered(shell, "%nb notes show Tab")
-    comes(shell, "%nb notes delete 'Tab", "%nb notes delete 'Tab other'")
-    comes(shell, "%nb sessions show Ta", "%nb sessions show Ta")
+    assert_completions(shell, "%nb use Tab", '%nb use "Tab one"', '%nb use "Tab two"')
+    assert_completions(shell, "%nb notes show Tab", '%nb notes show "Tab other"')
+    assert '%nb notes show "Tab note"' not in complete(shell, "%nb notes show Tab")
+    assert_completions(shell, "%nb notes delete 'Tab", "%nb notes delete 'Tab other'")
+    assert_completions(shell, "%nb sessions show Ta", "%nb sessions show Ta")
     run("%nb use 'Tab one'")
-    comes(shell, "%nb sessions show Ta", "%nb sessions show Talk")
-    comes(shell, '%nb search x --notebook "Tab two" --note Tab',
+    assert_completions(shell, "%nb sessions show Ta", "%nb sessions show Talk")
+    assert_completions(shell, '%nb search x --notebook "Tab two" --note Tab',
           '%nb search x --notebook "Tab two" --note "Tab other"')  # fmt: skip
-    assert offered(shell, "%nb notebooks sh") == ["%nb notebooks show"]
-    assert offered(shell, "%nb sources --of") == ["%nb sources --offset"]
-    assert "%nb sources retry" in offered(shell, "%nb sources ")
-    assert "%nb sources --all" in offered(shell, "%nb sources ")
-    assert offered(shell, "%nb sources --all r") == ["%nb sources --all r"]
-    assert offered(shell, "%nb note --type a") == ["%nb note --type ai"]
-    assert offered(shell, "%nb notebooks --order-by na") == [
+    assert complete(shell, "%nb notebooks sh") == ["%nb notebooks show"]
+    assert complete(shell, "%nb sources --of") == ["%nb sources --offset"]
+    assert "%nb sources retry" in complete(shell, "%nb sources ")
+    assert "%nb sources --all" in complete(shell, "%nb sources ")
+    assert complete(shell, "%nb sources --all r") == ["%nb sources --all r"]
+    assert complete(shell, "%nb note --type a") == ["%nb note --type ai"]
+    assert complete(shell, "%nb notebooks --order-by na") == [
         f"%nb notebooks --order-by name{way}" for way in ("", ":asc", ":desc")
     ]
-    assert offered(shell, "%nb add data/pa") == ["%nb add data/page.html", "%nb add data/paper.pdf"]
+    assert complete(shell, "%nb add data/pa") == [
+        "%nb add data/page.html",
+        "%nb add data/paper.pdf",
+    ]
     run("%nb delete 'Tab one' --yes\n%nb delete 'Tab two' --yes")
 
 
@@ -240,35 +243,37 @@ def test_tab_completes_transformations_models_credentials_and_slots(
 ) -> None:
     run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")
 
-    comes(shell, '%nb transform "Key', '%nb transform "Key findings"')
-    comes(shell, "%nb transformations show Key", '%nb transformations show "Key findings"')
-    comes(
+    assert_completions(shell, '%nb transform "Key', '%nb transform "Key findings"')
+    assert_completions(
+        shell, "%nb transformations show Key", '%nb transformations show "Key findings"'
+    )
+    assert_completions(
         shell, "%nb transform Summary x --model extr", "%nb transform Summary x --model extractive"
     )
-    comes(shell, "%nb chat x --model extr", "%nb chat x --model extractive")
-    comes(shell, "%nb models test all-", "%nb models test all-MiniLM-L6-v2")
-    comes(shell, "%nb credentials show Tab", '%nb credentials show "Tab shelf"')
-    comes(
+    assert_completions(shell, "%nb chat x --model extr", "%nb chat x --model extractive")
+    assert_completions(shell, "%nb models test all-", "%nb models test all-MiniLM-L6-v2")
+    assert_completions(shell, "%nb credentials show Tab", '%nb credentials show "Tab shelf"')
+    assert_completions(
         shell,
         "%nb credentials new open",
         "%nb credentials new openai",
         "%nb credentials new openrouter",
     )
-    comes(shell, "%nb models new x --provider gr", "%nb models new x --provider groq")
-    comes(
+    assert_completions(shell, "%nb models new x --provider gr", "%nb models new x --provider groq")
+    assert_completions(
         shell,
         "%nb models defaults --set embedding=",
         "%nb models defaults --set embedding=all-MiniLM-L6-v2",
     )
-    assert "%nb models defaults --set embedding=extractive" not in offered(
+    assert "%nb models defaults --set embedding=extractive" not in complete(
         shell, "%nb models defaults --set embedding="
     )
-    assert offered(shell, "%nb models defaults --set ch") == ["%nb models defaults --set chat="]
-    assert offered(shell, "%nb models defaults --clear pod") == [
+    assert complete(shell, "%nb models defaults --set ch") == ["%nb models defaults --set chat="]
+    assert complete(shell, "%nb models defaults --clear pod") == [
         "%nb models defaults --clear podcast"
     ]
-    assert offered(shell, "%nb credentials register x --model llama3:8b=e") == [
+    assert complete(shell, "%nb credentials register x --model llama3:8b=e") == [
         "%nb credentials register x --model llama3:8b=embedding"
     ]
-    assert offered(shell, "%nb models --type s") == ["%nb models --type stt"]
+    assert complete(shell, "%nb models --type s") == ["%nb models --type stt"]
     run("%nb credentials delete 'Tab shelf' --yes")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused, offered
+from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused, complete
 
 import labext
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
@@ -97,8 +97,8 @@ def test_wrong_lines_change_nothing(run: Run, refused: Refused) -> None:
 def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     def assert_completed(cell: str, *expected: str) -> None:
         """Check the completions, possibly after several tries, since names arrive late."""
-        tries = (set(offered(shell, cell)) for _ in range(100))
-        assert any(set(expected) == attempt for attempt in tries), offered(shell, cell)
+        tries = (set(complete(shell, cell)) for _ in range(100))
+        assert any(set(expected) == attempt for attempt in tries), complete(shell, cell)
 
     start = "%nb podcast --name x --profile"
     assert_completed(f"{start} l", f"{start} lecture")

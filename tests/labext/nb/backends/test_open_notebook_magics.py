@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import comes, opened
+from labext_test_shell import assert_completions, opened
 from open_notebook import Replay, serving
 
 from labext import progress
@@ -184,20 +184,22 @@ def test_completion_of_settings_insights_commands_and_chats(run, shell):
     run('%nb insights new "Simple Summary" --source "Bench notes"')
     run("%nb sources chat 'Bench notes' 'Tab?' --title Tabbed")
 
-    comes(shell, "%nb settings --set docling_o", "%nb settings --set docling_ocr=")
-    comes(shell, "%nb settings --set docling_ocr=", "%nb settings --set docling_ocr=yes")
-    comes(
+    assert_completions(shell, "%nb settings --set docling_o", "%nb settings --set docling_ocr=")
+    assert_completions(
+        shell, "%nb settings --set docling_ocr=", "%nb settings --set docling_ocr=yes"
+    )
+    assert_completions(
         shell,
         "%nb settings --set default_embedding_option=a",
         "%nb settings --set default_embedding_option=always",
     )
-    comes(shell, "%nb insights show Simple", '%nb insights show "Simple Summary"')
-    comes(shell, "%nb commands run process", "%nb commands run process_source")
-    comes(shell, "%nb commands --status comp", "%nb commands --status completed")
-    comes(
+    assert_completions(shell, "%nb insights show Simple", '%nb insights show "Simple Summary"')
+    assert_completions(shell, "%nb commands run process", "%nb commands run process_source")
+    assert_completions(shell, "%nb commands --status comp", "%nb commands --status completed")
+    assert_completions(
         shell,
         '%nb source-chats show --source "Bench notes" Tab',
         '%nb source-chats show --source "Bench notes" Tabbed',
     )
     job = run("%nb commands")["job_id"].iloc[0]
-    comes(shell, "%nb commands show command:", f"%nb commands show {job}")
+    assert_completions(shell, "%nb commands show command:", f"%nb commands show {job}")

@@ -71,8 +71,10 @@ def metrics(server: Server) -> Samples:
 
 def value(samples: Samples, name: str, **labels: str) -> float:
     """Return the sum of the samples that have some labels."""
-    wanted = labels.items()
-    return sum(n for key, n in samples.get(name, {}).items() if wanted <= dict(key).items())
+    expected_labels = labels.items()
+    return sum(
+        n for key, n in samples.get(name, {}).items() if expected_labels <= dict(key).items()
+    )
 
 
 def test_response_has_the_request_id_of_the_client_or_a_new_one(server):

@@ -98,14 +98,14 @@ def test_refused_row_changes_nothing(
         moved.restore(backup)
     run(moved, "jobs", "accounts", "add", "later@lab.example.org")
 
-    def spoil(source: Path, target: Any) -> None:
+    def corrupt(source: Path, target: Any) -> None:
         with closing(sqlite3.connect(source)) as database:  # PostgreSQL has no NUL in texts
             database.execute("UPDATE jobs_jobs SET name = 'a' || char(0) WHERE name = 'second'")
             database.commit()
         copy_tables(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(restore_module, "copy_tables", spoil)
+        patch.setattr(restore_module, "copy_tables", corrupt)
         with pytest.raises(StorageError, match="cannot be used"):
             moved.restore(backup, replace=True)
     assert len(run(moved, "jobs", "accounts", "list")) == 2

@@ -88,9 +88,9 @@ def test_missing_speech_extra_is_refused_with_a_hint(read_error, monkeypatch):
 def test_progress_writer_limits_updates_of_a_stage(tmp_path, monkeypatch):
     monkeypatch.setattr(background_tasks, "_MIN_INTERVAL", 60)  # for slow disks
     assert background_tasks.read_stage(tmp_path) is None
-    tell = background_tasks.ProgressWriter(tmp_path).set_stage
-    tell("page 1 of 9")
-    tell("page 2 of 9")  # a moment later
+    set_stage = background_tasks.ProgressWriter(tmp_path).set_stage
+    set_stage("page 1 of 9")
+    set_stage("page 2 of 9")  # a moment later
     assert background_tasks.read_stage(tmp_path) == "page 1 of 9"
-    tell("embedding")
+    set_stage("embedding")
     assert background_tasks.read_stage(tmp_path) == "embedding"

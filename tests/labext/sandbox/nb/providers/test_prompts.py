@@ -35,12 +35,12 @@ def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[S
 
 
 def written(site: Site, model: Model, progress: list[tuple[int, int]] | None = None) -> list[Turn]:
-    def tell(done: int, total: int) -> None:
+    def on_progress(done: int, total: int) -> None:
         if progress is not None:
             progress.append((done, total))
 
     plan = EpisodePlan(MATERIAL, CAST, "For beginners.")
-    return writer.write_dialogue(site, model, plan, PLAN, tell)
+    return writer.write_dialogue(site, model, plan, PLAN, on_progress)
 
 
 def expected_prompt(*turns: tuple[str, str]) -> str:
