@@ -188,7 +188,7 @@ def test_batch_reports_rate_and_remaining_time() -> None:
     assert at_five.rate == pytest.approx(3)
     assert at_five.remaining == pytest.approx(85 / 3)
     between = next(snapshot for snapshot in snapshots if snapshot.elapsed == 5.5)
-    assert between.remaining == pytest.approx(85 / 3 - 0.5), "it runs down between two polls"
+    assert between.remaining == pytest.approx(85 / 3 - 0.5), "it decreases between two polls"
     assert snapshots[-1].rate is None
 
 
@@ -230,5 +230,7 @@ def test_running_time_counts_from_the_start() -> None:
     running = Progress("f1", "job", "Running", started=1000.0 - 75)
     assert snapshots_of([running])[0].running == 75
     ahead = Progress("f1", "job", "Running", started=1000.0 + 75)
-    assert snapshots_of([ahead])[1].running == TICK, "by a clock that is ahead it began just now"
+    assert snapshots_of([ahead])[1].running == TICK, (
+        "if the clock is ahead, the running time starts at 0"
+    )
     assert snapshots_of([Progress("f1", "job", "Running")])[1].running is None

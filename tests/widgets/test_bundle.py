@@ -163,7 +163,7 @@ def test_bundle_is_sent_once_and_only_for_its_views(
     hub.close()
     assert hub._bundles == {}
     again = hub.mount("d", "sequence", {})
-    assert again.bundle != first_model.bundle, "after an unload it is sent anew"
+    assert again.bundle != first_model.bundle, "after an unload it is sent again"
     hub.unmount(again)
 
 

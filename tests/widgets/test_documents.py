@@ -47,7 +47,7 @@ def test_insights_are_rendered_as_markdown() -> None:
     assert ">pBAD30</code>" in html
     assert "insight:0" in html
     assert frame_text(frame) == f"Methods\n{MARKDOWN}"
-    assert frame["content"].tolist() == [MARKDOWN], "the frame has the text as it came"
+    assert frame["content"].tolist() == [MARKDOWN], "the frame has the original text"
     assert type(frame) is pd.DataFrame
 
 

@@ -74,7 +74,9 @@ def test_unknown_status_is_shown_unchanged() -> None:
 def test_reconnect_note_is_shown_once() -> None:
     row = SourceRow("source:1", "paper.pdf", "running", "", "No response, trying again.")
     output = drawn(row, DONE)
-    assert output.count("No response, trying again.") == 1, "of all that go on it is said once"
+    assert output.count("No response, trying again.") == 1, (
+        "the hint is displayed once for all running sources"
+    )
 
 
 def test_failed_and_running_sources_are_listed_first() -> None:

@@ -139,7 +139,7 @@ def test_watch_is_one_plain_output_with_a_headless_widget(kernel: Kernel) -> Non
     assert f'class="{name} ' in display["content"]["data"]["text/html"]
     models = [message["content"]["data"]["state"] for message in of("comm_open", sent)]
     carried = [model for model in models if "_esm" in model]
-    assert len(carried) <= 1, "the bundle travels once a kernel"
+    assert len(carried) <= 1, "the bundle is sent once per kernel"
     (view,) = [model for model in models if model.get("target")]
     assert (view["view"], view["target"]) == ("progress", name)
     assert of("stream", sent) == []
@@ -235,7 +235,7 @@ labext_widgets.unload()
 print(ipywidgets.widgets.widget._instances)
 """
     printed = kernel.printed(left).splitlines()
-    assert "View" not in printed[0], "an interrupted view is closed at once"
+    assert "View" not in printed[0], "an interrupted view is closed immediately"
     assert printed[1] == "{}"
 
 
@@ -262,4 +262,4 @@ def test_executed_notebook_gets_the_final_state_alone(
     assert [output.data["text/plain"] for output in outputs[1]] == [LAST]
     assert [output.output_type for output in outputs[1]] == ["display_data"]
     assert outputs[2][-1].data["text/plain"] == "Done."
-    assert "widgets" not in notebook.metadata, "no widget was made"
+    assert "widgets" not in notebook.metadata, "no widget was created"

@@ -75,7 +75,7 @@ def test_buttons_of_a_live_view_open_the_pages_of_sources(
 
     rows = [hit(), hit(id="note:n1", kind="note", page=None)]
     frame = HITS.show_hits(views.hit_frame(rows), "repressions", "text", open_citation)
-    assert "<button" not in str(frame_html(frame)), "no kernel answers in a terminal"
+    assert "<button" not in str(frame_html(frame)), "a terminal has no kernel that responds"
     set_front_end(FrontEnd.INTERACTIVE, passages)
     html = str(frame_html(frame))
     (output,) = placeholders
@@ -112,7 +112,7 @@ class TestWords:
     def test_words_and_phrases_match_by_stem(self, query: str, expected: list[str]) -> None:
         (spans,) = mark_words(query, [TEXT])
         if query == "AND NOT (":
-            assert spans == [], "operators are words, which the text does not have"
+            assert spans == [], "operators are treated as words, which the text lacks"
         else:
             assert [TEXT[start:end] for start, end in spans] == expected
 

@@ -152,7 +152,7 @@ def test_colours_are_groups_or_a_scale() -> None:
     groups = marks_of(chart_of(frame, x="v", y="w", color="g", kind="scatter"), Points)
     assert [group.name for group in groups][-1] == "9 others"
     looks = {(group.colour, group.shape) for group in groups}
-    assert len(looks) == len(groups) == 12, "no two groups look the same"
+    assert len(looks) == len(groups) == 12, "all groups look different"
     scaled = chart_of(frame, x="v", y="w", color="v", kind="scatter").panels[0]
     assert (scaled.scale.low, scaled.scale.high) == (0, 19.5)
     coded = chart_of(frame.assign(n=[1, 2] * 20), x="v", y="w", color="n", kind="scatter")

@@ -139,7 +139,7 @@ class TestRetry:
         output.message(do="retry")
         until(lambda: output.buttons == ["Stop watching"])
         assert "● Outline ○ Dialogue" in words(output.state["html"])
-        assert FAILED.reason not in output.text, "the file no longer says that it failed"
+        assert FAILED.reason not in output.text, "the file no longer contains the failure"
         gate.set()
         until(lambda: not output.state["busy"])
         assert "✓ Complete" in words(output.html)

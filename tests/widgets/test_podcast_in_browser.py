@@ -198,7 +198,7 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
     assert live.evaluate(name).startswith("Play from 0:23, "), "one turn is reached by Tab"
     keys.press("ArrowUp")
     until(lambda: spoken(nb) == 22, "up")
-    assert live.evaluate(name).startswith("Play from 0:22, "), "the focus goes along"
+    assert live.evaluate(name).startswith("Play from 0:22, "), "the focus moves too"
     keys.press("Enter")
     until(lambda: play.get_attribute("aria-label") == "Pause", "it plays from there")
     keys.press("Space")

@@ -187,7 +187,9 @@ def test_transfer_of_known_size() -> None:
     assert ("aria-valuenow", str(120 * MB)) in read.attributes
     assert ("aria-valuemax", str(340 * MB)) in read.attributes
     assert ("aria-valuetext", "Fetching, 120 of 340 MB") in read.attributes
-    assert static_view.announcement(progress) == "folds: Fetching", "no reader is told every byte"
+    assert static_view.announcement(progress) == "folds: Fetching", (
+        "screen readers do not announce every byte"
+    )
 
 
 def test_transfer_of_unknown_size() -> None:

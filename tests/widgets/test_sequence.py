@@ -193,7 +193,7 @@ def test_live_view_gets_the_complete_state(placeholders: Placeholders) -> None:
     assert {item["enzyme"] for item in placeholder.state["unique"]} == set(viewer.unique_cutters())
     assert placeholder.state["selection"] == {"start": 4, "end": 8, "strand": 1, "sender": ""}
     viewer.enzymes = "SmaI"
-    assert placeholder.changes == [{"sites": []}], "it does not cut"
+    assert placeholder.changes == [{"sites": []}], "the enzyme does not cut"
     assert "cut once by EcoRI" in placeholder.saved[0][1]
     assert "cut once by" not in placeholder.saved[-1][1], "the saved picture follows"
 

@@ -113,7 +113,7 @@ def test_reopened(page_of: Pages, server: Server, refused: list[str]) -> None:
     dead = page_of(nb.remove_trust()).open_without_kernel()
     picture = dead.output().locator("img")
     picture.wait_for()
-    assert picture.evaluate("e => e.naturalWidth") == 640, "it is drawn, also untrusted"
+    assert picture.evaluate("e => e.naturalWidth") == 640, "it is displayed, also if untrusted"
     assert "pViewed: 2,400 bp, circular, 6 annotations" in picture.get_attribute("alt")
     assert dead.page.locator(".labext-live, .jupyter-widgets").count() == 0
     dead.shot("sequence-reopened", dead.output())

@@ -144,4 +144,4 @@ def test_spread_positions_keeps_gap_and_order(positions: list[float], gap: float
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(placed))
     assert all(-200 - 1e-6 <= mark <= 200 + 1e-6 for mark in placed)
     if all(b - a >= gap for a, b in itertools.pairwise(positions)):
-        assert placed == pytest.approx(positions), "what does not touch stays"
+        assert placed == pytest.approx(positions), "labels without an overlap are not moved"

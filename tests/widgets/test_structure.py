@@ -206,7 +206,7 @@ def test_strand_is_seen_from_its_flat_side() -> None:
                 f"{3.4 * i + x:8.3f}{y:8.3f}{z:8.3f}  1.00 20.00           {atom[0]}"
             )
     axes, _ = drawing.principal_axes(parse_structure("\n".join(rows)))
-    assert abs(axes[0] @ (1, 0, 0)) > 0.99, "it lies horizontally"
+    assert abs(axes[0] @ (1, 0, 0)) > 0.99, "the longest axis is horizontal"
     assert abs(axes[1] @ (0, 0, 1)) > 0.9, "its C=O bonds are in the plane of the picture"
 
 

@@ -179,7 +179,7 @@ def test_replaced_canvas_leaves_a_picture_and_is_restored_when_possible(
     picture = out.locator(".labext-evicted-picture")
     picture.wait_for()
     nb.shot("structure-replaced", out)
-    assert _dark_pixels(picture) > 0.7 * before, "the molecule is still seen"
+    assert _dark_pixels(picture) > 0.7 * before, "the molecule is still visible"
     out.get_by_role("button", name="Show the molecule in 3D again").wait_for()
     nb.select(1)
     nb.command("notebook:clear-cell-output")

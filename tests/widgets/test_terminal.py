@@ -29,7 +29,7 @@ def test_terminal_redraws_one_line() -> None:
         line.show(snapshot(done))
     line.finish(snapshot(9, Outcome.COMPLETE))
     drawn = out.getvalue()
-    assert drawn.count("\r") == 3, "the same is not drawn twice, nor anything too soon"
+    assert drawn.count("\r") == 3, "unchanged or too frequent updates are not displayed"
     assert drawn.count("\n") == 1
     assert drawn.endswith(static_view.render_text(snapshot(9, Outcome.COMPLETE)) + "\n")
 

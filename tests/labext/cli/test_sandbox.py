@@ -51,7 +51,7 @@ def test_start_status_and_stop(run, data_dir):
     key = {"x-api-key": connection["jobs"]["api_key"]}
     tools = requests.get(f"{connection['jobs']['base_url']}tools", headers=key, timeout=10)
     assert tools.status_code == 200
-    assert run("start", "--json")[1] == out, "starting what runs changes nothing"
+    assert run("start", "--json")[1] == out, "starting a running sandbox changes nothing"
     status = json.loads(run("status", "--json")[1])
     assert status["state"] == "running"
     assert status["jobs"] == connection["jobs"]

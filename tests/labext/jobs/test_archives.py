@@ -190,7 +190,7 @@ def test_bomb_is_refused_and_a_nested_archive_stays_packed(tmp_path: Path) -> No
     packed_bomb = bomb.read_bytes()
     nested = packed(tmp_path, {"inner.zip": packed_bomb})
     archives.unpack_archive(nested, tmp_path / "into")
-    assert (tmp_path / "into" / "inner.zip").read_bytes() == packed_bomb, "left as it is"
+    assert (tmp_path / "into" / "inner.zip").read_bytes() == packed_bomb, "left unchanged"
 
 
 def test_wrong_checksum_is_an_error(tmp_path: Path) -> None:

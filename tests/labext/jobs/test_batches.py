@@ -123,7 +123,9 @@ def test_empty_frame_and_duplicate_names_are_refused() -> None:
         read(FRAME.head(0))
     with pytest.raises(InputError, match='"name" has 1 name more than once: a') as raised:
         read(FRAME.assign(name="a", id=["seq_1", "seq_2"]))
-    assert raised.value.next_step.endswith('`name_column="bases"`.'), "the first that tells apart"
+    assert raised.value.next_step.endswith('`name_column="bases"`.'), (
+        "the first suffix that makes it unique"
+    )
     with pytest.raises(InputError, match=r"2 names more than once: a b, c.") as raised:
         read(pd.DataFrame({"name": ["a b", "a b", "c", "c"], "bases": "AC"}))
     assert raised.value.next_step == "Give each job a unique name."

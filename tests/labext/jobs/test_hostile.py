@@ -157,7 +157,7 @@ def test_hostile_text_is_inert_in_every_output(
                 ("TypeError", "ValueError", "KeyError")
             )
             hostile_outputs += "hacked" in str(output)
-    assert hostile_outputs > 10, "the hostile texts are shown, and as text"
+    assert hostile_outputs > 10, "the hostile texts are displayed as text"
 
 
 @pytest.mark.parametrize(

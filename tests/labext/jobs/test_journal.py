@@ -130,7 +130,7 @@ def test_truncated_log_contains_a_prefix_of_the_events(journal: Journal, tmp_pat
         assert read.attempted <= {"folds-part1of2", "folds-part2of2"}
         assert read.confirmed <= {"folds-part1of2"} & read.attempted
         now = (len(read.confirmed), len(read.preexisting), read.complete)
-        assert now >= before, "more of the log says more"
+        assert now >= before, "a longer log has more information"
         before = now
         log.note(PartEvent.PREEXISTING, "folds-part2of2")
         assert log.read().preexisting == {"folds-part2of2"}, "lines after a truncated line are read"

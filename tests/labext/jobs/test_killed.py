@@ -184,7 +184,7 @@ def test_client_killed_repeatedly_submits_each_job_once(
     with JobsClient(url, key) as jobs:
         assert jobs.unfinished()["Name"].tolist() == ["big"]
         done = jobs.resume("big")
-        assert len(done.sent) >= 2, "each was killed in the middle"
+        assert len(done.sent) >= 2, "each was killed during the request"
         assert "big is now complete on the service, with 1,000 jobs." in done.message
         assert jobs.resume("big").sent == ()
         assert jobs.unfinished().empty

@@ -121,7 +121,7 @@ def test_repeated_download_leaves_the_crate_unchanged(
     requests = len(split.received)
     assert not client.download("b", tmp_path).fetched
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
-    assert len(split.received) == requests + 2, "each part is looked at, and no more"
+    assert len(split.received) == requests + 2, "each part is looked up once"
     (tmp_path / CRATE).unlink()
     assert not client.download("b", tmp_path).fetched
     assert (tmp_path / CRATE).read_bytes() == before[tmp_path / CRATE]
@@ -215,7 +215,7 @@ def test_uploaded_input_has_its_checksum(client: JobsClient, ledger: Any, tmp_pa
     assert (upload["name"], upload["sha256"]) == ("1abc.pdb", last)
     assert upload["contentSize"] == "12"
     assert {"@id": upload["@id"]} in crate["#job-f2"]["object"]
-    assert crate["#job-old"]["object"] == {"@id": "#job-old/pdbFile"}, "it was there before"
+    assert crate["#job-old"]["object"] == {"@id": "#job-old/pdbFile"}, "it existed before"
 
 
 def test_upload_of_another_account_is_not_listed(

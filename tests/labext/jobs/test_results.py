@@ -370,7 +370,7 @@ def test_progress_of_a_split_batch_is_cumulative(
         "Fetching part 2 of 2",
         (first + two, first + two),
     ]
-    assert events[-1] == (events[-1][1], events[-1][1]), "all is unpacked"
+    assert events[-1] == (events[-1][1], events[-1][1]), "all files are unpacked"
     assert events.index("Unpacking") > until
 
 
@@ -439,7 +439,7 @@ def test_complete_jobs_are_downloaded_and_failures_reported(
     assert frame["Name"].tolist() == ["a", "b", "c", "d"]
     assert frame["Reason"].tolist()[1] == "Out of budget."
     requested = [body["jobName"] for body in partial.bodies("result")]
-    assert requested == ["p", "p-a", "p-c"], "of the complete jobs alone"
+    assert requested == ["p", "p-a", "p-c"], "of the complete jobs only"
     again = client.download("p", tmp_path)
     assert not again.fetched
     assert again.message.endswith(LEFT_OUT)
@@ -485,7 +485,7 @@ def test_batch_with_failed_aggregation_gives_results_of_its_jobs(
     downloaded = client.download("p", tmp_path)
     assert {"a/log.txt", "b/log.txt", "metrics.csv"} <= set(downloaded.files["file"])
     assert downloaded.message.endswith(f"were downloaded to {tmp_path}.")
-    assert ledger.bodies("result")[0] == {"jobName": "p-a"}, "it has no archive to ask for"
+    assert ledger.bodies("result")[0] == {"jobName": "p-a"}, "it has no archive to request"
 
 
 def test_stopped_batch_with_an_archive_uses_it(

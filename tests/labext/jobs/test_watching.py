@@ -89,9 +89,9 @@ def test_poll_of_a_split_batch_takes_one_request(client: JobsClient, ledger: Any
         return watched.poll()
 
     ledger.complete(parts[3])  # out of turn
-    assert any(look().done == 100 for _ in range(2 * len(parts))), "each part has its turn"
+    assert any(look().done == 100 for _ in range(2 * len(parts))), "each part is polled"
     ledger.complete(*parts[:3])
-    assert any(look().done == 400 for _ in range(2)), "ended jobs are skipped at once"
+    assert any(look().done == 400 for _ in range(2)), "ended jobs are skipped without a request"
     ledger.complete(parts[4])
     assert any(look().outcome is Outcome.COMPLETE for _ in range(2))
     assert ledger.count("jobs") - before <= polls + len(parts)

@@ -197,7 +197,7 @@ def test_requested_columns_are_shown_even_if_empty() -> None:
         [[{"id": "seq_1", "name": "pX", "length": 3}]], ["id", "name", "schema"]
     )
     two = SELECTED_COLUMNS.show(pd.concat([table, table], ignore_index=True))
-    assert frame_text(two).split()[:3] == ["id", "name", "schema"], "empty ones too"
+    assert frame_text(two).split()[:3] == ["id", "name", "schema"], "also empty ones"
 
 
 def test_derived_frame_keeps_the_view() -> None:

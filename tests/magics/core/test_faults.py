@@ -223,7 +223,7 @@ def test_slow_download_shows_progress_then_its_message(offers: Any, terminal: Te
     assert message == "The results (2 files) were downloaded to out.\n"
     terminal.truncate(0)
     assert terminal.run("df = %jobs results done1 --to out") is None
-    assert "\r" not in terminal.getvalue(), "what already exists needs no bar"
+    assert "\r" not in terminal.getvalue(), "existing results need no progress bar"
 
 
 @pytest.mark.parametrize("to", ["out", "alone.zip"])

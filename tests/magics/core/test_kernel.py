@@ -230,7 +230,7 @@ def test_tutorial_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
         )
     assert "peptide_build" in outputs["tools"]
     watched = outputs["%jobs watch folds"]
-    assert re.search(r"\r[^\r\n]", watched), "the line is drawn again, not printed anew"
+    assert re.search(r"\r[^\r\n]", watched), "the line is updated, not printed again"
     assert "Complete" in watched
     assert "<div" not in "".join(outputs.values())
     assert "score.mfe" in outputs['scores.sort_values("score.mfe").head()']

@@ -116,7 +116,7 @@ def test_register_all_probes_and_names_models_of_unknown_type(
     offered = set(run("%nb credentials discover o")["name"])
     models = run("%nb models").set_index("name")
     assert set(models.index) >= WORKING
-    assert not FAILING & set(models.index), "what failed its test is not there"
+    assert not FAILING & set(models.index), "the model that failed its test is missing"
     assert all(name in output for name in offered)
     assert "fail-chat (OpenAI-compatible endpoint error" in output
     assert "--model fail-chat=llm`" in output or "--model badkey-chat=llm`" in output

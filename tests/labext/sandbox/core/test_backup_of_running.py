@@ -145,7 +145,7 @@ def test_backup_during_activity_is_consistent(new_box, run, tmp_path):
         count, lost = missing(target)
         assert lost == []
         rows += count
-    assert rows > 15, "there was something to lose"
+    assert rows > 15, "data existed that could be lost"
     restored = new_box(data_dir=target)
     with JobsClient(restored.jobs.base_url, restored.jobs.api_key) as jobs:
         for row in list(jobs.iter_jobs()):

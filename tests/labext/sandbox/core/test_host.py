@@ -31,7 +31,7 @@ NewBox = Callable[..., Sandbox]
 def poll(condition: Callable[[], Any], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < until, "it did not come to pass"
+        assert time.monotonic() < until, "the condition was not met"
         time.sleep(0.01)
 
 
@@ -172,7 +172,7 @@ def test_stop_leaves_only_the_data(small_box):
     address = urlsplit(box.jobs.base_url)
     assert box.stop()
     assert [pid for pid in all_pids if not is_gone(pid)] == []
-    assert not psutil.pid_exists(all_pids[4]), "its starter has buried it"
+    assert not psutil.pid_exists(all_pids[4]), "the starting process has reaped it"
     assert box.status().state == "stopped"
     assert not (box.data_dir / "connection.json").exists()
     with pytest.raises(ConnectionRefusedError):
@@ -253,7 +253,7 @@ def test_orphaned_tasks_are_killed_at_the_next_start(small_box):
         kill_host(box)
         kill(server.pid)
         poll(lambda: is_gone(processes[0]), 5)
-        assert not is_gone(processes[-1]), "the grandchild is on its own now"
+        assert not is_gone(processes[-1]), "the grandchild is an orphan now"
         (work(box, "deep") / "pids").unlink()
         box.start()
         assert [pid for pid in processes if not is_gone(pid)] == []

@@ -220,7 +220,7 @@ def test_files_without_a_row_are_quarantined(small_box, capsys):
         output = capsys.readouterr()
         assert notice in output.out + output.err
     box.stop()
-    assert box.start().notices == (), "nothing was moved this time"
+    assert box.start().notices == (), "nothing was moved at this start"
     assert len(quarantined(box)) == 2
 
 

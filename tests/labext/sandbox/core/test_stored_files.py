@@ -171,7 +171,7 @@ def test_lost_object_is_looked_for_again(machines, monkeypatch):
     assert with_fetched(read) is None
     assert with_fetched(read) is None
     assert not two.files.local("files/1").exists()
-    assert len(requests) == 1, "it is not looked for at once"
+    assert len(requests) == 1, "it is not looked up immediately"
     again = one.folder.path / "again"
     again.write_bytes(b"content")
     one.files.store.put(again, key)

@@ -298,7 +298,7 @@ def test_batch_validation_reports_missing_uploads(api, kit):
 )
 def test_batch_validation_reports_an_error_of_the_whole_batch(api, kit, change, message):
     checked = api.post("validate-job", rows_body(kit, kit.cut(), kit.cut()) | change).json()
-    assert set(checked) == {"valid", "error"}, "no row has been judged"
+    assert set(checked) == {"valid", "error"}, "no row was validated"
     assert checked["valid"] is False
     assert message in checked["error"]
 

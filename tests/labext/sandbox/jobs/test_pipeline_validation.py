@@ -390,7 +390,7 @@ def test_tool_accepts_only_outputs_of_its_kind_from_a_stage(site, student):
     finish(site, "p-stage1-digest", file="fragments.fasta")
     with site.database.read() as session:
         stage2 = session.scalars(select(Job).where(Job.stage == 2, Job.type == "digest")).all()
-    assert len(stage2) == 1, "the FASTA file alone, and not the text of the PDB file"
+    assert len(stage2) == 1, "only the FASTA file, not the text of the PDB file"
     assert "fragments.fasta" in (stage2[0].reason or "")
 
 

@@ -69,7 +69,7 @@ def test_submission_over_the_limit_of_queued_jobs_is_refused(site, student):
         assert error.value.status_code == 403
         assert expected in error.value.detail
     with site.database.read() as session:
-        assert len(session.scalars(select(Job)).all()) == 3, "nothing of it is stored"
+        assert len(session.scalars(select(Job)).all()) == 3, "no part of it is stored"
     _submit(site, student, "third")
     assert submission.validate_submission(site, student, job)["valid"] is False
     with pytest.raises(HTTPException):

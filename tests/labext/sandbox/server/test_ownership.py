@@ -102,7 +102,7 @@ def test_lock_survives_a_restart_of_the_database_unless_another_service_takes_it
     assert first.is_held()
     postgresql.stop_at_once()
     now[0] += 10
-    assert first.is_held(), "unknown, so that it goes on"
+    assert first.is_held(), "unknown, so that it continues"
     postgresql.start()
     now[0] += 10
     assert first.is_held()

@@ -119,7 +119,7 @@ def test_port_in_use_is_refused(tmp_path):
         pytest.raises(SetupError, match=f"{port + 1} of 127.0.0.1 can't be opened"),
     ):
         server.start()
-    assert not (tmp_path / "data").exists(), "nothing is left of a refused start"
+    assert not (tmp_path / "data").exists(), "a rejected start leaves nothing"
 
 
 @pytest.mark.parametrize("name", ["", " lab", "a\nb", "x" * 300])

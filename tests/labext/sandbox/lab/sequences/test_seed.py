@@ -265,7 +265,7 @@ def test_sample_is_a_fragment_or_mutant_of_a_seeded_sequence(filled, samples):
         names.add(record["name"])
         mutants += bool(fields["Mutations"])
     assert mutants == 143
-    assert len(names) == 287, "none is called like another"
+    assert len(names) == 287, "all names are unique"
 
 
 def test_annotations_of_samples_are_correct(filled, samples):
