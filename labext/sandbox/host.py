@@ -180,7 +180,7 @@ class Host:
             if stopped.is_set() and self._process is not None:
                 return  # of several: a terminal and systemd signal them too; their parent kills
             if stopped.is_set():
-                log.warning("Stopped at once: running requests are cut off.")
+                log.warning("Stopped immediately: running requests are cut off.")
                 os._exit(EXIT_CUT_OFF)
             stopped.set()
 

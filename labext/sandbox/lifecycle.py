@@ -211,8 +211,8 @@ class Sandbox:
         while not self._answers():
             if time.monotonic() > until:
                 raise ServiceError(
-                    f"The {self.kind} in {self.data_dir} runs, but does not answer.",
-                    f"Look at {self._folder.log}, or stop it with {{action}}.",
+                    f"The {self.kind} in {self.data_dir} runs, but does not respond.",
+                    f"See {self._folder.log}, or stop it with {{action}}.",
                     action=Action.stop_sandbox(),
                 )
             if self._runs():
@@ -534,7 +534,7 @@ class Sandbox:
                 raise ConflictError(
                     f"The {self.kind} runs with {name} {state.get(name) or 'by default'}, "
                     f"not {requested}.",
-                    "Stop it first with {action}, then start it so.",
+                    "Stop it first with {action}, then start it with these options.",
                     action=Action.stop_sandbox(),
                 )
 

@@ -109,7 +109,7 @@ class ServiceProcesses:
 
     def _stop(self, *_: object) -> None:
         if self._stopping:
-            log.warning("Stopped at once: running requests are cut off.")
+            log.warning("Stopped immediately: running requests are cut off.")
             self._signal(signal.SIGKILL)
             os._exit(EXIT_CUT_OFF)
         self._stopping = True

@@ -81,7 +81,7 @@ class Signer:
         try:
             return URLSafeSerializer(self._key, salt=f"labext.{purpose}").loads(text)
         except BadSignature:
-            raise InvalidSignatureError("The text was not made by this service.") from None
+            raise InvalidSignatureError("The text was not issued by this service.") from None
 
     def _signer(self, purpose: str) -> _Signer:
         return _Signer(self._key, salt=f"labext.{purpose}")

@@ -137,7 +137,7 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
         return JSONResponse(body(500, "The service's disk is full; nothing was changed."), 500)
 
     def fail(_request: Request, _error: Exception) -> Response:
-        return JSONResponse(body(500, "The service failed; its log says how."), 500)
+        return JSONResponse(body(500, "The service failed; its log has the reason."), 500)
 
     app.add_exception_handler(OSError, unwritten)
     app.add_exception_handler(DBAPIError, unwritten)

@@ -254,7 +254,7 @@ def log_call(
             refused = unavailable(error)
             if refused is None:
                 log.exception("%s failed.", entry.path)
-                refused = HTTPException(500, "The service failed; its log says how.")
+                refused = HTTPException(500, "The service failed; its log has the reason.")
             response = refusal(refused)
     tenancy.audit.write(entry.values(response.status, response.reason), required=log_required)
     return Response(response.body, response.status, response.headers | call.headers, JSON)

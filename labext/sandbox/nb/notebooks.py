@@ -94,7 +94,9 @@ _SORT_KEYS = {
 @router.get("/notebooks", response_model=list[NotebookRecord])
 def get_notebooks(
     site: SiteDep,
-    archived: Annotated[bool | None, Query(description="Only those; by default all.")] = None,
+    archived: Annotated[
+        bool | None, Query(description="Only archived or only active notebooks; by default all.")
+    ] = None,
     order_by: Annotated[
         str,
         Query(

@@ -67,7 +67,7 @@ def encode_events(events: Iterator[Event], *, raise_first: bool = False) -> Iter
         refused = unavailable(error)
         if refused is None:
             log.exception("A question could not be answered.")
-            refused = HTTPException(500, "The service failed; its log says how.")
+            refused = HTTPException(500, "The service failed; its log has the reason.")
         yield _encode({"type": "error", "message": refused.detail})
 
 

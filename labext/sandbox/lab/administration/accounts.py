@@ -127,8 +127,8 @@ class AccountAdministration(TenantAdministration):
                 yes,
                 f"This would remove the user {user.email} of {self.tenant} with "
                 f"{messages.pluralize(record['keys'], 'key')} and "
-                f"{messages.pluralize(record['grants'], 'grant')}; a key that the sandbox hands "
-                "out would be no longer valid.",
+                f"{messages.pluralize(record['grants'], 'grant')}; the key in "
+                "connection.json may become invalid.",
             )
             session.delete(user)
         delete_user_secret(self.site.secrets, user.id)
@@ -283,8 +283,8 @@ class AccountAdministration(TenantAdministration):
             require_confirmation(
                 yes,
                 f"This would remove the {kind} {messages.quote_value(name)} of "
-                f"{owner_name(owner_row)}: {credential_kind.consequence}; the sandbox may hand out "
-                "this one.",
+                f"{owner_name(owner_row)}: {credential_kind.consequence}; it may be the one "
+                "in connection.json.",
             )
             valid[name].deleted = current_timestamp()
             return {"removed": name, credential_kind.owner: owner_name(owner_row)}

@@ -155,7 +155,8 @@ def get_env_status(site: SiteDep) -> dict[str, bool]:
 def get_credentials(
     site: SiteDep,
     provider: Annotated[
-        str | None, Query(description="Only those; by default all.", max_length=100)
+        str | None,
+        Query(description="Only the credentials of this provider; by default all.", max_length=100),
     ] = None,
 ) -> list[dict[str, Any]]:
     """List the credentials, the oldest first. Models without a credential use the oldest."""

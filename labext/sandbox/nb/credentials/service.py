@@ -204,9 +204,8 @@ def _check_same_servers(
         if credential.key is None or any(same_server(known, address) for known in before):
             continue
         raise errors.bad_request(
-            f"The key of {credential.name} was given for another server, and {address} does not "
-            "get it.",
-            "Take the key away, or give it along with the address.",
+            f"The key of {credential.name} belongs to another server and is not sent to {address}.",
+            "Remove the key, or send it together with the address.",
             Action.set_address_and_key(credential.name),
         )
 
@@ -259,7 +258,7 @@ def check_connection(site: Site, identifier: str) -> dict[str, Any]:
         names_text = f": {messages.join_words(names, 3)}" if names else ""
         success, message = (
             True,
-            f"It answers, and has {messages.pluralize(len(names), 'model')}{names_text}.",
+            f"It responds, and has {messages.pluralize(len(names), 'model')}{names_text}.",
         )
     return {"provider": credential.provider, "success": success, "message": message}
 

@@ -136,5 +136,5 @@ def read_audio(file: SourceFile, on_stage: OnStage) -> Document:
     except HTTPException as error:  # the model's server failed
         raise UnreadableError(error.detail) from None
     if not transcript.text.strip():
-        raise UnreadableError("No speech was recognized in it: check that somebody speaks in it.")
+        raise UnreadableError("No speech was recognized in it: check that it contains speech.")
     return Document([(None, transcript.text)], transcript=transcript)

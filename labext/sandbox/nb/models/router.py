@@ -137,7 +137,7 @@ router = APIRouter()
 def get_models(
     site: SiteDep,
     model_type: Annotated[
-        ModelType | None, Query(description="Only those; by default all.")
+        ModelType | None, Query(description="Only models of this type; by default all.")
     ] = None,
 ) -> list[Model]:
     """List the models, the last added first."""

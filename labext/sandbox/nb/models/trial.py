@@ -66,24 +66,24 @@ def _try_embedding(site: Site, model: Model, cancel_token: CancelToken | None) -
 
         embedder = create_embedder(site, model)
         if embedder is None:
-            raise errors.not_configured(f"What {model.name} needs is not installed.")
+            raise errors.not_configured(f"The package for {model.name} is not installed.")
         dimensions = embedder.embed([TRIAL_TEXT]).shape[1]
     else:
         from labext.sandbox.nb.providers import calls
 
         dimensions = len(calls.embed(site, model, [TRIAL_TEXT], cancel_token)[0])
-    return f"It made a vector of {dimensions:,} dimensions.", {"dimensions": dimensions}
+    return f"It returned a vector of {dimensions:,} dimensions.", {"dimensions": dimensions}
 
 
 def _try_speech(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
     if registry.is_built_in(model):
         result = _run_in_process(site, model)
-        return f"It spoke for {result['spoken']:.1f} seconds.", result
+        return f"It returned audio of {result['spoken']:.1f} seconds.", result
     from labext.sandbox.nb.providers import calls
 
     voice = next(iter(calls.default_voices(site, model)), "")
     size = len(calls.synthesize(site, model, TRIAL_TEXT, voice, cancel_token))
-    return f"It spoke, in {size:,} bytes.", {"bytes": size}
+    return f"It returned {size:,} bytes of audio.", {"bytes": size}
 
 
 def _try_transcription(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:
@@ -144,7 +144,7 @@ def _run_in_process(site: Site, model: Model) -> dict[str, Any]:
         result: dict[str, Any] = json.loads(process.stdout)
     except subprocess.TimeoutExpired:
         raise errors.bad_gateway(
-            f"{model.name} was not done within {_PROCESS_TIMEOUT} seconds."
+            f"{model.name} did not finish within {_PROCESS_TIMEOUT} seconds."
         ) from None
     except ValueError:
         raise errors.bad_gateway(f"{model.name} failed.") from None

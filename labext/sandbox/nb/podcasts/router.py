@@ -163,7 +163,7 @@ STOP_TIMEOUT = 5.0
 
 @router.delete("/podcasts/episodes/{episode_id}", response_model=DeletedEpisode)
 def delete_episode(site: SiteDep, episode_id: Identifier) -> Record:
-    """Delete an episode with its audio, also while it is being made."""
+    """Delete an episode with its audio, also while it is being generated."""
     with site.database.write() as session:
         episode = load(session, Episode, episode_id)
         session.delete(episode)
@@ -226,7 +226,7 @@ def post_order(site: SiteDep, body: EpisodeOrder) -> Record:
     return {
         "job_id": episode.job_id,
         "status": "submitted",
-        "message": f"The episode {episode.name} is being made.",
+        "message": f"The episode {episode.name} is being generated.",
         "episode_id": episode.id,
         "episode_name": episode.name,
     }
@@ -260,7 +260,7 @@ def post_episode_retry(site: SiteDep, episode_id: Identifier) -> Record:
         tasks.PODCAST.queue(session, site, episode)
     return {
         "job_id": episode.job_id,
-        "message": f"The episode {episode.name} is being made again.",
+        "message": f"The episode {episode.name} is being generated again.",
         "episode_id": episode.id,
     }
 

@@ -100,7 +100,7 @@ def wire_form(server: ProviderServer) -> WireForm:
     form = CHAT_FORMS.get(server.form)
     if form is None:
         raise errors.not_configured(
-            f"The models of {server.provider} speak, and neither write nor embed.",
+            f"The models of {server.provider} only process speech.",
             "Choose a model of another provider.",
         )
     return form
@@ -271,7 +271,7 @@ def _speech_form(server: ProviderServer) -> SpeechForm:
     form = SPEECH_FORMS.get(server.form)
     if form is None:
         raise errors.not_configured(
-            f"The provider {server.provider} has no models that speak or hear.",
+            f"The provider {server.provider} has no speech models.",
             "Choose a model of another provider.",
         )
     return form

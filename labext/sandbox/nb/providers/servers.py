@@ -90,11 +90,11 @@ def invalid_response(
     """Return a 502: the provider's response has an unexpected form."""
     if text.strip() in ("", "null"):
         return errors.bad_gateway(
-            f"{_server_name(provider)} answered nothing. Try again, or ask another."
+            f"{_server_name(provider)} sent an empty reply. Try again, or choose another model."
         )
     return errors.bad_gateway(
-        f"{_server_name(provider)} answered {_describe_body(provider, text)}, which is not what "
-        f"{expected} answers. Check its address."
+        f"{_server_name(provider)} answered {_describe_body(provider, text)}, which is not a "
+        f"response of {expected}. Check its address."
     )
 
 
@@ -169,7 +169,7 @@ def error_response(
     message = f"{_server_name(provider)} answered {status}: {quoted}."
     if 300 <= status < 400:
         return errors.bad_gateway(
-            f"{message} It sends elsewhere, which is not followed; check its address."
+            f"{message} It redirects elsewhere, which is not followed; check its address."
         )
     if status == 429:
         wait = _retry_after(response.headers)

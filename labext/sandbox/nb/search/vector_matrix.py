@@ -88,7 +88,7 @@ class VectorMatrix:
         if self.vectors.shape[1:] != vector.shape:
             raise errors.not_configured(
                 f"The embedding model {self.space} returns vectors of another length than before.",
-                "Delete this one, add it again, and set it anew.",
+                "Delete the model, add it, and set it again.",
                 Action.set_model("embedding"),
             )
         cosines: Floats = np.clip(vectors @ vector, -1, 1)

@@ -191,7 +191,7 @@ class Flite:
                 samples, rate = soundfile.read(audio_file, dtype="float32", format=None)
             except (OSError, subprocess.SubprocessError, soundfile.SoundFileError):
                 raise errors.not_configured(
-                    "flite fails to speak here. Set the default slot text_to_speech to another "
+                    "flite can't synthesize speech. Set the default slot text_to_speech to another "
                     f"model: {admin_command('nb models default text_to_speech espeak-ng')}."
                 ) from None
         return Sound(samples, int(rate))

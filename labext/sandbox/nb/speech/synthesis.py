@@ -91,7 +91,8 @@ def _engine(model: Model) -> Espeak | Flite:
     engine = ENGINES.get(model.name)
     if engine is None:
         raise errors.not_configured(
-            f"The model {model.name} does not speak. Set the default slot text_to_speech to one "
-            f"that does: {admin_command('nb models default text_to_speech NAME')}."
+            f"The model {model.name} does not synthesize speech. Set the default slot "
+            "text_to_speech to one that does: "
+            f"{admin_command('nb models default text_to_speech NAME')}."
         )
     return engine

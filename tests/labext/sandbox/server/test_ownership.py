@@ -208,4 +208,4 @@ def _end_during_a_request(server: Server, folder: Path) -> None:
     _, alive = psutil.wait_procs(processes, 10)
     assert not alive
     assert time.monotonic() - began[0] < 8
-    assert "Stopped at once" in (server.data_dir / "host.log").read_text()
+    assert "Stopped immediately" in (server.data_dir / "host.log").read_text()

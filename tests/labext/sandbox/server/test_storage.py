@@ -273,7 +273,7 @@ def test_unusable_storage_is_refused_at_the_start(tmp_path, s3_server, credentia
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"storage": "gs://bucket/a"}, "no storage that is supported"),
+        ({"storage": "gs://bucket/a"}, "not a supported storage"),
         ({"storage": "s3:///a"}, "names no bucket"),
         ({"storage": "file:///"}, "names no directory"),
         ({"storage": "s3://key:secret@bucket/a"}, "contains credentials"),

@@ -157,7 +157,7 @@ def check_connection(address: str, tls: TlsFiles | None) -> None:
         ) from error
     except TimeoutError as error:
         raise SetupError(
-            f"No scheduler answers at {address}; it may use TLS, or be something else.",
+            f"No scheduler responds at {address}; the server may use TLS, or be another program.",
             "Connect to tls:// with the cluster's certificates, or correct the address.",
         ) from error
     except OSError as error:

@@ -240,7 +240,9 @@ class AttemptRunner:
         now = self._clock()
         ended = [a for a in self._attempts.values() if now > a.expires and not a.dropped]
         if ended:
-            log.warning("%d tasks are ended: their services do not ask for them.", len(ended))
+            log.warning(
+                "%d tasks are killed: their services have not renewed the leases.", len(ended)
+            )
         for attempt in ended:
             self._drop(attempt)
 

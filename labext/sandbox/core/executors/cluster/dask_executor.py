@@ -291,7 +291,7 @@ class DaskExecutor:
                 with self._lock:
                     del self._workers[worker.name]
                     self._lost += not worker.is_closing
-                log.info("The worker %s is gone.", worker.label)
+                log.info("The worker %s has disconnected.", worker.label)
                 return
             try:
                 reply, sent = await self._sync(worker, POLL_SECONDS if worker.contact else 0.0)

@@ -258,7 +258,7 @@ def test_stored_key_is_not_sent_to_another_server(nb: Any, provider: Any) -> Non
     ):
         message = nb.error(400, "PUT", path, {"base_url": base_url, "name": "x"})
         assert "another server" in message
-        assert "give it along with the address" in message
+        assert "send it together with the address" in message
     assert nb.call("GET", path) == created
     assert nb.call("PUT", path, {"base_url": f"{provider_url}/"})["base_url"] == provider_url
     assert nb.call("PUT", path, {"base_url": f"{provider_url}/more"})["has_api_key"] is True

@@ -125,9 +125,9 @@ def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data
         (openai_server.respond_with(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
         (openai_server.respond_with(500, ""), "500: “Internal Server Error”"),
         (openai_server.respond_with(302, ""), "302"),
-        (openai_server.respond_with(200, ""), "answered nothing"),
-        (openai_server.respond_with(200, openai_server.completion("")), "answered nothing"),
-        (openai_server.respond_with(200, openai_server.completion(None)), "answered nothing"),
+        (openai_server.respond_with(200, ""), "sent an empty reply"),
+        (openai_server.respond_with(200, openai_server.completion("")), "sent an empty reply"),
+        (openai_server.respond_with(200, openai_server.completion(None)), "sent an empty reply"),
         (openai_server.respond_with(200, openai_server.completion(7)), "OpenAI-compatible"),
         (
             openai_server.respond_with(200, "<html>Hello</html>", "text/html"),
@@ -415,7 +415,7 @@ def test_empty_transcript_is_accepted(
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (b"", "answered nothing"),
+        (b"", "sent an empty reply"),
         (b'{"error": "no such voice"}', "no such voice"),
         (b"<html>\xff</html>", "OpenAI-compatible"),
     ],
@@ -436,7 +436,8 @@ def test_invalid_transcript_is_502(
     path = tmp_path / "sound.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     provider.faults = [openai_server.respond_with(200, answer)]
-    assert "answered" in error_detail(calls.transcribe, site, add_model("w", "stt"), path)
+    expected = "sent an empty reply" if answer is None else "answered"
+    assert expected in error_detail(calls.transcribe, site, add_model("w", "stt"), path)
 
 
 def test_model_list_keeps_only_valid_names(site: Site, provider: Any, add_model: Any) -> None:

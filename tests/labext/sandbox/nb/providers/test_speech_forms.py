@@ -156,7 +156,7 @@ def test_models_are_listed(site: Site, serve: Any, form: str, expected: str) -> 
     [
         ((200, b"<html><title>Sign in</title></html>"), "answered a web page, “Sign in”"),
         ((200, b"{}"), "answered"),
-        ((200, b""), "answered nothing"),
+        ((200, b""), "sent an empty reply"),
         ((401, b'{"detail": {"message": "invalid key"}}'), "invalid key"),
         ((500, b"oh"), "answered 500"),
     ],
@@ -172,7 +172,7 @@ def test_failure_of_a_voice_server_is_one_line(
 def test_model_that_only_speaks_can_not_chat(site: Site, serve: Any) -> None:
     _, model = serve("piper", "llm")
     error = failure(calls.chat, site, model, [{"role": "user", "content": "Hello."}])
-    assert (error.status_code, "neither write nor embed" in error.detail) == (422, True)
+    assert (error.status_code, "only process speech" in error.detail) == (422, True)
 
 
 def test_model_of_a_provider_without_speech_can_not_speak(

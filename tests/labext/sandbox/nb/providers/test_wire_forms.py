@@ -178,7 +178,7 @@ def test_web_page_is_reported_by_its_title(
     page = "<!DOCTYPE html><html><head><title>Sign &amp; in</title></head><body>x</body></html>"
     server.fault = lambda handler: handler.answer(200, page, kind="text/html")
     message = failure(site, connect(server))
-    assert "answered a web page, “Sign & in”, which is not what" in message
+    assert "answered a web page, “Sign & in”, which is not a response of" in message
     assert "Check its address." in message
 
 

@@ -71,7 +71,9 @@ def test_unknown_voice_is_refused(assignment_error, espeak):
 
 
 def test_language_model_cannot_speak(assignment_error, built_in):
-    assert "does not speak" in assignment_error({"Ada": (built_in("extractive", "llm"), None)})
+    assert "does not synthesize speech" in assignment_error(
+        {"Ada": (built_in("extractive", "llm"), None)}
+    )
 
 
 @pytest.mark.parametrize("package", ["espeakng_loader", "soundfile"])
@@ -117,7 +119,7 @@ def test_failing_flite_is_reported(site, built_in, tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    with pytest.raises(HTTPException, match="flite fails to speak"):
+    with pytest.raises(HTTPException, match="flite can't synthesize speech"):
         synthesis.synthesize(site, built_in("flite"), "slt", SAID)
 
 
