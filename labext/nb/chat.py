@@ -29,18 +29,18 @@ class Chat(Resource):
     """`nb.chat`: conversations about a notebook."""
 
     def sessions(self, notebook: str | None = None) -> pd.DataFrame:
-        """Return the chat sessions of a notebook, or all, a row each; columns `records.SESSION`."""
+        """Return a notebook's chat sessions, or all, one per row; columns as `records.SESSION`."""
         from labext.nb.views import session_frame
 
         return session_frame(self._run(self._backend.sessions(self._notebook(notebook))))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
-        """Return the titles of sessions, each once."""
+        """Return the distinct titles of sessions."""
         records = self._run(self._backend.sessions(self._notebook(notebook)))
         return unique_names(records, "title")
 
     def find(self, session: str, notebook: str | None = None) -> str:
-        """Return a session's identifier; with `notebook`, a title is one of this notebook alone."""
+        """Return a session's identifier; `notebook` restricts titles to this notebook."""
         return self._titles.find("session", session, self._notebook(notebook))
 
     def get(self, session: str) -> Record:
@@ -48,7 +48,7 @@ class Chat(Resource):
         return self._run(self._backend.session(self.find(session)))
 
     def messages(self, session: str) -> pd.DataFrame:
-        """Return a session's messages, a row each; columns as `records.MESSAGE`."""
+        """Return a session's messages, one per row; columns as `records.MESSAGE`."""
         from labext.nb.views import message_frame
 
         return message_frame(self.get(session)["messages"])
@@ -164,13 +164,13 @@ class SourceChats(Resource):
     """`nb.source_chats`: conversations about one source, with its full text as context."""
 
     def list(self, source: str) -> pd.DataFrame:
-        """Return the chats about a source, a row each; columns as `SOURCE_CHAT`."""
+        """Return the chats about a source, one per row; columns as `records.SOURCE_CHAT`."""
         from labext.nb.views import source_chat_frame
 
         return source_chat_frame(self._of(source))
 
     def names(self, source: str) -> Sequence[str]:
-        """Return the titles of the chats about a source, each once."""
+        """Return the distinct titles of the chats about a source."""
         return unique_names(self._of(source), "title")
 
     def find(self, source: str, chat: str) -> str:
@@ -185,7 +185,7 @@ class SourceChats(Resource):
         return self._run(self._backend.source_chat(source_id, self.find(source_id, chat)))
 
     def messages(self, source: str, chat: str) -> pd.DataFrame:
-        """Return a chat's messages, a row each; columns as `records.MESSAGE`."""
+        """Return a chat's messages, one per row; columns as `records.MESSAGE`."""
         from labext.nb.views import message_frame
 
         return message_frame(self.get(source, chat)["messages"])

@@ -135,7 +135,7 @@ class Commands(Resource):
         yield from self._run(self._backend.commands(command, status, limit))
 
     def kinds(self) -> pd.DataFrame:
-        """Return the commands that the service knows, a row each."""
+        """Return the commands that the service supports, one per row."""
         from labext.nb.views import command_kind_frame
 
         return command_kind_frame(self._run(self._backend.command_kinds()))

@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
 
 
 def unload() -> None:
-    """Stop the threads and close the widgets; the static views stay."""
+    """Stop the threads and close the widgets; the static views remain."""
     import sys
 
     if background := sys.modules.get("labext_widgets.progress.background"):

@@ -79,7 +79,7 @@ def delete(name: str, path: str) -> Operation:
 
 
 class RecordParser:
-    """Parse responses; a backend overrides `normalize` where the JSON of its server differs."""
+    """Parse responses; a backend overrides `normalize` if the JSON of its server differs."""
 
     def normalize(self, fields: Fields, data: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the data of one record with the names and formats of `fields`."""

@@ -195,7 +195,7 @@ class AlignmentView(_View):
 
 
 class TreeView(_View):
-    """A tree, beside its alignment if there is one, displayed as the value of a cell.
+    """A tree, optionally with its alignment, displayed as the value of a cell.
 
     Attributes:
         name: the title.

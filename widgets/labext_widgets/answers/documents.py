@@ -52,7 +52,7 @@ class DocumentView(RowView):
     hidden: tuple[str, ...] = ()
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
-        """Return True while the rows are documents."""
+        """Return True if the rows are documents."""
         return {self.heading, self.content} <= set(frame.columns) and super().applies_to(frame)
 
     def text(self, frame: pd.DataFrame) -> str:

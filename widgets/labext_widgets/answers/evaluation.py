@@ -34,7 +34,7 @@ def show_summary(summary: pd.DataFrame) -> None:
 
 
 def summary_html(summary: pd.DataFrame) -> str:
-    """Return the summary as an HTML table with a bar for the share of right answers."""
+    """Return the summary as an HTML table with a bar for the share of correct answers."""
     columns = _used_columns(summary)
     names = ["kind", "questions", *(_COLUMNS[column] for column in columns)]
     header = "".join(

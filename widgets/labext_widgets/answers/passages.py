@@ -109,7 +109,7 @@ class PassageView(RowView):
         return view
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
-        """Return True while the rows are passages with their titles."""
+        """Return True if the rows are passages with their titles."""
         return {"title", "match"} <= set(frame.columns) and super().applies_to(frame)
 
     def text(self, frame: pd.DataFrame) -> str:
@@ -208,11 +208,11 @@ class PassageView(RowView):
 
 _MAX_OPENERS = 50
 _openers: dict[str | None, OpenCitation] = {}
-"""The functions that open the pages of the last searches; frames have their keys."""
+"""The functions that open the pages of the last searches, by the keys stored in frames."""
 
 
 def _register(open_citation: OpenCitation | None) -> str | None:
-    """Keep a function that opens citations, and return its key."""
+    """Store a function that opens citations, and return its key."""
     if open_citation is None:
         return None
     key = secrets.token_hex(8)
@@ -260,7 +260,7 @@ def _place(hit: dict[Any, Any]) -> str:
 
 
 def _titles(hits: Sequence[dict[Any, Any]]) -> dict[str, set[str]]:
-    """Return the identifiers of the hits by title: a title with several does not name one."""
+    """Return the identifiers of the hits by title; a title with several is ambiguous."""
     titles: dict[str, set[str]] = {}
     for hit in hits:
         titles.setdefault(_string(hit["title"]), set()).add(_string(hit.get("id")))

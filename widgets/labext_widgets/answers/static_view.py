@@ -162,7 +162,7 @@ def _trigrams(text: str) -> set[str]:
 
 
 def _similarity(first: set[str], second: set[str]) -> float:
-    """Return the share of the first's trigrams in the second, less for a long second."""
+    """Return the share of the first text's trigrams in the second text, reduced if that is long."""
     if not first or not second:
         return 0.0
     return float(len(first & second) / (len(first) * len(second)) ** 0.5)
@@ -234,7 +234,7 @@ _LINES = "white-space:pre-line;overflow-wrap:break-word"
 
 
 def passage_html(citation: Citation) -> str:
-    """Return the passage with the quote marked, or both apart if the quote is not found in it."""
+    """Return the passage with the quote marked, or both separately if the quote is not in it."""
     passage, quote = (join_wrapped_lines(tidy(text)) for text in (citation.passage, citation.quote))
     place = _locate_quote(quote, passage)
     if place is None:

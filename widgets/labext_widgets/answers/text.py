@@ -135,7 +135,7 @@ def _number_marker(number: int) -> str:
 
 
 def _overlaps(sentence: str, quote: str) -> bool:
-    """Tell whether the quote is part of the sentence, or the sentence part of the quote."""
+    """Return whether the quote contains the sentence, or the sentence the quote."""
     words, quoted = " ".join(sentence.split()), " ".join(str(quote).split())
     return bool(quoted and words) and (quoted in words or words in quoted)
 

@@ -34,7 +34,7 @@ def get_shell() -> Any:
 
 
 def under_ci() -> bool:
-    """Tell whether the environment indicates a CI system."""
+    """Return whether the environment indicates a CI system."""
     return os.environ.get("CI", "").strip().lower() not in ("", "0", "false", "no")
 
 
@@ -57,10 +57,9 @@ def deleted_cells() -> list[str]:
 
 
 def _asks_for_input(shell: Any) -> bool:
-    """Tell whether `input()` can be answered: not in nbclient and nbval, but in user front ends.
+    """Return whether `input()` is possible: not in nbclient and nbval, but in user front ends.
 
-    The running request says so; while another message is handled (a click), the last cell's request
-    counts.
+    The running request determines it; during another message (a click), that of the last cell.
     """
     allowed = _request().get("content", {}).get("allow_stdin")
     return bool(getattr(shell.kernel, "_allow_stdin", False) if allowed is None else allowed)

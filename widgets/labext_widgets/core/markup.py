@@ -1,4 +1,4 @@
-"""HTML fragments that render the same live, saved, untrusted and exported."""
+"""HTML fragments that render equally in live, saved, untrusted and exported notebooks."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import UNTYPESET, escape, plain
 
 MAX_PICTURE_BYTES = 2_000_000
-"""Larger pictures are not shown: a notebook would be slow to open."""
+"""Maximum size of a picture; with a larger one, a notebook would be slow to open."""
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 

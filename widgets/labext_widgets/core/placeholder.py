@@ -145,7 +145,7 @@ class Placeholder:
                 self._view.send(content, buffers)
 
     def close(self) -> None:
-        """Close the live view; the static view stays."""
+        """Close the live view; the static view remains."""
         with self._lock:
             if self._closed:
                 return
@@ -208,7 +208,7 @@ class LiveOutput(ABC):
         self._outputs: list[Placeholder] = []
 
     def close(self) -> None:
-        """Close the live views; the static views stay."""
+        """Close the live views; the static views remain."""
         for output in list(self._outputs):
             output.close()
 

@@ -1,4 +1,4 @@
-"""The pages of a source: of a PDF as pictures, of everything else as text."""
+"""The pages of a source: pictures of a PDF, text of other sources."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Pages(Protocol):
         """Return the first page with a passage; None if no page has it."""
 
     def render(self, page: int, passage: str) -> Picture | None:
-        """Return a page as a picture with the passage highlighted; None if it is text alone."""
+        """Return a page as a picture with the passage highlighted; None if it is only text."""
 
     def png(self, page: int, passage: str) -> bytes | None:
-        """Return a page as a PNG; None if it is text alone."""
+        """Return a page as a PNG; None if it is only text."""
 
 
 class PdfPages:
@@ -114,6 +114,6 @@ class TextPages:
 
 
 def locate(passage: str, text: str) -> tuple[int, int] | None:
-    """Return where a passage is in a text, from its first to its last part found there."""
+    """Return the range of a passage in a text, from its first to its last part that was found."""
     span = find_passage(passage, text)
     return (min(start for start, _ in span), max(end for _, end in span)) if span else None

@@ -41,7 +41,7 @@ class Box:
 
 
 def find_passage(passage: str, characters: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where a passage is among a page's characters, as ranges with an exclusive end.
+    """Return the positions of a passage in a page's characters, as ranges with an exclusive end.
 
     Only letters and digits are compared, so line breaks, hyphenation, ligatures and quotation marks
     may differ. If the whole passage is not found, its sentences and lines are searched one by one.

@@ -55,7 +55,7 @@ class PageState:
 
 
 def place(state: PageState) -> str:
-    """Return `Title, page 3 of 12`, or the title alone for a text without pages."""
+    """Return `Title, page 3 of 12`, or only the title for a text without pages."""
     title = plain(state.title)
     return title if state.pages.count == 1 else f"{title}, {_page(state)}"
 

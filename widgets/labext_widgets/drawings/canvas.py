@@ -167,7 +167,7 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
 
     They stay between `low` and `high` if there is room, and close to where they were.
     """
-    clusters: list[list[float]] = []  # sum of the wanted first positions, count
+    clusters: list[list[float]] = []  # sum of the desired first positions, count
     for position in positions:
         clusters.append([position, 1])
         while len(clusters) > 1 and _start(clusters[-2], low, high, gap) + gap * clusters[-2][

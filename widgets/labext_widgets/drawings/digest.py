@@ -1,4 +1,4 @@
-"""A restriction map beside the gel that the fragments would give."""
+"""A restriction map with a simulated gel of the fragments."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def choose_ladder(sizes: Sequence[int]) -> str:
 
 
 def migration(size: float, ladder: str) -> float:
-    """Return how far a fragment has run, from 0 at the top of the gel to 1 at its bottom.
+    """Return the migration of a fragment, from 0 at the top of the gel to 1 at its bottom.
 
     The distance falls with the logarithm of the size; fragments beyond the range are at an end.
     """
@@ -177,7 +177,7 @@ class Fragment:
         end: its last base; less than `start` if it spans the origin of a circle.
         length: in base pairs.
         left: the enzyme that cut before `start`, or empty at the end of linear DNA.
-        right: the enzyme that cut behind `end`, or empty.
+        right: the enzyme that cut after `end`, or empty.
     """
 
     start: int

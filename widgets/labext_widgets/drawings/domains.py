@@ -19,7 +19,7 @@ from labext_widgets.drawings.canvas import (
 )
 
 MAX_ROWS = 40
-"""Number of sequences that are drawn; the others are left out."""
+"""Maximum number of sequences that are drawn."""
 
 _MAP, _ROW, _BOX, _HEAD = 560.0, 30.0, 16.0, 7.0
 _TOP = 14.0
@@ -256,7 +256,7 @@ def _draw_box(x1: float, x2: float, middle: float, domain: Domain) -> str:
 def _draw_label(
     x: float, width: float, middle: float, label: str, domain: Domain, *, inside: bool
 ) -> list[str]:
-    """Return the E-value in its box, or behind it on a white background."""
+    """Return the E-value in its box, or after it on a white background."""
     ink = canvas.ink_on(_shade(domain.evalue)) if inside else canvas.INK
     written = text(x + width / 2, middle, label, "middle", size=canvas.SMALL, fill=ink)
     if inside:

@@ -128,7 +128,7 @@ def draw_line(length: int, cuts: Sequence[Cut]) -> Picture:
 
 
 def _distinct(cuts: Sequence[Cut], length: int) -> Sequence[Cut]:
-    """Return the cuts without those that would be drawn on top of others."""
+    """Return the cuts except those that would overlap others in the drawing."""
     if len(cuts) <= _MAX_TICKS:
         return cuts
     places = {(cut.position * _MAX_TICKS // length, cut.enzyme): cut for cut in cuts}

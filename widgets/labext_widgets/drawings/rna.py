@@ -145,7 +145,7 @@ def parse_dot_bracket(content: str) -> Structure:
     """Return the first structure of a file in dot-bracket notation.
 
     Raises:
-        InputError: there is none, or it is not valid.
+        InputError: the file has no structure, or it is not valid.
     """
     header = ""
     lines = [line.strip() for line in content.lstrip("\ufeff").splitlines() if line.strip()]
@@ -201,7 +201,7 @@ def _energy(mfe: float) -> str:
 def _lay_out(structure: Structure) -> list[Point]:
     partners: list[int | None] = [None] * len(structure.sequence)
     for i, j in structure.pairs:
-        if structure.brackets[i] == "(":  # other brackets are of pairs that cross
+        if structure.brackets[i] == "(":  # other brackets denote crossing pairs
             partners[i], partners[j] = j, i
     return _rotate_tall(lay_out(partners))
 

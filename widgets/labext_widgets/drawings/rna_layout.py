@@ -18,7 +18,7 @@ _MAX_GROWTH_STEPS = 10
 """A loop is enlarged in steps until its branches are apart."""
 
 _MAX_STRAIGHT = 8
-"""Number of unpaired bases on a side up to which the stem goes on straight behind a loop."""
+"""Number of unpaired bases on a side up to which the stem continues straight after a loop."""
 
 
 def lay_out(partners: Sequence[int | None]) -> list[Point]:
@@ -38,7 +38,7 @@ def lay_out(partners: Sequence[int | None]) -> list[Point]:
         branch = _lay_out_stem(partners, len(points), partner, 0)
         x += PAIR / 2
         placed = [(point_x + x, point_y) for point_x, point_y in branch]
-        while _collide([points[:-1], placed]):  # its neighbour on the strand is always close
+        while _collide([points[:-1], placed]):  # its neighbour on the strand is always near
             x += 1
             placed = [(point_x + x, point_y) for point_x, point_y in branch]
         points += placed
@@ -211,12 +211,12 @@ def _loop_radius(chords: Sequence[float]) -> float:
 
 
 def overlaps(points: Sequence[Point]) -> bool:
-    """Tell whether bases are drawn on top of each other."""
+    """Return whether bases overlap in the drawing."""
     return _collide([[point] for point in points], 0.7)
 
 
 def _collide(groups: Sequence[Sequence[Point]], distance: float = _CLEARANCE * 0.99) -> bool:
-    """Tell whether points of different groups are closer to each other than `distance`."""
+    """Return whether points of different groups are closer to each other than `distance`."""
     cells: dict[tuple[int, int], list[tuple[int, Point]]] = {}
     for number, group in enumerate(groups):
         for x, y in group:

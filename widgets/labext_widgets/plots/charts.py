@@ -38,7 +38,7 @@ MAX_GROUPS = 11
 MAX_CATEGORIES = 40
 MAX_BINS = 60
 MANY_POINTS = 500
-"""Number of points from which points are smaller, and left out of box plots."""
+"""Number of points from which they are drawn smaller, and omitted from box plots."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ class _Maker:
         return Axis(label(column.name, self._units), column.kind, whole=whole)
 
     def _rows(self, *columns: Column) -> list[int]:
-        """Return the rows with a value in all columns, and note how many there are without."""
+        """Return the rows with a value in all columns, and note the number of the others."""
         count = len(columns[0].values)
         rows = _with_values(range(count), *columns)
         if len(rows) < count:
@@ -361,7 +361,7 @@ class _Maker:
 
 
 def _with_values(rows: Iterable[int], *columns: Column) -> list[int]:
-    """Return those of the rows that have a value in all columns."""
+    """Return the rows that have a value in all columns."""
     return [n for n in rows if not any(math.isnan(column.values[n]) for column in columns)]
 
 
@@ -399,7 +399,7 @@ def _as_categories(column: Column) -> Column:
 
 
 def _counts_up(values: Sequence[float]) -> bool:
-    """Tell whether values grow by the same step from row to row."""
+    """Return whether values increase by the same step from row to row."""
     if len(values) < 5 or any(math.isnan(value) for value in values):
         return False
     steps = [b - a for a, b in pairwise(values)]
@@ -407,7 +407,7 @@ def _counts_up(values: Sequence[float]) -> bool:
 
 
 def _bins(column: Column, rows: list[int]) -> tuple[list[float], float]:
-    """Return the edges of the bins, and the share of a bin that is left free on either side."""
+    """Return the edges of the bins, and the share of a bin that is empty on either side."""
     import numpy as np
 
     if column.kind == "category":

@@ -103,7 +103,7 @@ class Column:
 
 
 def column_kind(series: pd.Series[Any]) -> ColumnKind | None:
-    """Return how a column is plotted, or None if its values are not plain ones."""
+    """Return the kind of plot axis for a column, or None if its values can't be plotted."""
     import pandas as pd
     from pandas.api import types
 

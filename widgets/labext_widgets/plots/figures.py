@@ -39,7 +39,7 @@ BETA: Outline = (
 )
 BETA_BELOW: Outline = ((-180, -180), (-150, -180), (-158, -165), (-180, -160))
 LEFT: Outline = ((48, 20), (62, 18), (68, 32), (64, 52), (52, 66), (46, 54))
-"""Approximate outlines of the favoured angles of residues other than glycine and proline."""
+"""Approximate outlines of the favoured angles of residues except glycine and proline."""
 
 MAX_MODES = 30
 MAX_BARS = 40

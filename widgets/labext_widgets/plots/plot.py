@@ -124,7 +124,7 @@ class Plot(LiveOutput):
     """A plot, which renders when it is the value of a cell.
 
     Attributes:
-        frame: the table whose rows are drawn; of several figures the first one's.
+        frame: the table whose rows are drawn; the first table if there are several figures.
     """
 
     def __init__(

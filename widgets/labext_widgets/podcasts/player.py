@@ -254,7 +254,7 @@ def show_player(record: Mapping[str, Any], load_audio: LoadAudio, *, embed: bool
     Args:
         record: the record of an episode: `name`, `duration`, `transcript`.
         load_audio: returns the episode's MP3; called in a thread when it is first played on a page,
-            and at once with `embed`.
+            and immediately with `embed`.
         embed: embed the audio in the notebook, which grows by four thirds of its size; it can then
             be played without a kernel, and on an exported page.
 
@@ -290,7 +290,7 @@ class Player:
     def __init__(self, episode: Episode, load_audio: LoadAudio) -> None:
         self._episode = episode
         self._load_audio = load_audio
-        self._context = copy_context()  # a magic's, in which messages suggest magics
+        self._context = copy_context()  # the context of a magic, in which messages suggest magics
         self._placeholder: Placeholder
 
     def mount(self, placeholder: Placeholder) -> None:

@@ -30,7 +30,7 @@ class Background:
         self._snapshots = snapshots
         self._stop = stop
         self._again = again
-        self._context = copy_context()  # a magic's, in which messages suggest magics
+        self._context = copy_context()  # the context of a magic, in which messages suggest magics
         self._closed = threading.Event()
         self._threads: list[threading.Thread] = []
         self._surface: LiveView | Line = Line(still=True)
@@ -44,7 +44,7 @@ class Background:
             controls = buttons(first, self._stop is not None)
             self._surface = LiveView(controls, on_message=self._on_click, on_close=self._closed.set)
         self._surface.show(first)
-        _running.add(self)  # before the thread starts, since it may be ended at once
+        _running.add(self)  # before the thread starts, since it may be stopped immediately
         self._start_thread(f"labext-watch-{first.subject}", lambda: self._run(first))
 
     def end(self) -> None:

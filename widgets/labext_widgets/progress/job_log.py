@@ -28,7 +28,7 @@ from labext_widgets.core.markup import (
 )
 
 LINES_SHOWN = 200
-"""Lines at the end of a log that are displayed if the number is not given."""
+"""Default number of lines at the end of a log that are displayed."""
 
 MAX_SHOWN_CHARACTERS = 60_000
 """Characters at the end of a log that are displayed in a notebook."""
@@ -76,7 +76,7 @@ class JobLog(str):
         raw: the log as the service returned it.
         name: the job.
         state: the service's word for the job's state.
-        reason: why the job failed or was stopped; empty if it did not.
+        reason: the reason why the job failed or was stopped; empty otherwise.
         tail: number of lines that are displayed; None for the default.
         more: the line that displays more.
     """
@@ -140,7 +140,7 @@ class Excerpt:
         self._count += len(lines)
 
     def text(self, state: str, reason: str, more: str, note: str = "") -> str:
-        """Return the lines, with the number of lines left out above, and the end below."""
+        """Return the lines, with the number of omitted lines above, and the end below."""
         above = [self._omission(len(self._lines), more)]
         below = [self._empty_text(state), _end_text(state, reason), plain(note)]
         return "\n".join([*filter(None, above), *self._lines, *filter(None, below)])
@@ -202,7 +202,7 @@ class LogSurface(Protocol):
 
 
 class TerminalLog:
-    """Lines that are printed as they come."""
+    """Lines that are printed as they arrive."""
 
     def __init__(self, _name: str, _tail: int, _more: str) -> None:
         self._printed = False
@@ -214,7 +214,7 @@ class TerminalLog:
             self._printed = True
 
     def finish(self, state: str, reason: str, note: str = "") -> None:
-        """Print why the job failed, if it did."""
+        """Print the reason if the job failed."""
         if end := _end_text(state, reason) or ("" if self._printed else "The log is empty."):
             print(end)
         if note:
@@ -229,7 +229,7 @@ class FinalLog:
         self._excerpt = Excerpt(tail)
 
     def add(self, text: str) -> None:
-        """Keep further lines."""
+        """Store further lines."""
         self._excerpt.add(text)
 
     def finish(self, state: str, reason: str, note: str = "") -> None:

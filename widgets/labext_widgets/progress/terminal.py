@@ -65,7 +65,7 @@ class Line:
         self._leave(plain(text, MAX_MESSAGE))
 
     def _is_news(self, reason: str) -> bool:
-        """Tell whether nothing was printed yet, or the reason is new."""
+        """Return whether nothing was printed yet, or the reason is new."""
         if self._drawn is not None and (not reason or reason in self._printed_reasons):
             return False
         self._printed_reasons.add(reason)

@@ -32,7 +32,7 @@ def watch(
         snapshots: the watcher's reports; the first is always taken in the foreground, so that a
             wrong name raises an error in the cell.
         again: the line that resumes the watch.
-        background: return None at once and continue in a thread. In a notebook executed by a
+        background: return None immediately and continue in a thread. In a notebook executed by a
             program, which cannot update displays, the watch stays in the foreground.
         stop: stops the job; called by a button, after a confirmation.
 
@@ -113,7 +113,7 @@ def watch_ingestion(snapshots: Iterator[Ingestion], *, again: str) -> Ingestion 
 
 
 def ingestion_progress(ingestion: Ingestion) -> Progress:
-    """Convert a snapshot to progress: a single source as such, several with a row each."""
+    """Convert a snapshot to progress: a single source as such, several with one row per source."""
     parts = tuple(map(_part, ingestion.rows))
     counts = Counter(part.state for part in parts)
     unchanged = [row.unchanged for row in ingestion.rows if row.outcome is None]
@@ -128,7 +128,7 @@ def ingestion_progress(ingestion: Ingestion) -> Progress:
         (part,) = parts
         return common(part.name, phase=part.state, reason=part.reason, stage=part.stage)
     reasons = {row.reason for row in ingestion.rows if row.outcome is None}
-    common_reason = reasons.pop() if len(reasons) == 1 else ""  # common to all: displayed once
+    common_reason = reasons.pop() if len(reasons) == 1 else ""  # common to all rows: displayed once
     return common(
         "Sources",
         phase=_phase(ingestion, counts),

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder
 
 PAGE_SIZE = 12
-"""Number of jobs on a page."""
+"""Maximum number of jobs per page."""
 
 MAX_SCORES = 3
-"""Number of scores on a card."""
+"""Maximum number of scores per card."""
 
 MAX_PAGE_BYTES = 190_000
 """Maximum size of the pictures of a saved page; the pictures beyond are replaced by a note."""

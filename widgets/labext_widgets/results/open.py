@@ -31,7 +31,7 @@ _PREFERENCE = (
     "table",
     "text",
 )
-"""The kinds of files, the most telling first: a job without a named file shows the first."""
+"""The kinds of files in order of preference: the default file of a job is the first in it."""
 
 _COMMON = {"settings.json", "score.json", "log.txt", "metrics.csv"}
 """Files that the sandbox adds to every job."""
@@ -41,7 +41,7 @@ _IN_GALLERY = ("structure", "tree", "alignment", "digest", "rna", "primers", "do
 
 
 def main_file(files: JobFiles) -> str:
-    """Return the path of the file that shows most of a job's results.
+    """Return the path of the most informative file of a job.
 
     The first ranked structure is preferred to the job's initial structure, and a file with all
     models to a file with one model.
@@ -74,7 +74,7 @@ def open_job(files: JobFiles, path: str | None = None) -> Any:
 
     Args:
         files: the files of the job.
-        path: the path of a file, or its name; by default the file that shows most.
+        path: the path of a file, or its name; by default the most informative file.
 
     Raises:
         NotFoundError: there is no such file.

@@ -152,9 +152,9 @@ def _marks(
         text = truncate(annotation.name, _LINEAR_LETTERS) if i in labelled else ""
         begin, end = _MARGIN + annotation.start * scale, _MARGIN + annotation.end * scale
         left = max(end, begin + 3) + 4
-        if left + text_width(text) > WIDTH - 2:  # no room after it: place it before
+        if left + text_width(text) > WIDTH - 2:  # not enough space after it: place it before
             left = begin - 4 - text_width(text)
-        if left < 2:  # nor before: at the edge, on the band itself
+        if left < 2:  # not enough space before it: at the edge, on the band itself
             left = max(WIDTH - 4 - text_width(text), begin + 6)
         reach = max(end, left + text_width(text)) if text else end
         placed.append(

@@ -71,7 +71,7 @@ class Molecule:
         return reverse_complement(read) if strand < 0 else read
 
     def has(self, start: int, end: int) -> bool:
-        """Tell whether a range lies on the molecule."""
+        """Return whether a range lies on the molecule."""
         inside = 0 <= start < len(self) and 0 <= end <= len(self)
         return inside and (end > start or self.circular)
 
@@ -167,5 +167,5 @@ def _sign(value: Any) -> int:
 
 
 def _is_true(value: Any) -> bool:
-    """Tell whether a boolean is true, including those of pandas and numpy."""
+    """Return whether a boolean is true, including those of pandas and numpy."""
     return type(value).__name__ in ("bool", "bool_") and bool(value)

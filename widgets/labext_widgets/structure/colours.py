@@ -83,7 +83,7 @@ def default_scheme(structure: Structure) -> Scheme:
 
 
 def schemes(structure: Structure) -> tuple[Scheme, ...]:
-    """Return the schemes that tell residues of a structure apart."""
+    """Return the schemes that distinguish residues of a structure."""
     if not structure.residues:
         return ("element",)
     result: list[Scheme] = ["chain", "secondary", "residue"]

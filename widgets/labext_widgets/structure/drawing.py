@@ -29,7 +29,7 @@ MAX_SEGMENTS = 1600
 """Ribbons of large structures have fewer segments per residue, so that a saved view is small."""
 
 MAX_OTHER_ATOMS = 500
-"""Ligands with more atoms in total are left out of the drawing."""
+"""Maximum number of atoms of the ligands in a drawing; otherwise the ligands are omitted."""
 
 _RIBBON = {"h": 2.3, "s": 2.1, "c": 1.1, "n": 1.7}  # widths in Å
 _BOND, _ATOM = 0.32, 0.42  # radii in Å
@@ -72,7 +72,7 @@ def draw_structure(
     Args:
         structure: the structure.
         scheme: how its residues are coloured; `model` colours it as the first of two.
-        other: a structure that is superposed on it, and how.
+        other: a structure that is superposed on it, with the transformation.
         width: the width in pixels.
         height: the maximum height in pixels.
     """
@@ -320,7 +320,7 @@ def styles(structure: Structure) -> tuple[Style, ...]:
 
 
 def model_colours(structure: Structure, other: Structure) -> tuple[list[str], Legend]:
-    """Return the colours that tell two superposed structures apart, and their legend."""
+    """Return the colours that distinguish two superposed structures, and their legend."""
     legend = [(structure.name, COMPARED[0]), (other.name, COMPARED[1])]
     return [COMPARED[0]] * len(structure.residues), legend
 

@@ -173,7 +173,7 @@ def parse_structure(
 
 
 def _use_middle_model(structure: Structure) -> None:
-    """Take the secondary structure of the middle model: the first is an extreme of a motion."""
+    """Use the secondary structure of the middle model; the first is an extreme of a motion."""
     from biotite.structure.io import pdb
 
     file = pdb.PDBFile.read(io.StringIO(structure.content))
@@ -201,7 +201,7 @@ def detect_format(text: str, name: str = "") -> Format:
     """Return the format by a file's content, or by its name.
 
     Raises:
-        InputError: it is none of the formats.
+        InputError: the file has none of the formats.
     """
     head = text[:200_000]
     lines = head.splitlines()
@@ -358,7 +358,7 @@ def _gaps(coordinates: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 def _is_confidence(structure: Structure, polymer: list[npt.NDArray[Any]]) -> bool:
-    """Tell whether B-factors are predicted confidences: equal within each residue, up to 100."""
+    """Return whether B-factors are predicted confidences: equal within each residue, up to 100."""
     values = structure.b_factors
     if values.min() < 0 or values.max() > 100 or np.ptp(values) == 0:
         return False

@@ -36,7 +36,7 @@ class Superposition:
 
 
 def superpose(fixed: Structure, mobile: Structure) -> Superposition:
-    """Return the transformation that puts `mobile` on `fixed`.
+    """Return the transformation that superposes `mobile` on `fixed`.
 
     Residues are paired in order if the sequences are equal, else by a sequence alignment. Small
     molecules are paired atom by atom.

@@ -205,7 +205,7 @@ class StructureViewer(LiveOutput):
         Args:
             width: the width in pixels.
             height: the maximum height in pixels.
-            max_bytes: the size that is not exceeded, but for pictures of very low resolution.
+            max_bytes: the maximum size, which only pictures of very low resolution exceed.
         """
         return draw_thumbnail(
             self._structure,

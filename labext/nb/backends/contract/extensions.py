@@ -21,7 +21,7 @@ _NO_SETTINGS = (
 )
 _NO_COMMANDS = (
     "does not report background commands",
-    "For the status of sources, see {action}; episodes have a status of their own.",
+    "For the status of sources, see {action}; episodes have their own status.",
     Action.list_sources(),
 )
 _NO_INSIGHT_ACTION = "can't {} a single insight"

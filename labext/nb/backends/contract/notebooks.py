@@ -52,7 +52,7 @@ class NotebookRequests(RecordParser):
     def notebooks(
         self, archived: bool | None = None, order_by: str | None = None
     ) -> Steps[list[Record]]:
-        """List notebooks: those archived, those not, or both (None)."""
+        """List notebooks: archived ones, others, or both (None)."""
         response = yield Request(
             LIST_NOTEBOOKS, params={"archived": archived, "order_by": order_by}
         )
@@ -90,11 +90,11 @@ class NotebookRequests(RecordParser):
         return build_record(PREVIEW, {**data, "id": notebook, "name": data.get("notebook_name")})
 
     def link(self, notebook: str, source: str) -> Steps[None]:
-        """Put a source into a notebook; once more changes nothing."""
+        """Add a source to a notebook; idempotent."""
         yield Request(LINK_SOURCE, {"notebook": notebook, "source": source})
 
     def unlink(self, notebook: str, source: str) -> Steps[None]:
-        """Take a source out of a notebook."""
+        """Remove a source from a notebook."""
         yield Request(UNLINK_SOURCE, {"notebook": notebook, "source": source})
 
 
@@ -114,8 +114,8 @@ class NoteRequests(RecordParser):
     """The five operations on notes."""
 
     def notes(self, notebook: str | None = None, *, contents: bool = True) -> Steps[list[Record]]:
-        """List the notes of a notebook, or all; with their contents, or as it may be without."""
-        del contents  # the list includes them
+        """List the notes of a notebook, or all; the contents may be omitted if not requested."""
+        del contents  # the list includes the contents
         response = yield Request(LIST_NOTES, params={"notebook_id": notebook})
         return self.parse_records(NOTE, response, "notes")
 
@@ -127,7 +127,7 @@ class NoteRequests(RecordParser):
     def new_note(
         self, content: str, title: str | None, note_type: str, notebook: str | None
     ) -> Steps[Record]:
-        """Create a note; a model's without a title gets one (NB-136)."""
+        """Create a note; a model's note without a title gets a generated one (NB-136)."""
         body = {"content": content, "note_type": note_type}
         body |= drop_none({"title": title, "notebook_id": notebook})
         response = yield Request(
@@ -185,7 +185,7 @@ class SourceRequests(RecordParser):
     """The eleven operations on sources."""
 
     PAGE = 1000
-    """Sources asked for in one page."""
+    """Number of sources requested per page."""
 
     def sources(
         self, notebook: str | None, limit: int, offset: int, order_by: str | None
@@ -232,11 +232,11 @@ class SourceRequests(RecordParser):
         return self.parse_source(response)
 
     def delete_source(self, source: str) -> Steps[None]:
-        """Delete one, in every notebook."""
+        """Delete a source from all notebooks."""
         yield Request(DELETE_SOURCE, {"source": source})
 
     def original(self, source: str) -> Request:
-        """Return the request whose answer is the uploaded file."""
+        """Return the request whose response is the uploaded file."""
         return Request(DOWNLOAD_SOURCE, {"source": source})
 
     def has_original(self, source: str) -> Steps[bool]:

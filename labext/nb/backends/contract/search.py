@@ -54,7 +54,8 @@ def search_both(
 def merge_hits(by_words: Sequence[Record], by_vectors: Sequence[Record]) -> list[Record]:
     """Merge the hits of two searches, the best first; `relevance` is the weighted sum."""
     words, vectors = _shares(by_words, "relevance"), _shares(by_vectors, "similarity")
-    hits = {_key(hit): hit for hit in (*by_words, *by_vectors)}  # those with a similarity last
+    # vector hits override word hits, since they have a similarity
+    hits = {_key(hit): hit for hit in (*by_words, *by_vectors)}
     scores = {
         key: WORDS_WEIGHT * words.get(key, 0.0) + VECTORS_WEIGHT * vectors.get(key, 0.0)
         for key in hits

@@ -118,9 +118,9 @@ class CommandRequests(extensions.ExtensionRequests):
     def command_kinds(self) -> Steps[list[Record]]:
         """List the available commands."""
         response = records.require_mapping(
-            (yield Request(LIST_COMMAND_KINDS)), "the commands there are"
+            (yield Request(LIST_COMMAND_KINDS)), "the available commands"
         )
-        items = records.require_list(response.get("command_items") or [], "the commands there are")
+        items = records.require_list(response.get("command_items") or [], "the available commands")
         return [
             build_record(COMMAND_KIND, {"command": item.get("name"), "app": item.get("app_id")})
             for item in items

@@ -213,7 +213,7 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
     def retry_episode(self, episode: str) -> Steps[Record]:
         """Retry a failed episode; a new episode replaces it, of which only the job is known.
 
-        A lost response can't be resolved if the failed episode is gone.
+        A lost response can't be resolved if the failed episode no longer exists.
         """
         try:
             response = yield Request(contract.RETRY_EPISODE, {"episode": episode})

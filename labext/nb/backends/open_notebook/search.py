@@ -306,7 +306,7 @@ def _check_options(query: Query) -> None:
 
     Raises:
         InputError: the query is to be rewritten or its passages reranked, or a question is to be
-            searched for as it is.
+            searched for unchanged.
     """
     if query.rerank or (
         query.rewrite is not None and query.rewrite is not isinstance(query, Question)
