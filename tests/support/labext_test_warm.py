@@ -156,9 +156,9 @@ class Server:
 
 
 class _ForkServerProcess:
-    """A child process that becomes the fork server of a host.
+    """A child process that becomes the fork server of a host or service process.
 
-    It is forked before the host has threads. Its methods are those of `subprocess.Popen` that
+    It is forked before its parent has threads. Its methods are those of `subprocess.Popen` that
     `Launcher` uses.
     """
 
@@ -166,8 +166,7 @@ class _ForkServerProcess:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._pid = os.fork()
         if self._pid == 0:
-            self._requests.close()
-            _serve_tasks(theirs)
+            _serve_tasks(theirs.detach())
         theirs.close()
 
     def serve(self, connection: socket.socket, folder: Path) -> _ForkServerProcess:
@@ -193,19 +192,44 @@ class _ForkServerProcess:
         os.kill(self._pid, signal.SIGKILL)
 
 
-def _serve_tasks(requests: socket.socket) -> NoReturn:
-    """Wait for the request of a host, and run the fork server."""
+def _serve_tasks(requests: int) -> NoReturn:
+    """Wait for the request of the parent, and run the fork server."""
+    global _prepared
+    _prepared = None
+    os.closerange(3, requests)
+    os.closerange(requests + 1, 1024)
     try:
-        message, [connection], *_ = socket.recv_fds(requests, 65536, 1)
-        requests.close()
+        with socket.socket(fileno=requests) as connection:
+            message, [number], *_ = socket.recv_fds(connection, 65536, 1)
         os.setsid()
         os.environ.clear()
         os.environ.update(json.loads(message))
-        fork_server.main([str(connection)])
-    except ValueError:  # the host has ended without a task
+        fork_server.main([str(number)])
+    except ValueError:  # the parent has ended without a task
         pass
     finally:
         os._exit(0)
+
+
+_prepared: list[_ForkServerProcess] | None = None
+"""The fork server of this process until it is needed; None in processes that need none."""
+
+
+def _prepare_fork_server() -> None:
+    """Fork a fork server in a host, and in each service process that a host forks."""
+    global _prepared
+    if _prepared is not None:
+        _prepared = None  # not in the fork server and its tasks
+        _prepared = [_ForkServerProcess()]
+
+
+def _spawn_fork_server(connection: socket.socket, folder: Path) -> Any:
+    if _prepared:
+        return _prepared.pop().serve(connection, folder)
+    return _spawn_cold_fork_server(connection, folder)
+
+
+_spawn_cold_fork_server = launcher.spawn_fork_server
 
 
 def _become(command: dict[str, Any], log: int) -> NoReturn:
@@ -226,15 +250,12 @@ def _become(command: dict[str, Any], log: int) -> NoReturn:
         sys.path[:0] = [path for path in paths if path and path not in sys.path]
         from labext.sandbox import host
 
-        processes = [_ForkServerProcess()]
-        start = launcher.spawn_fork_server
-
-        def spawn_fork_server(connection: socket.socket, folder: Path) -> Any:
-            if not processes:
-                return start(connection, folder)
-            return processes.pop().serve(connection, folder)
-
-        launcher.spawn_fork_server = spawn_fork_server
+        global _prepared
+        _prepared = []
+        if "--processes" not in command["arguments"]:
+            _prepare_fork_server()
+        os.register_at_fork(after_in_child=_prepare_fork_server)
+        launcher.spawn_fork_server = _spawn_fork_server
         gc.unfreeze()
         code = host.main(command["arguments"])
     finally:
