@@ -20,7 +20,7 @@ import requests
 
 from labext.sandbox import Sandbox
 
-pytestmark = pytest.mark.benchmark
+pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("cold")]
 
 WORKERS = 2
 SETTINGS = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}

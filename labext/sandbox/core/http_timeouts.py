@@ -23,6 +23,10 @@ WRITE_SECONDS = 120.0
 STALL_CHECK_SECONDS = 2.0
 """Interval between two checks of a connection."""
 
+TLS_CLOSE_SECONDS = 0.5
+"""Time for the client to receive the end of a response after the service has closed an idle
+connection. Over TLS, asyncio would wait 30 seconds for the client to close it too."""
+
 
 class TimeoutProtocol(H11Protocol):
     """uvicorn's HTTP protocol with timeouts; uvicorn itself limits only idle connections."""
@@ -55,6 +59,12 @@ class TimeoutProtocol(H11Protocol):
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._head_since = self.loop.time()
+
+    def shutdown(self) -> None:
+        """Close the connection, or let the running request be the last one."""
+        super().shutdown()
+        if self.transport.is_closing() and self.transport.get_extra_info("sslcontext"):
+            self.loop.call_later(TLS_CLOSE_SECONDS, self.transport.abort)
 
     def _close_if_stalled(self) -> None:
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():

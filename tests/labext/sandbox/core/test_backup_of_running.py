@@ -129,6 +129,7 @@ def missing(data_dir: Path) -> tuple[int, list[str]]:
 
 
 @pytest.mark.sqlite
+@pytest.mark.data_folder
 def test_backup_during_activity_is_consistent(new_box, run, tmp_path):
     box: Sandbox = new_box(workers=2)
     (tmp_path / "sent").mkdir()
@@ -154,6 +155,7 @@ def test_backup_during_activity_is_consistent(new_box, run, tmp_path):
 
 
 @pytest.mark.sqlite
+@pytest.mark.data_folder
 def test_restored_sandbox_equals_the_original(new_box, run, tmp_path):
     box: Sandbox = new_box()
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:

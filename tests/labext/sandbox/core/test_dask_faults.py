@@ -319,7 +319,7 @@ def test_tls_between_all_parts(tmp_path: Path, certificates: tuple[Path, Path]) 
         for worker, log, line in (
             (stranger, "worker1.log", "has a certificate of another authority"),
             (intruder, "worker3.log", "refuses this certificate"),
-            (plain, "worker2.log", "it may use TLS"),
+            (plain, "worker2.log", "the server may use TLS"),
         ):
             assert worker.wait(60) == 1, cluster.log(log)
             assert line in cluster.log(log)

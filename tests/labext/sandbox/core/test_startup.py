@@ -81,6 +81,7 @@ def filled(new_box: NewBox) -> tuple[Sandbox, dict[str, bytes]]:
 
 
 @pytest.mark.sqlite
+@pytest.mark.data_folder
 @pytest.mark.parametrize("loss", ["truncated", "deleted", "damaged", "header"])
 def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsys):
     box, files = filled
@@ -128,6 +129,7 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
 
 
 @pytest.mark.sqlite
+@pytest.mark.data_folder
 def test_log_of_an_emptied_database_is_kept(small_box):
     """The journal may have rows that are nowhere else; SQLite would delete it."""
     box = small_box()
@@ -152,6 +154,7 @@ def test_log_of_an_emptied_database_is_kept(small_box):
 
 
 @pytest.mark.sqlite
+@pytest.mark.data_folder
 def test_adopted_database_invalidates_presigned_urls(filled):
     box, _ = filled
     box.start()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import requests
 import trustme
 from cryptography import x509
 from hypothesis import given
@@ -161,3 +162,12 @@ def test_concurrent_starts_share_one_authority(tmp_path, secrets):
         )
     assert hands_shake(certificates[0], endpoints.ca_bundle_path(tmp_path))
     assert {path.name for path in secrets.iterdir()} == {"lab_ca.pem", "lab_tls.pem"}
+
+
+@pytest.mark.contract
+def test_stop_does_not_wait_for_idle_connections(new_box):
+    box = new_box(services=["labext.sandbox.lab.app:service"])
+    with requests.Session() as session:
+        session.get(box.lab.base_url, verify=box.lab.ca_bundle, timeout=60)
+        assert box.stop()
+    assert "graceful shutdown exceeded" not in (box.data_dir / "host.log").read_text()

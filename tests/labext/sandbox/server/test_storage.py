@@ -182,6 +182,7 @@ def test_batch_is_archived_from_outputs_that_other_machines_have_stored(box):
     assert jobs.result("batch").content != before
 
 
+@pytest.mark.usefixtures("cold")
 def test_job_processes_and_logs_have_no_credentials(box):
     jobs = Jobs(box)
     sequence = "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23
