@@ -187,7 +187,7 @@ def test_metrics_show_slots_running_tasks_and_lost_workers(site: Site) -> None:
     wait_until(lambda: site.metrics().get("labext_worker_ready bench") == 2)
     site.submit("batch", 4, 4.0)
     wait_until(lambda: site.metrics().get("labext_worker_slots_busy bench") == 2 * SLOTS)
-    # Each request may reach another process; those that don't run the workers read published states.
+    # Each request may reach another process, most of which read the published states of workers.
     wait_until(
         lambda: all(site.metrics().get("labext_worker_slots bench") == 2 * SLOTS for _ in range(8))
     )
