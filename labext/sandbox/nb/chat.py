@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from hashlib import blake2b
 from typing import Annotated, Any, Literal
 from weakref import WeakValueDictionary
-from zlib import crc32
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BeforeValidator, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, selectinload
 
-from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, streaming
@@ -51,7 +51,6 @@ from labext.sandbox.nb.tables import ChatSession, Message, Model, Note, Notebook
 MAX_PASSAGES = 10
 """Maximum number of passages that a message is answered from."""
 
-LOCK_FILES = 256
 LOCK_POLL_SECONDS = 0.05
 
 HUMAN, AI = "human", "ai"
@@ -137,13 +136,14 @@ class ChatReply(Record):
 class SessionLocks:
     """Locks that serialize the answers within each session.
 
-    On PostgreSQL also among the processes of the service, by a lock on a file: it is released when
-    its process ends. Sessions share a few files, which are kept.
+    On PostgreSQL also among the processes of the service, by a lock on one byte of a file, at a
+    position that is a hash of the session's identifier. It is released when its process ends.
     """
 
     def __init__(self, site: Site) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._folder = site.folder / "work" / "sessions" if site.database.is_postgresql else None
+        self._path = site.folder / "work" / "sessions.lock" if site.database.is_postgresql else None
+        self._descriptor: int | None = None
 
     @asynccontextmanager
     async def of(self, session_id: str) -> AsyncIterator[None]:
@@ -154,17 +154,25 @@ class SessionLocks:
 
     @asynccontextmanager
     async def _among_processes(self, session_id: str) -> AsyncIterator[None]:
-        if self._folder is None:
+        if self._path is None:
             yield
             return
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(self._folder / f"{crc32(session_id.encode()) % LOCK_FILES}.lock")
-        while not lock.acquire():
-            await asyncio.sleep(LOCK_POLL_SECONDS)
+        import fcntl
+
+        if self._descriptor is None:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        position = int.from_bytes(blake2b(session_id.encode(), digest_size=7).digest())
+        while True:
+            try:
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, position)
+                break
+            except (BlockingIOError, PermissionError):  # held by another process
+                await asyncio.sleep(LOCK_POLL_SECONDS)
         try:
             yield
         finally:
-            lock.release()
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, position)
 
 
 router = APIRouter()
