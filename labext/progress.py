@@ -79,7 +79,7 @@ class Progress:
         reason: the service's reason for a failure or stop.
         elapsed: seconds since the watch started.
         unchanged: seconds since the last change of the job.
-        moved: bytes transferred so far; None unless this is a transfer.
+        transferred: bytes transferred so far; None unless this is a transfer.
         size: total bytes of a transfer; None if unknown.
         stage: the service's description of the current stage, such as `2 of 3: Scoring PDB`.
         parts: the individual parts; empty if there are too many to list.
@@ -98,7 +98,7 @@ class Progress:
     reason: str = ""
     elapsed: float = 0.0
     unchanged: float = 0.0
-    moved: int | None = None
+    transferred: int | None = None
     size: int | None = None
     stage: str = ""
     parts: Sequence[Part] = ()

@@ -166,7 +166,7 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry failed requests with almost no wait."""
     monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.01)
 

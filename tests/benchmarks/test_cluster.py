@@ -20,7 +20,8 @@ import pytest
 from cluster import SUPPORT, Cluster, Proxy, environment
 from labext_test_cluster_service import Ended, create_queue
 from sqlalchemy import func, select
-from supervision import Harness, poll
+from supervision import Harness
+from waiting import wait_until
 
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.queue import Task
@@ -40,7 +41,7 @@ TASKS, KILLS, PARTITIONS, SEED = (
 def _await_workers(harness: Harness, slots: int) -> None:
     remote = harness.supervisor.remote
     assert isinstance(remote, DaskExecutor)
-    poll(lambda: remote.free_slots() == slots)
+    wait_until(lambda: remote.free_slots() == slots)
 
 
 def test_throughput_of_sleeping_tasks(
@@ -166,7 +167,7 @@ def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
             for number in range(tasks):
                 payload = {"file": str(runs), "seconds": 0.5, "lock": str(locks / str(number))}
                 site.queue.put(session, "run", f"t{number}", payload)
-        poll(runs.exists)
+        wait_until(runs.exists)
 
         def run() -> None:
             faults = [*(["worker", "scheduler", "service"] * KILLS)[:KILLS]]
@@ -174,7 +175,7 @@ def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
             random.shuffle(faults)
             for number, fault in enumerate(faults):
                 left = tasks * (len(faults) - number) // (len(faults) + 1)
-                poll(lambda left=left: site.remaining() <= left, 120)
+                wait_until(lambda left=left: site.remaining() <= left, 120)
                 if fault == "partition":
                     proxy = random.choice(site.proxies)
                     proxy.stop()
@@ -182,7 +183,7 @@ def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
                     proxy.resume()
                 else:
                     site.kill(fault)
-            poll(lambda: site.remaining() == 0, 300)
+            wait_until(lambda: site.remaining() == 0, 300)
 
         benchmark.pedantic(run, rounds=1, iterations=1)
         with site.database.read() as session:
@@ -206,13 +207,13 @@ def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
                 payload = {"file": str(runs), "seconds": 300}
                 site.queue.put(session, "run", f"last{number}", payload)
         begun = len(runs.read_text().split())
-        poll(lambda: len(runs.read_text().split()) > begun)
+        wait_until(lambda: len(runs.read_text().split()) > begun)
         stopped = time.monotonic()
         for service in site.services.values():
             service.terminate()
         for worker in site.workers:
             worker.terminate()
-        poll(lambda: not site.processes(), 10)
+        wait_until(lambda: not site.processes(), 10)
         benchmark.extra_info["seconds to end"] = round(time.monotonic() - stopped, 1)
         print(benchmark.extra_info)
     finally:

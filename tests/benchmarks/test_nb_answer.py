@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import until
 from streaming import ASK, WORDS, Streaming, streaming
+from waiting import wait_until
 
 pytestmark = pytest.mark.benchmark
 
@@ -50,9 +50,8 @@ def measured(nb: NotebookPage, service: Streaming, answer: int) -> list[float]:
     for word in words:
         service.send_event(type="words", content=f"It is {word}. ")
         time.sleep(PAUSE)
-    seen_at: dict[str, float] = until(
-        lambda: words[-1] in (times := nb.page.evaluate("() => window.seenAt")) and times
-    )
+    wait_until(lambda: words[-1] in nb.page.evaluate("() => window.seenAt"))
+    seen_at: dict[str, float] = nb.page.evaluate("() => window.seenAt")
     service.send_event(type="final_answer", content="All is said.", citations=[])
     nb.wait_for_text("All is said.")
     service.send_event(type="complete", final_answer="All is said.", citations=[])

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from own_server import PATIENCE, Server, until
+from own_server import PATIENCE, Server
+from waiting import wait_until
 
 SHOTS = os.environ.get("LABEXT_SCREENSHOTS")  # the folder of screenshots; empty for none
 
@@ -127,8 +128,8 @@ class NotebookPage:
     def ready(self) -> NotebookPage:
         """Wait for the notebook and its kernel, whose indicator may show idle too early."""
         self._panel()
-        until(lambda: self.page.evaluate(READY), "a session")
-        until(lambda: self.kernel_status() in ("idle", "busy"), "a kernel")
+        wait_until(lambda: self.page.evaluate(READY))
+        wait_until(lambda: self.kernel_status() in ("idle", "busy"))
         return self
 
     def _open_in(self, name: str, **how: Any) -> None:
@@ -188,7 +189,7 @@ class NotebookPage:
 
     def wait_for_saved_html(self, words: str) -> str:
         """Save until the first cell's output contains the words; return its HTML."""
-        html = until(lambda: words in (html := self._saved_html()) and html, words)
+        html = wait_until(lambda: words in (html := self._saved_html()) and html)
         return str(html)
 
     def _saved_html(self) -> str:
@@ -200,7 +201,7 @@ class NotebookPage:
 
     def wait_for_text(self, words: str, cell: int = 0) -> None:
         """Wait until a cell's output shows the words."""
-        until(lambda: words in self.output(cell).inner_text(), words)
+        wait_until(lambda: words in self.output(cell).inner_text())
 
     def wait_for_printed(self, text: str, cell: int = 1) -> None:
         """Run a cell until it prints a text."""
@@ -210,7 +211,7 @@ class NotebookPage:
             self.idle()
             return text in self.output(cell).inner_text()
 
-        until(prints, text)
+        wait_until(prints)
 
     def check_inert(self) -> None:
         """Check that no script of hostile texts has run, or would at a click."""
@@ -225,11 +226,11 @@ class NotebookPage:
 
     def wait_for_recorded_text(self, words: str) -> None:
         """Wait until the words have appeared since `record_texts`, even if only briefly."""
-        until(lambda: words in self.page.evaluate("() => window.remembered.join('\\n')"), words)
+        wait_until(lambda: words in self.page.evaluate("() => window.remembered.join('\\n')"))
 
     def wait_until_removed(self, locator: Any) -> None:
         """Wait until a locator matches no element."""
-        until(lambda: locator.count() == 0, f"no more of {locator}")
+        wait_until(lambda: locator.count() == 0)
 
     def bar(self) -> Any:
         """Return the accessible progress bar in the first cell's output."""
@@ -237,16 +238,13 @@ class NotebookPage:
 
     def wait_for_bar_text(self, words: str) -> None:
         """Wait until the bar's text for screen readers begins with the words."""
-        until(lambda: str(self.bar().get_attribute("aria-valuetext")).startswith(words), words)
+        wait_until(lambda: str(self.bar().get_attribute("aria-valuetext")).startswith(words))
 
     def idle(self) -> None:
         """Wait until no cell runs and all output is on the page."""
         prompts = self.panel.locator(".jp-InputPrompt")
-        until(
-            lambda: not any("*" in inner_text for inner_text in prompts.all_inner_texts()),
-            "the cells",
-        )
-        until(lambda: self.kernel_status() == "idle", "an idle kernel")
+        wait_until(lambda: not any("*" in inner_text for inner_text in prompts.all_inner_texts()))
+        wait_until(lambda: self.kernel_status() == "idle")
 
     def shot(self, name: str, locator: Any = None) -> None:
         """Save a screenshot of the page or a locator if screenshots are enabled."""

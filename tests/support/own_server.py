@@ -8,14 +8,15 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from waiting import wait_until
 
 PATIENCE = 90.0  # seconds; long, since only slow machines need them
 
@@ -55,7 +56,7 @@ class Server:
 
     def stop_kernels(self) -> None:
         """End every session and its kernel; repeated for a kernel that is being restarted."""
-        until(
+        wait_until(
             lambda: (
                 not [session for session in self._ask("/api/sessions") if not self._end(session)]
             )
@@ -100,7 +101,7 @@ def jupyter_server(home: Path) -> Iterator[Server]:
         )
     server = Server(f"http://127.0.0.1:{port}", home, folder)
     try:
-        until(lambda: answers(f"{server.url}/api/status"), f"JupyterLab; see {log}")
+        wait_until(lambda: answers(f"{server.url}/api/status"))
         yield server
     finally:
         process.terminate()
@@ -144,13 +145,3 @@ def answers(url: str) -> bool:
             return bool(answer.status == 200)
     except OSError:
         return False
-
-
-def until(true: Callable[[], Any], description: str = "") -> Any:
-    """Poll until `true()` is true; return its value."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        if result := true():
-            return result
-        time.sleep(0.05)
-    raise AssertionError(f"not within {PATIENCE} s: {description or true}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import psutil
 from sqlalchemy import select
+from waiting import wait_until
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.executor import RemoteExecutor
@@ -124,13 +124,6 @@ class Harness:
         self.database.close()
 
 
-def poll(condition: Callable[[], bool], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "the condition was not met in time"
-        time.sleep(0.01)
-
-
 def is_gone(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -173,13 +166,13 @@ def descendants(harness: Harness, key: str = "only", but: Sequence[int] = ()) ->
             return [int(pid) for pid in (harness.work(key) / "pids").read_text().split()]
         return []
 
-    poll(lambda: pids() not in ([], but))
+    wait_until(lambda: pids() not in ([], but))
 
     def state() -> str | None:
         with harness.database.read() as session:
             return session.scalar(select(Task.state).where(Task.key == key))
 
-    poll(lambda: state() != STARTING)
+    wait_until(lambda: state() != STARTING)
     return pids()
 
 

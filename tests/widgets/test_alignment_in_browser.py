@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import until
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -93,7 +93,7 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
     # A click on a name selects it in Python; Escape clears the selection.
     box = area.bounding_box()
     page.mouse.click(box["x"] + 190, box["y"] + 120)
-    until(lambda: status.inner_text().startswith("Selected: protein_"), "a selected row")
+    wait_until(lambda: status.inner_text().startswith("Selected: protein_"))
     chosen = status.inner_text().removeprefix("Selected: ")
     nb.wait_for_printed(f"['{chosen}']")
     area.focus()
@@ -104,16 +104,16 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
     area.evaluate("e => e.scrollTo(0, 0)")
     area.focus()
     page.keyboard.press("Control+End")
-    until(lambda: "column 600" in status.inner_text(), "the last cell")
+    wait_until(lambda: "column 600" in status.inner_text())
     assert area.evaluate("e => e.scrollLeft + e.clientWidth >= e.scrollWidth - 1")
     page.keyboard.press("Enter")
-    until(lambda: "Selected: " in status.inner_text(), "the row of the cursor")
+    wait_until(lambda: "Selected: " in status.inner_text())
     chosen = status.inner_text().removeprefix("Selected: ")
     nb.wait_for_printed(f"['{chosen}']")
 
     # From Python; in the order of the tree.
     nb.run(2)
-    until(lambda: "protein_001, protein_002" in status.inner_text(), "the selection of Python")
+    wait_until(lambda: "protein_001, protein_002" in status.inner_text())
 
     out.locator("select").select_option("conservation")
     for _ in range(2):
@@ -129,16 +129,16 @@ def test_scrolling_selection_and_themes(page_of: Pages, refused: list[str]) -> N
 
     nb.theme("JupyterLab Dark")
     settle(page)
-    until(lambda: max(canvas.evaluate(GROUND)) < 60, "a dark alignment")
+    wait_until(lambda: max(canvas.evaluate(GROUND)) < 60)
     nb.shot("alignment-dark")
     page.set_viewport_size({"width": 700, "height": 900})
-    until(lambda: area.bounding_box()["width"] < 400, "a narrow page")
+    wait_until(lambda: area.bounding_box()["width"] < 400)
     settle(page)
     nb.shot("alignment-dark-narrow")
     assert out.locator(".labext-live").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.theme("JupyterLab Light")
     settle(page)
-    until(lambda: min(canvas.evaluate(GROUND)) > 200, "a light alignment")
+    wait_until(lambda: min(canvas.evaluate(GROUND)) > 200)
     nb.shot("alignment-light-narrow")
     assert len(nb.wait_for_saved_html("data:image/svg+xml;base64,")) < 200_000
     assert nb.errors == []

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from local_http import QuietHandler, serve
 from notebook_page import NotebookPage
-from own_server import until
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -111,7 +111,7 @@ def test_service_texts_run_no_script(
     again = page_of()
     nbformat.write(saved, again.path)
     again.open_without_kernel()
-    until(lambda: "window.hacked" in again.output(1).inner_text(), "the kept outputs")
+    wait_until(lambda: "window.hacked" in again.output(1).inner_text())
     trusted = "() => window.jupyterapp.shell.currentWidget.content.model.cells.get(1).trusted"
     assert again.page.evaluate(trusted) is False
     again.check_inert()
@@ -167,7 +167,7 @@ def test_markup_in_result_files_runs_no_script(
         nb.run(cell)
     nb.idle()
     live = nb.panel.locator(".labext-live")
-    until(lambda: live.count() >= 7, "the live views")
+    wait_until(lambda: live.count() >= 7)
     nb.output(1).locator(".labext-structure[data-ready]").wait_for()
     for cell in range(1, len(VIEWS) + 1):
         output = nb.output(cell)

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import Server, until
+from own_server import Server
 from script import Script
 from streaming import ASK, Streaming, streaming
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -83,7 +84,7 @@ def narrow(nb: NotebookPage, name: str, cell: int) -> None:
     """Save a screenshot of a narrow page, and check that nothing overflows it."""
     nb.page.set_viewport_size({"width": 690, "height": 1000})
     output = nb.output(cell).locator(".jp-OutputArea-output").first
-    until(lambda: output.bounding_box()["width"] < 360, "a narrow page")
+    wait_until(lambda: output.bounding_box()["width"] < 360)
     nb.shot(name, nb.output(cell))
     assert output.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.page.set_viewport_size({"width": 1000, "height": 800})
@@ -112,9 +113,9 @@ def test_answer_and_ingestion(
     in_the_dark_and_narrow(nb)
     sources_are_processed(nb, script)
     nb.run(2)
-    until(lambda: nb.output(2).locator(".labext-live .labext-cite").count() == 2, "it is drawn")
-    until(lambda: "Two things follow" in html_of(nb, 0), "the answer in the file")
-    until(lambda: "Watching stopped" in html_of(nb, 1), "the last look in the file")
+    wait_until(lambda: nb.output(2).locator(".labext-live .labext-cite").count() == 2)
+    wait_until(lambda: "Two things follow" in html_of(nb, 0))
+    wait_until(lambda: "Watching stopped" in html_of(nb, 1))
     assert nb.errors == []
     nb.close()
     server.stop_kernels()
@@ -234,7 +235,7 @@ def test_passages_and_pages(page_of: Callable[..., NotebookPage], refused: list[
     pages_turn(nb)
     for cell, name in enumerate(("passages", "answer", "source", "text"), 1):
         nb.shot(f"sources-{name}", nb.output(cell))
-    until(lambda: "page 1 of 2" in str(nb.save().cells[3].outputs), "the page in the file")
+    wait_until(lambda: "page 1 of 2" in str(nb.save().cells[3].outputs))
     for cell in nb.save().cells[1:]:
         assert [set(output.data) for output in cell.outputs] == [{"text/html", "text/plain"}]
     assert nb.errors == []
@@ -249,8 +250,8 @@ def a_citation_opens_its_page(nb: NotebookPage) -> None:
     button.click()
     picture = live.locator(".labext-passage .labext-page img")
     picture.wait_for()
-    until(lambda: picture.evaluate("e => e.naturalWidth > 500"), "a picture")
-    until(lambda: button.get_attribute("aria-expanded") == "true", "the button's state")
+    wait_until(lambda: picture.evaluate("e => e.naturalWidth > 500"))
+    wait_until(lambda: button.get_attribute("aria-expanded") == "true")
     button.click()
     nb.wait_until_removed(picture)
     button.click()
@@ -261,15 +262,15 @@ def pages_turn(nb: NotebookPage) -> None:
     """By button, by key and by number; at the last page the button does nothing."""
     live = nb.output(3).locator(".labext-live")
     number = live.get_by_role("spinbutton")
-    until(lambda: number.input_value() == "1", "the page of the passage")
+    wait_until(lambda: number.input_value() == "1")
     live.get_by_role("button", name="Next page").click()
     image = live.locator("img")
-    until(lambda: str(image.get_attribute("alt")).startswith("Page 2"), "page 2")
+    wait_until(lambda: str(image.get_attribute("alt")).startswith("Page 2"))
     assert live.get_by_role("button", name="Next page").get_attribute("aria-disabled") == "true"
     number.press("PageUp")
-    until(lambda: str(image.get_attribute("alt")).startswith("Page 1"), "page 1")
+    wait_until(lambda: str(image.get_attribute("alt")).startswith("Page 1"))
     number.fill("2")
     number.press("Enter")
-    until(lambda: str(image.get_attribute("alt")).startswith("Page 2"), "page 2")
+    wait_until(lambda: str(image.get_attribute("alt")).startswith("Page 2"))
     number.press("PageUp")
-    until(lambda: str(image.get_attribute("alt")).startswith("Page 1"), "page 1")
+    wait_until(lambda: str(image.get_attribute("alt")).startswith("Page 1"))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from notebook_page import PANEL, NotebookPage
-from own_server import until
 from script import AGGREGATING, COMPLETE, IN_BACKGROUND, Script
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +38,7 @@ table_plot(pd.DataFrame({"x": [1, 2], "y": [3, 4]}), "points", x="x", y="y")
 
 
 def lives(nb: NotebookPage, count: int) -> None:
-    until(lambda: nb.page.locator(LIVE).count() == count, f"{count} live views")
+    wait_until(lambda: nb.page.locator(LIVE).count() == count)
 
 
 def picture_is_seen(nb: NotebookPage) -> None:
@@ -54,7 +54,9 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
     nb.command("notebook:create-output-view")
     lives(nb, 2)
     script.set_snapshot(AGGREGATING)
-    until(lambda: nb.page.locator(f"{LIVE} .labext-phase:has-text('Aggregating')").count() == 2)
+    wait_until(
+        lambda: nb.page.locator(f"{LIVE} .labext-phase:has-text('Aggregating')").count() == 2
+    )
     nb.shot("two-copies-page")
     nb.page.locator(".jp-LinkedOutputView").first.wait_for()
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.close?.()")
@@ -62,7 +64,7 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
     lives(nb, 1)
     nb.select(0)
     nb.command("notebook:move-cell-down")
-    until(lambda: nb.output(1).locator(LIVE).count() == 1)
+    wait_until(lambda: nb.output(1).locator(LIVE).count() == 1)
     script.set_snapshot(COMPLETE)
     nb.wait_for_text("248 Complete", cell=1)
     lives(nb, 1)
@@ -129,7 +131,7 @@ def test_deleted_cell_ends_its_watch(watched: Watched) -> None:
     nb.command("notebook:delete-cell")
     nb.run(0)
     nb.run(1)
-    until(lambda: "0 views" in nb.output(1).inner_text())
+    wait_until(lambda: "0 views" in nb.output(1).inner_text())
 
 
 def test_unload_leaves_only_the_picture(watched: Watched) -> None:
@@ -217,7 +219,7 @@ def test_fifty_views_of_a_cell_that_runs_again_are_freed(
 def _show_views(nb: NotebookPage) -> None:
     nb.run(0)
     nb.idle()
-    until(lambda: nb.output().locator(".labext-live").count() == VIEWS_PER_RUN, "the live views")
+    wait_until(lambda: nb.output().locator(".labext-live").count() == VIEWS_PER_RUN)
 
 
 def _kernel_counts(nb: NotebookPage) -> str:

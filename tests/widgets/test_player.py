@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from own_server import until
+from waiting import wait_until
 from widget_fakes import FakePlaceholder, ParsedHtml, Placeholders, words
 
 import labext_widgets
@@ -160,7 +160,7 @@ def placeholders(placeholders: Placeholders, set_front_end: Any) -> Placeholders
 def exchange(output: FakePlaceholder, **content: Any) -> list[tuple[Any, list[bytes]]]:
     """Send a message as the browser does, wait for the audio threads, and return the replies."""
     output.message(**content)
-    until(lambda: not [t for t in threading.enumerate() if t.name.startswith("labext-audio")])
+    wait_until(lambda: not [t for t in threading.enumerate() if t.name.startswith("labext-audio")])
     return output.sent
 
 

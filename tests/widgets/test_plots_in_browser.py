@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import Server, until
+from own_server import Server
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -78,34 +79,34 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
 
     # By mouse: the name of a job, its view, its error, and a brush.
     page.mouse.move(*point(nb, 26, -7.8 + 14 % 11))
-    until(lambda: "<b>2</b>\nlength (nt): 26" in tooltip.inner_text(), "the tooltip")
+    wait_until(lambda: "<b>2</b>\nlength (nt): 26" in tooltip.inner_text())
     assert "family: 5S <img src=x>" in tooltip.inner_text()
     nb.shot("plot-hover", out)
     page.mouse.click(*point(nb, 26, -7.8 + 14 % 11))
-    until(lambda: "folds-<b>2</b>" in out.inner_text(), "the view of the job")
+    wait_until(lambda: "folds-<b>2</b>" in out.inner_text())
     page.mouse.click(*point(nb, 23, -6.9 + 7))
-    until(lambda: "folds-<b>1</b> was stopped. Look at its log." in out.inner_text(), "the error")
+    wait_until(lambda: "folds-<b>1</b> was stopped. Look at its log." in out.inner_text())
     nb.wait_for_printed("[]")
     page.mouse.move(*point(nb, 127.5, 0))
     page.mouse.down()
     page.mouse.move(*point(nb, 138.5, -45), steps=4)
     page.mouse.up()
-    until(lambda: status.inner_text() == "4 of 40 jobs selected", "a brush")
+    wait_until(lambda: status.inner_text() == "4 of 40 jobs selected")
     nb.shot("plot-brushed", out)
     nb.wait_for_printed("[36, 37, 38, 39]")
 
     # By keyboard alone.
     out.locator(".labext-plot-area").focus()
     page.keyboard.press("Escape")
-    until(lambda: status.inner_text() == "", "none selected")
+    wait_until(lambda: status.inner_text() == "")
     for key in ("Home", "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight"):
         page.keyboard.press(key)
-    until(lambda: status.inner_text() == "3 of 40 jobs selected", "a selection by keyboard")
+    wait_until(lambda: status.inner_text() == "3 of 40 jobs selected")
     assert "<b>3</b>" in tooltip.inner_text()
     page.keyboard.press("Space")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    until(lambda: "folds-<b>4</b>" in out.inner_text(), "the job that Enter opens")
+    wait_until(lambda: "folds-<b>4</b>" in out.inner_text())
     nb.wait_for_printed("[1, 2]")
     out.locator("button", has_text="riboswitch").click()
     nb.wait_for_printed(str(list(range(1, 40, 4))))
@@ -113,7 +114,7 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     # Each of several figures has its own selection; they are side by side if the page is wide.
     nb.run(3)
     areas = nb.output(3).locator(".labext-plot-area")
-    until(lambda: areas.count() == 2, "both figures")
+    wait_until(lambda: areas.count() == 2)
     nb.idle()
     areas.nth(1).focus()
     for key in ("End", "Space"):
@@ -125,13 +126,13 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
 
     # From Python; the theme is updated live, and nothing overflows a narrow page.
     nb.run(2)
-    until(lambda: status.inner_text() == "2 of 40 jobs selected", "the selection of Python")
+    wait_until(lambda: status.inner_text() == "2 of 40 jobs selected")
     nb.theme("JupyterLab Dark")
     assert out.evaluate(TICK_COLOUR) == "rgba(255, 255, 255, 0.7)"
     nb.shot("plot-dark-page")
     page.set_viewport_size({"width": 700, "height": 900})
     live = page.locator(".labext-live").first
-    until(lambda: live.bounding_box()["width"] < 400, "a narrow page")
+    wait_until(lambda: live.bounding_box()["width"] < 400)
     nb.shot("plot-dark-narrow", out)
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     assert refused == nb.errors == []

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from own_server import until
+from waiting import wait_until
 from widget_fakes import Placeholders, words
 
 import labext_widgets
@@ -137,11 +137,11 @@ class TestRetry:
         (output,) = placeholders
         output.message(do="retry")
         output.message(do="retry")
-        until(lambda: output.buttons == ["Stop watching"])
+        wait_until(lambda: output.buttons == ["Stop watching"])
         assert "● Outline ○ Dialogue" in words(output.state["html"])
         assert FAILED.reason not in output.text, "the file no longer contains the failure"
         gate.set()
-        until(lambda: not output.state["busy"])
+        wait_until(lambda: not output.state["busy"])
         assert "✓ Complete" in words(output.html)
         assert output.buttons == []
         assert len(placeholders) == 1
@@ -150,10 +150,10 @@ class TestRetry:
         runs = [[COMPLETE], [FAILED], [SPEECH, FAILED]]
         follow(FAILED, retry=lambda: iter(runs.pop()), background=True)
         for left in (2, 1, 0):
-            until(lambda: placeholders[0].buttons == ["Retry"])
+            wait_until(lambda: placeholders[0].buttons == ["Retry"])
             placeholders[0].message(do="retry")
-            until(lambda left=left: len(runs) == left)
-        until(lambda: "Complete" in placeholders[0].text)
+            wait_until(lambda left=left: len(runs) == left)
+        wait_until(lambda: "Complete" in placeholders[0].text)
 
     @pytest.mark.parametrize(
         ("error", "expected_message"),
@@ -175,10 +175,10 @@ class TestRetry:
 
         follow(FAILED, retry=again)
         placeholders[0].message(do="retry")
-        until(lambda: f"Retry failed: {expected_message}" in placeholders[0].text)
+        wait_until(lambda: f"Retry failed: {expected_message}" in placeholders[0].text)
         assert placeholders[0].buttons == ["Retry"]
         placeholders[0].message(do="retry")
-        until(lambda: "Complete" in placeholders[0].text and not placeholders[0].state["busy"])
+        wait_until(lambda: "Complete" in placeholders[0].text and not placeholders[0].state["busy"])
         assert "Retry failed" not in placeholders[0].text
 
     def test_retried_run_can_be_unwatched(self, placeholders: Placeholders) -> None:
@@ -189,9 +189,9 @@ class TestRetry:
 
         follow(FAILED, retry=forever)
         placeholders[0].message(do="retry")
-        until(lambda: placeholders[0].buttons == ["Stop watching"])
+        wait_until(lambda: placeholders[0].buttons == ["Stop watching"])
         placeholders[0].message(do="stop watching")
-        until(lambda: f"`{AGAIN}` resumes watching." in placeholders[0].text)
+        wait_until(lambda: f"`{AGAIN}` resumes watching." in placeholders[0].text)
 
     def test_complete_or_stopped_podcast_offers_no_retry(self, placeholders: Placeholders) -> None:
         follow(COMPLETE, retry=lambda: iter([]))
@@ -223,18 +223,18 @@ class TestMade:
     @pytest.mark.parametrize("background", [False, True])
     def test_player_replaces_the_stages(self, placeholders: Placeholders, background: bool) -> None:
         follow(SPEECH, COMPLETE, result=lambda: (RECORD, lambda: b"MP3"), background=background)
-        until(lambda: placeholders[0].view == "player")
+        wait_until(lambda: placeholders[0].view == "player")
         (output,) = placeholders
         assert output.text.splitlines() == ["Episode 1: 0:07 · Host · 1 turn", "[0:00] Host: Why?"]
         assert output.state["title"] == "Episode 1"
         output.message(do="audio", player="a7")
-        until(lambda: output.sent[1:] == [({"audio": "a7"}, [b"MP3"])])
+        wait_until(lambda: output.sent[1:] == [({"audio": "a7"}, [b"MP3"])])
 
     def test_player_replaces_the_stages_after_a_retry(self, placeholders: Placeholders) -> None:
         follow(FAILED, retry=lambda: iter([SPEECH, COMPLETE]), result=lambda: (RECORD, bytes))
         assert placeholders[0].view == "progress"
         placeholders[0].message(do="retry")
-        until(lambda: placeholders[0].view == "player")
+        wait_until(lambda: placeholders[0].view == "player")
 
     def test_failed_podcast_shows_no_player(self, placeholders: Placeholders) -> None:
         follow(SPEECH, FAILED, result=lambda: (RECORD, bytes))

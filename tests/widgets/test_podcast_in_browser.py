@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import Server, until
+from own_server import Server
 from script import Script
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -102,7 +103,7 @@ def saved_html(nb: NotebookPage, words: str) -> str:
         assert set(output.data) == {"text/html", "text/plain"}
         return str(output.data["text/html"])
 
-    return str(until(lambda: words in (html_text := html()) and html_text, words))
+    return str(wait_until(lambda: words in (html_text := html()) and html_text))
 
 
 def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) -> None:
@@ -120,15 +121,15 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
 
     # It plays, and the mark follows; a click on a turn seeks to it.
     live.get_by_role("button", name="Play", exact=True).click()
-    until(lambda: spoken(nb) == 0, "the first turn")
-    until(lambda: spoken(nb) == 1, "the second turn, by itself")
+    wait_until(lambda: spoken(nb) == 0)
+    wait_until(lambda: spoken(nb) == 1)
     nb.shot("podcast-playing", nb.output())
     live.locator(".labext-dialogue").nth(3).click()
-    until(lambda: spoken(nb) == 3, "the turn that was clicked")
+    wait_until(lambda: spoken(nb) == 3)
     play = live.locator(".labext-play")
     for state in ("Play", "Pause"):
         nb.page.keyboard.press("k")  # in the notebook, this key selects the cell above
-        until(lambda state=state: play.get_attribute("aria-label") == state, state)
+        wait_until(lambda state=state: play.get_attribute("aria-label") == state)
     play.click()  # on a slow machine the next cell may take as long as the audio
     nb.run(1)
     nb.wait_for_text("requests 1", cell=1)
@@ -143,21 +144,21 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
         nb.page.mouse.wheel(0, 3000)
         return follow.is_visible()
 
-    until(scrolled, "the way back is offered")
+    wait_until(scrolled)
     end = "e => e.scrollTop + e.clientHeight >= e.scrollHeight - 1"
-    until(lambda: turns.evaluate(end), "the end of the transcript, where the wheel leads")
+    wait_until(lambda: turns.evaluate(end))
     before = turns.evaluate("e => e.scrollTop")
     was = spoken(nb)
-    until(lambda: spoken(nb) > was, "the next turn")
+    wait_until(lambda: spoken(nb) > was)
     assert turns.evaluate("e => e.scrollTop") == before
     nb.shot("podcast-scrolled", nb.output())
     follow.click()
-    until(lambda: turns.evaluate("e => e.scrollTop") < before, "it follows")
+    wait_until(lambda: turns.evaluate("e => e.scrollTop") < before)
 
     # One plays at a time.
     other = nb.output(2).locator(".labext-live")
     other.get_by_role("button", name="Play", exact=True).click()
-    until(lambda: spoken(nb, 2) == 0, "the other one plays")
+    wait_until(lambda: spoken(nb, 2) == 0)
     assert live.get_by_role("button", name="Play", exact=True).count() == 1
     other.get_by_role("button", name="Pause", exact=True).click()
 
@@ -176,20 +177,20 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
     at = lambda: str(slider.get_attribute("aria-valuetext")).partition(" ")[0]  # noqa: E731
     play.focus()
     keys.press("Home")
-    until(lambda: at() == "0:00", "the beginning")
+    wait_until(lambda: at() == "0:00")
     keys.press("ArrowRight")
-    until(lambda: at() == "0:05" and spoken(nb) == 5, "five seconds on")
+    wait_until(lambda: at() == "0:05" and spoken(nb) == 5)
     keys.press("n")
-    until(lambda: spoken(nb) == 6, "the next turn")
+    wait_until(lambda: spoken(nb) == 6)
     keys.press("ArrowUp")
-    until(lambda: spoken(nb) == 5, "the turn before")
+    wait_until(lambda: spoken(nb) == 5)
     keys.press("ArrowLeft")
-    until(lambda: at() == "0:00", "not before the beginning")
+    wait_until(lambda: at() == "0:00")
     for key, state in (("Space", "Pause"), ("k", "Play")):
         keys.press(key)
-        until(lambda state=state: play.get_attribute("aria-label") == state, state)
+        wait_until(lambda state=state: play.get_attribute("aria-label") == state)
     keys.press("End")
-    until(lambda: at() == "0:24", "the end")
+    wait_until(lambda: at() == "0:24")
     keys.press("Tab")
     assert slider.evaluate("e => e === document.activeElement")
     for _ in range(2):
@@ -197,12 +198,12 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
     name = "e => document.activeElement.getAttribute('aria-label')"
     assert live.evaluate(name).startswith("Play from 0:23, "), "one turn is reached by Tab"
     keys.press("ArrowUp")
-    until(lambda: spoken(nb) == 22, "up")
+    wait_until(lambda: spoken(nb) == 22)
     assert live.evaluate(name).startswith("Play from 0:22, "), "the focus moves too"
     keys.press("Enter")
-    until(lambda: play.get_attribute("aria-label") == "Pause", "it plays from there")
+    wait_until(lambda: play.get_attribute("aria-label") == "Pause")
     keys.press("Space")
-    until(lambda: play.get_attribute("aria-label") == "Play", "Space is no click on the turn")
+    wait_until(lambda: play.get_attribute("aria-label") == "Play")
     nb.shot("podcast-keyboard", nb.output())
     for control in live.locator("button, input, select").all():
         assert control.get_attribute("aria-label") or control.inner_text()
@@ -217,7 +218,7 @@ def in_the_dark_and_narrow(nb: NotebookPage) -> None:
     side, turns = live.locator(".labext-side"), live.locator(".labext-transcript")
     assert turns.bounding_box()["x"] > side.bounding_box()["x"] + 100
     nb.page.set_viewport_size({"width": 690, "height": 1000})
-    until(lambda: live.bounding_box()["width"] < 360, "a narrow page")
+    wait_until(lambda: live.bounding_box()["width"] < 360)
     assert turns.bounding_box()["y"] > side.bounding_box()["y"] + 100
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.shot("podcast-dark-narrow", nb.output())
@@ -240,7 +241,7 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     nb.run(0)
     live = nb.output().locator(".labext-live")
     live.get_by_role("button", name="Play", exact=True).click()
-    until(lambda: spoken(nb) == 0, "it plays what the notebook has")
+    wait_until(lambda: spoken(nb) == 0)
     nb.run(1)
     nb.wait_for_text("requests 1", cell=1)
     saved_html(nb, "data:audio/mpeg;base64,")
@@ -294,7 +295,7 @@ def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str
     nb.shot("podcast-silent", nb.output())
     script.set_snapshot(snapshot("", phase="Complete", outcome="complete", elapsed=83.0))
     nb.output().get_by_role("button", name="Play", exact=True).click()
-    until(lambda: spoken(nb) == 1, "it is played where it was made")
+    wait_until(lambda: spoken(nb) == 1)
     assert nb.bar().count() == 0
     assert "Dr. Ilan Roth" in saved_html(nb, "Transcript")
     assert nb.errors == []

@@ -69,7 +69,7 @@ progresses = st.builds(
     reason=hostile,
     elapsed=st.floats(0, 1e6),
     unchanged=st.floats(0, 1e6),
-    moved=st.one_of(st.none(), st.integers(-3, 10**12)),
+    transferred=st.one_of(st.none(), st.integers(-3, 10**12)),
     size=st.one_of(st.none(), st.integers(0, 10**12)),
     stage=st.one_of(st.sampled_from(["", "1 of 2: Folding", "2 of 2"]), hostile),
 )
@@ -180,7 +180,9 @@ def test_timestamp_is_shown_only_before_the_end() -> None:
 
 
 def test_transfer_of_known_size() -> None:
-    progress = Progress("folds", "results", "Fetching", elapsed=12, moved=120 * MB, size=340 * MB)
+    progress = Progress(
+        "folds", "results", "Fetching", elapsed=12, transferred=120 * MB, size=340 * MB
+    )
     assert static_view.render_text(progress) == "folds: Fetching, 120 of 340 MB (0:12)"
     read = ParsedHtml(static_view.render_html(progress))
     assert read.text == "folds results 0:12● Fetching120 of 340 MB"
@@ -193,15 +195,17 @@ def test_transfer_of_known_size() -> None:
 
 
 def test_transfer_of_unknown_size() -> None:
-    progress = Progress("folds", "results", "Fetching part 1 of 3", elapsed=12, moved=120 * MB)
+    progress = Progress(
+        "folds", "results", "Fetching part 1 of 3", elapsed=12, transferred=120 * MB
+    )
     assert static_view.render_text(progress) == "folds: Fetching part 1 of 3, 120 MB (0:12)"
     assert "labext-indeterminate" in static_view.render_html(progress)
-    none = replace(progress, phase="Merging", moved=0)
+    none = replace(progress, phase="Merging", transferred=0)
     assert static_view.render_text(none) == "folds: Merging (0:12)"
 
 
 @pytest.mark.parametrize(
-    ("moved", "size", "expected"),
+    ("transferred", "size", "expected"),
     [
         (0, 340 * MB, "0 of 340 MB"),
         (7, 999, "7 of 999 bytes"),
@@ -213,8 +217,8 @@ def test_transfer_of_unknown_size() -> None:
         (9 * MB, 7 * MB, "9.00 of 7.00 MB"),
     ],
 )
-def test_format_bytes(moved: int, size: int | None, expected: str) -> None:
-    assert static_view.format_bytes(moved, size) == expected
+def test_format_bytes(transferred: int, size: int | None, expected: str) -> None:
+    assert static_view.format_bytes(transferred, size) == expected
 
 
 def test_secret_in_a_reason_is_masked() -> None:
@@ -487,7 +491,7 @@ def test_controls_and_notes(placeholders: Placeholders) -> None:
 
 def test_message_replaces_the_picture(placeholders: Placeholders) -> None:
     picture = LiveView(clock=FakeClock())
-    picture.show(replace(RUNNING, moved=1, size=2))
+    picture.show(replace(RUNNING, transferred=1, size=2))
     picture.replace_by_text("It is <b>there</b>.")
     last_output, closed = placeholders[0].saved[-2:]
     assert last_output == render_message("It is <b>there</b>.")
@@ -501,7 +505,7 @@ def test_transfer_progress_is_saved_with_the_picture(
     picture = LiveView(clock=clock)
     for second in range(10):
         clock.now = float(second)
-        picture.show(Progress("folds", "results", "Fetching", moved=second, size=10))
+        picture.show(Progress("folds", "results", "Fetching", transferred=second, size=10))
     assert [text for _, text in placeholders[0].saved] == [
         f"folds: Fetching, {n} of 10 bytes (0:00)" for n in range(0, 10, 2)
     ]

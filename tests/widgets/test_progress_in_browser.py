@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from labext_test_gate import Gate
 from notebook_page import NotebookPage
-from own_server import Server, until
+from own_server import Server
 from script import AGGREGATING, COMPLETE, FAILED, IN_BACKGROUND, MIDWAY, STOPPED, Script
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -63,7 +64,7 @@ def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Serv
     nb.wait_for_saved_html("248 Complete")
     nb.close()
     server.stop_kernels()
-    until(lambda: server.kernels() == [])
+    wait_until(lambda: server.kernels() == [])
     dead = page_of(nb.path).open_without_kernel()
     dead.wait_for_text("248 Complete")
     assert server.kernels() == []
@@ -139,7 +140,7 @@ def test_stop_by_keyboard_asks_for_confirmation(
 
     def reaches(name: str) -> None:
         """Wait until an element has the focus: the view may be redrawn meanwhile."""
-        until(lambda: page.evaluate(label) == name, name)
+        wait_until(lambda: page.evaluate(label) == name)
 
     page.locator(".jp-Notebook .jp-Cell").first.focus()
     for _ in range(12):
@@ -163,7 +164,7 @@ def test_stop_by_keyboard_asks_for_confirmation(
     page.keyboard.press("Shift+Tab")
     reaches("Stop batch folds")
     page.keyboard.press("Enter")
-    until(lambda: script.stopped)
+    wait_until(lambda: script.stopped)
     nb.wait_for_text("Stop requested")
     nb.shot("stop-asked", nb.output())
     script.set_snapshot(STOPPED)
@@ -188,7 +189,7 @@ def test_click_while_the_kernel_is_busy_says_so(watched: Watched, tmp_path: Path
     nb = watched(IN_BACKGROUND, BUSY.format(begun=str(started), over=str(over)))
     nb.idle()
     nb.run(1)
-    until(started.exists)
+    wait_until(started.exists)
     nb.record_texts()
     nb.page.get_by_role("button", name="Stop watching folds").click()
     nb.wait_for_recorded_text("Stop watching…")
@@ -205,7 +206,7 @@ def test_focus_survives_an_update(watched: Watched, script: Script) -> None:
     script.set_snapshot(AGGREGATING)
     nb.wait_for_saved_html("248 Complete")
     focused = "() => document.activeElement?.getAttribute('aria-label')"
-    until(lambda: nb.page.evaluate(focused) == "Stop batch folds")
+    wait_until(lambda: nb.page.evaluate(focused) == "Stop batch folds")
 
 
 def test_kernel_interrupt_stops_only_the_watch(watched: Watched) -> None:
@@ -303,7 +304,7 @@ def test_batch_of_250_jobs_is_one_row(
     nb.page.wait_for_selector(".labext-live .labext-bar")
     bar = nb.bar()
     assert bar.count() == 1
-    until(lambda: 90 < int(bar.get_attribute("aria-valuenow") or 0) <= 100, "100 of 250")
+    wait_until(lambda: 90 < int(bar.get_attribute("aria-valuenow") or 0) <= 100)
     nb.shot("real-midway-page")
     gate.open("rna_fold")
     nb.wait_for_bar_text("Complete, 250 of 250 complete")
@@ -361,7 +362,7 @@ def test_pipeline_shows_its_stages(
     assert picture.data["text/plain"].startswith("p1: Complete, 36 of 36 complete (pipeline")
     nb.run(2)
     nb.wait_for_text("Stage 2 (Scoring PDB) failed: p2-stage2-normal_modes", cell=2)
-    until(lambda: "JobFailedError" in nb.output(2).inner_text(), "the error")
+    wait_until(lambda: "JobFailedError" in nb.output(2).inner_text())
     nb.shot("pipeline-ends-page")
     assert nb.errors == []
     assert refused == []

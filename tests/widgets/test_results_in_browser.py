@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from local_http import QuietHandler, serve
 from notebook_page import NotebookPage
-from own_server import until
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -98,7 +98,7 @@ def test_interrupted_results_download_is_resumed(
     service.let(14)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
-    until(lambda: int(nb.bar().get_attribute("aria-valuenow")) > 12_000_000, "12 MB")
+    wait_until(lambda: int(nb.bar().get_attribute("aria-valuenow")) > 12_000_000)
     nb.shot("results-midway", nb.output())
     nb.shot("results-midway-page")
     nb.theme("JupyterLab Dark")

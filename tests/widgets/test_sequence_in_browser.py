@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import Server, until
+from own_server import Server
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +39,7 @@ INK = "e => getComputedStyle(e.querySelector('.labext-bases')).fill"
 
 def status_says(nb: NotebookPage, words: str) -> None:
     status = nb.output().locator(".labext-status")
-    until(lambda: status.inner_text() == words, words)
+    wait_until(lambda: status.inner_text() == words)
 
 
 def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
@@ -61,11 +62,11 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     page.mouse.down()
     page.mouse.move(row["x"] + 20 * base, y, steps=3)
     page.mouse.up()
-    until(lambda: "(10 bp, +)" in out.locator(".labext-status").inner_text(), "a drag of 10")
+    wait_until(lambda: "(10 bp, +)" in out.locator(".labext-status").inner_text())
 
     # By keyboard: a search on both strands, then the arrows from its hit, then Escape.
     out.locator(".labext-search-input").fill("ATGGTCCTAA")
-    until(lambda: out.locator(".labext-count").inner_text() == "1 hit", "the other strand's")
+    wait_until(lambda: out.locator(".labext-count").inner_text() == "1 hit")
     page.keyboard.press("Enter")
     status_says(nb, "Selected 1501-1510 (10 bp, −)")
     nb.wait_for_printed("(1500, 1510, -1, 10)")
@@ -81,7 +82,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     # From Python, over the origin; the enzymes too.
     nb.run(2)
     status_says(nb, "Selected 2391-10 (20 bp, +)")
-    until(lambda: "Displayed (1)" in out.locator("select").inner_text(), "the enzymes of Python")
+    wait_until(lambda: "Displayed (1)" in out.locator("select").inner_text())
     nb.shot("sequence-over-the-origin", out)
 
     # The theme is updated live, and nothing overflows a narrow page.
@@ -90,7 +91,7 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     nb.shot("sequence-dark-page")
     page.set_viewport_size({"width": 690, "height": 1000})
     live = page.locator(".labext-live")
-    until(lambda: live.bounding_box()["width"] < 360, "a narrow page")
+    wait_until(lambda: live.bounding_box()["width"] < 360)
     nb.shot("sequence-dark-narrow", out)
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.theme("JupyterLab Light")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from notebook_page import SIZE, NotebookPage
-from own_server import until
 from PIL import Image
+from waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -70,12 +70,12 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     typed.fill("B:2-9")
     typed.press("Enter")
     status = out.locator(".labext-status")
-    until(lambda: status.inner_text() == "Selected B:2-9 (8 residues)", "the typed range")
+    wait_until(lambda: status.inner_text() == "Selected B:2-9 (8 residues)")
     nb.wait_for_printed("ResidueRange(chain='B', start=2, end=9, letters='AAAAAAAA') cartoon chain")
     row = out.locator(".labext-strip-row").first
     for key in ("ArrowRight", "ArrowRight", "Shift+ArrowRight"):
         row.press(key)
-    until(lambda: status.inner_text() == "Selected A:2-3 (2 residues)", "the arrow keys")
+    wait_until(lambda: status.inner_text() == "Selected A:2-3 (2 residues)")
     out.get_by_role("button", name="Zoom to the selected residues").click()
     out.get_by_role("button", name="Stick", exact=True).click()
     out.locator("select").select_option("secondary")
@@ -85,20 +85,20 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     canvas = stage.locator("canvas")
     before = canvas.screenshot()
     out.get_by_role("button", name="Surface", exact=True).click()
-    until(lambda: canvas.screenshot() != before, "the surface")
+    wait_until(lambda: canvas.screenshot() != before)
     nb.shot("structure-surface", out)
     before = canvas.screenshot()
     stage.press("ArrowRight")
     stage.press("+")
-    until(lambda: canvas.screenshot() != before, "rotation by key")
+    wait_until(lambda: canvas.screenshot() != before)
 
     nb.run(2)
-    until(lambda: status.inner_text() == "Selected B:3-5 (3 residues)", "a selection from Python")
+    wait_until(lambda: status.inner_text() == "Selected B:3-5 (3 residues)")
     models = nb.output(2)
     models.locator(".labext-structure[data-ready]").wait_for()
     models.get_by_role("button", name="Play").click()
     position = models.locator(".labext-animation .labext-count")
-    until(lambda: position.inner_text() not in ("1 of 8", "2 of 8"), "a later model")
+    wait_until(lambda: position.inner_text() not in ("1 of 8", "2 of 8"))
     models.get_by_role("button", name="Pause").click()
     nb.shot("structure-models", models)
     nb.run(3)
@@ -110,7 +110,7 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     nb.run(4)
     trace = nb.output(4)
     trace.locator(".labext-structure[data-ready]").wait_for()
-    until(lambda: _dark_pixels(trace.locator("canvas")) > 2000, "a trace without gaps")
+    wait_until(lambda: _dark_pixels(trace.locator("canvas")) > 2000)
     nb.shot("structure-trace", trace)
 
     nb.theme("JupyterLab Dark")
@@ -118,7 +118,7 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     page.set_viewport_size({"width": 700, "height": 1000})
     nb.shot("structure-dark-narrow", out)
     live = out.locator(".labext-live")
-    until(lambda: live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0, "the narrow view")
+    wait_until(lambda: live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0)
     nb.theme("JupyterLab Light")
     nb.idle()
     html = nb.wait_for_saved_html("data:image/png;base64,")
@@ -155,7 +155,7 @@ def test_saved_picture_shows_a_surface_that_takes_long_to_compute(page_of: Pages
         _, drawn, style = nb.output(1).inner_text().split()
         return style == "surface" and int(drawn) > 1.5 * ribbon
 
-    until(shows_surface, "a picture with the surface")
+    wait_until(shows_surface)
     nb.shot("structure-surface-saved", out)
     assert nb.errors == []
 
@@ -190,7 +190,7 @@ def test_replaced_canvas_leaves_a_picture_and_is_restored_when_possible(
     nb.wait_until_removed(picture)
     assert stage.bounding_box()["height"] < 230, "the molecule fits into a low window"
     nb.page.set_viewport_size(SIZE)
-    until(lambda: _dark_pixels(stage.locator("canvas")) > 0.7 * before, "the same picture in 3D")
+    wait_until(lambda: _dark_pixels(stage.locator("canvas")) > 0.7 * before)
     assert nb.errors == []
     assert refused == []
 
@@ -225,10 +225,10 @@ def test_gallery_is_paged_and_sorted_with_at_most_twelve_canvases(
     assert 0 < page.evaluate(CANVASES) <= 12
     out.get_by_role("button", name="Next page").click()
     grid = out.locator(".labext-grid")
-    until(lambda: grid.evaluate(NAMES)[0] == "fold<i>12</i>", "the second page")
-    until(lambda: page.evaluate(CANVASES) <= 3, "the canvases of the first page are closed")
+    wait_until(lambda: grid.evaluate(NAMES)[0] == "fold<i>12</i>")
+    wait_until(lambda: page.evaluate(CANVASES) <= 3)
     out.locator("select").select_option("energy")
-    until(lambda: grid.evaluate(NAMES)[0] == "fold<i>14</i>", "the lowest energy first")
+    wait_until(lambda: grid.evaluate(NAMES)[0] == "fold<i>14</i>")
     nb.wait_for_printed("1 energy")
     out.get_by_role("button", name="Open fold<i>14</i> below").click()
     out.locator(".labext-structure[data-ready]").wait_for()
@@ -236,7 +236,7 @@ def test_gallery_is_paged_and_sorted_with_at_most_twelve_canvases(
     nb.run(2)
     nb.idle()
     more = nb.output(2).locator(".labext-structure[data-ready]")
-    until(lambda: more.count() == 3, "three viewers more")
+    wait_until(lambda: more.count() == 3)
     assert page.evaluate(CANVASES) <= 12
     assert nb.errors == []
     assert refused == []

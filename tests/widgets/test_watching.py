@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from own_server import until
+from waiting import wait_until
 from widget_fakes import FakeClock, FakeSurface
 
 import labext_widgets
@@ -114,14 +114,14 @@ def test_background_watch_returns_at_once_and_continues(surface: FakeSurface) ->
     assert surface.shown == [RUNNING]
     assert len(watches()) == 1
     gate.set()
-    until(lambda: surface.finished)
+    wait_until(lambda: surface.finished)
     assert surface.finished == [(COMPLETE, "")]
-    until(lambda: not watches())
+    wait_until(lambda: not watches())
 
 
 def test_error_in_the_background_is_drawn(surface: FakeSurface) -> None:
     watch(then(UnreachableError("No service answers.", "Start it.")), background=True)
-    until(lambda: surface.finished)
+    wait_until(lambda: surface.finished)
     assert surface.finished == [(RUNNING, "Watching ended: No service answers. Start it.")]
 
 
@@ -129,7 +129,7 @@ def test_unexpected_error_is_logged_without_secrets(
     surface: FakeSurface, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch(then(RuntimeError("api_key=swordfish-1 failed")), background=True)
-    until(lambda: surface.finished)
+    wait_until(lambda: surface.finished)
     assert "The watch of folds failed" in caplog.text
     assert "RuntimeError" in caplog.text
     assert "swordfish" not in caplog.text
@@ -209,10 +209,10 @@ def test_transfer_is_drawn_after_a_second_at_four_frames_a_second(
         moving.end("Fetched.")
     *fetching, unpacking = bar.shown
     assert fetching[0] == Progress(
-        "folds", "results", "Fetching", elapsed=1.0, moved=1000, size=20_000
+        "folds", "results", "Fetching", elapsed=1.0, transferred=1000, size=20_000
     )
     assert len(fetching) == 9 * 4 + 1
-    assert (unpacking.phase, unpacking.moved, unpacking.size) == ("Unpacking", 7, 9)
+    assert (unpacking.phase, unpacking.transferred, unpacking.size) == ("Unpacking", 7, 9)
     assert bar.texts == ["Fetched."]
     assert messages == []
     assert bar.finished == []
@@ -293,7 +293,7 @@ def test_error_of_a_transfer_is_drawn_and_raised(
     with pytest.raises(StorageError):
         breaks_off(moving, clock, StorageError("It is full.", "Make room."), second0=1, second2=2)
     ((last, _),) = bar.finished
-    assert (last.phase, last.outcome, last.moved) == ("Failed", Outcome.FAILED, 2)
+    assert (last.phase, last.outcome, last.transferred) == ("Failed", Outcome.FAILED, 2)
 
 
 @pytest.mark.parametrize(

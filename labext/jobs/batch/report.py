@@ -29,8 +29,8 @@ class BatchSubmission:
         frame: one row per job: Name, JobName (on the service), Part, and the input columns;
             if names were adapted, the original names follow JobName.
         sent: the parts sent by this call.
-        gone: parts that were sent earlier and then deleted on the service; `resume` does not send
-            them again.
+        deleted: parts that were sent earlier and then deleted on the service; `resume` does not
+            send them again.
         refused: the invalid rows, which were skipped: Name, Error, and the input columns.
     """
 
@@ -41,7 +41,7 @@ class BatchSubmission:
     message: str
     frame: pd.DataFrame = field(repr=False, compare=False)
     sent: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
     refused: pd.DataFrame | None = field(default=None, repr=False, compare=False)
 
 

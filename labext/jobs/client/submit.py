@@ -163,8 +163,8 @@ class SubmitMethods(BaseClient):
         """Finish an interrupted batch submission, using this machine's journal.
 
         Only missing parts are sent, so repeated calls are safe. A part that was sent and then
-        deleted on the service is reported in `gone` and not sent again. Works for batches that were
-        sent from this machine to this address with this key; the input frame is not needed.
+        deleted on the service is reported in `deleted` and not sent again. Works for batches that
+        were sent from this machine to this address with this key; the input frame is not needed.
 
         Args:
             name: name of the batch, as given to `submit_batch`.

@@ -160,26 +160,26 @@ class StoredFileResponse(FileResponse):
     Args:
         path: the file.
         media_type: the content type; browsers are told not to guess another.
-        gone: the error if the file does not exist.
+        not_found: the error if the file does not exist.
         filename: the name for a download; None to let the browser play the file.
 
     An unsatisfiable range gives a JSON error, and a Range in other units than bytes is ignored
     (RFC 9110, 14.2).
 
     Raises:
-        HTTPException: `gone`; when served, 400 if the Range is invalid, 416 if it is outside the
-            file.
+        HTTPException: `not_found`; when served, 400 if the Range is invalid, 416 if it is outside
+            the file.
     """
 
     chunk_size = 1 << 20
 
     def __init__(
-        self, path: Path, media_type: str, gone: HTTPException, filename: str | None = None
+        self, path: Path, media_type: str, not_found: HTTPException, filename: str | None = None
     ) -> None:
         try:
             stat = path.stat()
         except OSError:
-            raise gone from None
+            raise not_found from None
         super().__init__(
             path,
             filename=filename,
@@ -187,7 +187,7 @@ class StoredFileResponse(FileResponse):
             headers={"X-Content-Type-Options": "nosniff"},
             stat_result=stat,
         )
-        self._gone, self._size = gone, stat.st_size
+        self._not_found, self._size = not_found, stat.st_size
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -210,7 +210,7 @@ class StoredFileResponse(FileResponse):
         except FileNotFoundError:
             if not pending:
                 raise
-            raise self._gone from None
+            raise self._not_found from None
 
 
 def _is_other_range_unit(name: bytes, value: bytes) -> bool:

@@ -400,7 +400,7 @@ class Episode(Entity):
         transcript: `speaker`, `dialogue`, `start` and `end` of each turn, in seconds.
         duration: the duration in seconds.
         size: the size of the audio in bytes.
-        ordered: the time at which its job was ordered.
+        requested: the time at which its job was requested.
         changed: the time of the last change of status, stage or progress.
     """
 
@@ -425,7 +425,7 @@ class Episode(Entity):
     transcript: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON, deferred=True)
     duration: Mapped[float | None]
     size: Mapped[int | None]
-    ordered: Mapped[float] = mapped_column(default=time.time)
+    requested: Mapped[float] = mapped_column(default=time.time)
     started: Mapped[float | None]
     ended: Mapped[float | None]
     changed: Mapped[float] = mapped_column(default=time.time)

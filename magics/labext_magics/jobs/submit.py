@@ -70,7 +70,7 @@ def resume(
     with interruptible(jobs, name):
         submission = jobs.resume(name)
     output.print_message(submission.message)
-    if len(submission.gone) == len(submission.parts):
+    if len(submission.deleted) == len(submission.parts):
         return submission.frame
     ended = watch_and_fetch(call, name, wait=wait, to=to, background=background)
     return jobs.jobs(batch=name, scores=True) if ended else submission.frame

@@ -197,7 +197,7 @@ def _send_items(
             call.nb.sources.add(
                 new,
                 target.id,
-                on_bytes=lambda _, moved, size: transfer.bytes(moved, size),
+                on_bytes=lambda _, transferred, size: transfer.bytes(transferred, size),
                 on_added=added.append,
                 on_rejected=rejected.__setitem__,
                 **arguments,

@@ -264,7 +264,7 @@ SLOW_STREAMS = {"body byte by byte", "endless trailers"}
 
 
 @pytest.fixture(autouse=True)
-def small_bounds(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def small_bounds(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labext.http.pagination.MAX_PAGES", 30)
     monkeypatch.setattr("labext.http.download._CHUNK_SECONDS", 0.5)
     monkeypatch.setattr("labext.http.download.MAX_UNDECLARED_SIZE", 8 * MIB)

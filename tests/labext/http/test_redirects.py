@@ -206,7 +206,7 @@ def test_redirect_never_sends_a_secret_to_another_origin(
     faulty: Any,
     authority: Any,
     connected: Any,
-    at_once: None,
+    fast_retries: None,
     tmp_path: Path,
 ) -> None:
     case = CASES[name]
@@ -231,7 +231,7 @@ def test_redirect_never_sends_a_secret_to_another_origin(
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("step", ["discovery", "token endpoint"])
 def test_redirect_never_sends_an_openid_password_to_another_origin(
-    step: str, status: int, faulty: Any, authority: Any, connected: Any, at_once: None
+    step: str, status: int, faulty: Any, authority: Any, connected: Any, fast_retries: None
 ) -> None:
     context, ca = authority
     own, foreign = faulty(faulty.silence, tls=context), faulty(faulty.answer({}), tls=context)
@@ -303,7 +303,7 @@ def test_redirect_without_a_location_is_an_error(faulty: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [101, 102, 103])
-def test_interim_response_is_an_error(status: int, faulty: Any, at_once: None) -> None:
+def test_interim_response_is_an_error(status: int, faulty: Any, fast_retries: None) -> None:
     server = faulty(faulty.raw(f"HTTP/1.1 {status} X\r\n\r\n".encode()))
     with pytest.raises(ServiceError, match="interim response"):
         transport(server.url).store().put(f"{server.url}f", "f", lambda: io.BytesIO(b"a"))

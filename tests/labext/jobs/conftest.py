@@ -410,7 +410,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def no_pauses(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_pauses(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry submissions without a pause."""
     monkeypatch.setattr("labext.jobs.submission._BACKOFF", 0.0)
 

@@ -269,7 +269,7 @@ def test_rows_missing_from_the_validation_are_validated_one_by_one(
     ],
 )
 def test_batch_is_submitted_if_the_service_cannot_validate_rows(
-    client: JobsClient, ledger: Any, status: int, body: Any, at_once: None
+    client: JobsClient, ledger: Any, status: int, body: Any, fast_retries: None
 ) -> None:
     ledger.fail("validate-job", *[ledger.answer(status, body)] * 9)
     assert submit(client, FRAME.assign(bases="AC", t=37.0, mode="fast")).created

@@ -83,7 +83,7 @@ def test_batch_is_resumed_without_its_frame(
     ledger.received.clear()
     done = later.resume("folds")
     assert [body["batchName"] for body in ledger.bodies("submit-batch")] == PARTS[1:]
-    assert (done.created, done.sent, done.gone) == (True, tuple(PARTS[1:]), ())
+    assert (done.created, done.sent, done.deleted) == (True, tuple(PARTS[1:]), ())
     assert done.message == (
         "folds-part2of3, folds-part3of3 were missing: 150 jobs were submitted. "
         "folds is now complete on the service, with 250 jobs."
@@ -171,11 +171,11 @@ def test_deleted_part_is_reported_and_not_resubmitted(
     ledger.do_delete_job({}, {"jobName": PARTS[0]})
     ledger.rows[PARTS[1]].update(JobStatus="Stopped", batchStatus="Stopped")
     done = later.resume("folds")
-    assert (done.sent, done.gone) == ((PARTS[2],), (PARTS[0],))
+    assert (done.sent, done.deleted) == ((PARTS[2],), (PARTS[0],))
     assert "folds-part1of3 was sent earlier and deleted since: 100 jobs." in done.message
     assert "folds-part2of3 has been stopped." in done.message
     again = later.resume("folds")
-    assert (again.sent, again.gone) == ((), (PARTS[0],))
+    assert (again.sent, again.deleted) == ((), (PARTS[0],))
     assert again.message.startswith("No part of folds remains to be sent. folds-part1of3 was sent")
     assert later.unfinished().empty
     assert send(later).sent == (PARTS[0],), "a complete line sends it"
@@ -189,7 +189,7 @@ def test_deleted_part_with_a_lost_response_is_not_resubmitted(
     ledger.fail("jobs", *[None] * 2, *[ledger.answer(403, "blocked")] * 99)
     break_off(client, ledger, ledger.lost_after())
     ledger.rows[PARTS[0]].update(JobStatus="Deleted", batchStatus="Deleted")
-    assert later.resume("folds").gone == (PARTS[0],)
+    assert later.resume("folds").deleted == (PARTS[0],)
     assert ledger.count("submit-batch") == 3
 
 
@@ -207,7 +207,7 @@ def test_unsplit_batch_is_journalled(client: JobsClient, later: JobsClient, ledg
     )
     assert ledger.count("submit-batch") == 1
     ledger.do_delete_job({}, {"jobName": "folds"})
-    assert later.resume("folds").gone == ("folds",)
+    assert later.resume("folds").deleted == ("folds",)
     assert ledger.count("submit-batch") == 1
 
 

@@ -204,7 +204,7 @@ class ClientFactory:
 
 
 @pytest.fixture
-def client_of(at_once: None) -> Iterator[ClientFactory]:
+def client_of(fast_retries: None) -> Iterator[ClientFactory]:
     clients = ClientFactory()
     yield clients
     clients.close()

@@ -158,7 +158,7 @@ class LiveView:
         progress = self._progress
         assert progress is not None
         counts = tuple(sorted(progress.states.items()))
-        bytes_ = (progress.moved, progress.size)
+        bytes_ = (progress.transferred, progress.size)
         phase = (progress.phase, progress.stage)
         parts = [(part.name, part.state, part.stage, part.reason) for part in progress.parts]
         return (

@@ -219,7 +219,7 @@ def render_text(progress: Progress, note: str = "") -> str:
     line = f"{plain(progress.subject)}: {', '.join(facts)}"
     if progress.reason:
         line += f": {plain(progress.reason)}"
-    kind = "" if progress.moved is not None else f"{plain(progress.kind)}, "
+    kind = "" if progress.transferred is not None else f"{plain(progress.kind)}, "
     line += f" ({kind}{_time(progress)}"
     if _is_stalled(progress):
         line += f", no progress for {clock(progress.unchanged)}"
@@ -243,21 +243,21 @@ def resume_hint(progress: Progress | None, again: str) -> tuple[str, str]:
     return f"Watching stopped; {subject} continues.", f"`{plain(again)}` resumes watching."
 
 
-def format_bytes(moved: int, size: int | None) -> str:
+def format_bytes(transferred: int, size: int | None) -> str:
     """Return bytes as `120 of 340 MB`, or as `120 MB` if the total is unknown."""
-    most = max(moved, size or 0)
+    most = max(transferred, size or 0)
     power = next((n for n in (3, 2, 1) if most >= 1000**n), 0)
     whole = most // 1000**power
     digits = 0 if power == 0 or whole >= 100 else 1 if whole >= 10 else 2
-    amounts = [f"{n / 1000**power:,.{digits}f}" for n in (moved, size) if n is not None]
+    amounts = [f"{n / 1000**power:,.{digits}f}" for n in (transferred, size) if n is not None]
     return f"{' of '.join(amounts)} {('bytes', 'kB', 'MB', 'GB')[power]}"
 
 
 def format_counts(progress: Progress) -> list[str]:
     """Return the progress as parts by state, or as bytes; empty if it is unknown."""
-    if progress.moved is not None:
-        is_known = progress.moved > 0 or progress.size
-        return [format_bytes(progress.moved, progress.size)] if is_known else []
+    if progress.transferred is not None:
+        is_known = progress.transferred > 0 or progress.size
+        return [format_bytes(progress.transferred, progress.size)] if is_known else []
     if not _has_parts(progress) or not _total(progress):
         return []
     done = max(progress.done, 0)
@@ -295,7 +295,7 @@ def _approximate_time(seconds: float) -> str:
 
 
 def _time(progress: Progress) -> str:
-    if progress.moved is not None:
+    if progress.transferred is not None:
         return clock(progress.elapsed)
     if progress.running is not None:
         return f"running {clock(progress.running)}"
@@ -337,7 +337,7 @@ def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
     if phase not in steps:
         if outcome is Outcome.COMPLETE:
             return [("✓", phase, GOOD, True)]
-        return [("●", phase, NEUTRAL if progress.moved is None else BUSY, True)]
+        return [("●", phase, NEUTRAL if progress.transferred is None else BUSY, True)]
     at, now_in = steps.index(phase), current_stage(progress)
     if outcome is Outcome.COMPLETE:
         return [("✓", step, GOOD, i == at) for i, step in enumerate(steps)]
@@ -409,10 +409,10 @@ def _bar(progress: Progress) -> str:
 
 def _measured(progress: Progress) -> tuple[list[_Segment], int, int] | None:
     """Return the segments of the bar, its total and the part done; None if unknown."""
-    if progress.moved is not None:
+    if progress.transferred is not None:
         if not progress.size:
             return None
-        done = min(max(progress.moved, 0), progress.size)
+        done = min(max(progress.transferred, 0), progress.size)
         return [_Segment("", done, _is_complete(progress))], progress.size, done
     if (share := podcast_fraction(progress)) is not None:
         return [_Segment("", round(100 * share), _is_complete(progress))], 100, round(100 * share)
@@ -422,7 +422,7 @@ def _measured(progress: Progress) -> tuple[list[_Segment], int, int] | None:
 
 
 def _legend(progress: Progress) -> str:
-    if progress.moved is not None:
+    if progress.transferred is not None:
         return div(", ".join(format_counts(progress)), MUTED)
     if not _has_parts(progress):
         return ""
@@ -463,7 +463,7 @@ def _is_complete(progress: Progress) -> tuple[str, str]:
         Outcome.FAILED: BAD,
         Outcome.STOPPED: WARN,
     }
-    other = NEUTRAL if progress.moved is None else BUSY
+    other = NEUTRAL if progress.transferred is None else BUSY
     return ended.get(progress.outcome) or STATES.get(progress.phase, other)
 
 

@@ -43,21 +43,21 @@ class Transfer:
         self._subject, self._kind, self._again = subject, kind, again
         self._clock = clock
         self._phase = ""
-        self._moved = 0
+        self._transferred = 0
         self._size: int | None = None
         self._began: float | None = None
         self._surface = _surface()
         self._displayed = False
         self._due = _NEVER
 
-    def bytes(self, moved: int, size: int | None) -> None:
+    def bytes(self, transferred: int, size: int | None) -> None:
         """Record the number of bytes transferred, and their total; may be called at any rate."""
-        self._moved, self._size = moved, size
+        self._transferred, self._size = transferred, size
         now = self._clock()
         if self._began is None:
             self._began = now
             self._due = _NEVER if self._surface is None else now + DISPLAY_AFTER
-        is_over = size is not None and moved >= size
+        is_over = size is not None and transferred >= size
         if now >= self._due and (self._displayed or not is_over):
             self._due = now + TICK
             self._draw(lambda surface: surface.show(self._progress()))
@@ -65,7 +65,7 @@ class Transfer:
 
     def phase(self, word: str) -> None:
         """Record the current phase; its bytes are counted from zero."""
-        self._phase, self._moved, self._size = word, 0, None
+        self._phase, self._transferred, self._size = word, 0, None
 
     def end(self, text: str) -> None:
         """Report the result, in place of the progress."""
@@ -96,7 +96,7 @@ class Transfer:
             outcome.value.capitalize() if outcome else self._phase,
             outcome=outcome,
             elapsed=0.0 if self._began is None else self._clock() - self._began,
-            moved=self._moved,
+            transferred=self._transferred,
             size=self._size,
         )
 

@@ -110,8 +110,13 @@ def is_rare(word: str, *, begins_sentence: bool = False) -> bool:
 
 
 def contains_term(text: str, term: str) -> bool:
-    """Return whether a text in lower case contains a term as a whole word, or its plural."""
-    return re.search(rf"(?<![\w.]){re.escape(term)}(?:s|es|'s|’s)?(?![\w]|\.\d)", text) is not None
+    """Return whether a text in lower case contains a term as a whole word, or its plural.
+
+    A name of more than `_MAX_ACRONYM` letters may be followed by a version, as ChEMBL in ChEMBL33.
+    """
+    has_version = len(term) > _MAX_ACRONYM and term.isalpha()
+    ending = r"(?:s|es|'s|’s|\d+)?" if has_version else "(?:s|es|'s|’s)?"
+    return re.search(rf"(?<![\w.]){re.escape(term)}{ending}(?![\w]|\.\d)", text) is not None
 
 
 def lacks_rare_terms(question: Question, hit: Hit) -> bool:

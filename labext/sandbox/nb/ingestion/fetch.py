@@ -53,6 +53,7 @@ def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
 
     Raises:
         UnreadableError: if the host does not exist, is refused, or is not a web server.
+        TimeoutError: if the host accepts the connection and then sends nothing.
     """
     import urllib3
 
@@ -81,6 +82,8 @@ def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
             raise UnreadableError(f"{host} has no valid certificate.") from None
         except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
             continue
+        except urllib3.exceptions.ReadTimeoutError:
+            raise TimeoutError from None
         except (urllib3.exceptions.HTTPError, OSError, ValueError):
             raise UnreadableError(
                 f"{host} did not answer with a web page; try again later."
@@ -150,16 +153,21 @@ def fetch_page(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
     Raises:
         UnreadableError: if the page can't be fetched within the limits.
     """
-    timeout_error = UnreadableError(
-        f"{_host(url)} did not send the page within {limits.seconds:g} seconds; try again later."
-    )
-    return _run_with_timeout(
-        limits.seconds, timeout_error, lambda: _follow_redirects(url, target, limits)
-    )
+    try:
+        return _run_with_timeout(limits.seconds, lambda: _follow_redirects(url, target, limits))
+    except TimeoutError:
+        raise UnreadableError(
+            f"{_host(url)} did not send the page within {limits.seconds:g} seconds; "
+            "try again later."
+        ) from None
 
 
-def _run_with_timeout(seconds: float, timeout_error: Exception, function: Callable[[], T]) -> T:
-    """Run a function with a time limit, as name resolution has no timeout."""
+def _run_with_timeout(seconds: float, function: Callable[[], T]) -> T:
+    """Run a function with a time limit, as name resolution has no timeout.
+
+    Raises:
+        TimeoutError: if it takes longer.
+    """
     outcome: list[tuple[T | None, BaseException | None]] = []
 
     def run() -> None:
@@ -172,7 +180,7 @@ def _run_with_timeout(seconds: float, timeout_error: Exception, function: Callab
     thread.start()
     thread.join(seconds)
     if not outcome:
-        raise timeout_error
+        raise TimeoutError
     value, error = outcome[0]
     if error is not None:
         raise error
@@ -258,6 +266,8 @@ def _decompressed_chunks(response: Any) -> Iterator[bytes]:
             while chunk and not unpack.eof:
                 yield unpack.decompress(chunk, CHUNK_SIZE)
                 chunk = unpack.unconsumed_tail
+    except urllib3.exceptions.ReadTimeoutError:
+        raise TimeoutError from None
     except (urllib3.exceptions.HTTPError, OSError, zlib.error):
         raise UnreadableError(
             "The connection was lost while the page was fetched; try again."

@@ -91,7 +91,7 @@ def get_job(site: SiteDep, job_id: Identifier) -> Record:
         "progress": _progress_record(episode),
         "result": _result_record(episode),
         "error_message": episode.reason,
-        "created_at": episode.ordered,
+        "created_at": episode.requested,
         "updated_at": episode.changed,
     }
 
@@ -256,7 +256,7 @@ def post_episode_retry(site: SiteDep, episode_id: Identifier) -> Record:
         episode.outline = episode.transcript = None
         episode.duration = episode.size = None
         episode.started = episode.ended = None
-        episode.ordered = episode.changed = episode.updated = time.time()
+        episode.requested = episode.changed = episode.updated = time.time()
         tasks.PODCAST.queue(session, site, episode)
     return {
         "job_id": episode.job_id,

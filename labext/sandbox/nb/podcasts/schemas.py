@@ -134,7 +134,7 @@ class EpisodeRecord(Record):
     stage: str
     progress: ProgressRecord | None
     error_message: str | None
-    episode_profile: dict[str, Any] = Field(description="A copy made when the job was ordered.")
+    episode_profile: dict[str, Any] = Field(description="A copy made when the job was requested.")
     speaker_profiles: list[dict[str, Any]]
     briefing: str
     duration: float | None = Field(description="Seconds.")

@@ -154,7 +154,7 @@ def test_wrong_password_does_not_decide_the_backend(name):
         assert nb._selector._backend is None
 
 
-def test_detection_is_repeated_after_an_outage(at_once):
+def test_detection_is_repeated_after_an_outage(fast_retries):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -177,7 +177,7 @@ def server_at(port: int) -> Iterator[None]:
         yield
 
 
-def test_failing_server_is_not_detected(at_once):
+def test_failing_server_is_not_detected(fast_retries):
     failing = [Route("/{path:path}", lambda _: JSONResponse({"detail": "Down"}, 500))]
     with listening(Starlette(routes=failing)) as root, NotebookClient(f"{root}/api") as nb:
         with pytest.raises(LabextError, match="Down"):

@@ -12,7 +12,8 @@ from typing import Any
 import psutil
 import pytest
 from cluster import Cluster
-from supervision import Harness, descendants, is_gone, poll, state
+from supervision import Harness, descendants, is_gone, state
+from waiting import wait_until
 
 from labext.sandbox.core.executors.cluster import dask_executor
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
@@ -93,8 +94,8 @@ def test_log_grows_while_the_task_runs(harness: Harness, tmp_path: Path) -> None
     release = tmp_path / "release"
     harness.put("speak", "only", release=str(release))
     log = harness.work("only") / "log.txt"
-    poll(lambda: log.exists() and log.read_text() == "first line\n")
-    poll(lambda: state(harness, "only")[0] == "running")
+    wait_until(lambda: log.exists() and log.read_text() == "first line\n")
+    wait_until(lambda: state(harness, "only")[0] == "running")
     release.touch()
     assert harness.result("only").outcome == "done"
     assert log.read_text() == "first line\nlast line\n"
@@ -112,8 +113,8 @@ def test_cancel_ends_all_processes_of_the_task(harness: Harness) -> None:
         ]
         return len(worker_tasks) >= 3
 
-    poll(found)
-    poll(lambda: state(harness, "only")[0] == "running")
+    wait_until(found)
+    wait_until(lambda: state(harness, "only")[0] == "running")
     harness.cancel("only")
     outcome = harness.result("only", 5)
     assert (outcome.outcome, outcome.reason) == ("stopped", "stopped by hand")
@@ -167,7 +168,7 @@ def test_task_waits_for_a_worker_that_has_what_it_needs(harness: Harness, cluste
     assert {w.name: w.slots for w in remote.workers()} == {"w0": 2, "w1": 1}
     worker.terminate()
     assert worker.wait(10) == 0
-    poll(lambda: [w.name for w in remote.workers() if w.state == "ready"] == ["w0"])
+    wait_until(lambda: [w.name for w in remote.workers() if w.state == "ready"] == ["w0"])
 
 
 def test_files_are_exchanged_in_a_shared_folder(
@@ -208,7 +209,7 @@ def test_closing_the_service_ends_its_tasks_on_the_workers(
     harness = _connect(tmp_path, cluster)
     runs = tmp_path / "runs"
     harness.put("count_runs", "only", file=str(runs), seconds=60)
-    poll(runs.exists)
+    wait_until(runs.exists)
     harness.close()
     assert is_gone(int(runs.read_text()))
     assert state(harness, "only") == ("queued", 0)
@@ -225,7 +226,7 @@ def test_worker_of_another_version_is_refused(
         harness.put("answer", "only")
         assert worker.wait(60) == 1
         assert "the service has labext 99.0" in own.log("worker0.log")
-        poll(lambda: not [w for w in _remote(harness).workers() if w.state == "ready"])
+        wait_until(lambda: not [w for w in _remote(harness).workers() if w.state == "ready"])
         assert state(harness, "only") == ("queued", 0)
     finally:
         harness.close()
@@ -243,9 +244,9 @@ def test_full_disk_of_a_worker_is_reported_and_its_tasks_wait(
     try:
         harness.put("digest_inputs", "only", needs="tiny")
         remote = _remote(harness)
-        poll(lambda: "full" in {w.state for w in remote.workers()})
+        wait_until(lambda: "full" in {w.state for w in remote.workers()})
         assert "make room there" in harness.supervisor.why_waiting("tiny", 1, None)
-        poll(lambda: state(harness, "only") == ("queued", 0))
+        wait_until(lambda: state(harness, "only") == ("queued", 0))
     finally:
         harness.close()
         worker.send_signal(signal.SIGTERM)

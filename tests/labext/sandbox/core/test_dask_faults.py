@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from cluster import SUPPORT, Cluster, Proxy, environment, tree
 from labext_test_cluster_service import create_queue
-from supervision import Harness, is_gone, poll, state
+from supervision import Harness, is_gone, state
+from waiting import wait_until
 
 from labext.errors import SetupError
 from labext.sandbox.core.executors.cluster.address import (
@@ -53,7 +54,7 @@ def _start(tmp_path: Path, address: str, tls: TlsFiles | None = None) -> Harness
 
 def _begun(runs: Path, count: int) -> list[int]:
     """Wait until a task has begun `count` times; return its processes."""
-    poll(lambda: runs.exists() and len(runs.read_text().split()) >= count)
+    wait_until(lambda: runs.exists() and len(runs.read_text().split()) >= count)
     return [int(pid) for pid in runs.read_text().split()]
 
 
@@ -64,11 +65,11 @@ def test_task_of_a_killed_worker_runs_on_another(tmp_path: Path, cluster: Cluste
     try:
         harness.put("count_runs", "only", file=str(runs), seconds=3)
         _begun(runs, 1)
-        poll(lambda: state(harness, "only")[0] == "running")
+        wait_until(lambda: state(harness, "only")[0] == "running")
         processes = tree(first.pid)
         first.kill()
         cluster.start_worker()
-        poll(lambda: all(is_gone(pid) for pid in processes[1:]), 10)
+        wait_until(lambda: all(is_gone(pid) for pid in processes[1:]), 10)
         outcome = harness.result("only", 60)
         assert outcome.result == {"pid": _begun(runs, 2)[1]}
         assert len(_begun(runs, 2)) == 2
@@ -128,8 +129,8 @@ def test_partition_ends_the_task_at_the_worker_and_repeats_it(
         harness.put("count_runs", "only", file=str(runs), seconds=60)
         [pid] = _begun(runs, 1)
         proxy.stop()
-        poll(lambda: is_gone(pid), 10)
-        poll(lambda: state(harness, "only")[0] == "queued", 20)
+        wait_until(lambda: is_gone(pid), 10)
+        wait_until(lambda: state(harness, "only")[0] == "queued", 20)
         proxy.resume()
         assert _begun(runs, 2)[1] != pid
         harness.cancel("only")
@@ -178,7 +179,7 @@ def test_message_held_back_does_not_keep_a_task_that_starts_elsewhere(
     try:
         harness.put("count_runs", "only", file=str(runs), seconds=60)
         [pid] = _begun(runs, 1)
-        poll(lambda: state(harness, "only")[0] == "running")
+        wait_until(lambda: state(harness, "only")[0] == "running")
         cluster.start_worker()
         cut.is_on = True
         assert cut.delivered.wait(20)
@@ -199,7 +200,7 @@ def test_start_held_back_does_not_start_a_task_that_runs_elsewhere(
     try:
         remote = harness.supervisor.remote
         assert isinstance(remote, DaskExecutor)
-        poll(lambda: [w.state for w in remote.workers()] == ["ready"])
+        wait_until(lambda: [w.state for w in remote.workers()] == ["ready"])
         cut.is_on = True
         harness.put("count_runs", "only", file=str(runs), seconds=60)
         cluster.start_worker()
@@ -266,7 +267,7 @@ def test_cancelled_task_ends_although_its_worker_is_disconnected(
         harness.cancel("only")
         assert harness.result("only", 30).outcome == "stopped"
         cluster.workers[0].send_signal(signal.SIGCONT)
-        poll(lambda: is_gone(pid), 10)
+        wait_until(lambda: is_gone(pid), 10)
     finally:
         harness.close()
 
@@ -279,7 +280,7 @@ def test_stopping_worker_returns_its_task(tmp_path: Path, cluster: Cluster) -> N
         harness.put("count_runs", "only", file=str(runs), seconds=2)
         [pid] = _begun(runs, 1)
         first.terminate()
-        poll(lambda: state(harness, "only")[0] == "queued", 5)
+        wait_until(lambda: state(harness, "only")[0] == "queued", 5)
         assert is_gone(pid)
         assert first.wait(10) == 0
         cluster.start_worker()

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 import requests
+from waiting import wait_until
 
 from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
 from labext.sandbox import Sandbox
@@ -26,13 +27,6 @@ from labext.sandbox.core.data_folder import FileLock
 pytestmark = pytest.mark.contract
 
 NewBox = Callable[..., Sandbox]
-
-
-def poll(condition: Callable[[], Any], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "the condition was not met"
-        time.sleep(0.01)
 
 
 def put(box: Sandbox, kind: str, name: str, **payload: Any) -> None:
@@ -56,8 +50,8 @@ def pids(box: Sandbox, name: str) -> list[int]:
     Waits until all run and the task is recorded as running.
     """
     path = work(box, name) / "pids"
-    poll(path.exists)
-    poll(lambda: rows(box)[name]["state"] == "running")
+    wait_until(path.exists)
+    wait_until(lambda: rows(box)[name]["state"] == "running")
     return [int(pid) for pid in path.read_text().split()]
 
 
@@ -76,14 +70,14 @@ def pid_of(box: Sandbox) -> int:
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
-    poll(lambda: is_gone(pid))
+    wait_until(lambda: is_gone(pid))
 
 
 def kill_host(box: Sandbox) -> None:
     """Kill the host, and wait for its last thread, which still has its files open."""
     lock = FileLock(box.data_dir / "host.lock")
     kill(pid_of(box))
-    poll(lambda: not lock.is_held())
+    wait_until(lambda: not lock.is_held())
 
 
 # Starting and stopping
@@ -152,7 +146,7 @@ def test_host_outlives_its_starter_without_its_file_descriptors(small_box, tmp_p
 def test_task_process_has_neither_socket_nor_lock(small_box):
     box = small_box()
     put(box, "wait", "long", seconds=60)
-    poll((work(box, "long") / "started").exists)
+    wait_until((work(box, "long") / "started").exists)
     host = psutil.Process(pid_of(box))
     below = host.children(recursive=True)
     assert len(below) == 2
@@ -186,13 +180,13 @@ def test_task_runs_again_after_a_clean_stop(small_box):
     box = small_box(workers=1)
     put(box, "wait", "first", seconds=1.0)
     put(box, "answer", "second", x=2)
-    poll((work(box, "first") / "started").exists)
-    poll(lambda: rows(box)["first"]["starts"] == 1)
+    wait_until((work(box, "first") / "started").exists)
+    wait_until(lambda: rows(box)["first"]["starts"] == 1)
     address = box.jobs.base_url
     box.stop()
     box.start()
     assert box.jobs.base_url == address
-    poll(lambda: [row["state"] for row in rows(box).values()] == ["done", "done"])
+    wait_until(lambda: [row["state"] for row in rows(box).values()] == ["done", "done"])
     assert rows(box)["first"]["starts"] == 2
     assert rows(box)["second"]["result"] == {"x": 2}
 
@@ -229,14 +223,14 @@ def test_tasks_of_a_killed_host_end_and_run_again(small_box):
     put(box, "descend", "deep", seconds=60)
     processes = pids(box, "deep")
     kill_host(box)
-    poll(lambda: all(is_gone(pid) for pid in processes), 2)
+    wait_until(lambda: all(is_gone(pid) for pid in processes), 2)
     assert box.status().state == "stopped"
     with pytest.raises(NotReadyError):
         box.connection()
     (work(box, "deep") / "pids").unlink()
     box.start()
     assert pids(box, "deep") != processes
-    poll(lambda: rows(box)["deep"]["starts"] == 2)
+    wait_until(lambda: rows(box)["deep"]["starts"] == 2)
     requests.delete(f"{box.jobs.base_url}tasks/deep", timeout=60)
     assert rows(box)["deep"]["state"] == "stopped"
 
@@ -252,7 +246,7 @@ def test_orphaned_tasks_are_killed_at_the_next_start(small_box):
         server.suspend()  # so that it can't clean up
         kill_host(box)
         kill(server.pid)
-        poll(lambda: is_gone(processes[0]), 5)
+        wait_until(lambda: is_gone(processes[0]), 5)
         assert not is_gone(processes[-1]), "the grandchild is an orphan now"
         (work(box, "deep") / "pids").unlink()
         box.start()
@@ -268,7 +262,7 @@ def test_task_fails_after_three_killed_hosts(small_box):
     box = small_box()
     put(box, "wait", "cursed", seconds=60)
     for _ in range(3):
-        poll((work(box, "cursed") / "started").exists)
+        wait_until((work(box, "cursed") / "started").exists)
         kill_host(box)
         (work(box, "cursed") / "started").unlink()
         box.start()
@@ -306,7 +300,7 @@ def test_host_ends_with_its_tasks_if_its_folder_is_removed(small_box, then):
     if then == "replaced":
         other = small_box(data_dir=box.data_dir)
         put(other, "wait", "new", seconds=60)
-    poll(lambda: all(is_gone(pid) for pid in old_pids))
+    wait_until(lambda: all(is_gone(pid) for pid in old_pids))
     if then == "deleted":
         assert not box.data_dir.exists()
     elif then == "moved":
@@ -314,7 +308,7 @@ def test_host_ends_with_its_tasks_if_its_folder_is_removed(small_box, then):
     else:
         assert other.status().running
         assert list(rows(other)) == ["new"]
-        poll(lambda: rows(other)["new"]["state"] == "running")
+        wait_until(lambda: rows(other)["new"]["state"] == "running")
         assert rows(other)["new"]["starts"] == 1
 
 

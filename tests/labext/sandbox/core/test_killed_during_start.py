@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import psutil
 import pytest
 import requests
 from databases import open_database
+from waiting import wait_until
 
 from labext import JobsClient
 from labext.sandbox import Sandbox
@@ -27,13 +26,6 @@ CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 @pytest.fixture
 def services() -> list[str]:
     return ["labext_test_hold:service", "labext.sandbox.nb.app:service"]
-
-
-def poll(condition: Callable[[], Any], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def tasks(box: Sandbox) -> dict[str, tuple[str, int]]:
@@ -96,7 +88,9 @@ def test_kills_before_a_task_has_a_process_fail_no_task(new_box, tmp_path, monke
     source, episode = notebook.source(), notebook.episode()
 
     for _ in range(KILLS):
-        poll(lambda: len(tasks(box)) == 3 and QUEUED not in {s for s, _ in tasks(box).values()})
+        wait_until(
+            lambda: len(tasks(box)) == 3 and QUEUED not in {s for s, _ in tasks(box).values()}
+        )
         assert {state for state, _ in tasks(box).values()} == {"starting"}
         assert jobs.job("cut")["JobStatus"] == "In Queue"
         assert notebook.ask("GET", f"sources/{source}")["status"] == "new"
@@ -107,7 +101,7 @@ def test_kills_before_a_task_has_a_process_fail_no_task(new_box, tmp_path, monke
     assert {kills for _, kills in tasks(box).values()} == {0}
 
     hold.unlink()
-    poll(lambda: not tasks(box), 120)
+    wait_until(lambda: not tasks(box), 120)
     assert jobs.job("cut")["JobStatus"] == "Complete"
     assert notebook.ask("GET", f"sources/{source}")["status"] == "completed"
     assert notebook.ask("GET", f"podcasts/jobs/{episode}")["status"] == "completed"

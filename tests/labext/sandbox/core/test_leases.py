@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import event_loops
 import pytest
 from fake_clock import Clock
 from supervision import is_gone
@@ -126,7 +127,7 @@ def test_message_that_was_held_back_does_not_extend_a_lease(tmp_path: Path, cloc
             clock.now = time + LEASE_SECONDS + 0.1
             await _ends(pid)
 
-    asyncio.run(run())
+    event_loops.run(run())
 
 
 def test_answered_messages_renew_a_lease(tmp_path: Path, clock: Clock) -> None:
@@ -149,7 +150,7 @@ def test_answered_messages_renew_a_lease(tmp_path: Path, clock: Clock) -> None:
             clock.now = time + LEASE_SECONDS + 0.1
             await _ends(pid)
 
-    asyncio.run(run())
+    event_loops.run(run())
 
 
 def test_slow_connection_does_not_end_a_lease(tmp_path: Path, clock: Clock) -> None:
@@ -170,7 +171,7 @@ def test_slow_connection_does_not_end_a_lease(tmp_path: Path, clock: Clock) -> N
                 returned = answer
             await _goes_on(pid)
 
-    asyncio.run(run())
+    event_loops.run(run())
 
 
 def test_message_for_other_attempts_does_not_extend_a_lease(tmp_path: Path, clock: Clock) -> None:
@@ -186,7 +187,7 @@ def test_message_for_other_attempts_does_not_extend_a_lease(tmp_path: Path, cloc
             clock.now = time + LEASE_SECONDS + 0.1
             await _ends(pid)
 
-    asyncio.run(run())
+    event_loops.run(run())
 
 
 def test_first_message_of_a_service_renews_nothing(tmp_path: Path, clock: Clock) -> None:
@@ -200,7 +201,7 @@ def test_first_message_of_a_service_renews_nothing(tmp_path: Path, clock: Clock)
             clock.now = time + LEASE_SECONDS + 0.1
             await _ends(pid)
 
-    asyncio.run(run())
+    event_loops.run(run())
 
 
 def test_start_that_arrives_after_its_lease_is_refused(tmp_path: Path, clock: Clock) -> None:
@@ -214,7 +215,7 @@ def test_start_that_arrives_after_its_lease_is_refused(tmp_path: Path, clock: Cl
             await service.start(clock.now)()
             assert await service.begun() != os.getpid()
 
-    asyncio.run(run())
+    event_loops.run(run())
 
 
 def test_attempt_whose_lease_ends_while_it_receives_its_inputs_does_not_start(
@@ -226,4 +227,4 @@ def test_attempt_whose_lease_ends_while_it_receives_its_inputs_does_not_start(
             clock.now += LEASE_SECONDS + 0.1
             assert await service.runner.run("service", "1.1") == {"refused": "gone"}
 
-    asyncio.run(run())
+    event_loops.run(run())

@@ -9,16 +9,8 @@ from typing import Any
 
 import psutil
 import pytest
-from supervision import (
-    Harness,
-    NewHarness,
-    descendants,
-    fork_server,
-    is_gone,
-    no_process,
-    poll,
-    state,
-)
+from supervision import Harness, NewHarness, descendants, fork_server, is_gone, no_process, state
+from waiting import wait_until
 
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.launcher import StartMethod
@@ -130,10 +122,10 @@ def test_tasks_run_in_parallel_up_to_the_number_of_workers(new_harness: NewHarne
     for number in range(5):  # long enough that three overlap
         harness.put("span", f"s{number}", seconds=1.5)
     spans = [harness.result(f"s{number}").result for number in range(5)]
-    at_once = [
+    fast_retries = [
         sum(other["began"] <= span["began"] < other["ended"] for other in spans) for span in spans
     ]
-    assert max(at_once) == 3
+    assert max(fast_retries) == 3
 
 
 def test_task_kind_has_its_own_parallel_limit(new_harness: NewHarness) -> None:
@@ -162,7 +154,7 @@ def test_cancel_ends_all_processes_of_a_task(harness: Harness) -> None:
     pids = descendants(harness)
     started_at = time.monotonic()
     harness.cancel("only")
-    poll(lambda: all(no_process(pid) for pid in pids), 2.0)
+    wait_until(lambda: all(no_process(pid) for pid in pids), 2.0)
     assert time.monotonic() - started_at < 2.0
     outcome = harness.result("only")
     assert (outcome.outcome, outcome.reason) == ("stopped", "stopped by hand")
@@ -214,7 +206,7 @@ def test_task_over_its_memory_limit_is_stopped(
 ) -> None:
     harness = new_harness(method=method, memory=256 << 20)
     harness.put("wait", "neighbour", seconds=300)
-    poll((harness.work("neighbour") / "started").exists)
+    wait_until((harness.work("neighbour") / "started").exists)
     outcome = harness.run("fill_memory", mib=400, seconds=300, child=child)
     assert (outcome.outcome, outcome.over) == ("stopped", "memory")
     assert outcome.reason == "The memory limit of 256 MiB was reached."
@@ -232,7 +224,7 @@ def test_task_within_its_memory_limit_is_done(new_harness: NewHarness) -> None:
 def test_queued_task_is_cancelled_without_starting(new_harness: NewHarness) -> None:
     harness = new_harness(workers=1)
     harness.put("wait", "first", seconds=60)
-    poll(lambda: harness.starts == ["first"])
+    wait_until(lambda: harness.starts == ["first"])
     harness.put("wait", "second", seconds=60)
     harness.cancel("second")
     assert harness.result("second", 0) == TaskOutcome("stopped", "stopped by hand")
@@ -263,7 +255,7 @@ def test_work_folder_is_recreated_and_scratch_removed(forking_harness: Harness) 
     assert work.stat().st_mode & 0o777 == 0o700
     tasks = forking_harness.folder / "tasks"
     locks = {"forkserver.lock", "supervisor.lock"}
-    poll(lambda: {path.name for path in tasks.iterdir()} == locks)
+    wait_until(lambda: {path.name for path in tasks.iterdir()} == locks)
 
 
 def test_work_folder_that_cannot_be_created_fails_the_task(forking_harness: Harness) -> None:
@@ -299,9 +291,9 @@ def test_killed_fork_server_is_replaced_and_its_task_repeated(
     harness.put("descend", "only")
     pids = descendants(harness)
     fork_server().kill()
-    poll(lambda: all(is_gone(pid) for pid in pids))
+    wait_until(lambda: all(is_gone(pid) for pid in pids))
     assert len(descendants(harness, but=pids)) == len(pids)
-    poll(lambda: harness.starts == ["only", "only"])
+    wait_until(lambda: harness.starts == ["only", "only"])
     harness.cancel("only")
     assert harness.result("only").outcome == "stopped"
 
@@ -313,12 +305,12 @@ def test_death_of_the_fork_server_does_not_count_against_its_tasks(
     harness = new_harness()
     harness.put("wait", "only", seconds=300)
     for count in range(1, MAX_KILLS + 2):
-        poll((harness.work("only") / "started").exists)
+        wait_until((harness.work("only") / "started").exists)
         (harness.work("only") / "started").unlink()
-        poll(lambda count=count: len(harness.starts) == count)
+        wait_until(lambda count=count: len(harness.starts) == count)
         fork_server().kill()
-    poll((harness.work("only") / "started").exists)
-    poll(lambda: state(harness, "only") == ("running", 0))
+    wait_until((harness.work("only") / "started").exists)
+    wait_until(lambda: state(harness, "only") == ("running", 0))
     harness.cancel("only")
     assert harness.result("only").reason == "stopped by hand"
 
@@ -340,7 +332,7 @@ def test_task_stays_queued_until_the_fork_server_responds(new_harness: NewHarnes
     server = fork_server()
     server.suspend()
     harness.put("answer", "waiting")
-    poll(lambda: harness.supervisor._transitions.taken() != [])
+    wait_until(lambda: harness.supervisor._transitions.taken() != [])
     assert harness.starts == ["only"]
     server.resume()
     assert harness.result("waiting").outcome == "done"
@@ -351,7 +343,7 @@ def test_task_refused_at_its_start_is_killed(new_harness: NewHarness) -> None:
     harness = new_harness()
 
     def refuse(_session: Any, task: Task) -> None:
-        poll((harness.work(task.key) / "pid").exists)
+        wait_until((harness.work(task.key) / "pid").exists)
         raise LookupError("no such row")
 
     kind = TaskKind(
@@ -374,7 +366,7 @@ def test_daemon_ends_with_a_killed_fork_server(new_harness: NewHarness) -> None:
     _task, program, daemon = descendants(harness)
     assert psutil.Process(daemon).cwd() == "/"
     fork_server().kill()
-    poll(lambda: is_gone(daemon))
+    wait_until(lambda: is_gone(daemon))
     # Only the host would adopt this orphan (see `adopt_orphans`).
     psutil.Process(program).kill()
     harness.cancel("only")
@@ -441,7 +433,7 @@ def test_end_of_a_warm_process_affects_one_task_only(warm_harness: Harness, end:
         warm_harness.put("wait", "b", 0.5 if end == "time" else None, seconds=300)
     warm_harness.put("identify", "c")
     if end == "cancel":
-        poll((warm_harness.work("b") / "started").exists)
+        wait_until((warm_harness.work("b") / "started").exists)
         warm_harness.cancel("b")
     outcome, over, words = {
         "death": ("failed", None, "SIGSEGV"),
@@ -475,7 +467,7 @@ def test_task_of_a_warm_process_killed_before_it_began_runs_again(
     first = psutil.Process(identity(warm_harness, "a")["pid"])
     first.suspend()  # it receives the task but does not begin it
     warm_harness.put("identify", "b")
-    poll(lambda: warm_harness.starts == ["a", "b"])
+    wait_until(lambda: warm_harness.starts == ["a", "b"])
     first.kill()
     outcome = warm_harness.result("b")
     assert outcome.outcome == "done"
@@ -486,7 +478,7 @@ def test_task_cancelled_before_its_warm_process_began_is_not_run(warm_harness: H
     first = psutil.Process(identity(warm_harness, "a")["pid"])
     first.suspend()
     warm_harness.put("identify", "b")
-    poll(lambda: warm_harness.starts == ["a", "b"])
+    wait_until(lambda: warm_harness.starts == ["a", "b"])
     warm_harness.cancel("b")
     assert warm_harness.result("b").reason == "stopped by hand"
     assert not (warm_harness.work("b") / "log.txt").exists()

@@ -176,13 +176,6 @@ def processes_in(folder: Path) -> list[psutil.Process]:
     return results
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 90) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def send_raw(box: Sandbox, head: str, body: bytes = b"") -> int | None:
     """Send a raw request; return the status, or None without a response."""
     address = urlsplit(box.jobs.base_url)
@@ -278,7 +271,6 @@ class Kit:
     SLOW, ONE_RESIDUE = SLOW, ONE_RESIDUE
     kill_and_restart = staticmethod(kill_and_restart)
     processes_in = staticmethod(processes_in)
-    wait_until = staticmethod(wait_until)
     send_raw = staticmethod(send_raw)
     name = staticmethod(new_name)
     cut = staticmethod(cut)

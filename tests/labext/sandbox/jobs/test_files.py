@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 import requests
 from sqlalchemy import select
+from waiting import wait_until
 
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.jobs.tables import Account, Key, current_timestamp
@@ -221,8 +222,8 @@ def test_interrupted_upload_leaves_nothing(box, api, kit, presigned):
             f"x-api-key: {box.jobs.api_key}\r\nContent-Length: 5000000\r\n\r\n"
         )
         connection.sendall(head.encode() + b"x" * 2_000_000)
-        kit.wait_until(lambda: any(incoming.iterdir()))
-    kit.wait_until(lambda: not any(incoming.iterdir()))
+        wait_until(lambda: any(incoming.iterdir()))
+    wait_until(lambda: not any(incoming.iterdir()))
     assert name not in api.get("files").json()
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 import requests
+from waiting import wait_until
 
 from labext import JobsClient
 from labext.errors import ServiceError
@@ -25,7 +26,7 @@ from labext.sandbox import Sandbox
 pytestmark = [
     pytest.mark.faults,
     pytest.mark.sqlite,
-    pytest.mark.usefixtures("at_once"),
+    pytest.mark.usefixtures("fast_retries"),
     pytest.mark.skipif(
         sys.platform != "linux", reason="only Linux changes the limits of a process that runs"
     ),
@@ -145,10 +146,10 @@ def test_jobs_that_ended_are_recorded_once_there_is_space(
     def reports() -> int:
         return len([*(box.data_dir / "tasks").glob("*/report.json")])
 
-    kit.wait_until(running)
+    wait_until(running)
     with full():
         # All running jobs have ended, which can't be recorded.
-        kit.wait_until(lambda: 0 < running() <= reports())
+        wait_until(lambda: 0 < running() <= reports())
     row = jobs.wait("folds", timeout=90)
     assert row["batchStatus"] == "Complete"
     assert row["statuses"]["Complete"] == 6

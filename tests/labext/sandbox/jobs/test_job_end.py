@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import wait_until
 
 pytestmark = pytest.mark.contract
 
@@ -21,7 +22,7 @@ def narrow(new_box, kit):
 
 def test_stopping_a_running_job_ends_its_processes(narrow, kit):
     api, slow, box = narrow
-    kit.wait_until(lambda: kit.processes_in(box.data_dir / "jobs"))
+    wait_until(lambda: kit.processes_in(box.data_dir / "jobs"))
     answer = api.post("stop-job", {"jobName": slow})
     assert answer.status_code == 200
     assert slow in answer.json()["message"]

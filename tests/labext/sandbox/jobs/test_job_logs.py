@@ -12,6 +12,7 @@ import pytest
 from databases import open_database
 from sqlalchemy import select
 from starlette.exceptions import HTTPException
+from waiting import wait_until
 
 import labext
 from labext.sandbox.core.queue import Task
@@ -79,7 +80,7 @@ def test_log_and_files_of_a_running_and_of_a_stopped_job(new_box, kit):
     api = kit.Api(new_box(workers=1))
     name = api.submit("rna_fold", kit.SLOW)
     waiting = api.submit("digest", kit.cut())
-    kit.wait_until(lambda: api.get("job-log", name=name).json()["text"])
+    wait_until(lambda: api.get("job-log", name=name).json()["text"])
     api.until(name, lambda row: row["JobStatus"] == "Running")
     log = api.get("job-log", name=name).json()
     assert log["text"].startswith("rna_fold with ")

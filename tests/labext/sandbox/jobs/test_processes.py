@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from waiting import wait_until
 
 from labext.sandbox import Sandbox
 
@@ -60,7 +61,7 @@ def processes(detaching_box):
 @pytest.fixture
 def wait_for_end(kit):
     """Return a function that waits until processes have ended, including zombies."""
-    return lambda pids, seconds=2.0 * SLOWER: kit.wait_until(
+    return lambda pids, seconds=2.0 * SLOWER: wait_until(
         lambda: not any(map(psutil.pid_exists, pids)), seconds
     )
 
@@ -101,7 +102,7 @@ def start_and_wait(start, processes, kit):
     def create(kind):
         name = start(kind)
         count = PROCESSES * (1 if kind == "job" else 2)
-        kit.wait_until(lambda: len(processes()) >= count)
+        wait_until(lambda: len(processes()) >= count)
         pids = processes()
         assert all(map(psutil.pid_exists, pids))
         return name, pids
@@ -139,7 +140,7 @@ def test_processes_end_with_a_killed_fork_server(
     [server] = psutil.Process(detaching_box.status().pid).children()
     server.kill()
     wait_for_end(pids, 20.0)
-    kit.wait_until(lambda: (new := processes() - pids) and all(map(psutil.pid_exists, new)))
+    wait_until(lambda: (new := processes() - pids) and all(map(psutil.pid_exists, new)))
     # A row becomes `Running` when the start of the process is recorded, after it has started.
     service.until(name, lambda row: row["JobStatus"] == "Running")
     [other] = psutil.Process(detaching_box.status().pid).children()

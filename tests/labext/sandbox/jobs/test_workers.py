@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from sqlalchemy import select
-from supervision import poll
+from waiting import wait_until
 
 from labext.errors import LabextError
 from labext.jobs import JobsClient
@@ -80,7 +80,7 @@ def test_jobs_wait_for_a_worker_and_run_on_it(
         assert "digest" in row["tools"]
         assert "digest with" in client.log("cut")
         assert "fragments.csv" in client.result_files("cut")
-        poll(lambda: any(w["name"] == "bench" for w in cluster.status().cluster), 15)
+        wait_until(lambda: any(w["name"] == "bench" for w in cluster.status().cluster), 15)
         _check_running_limit(cluster, client)
     finally:
         worker.terminate()
@@ -95,7 +95,7 @@ def _check_running_limit(cluster: Sandbox, client: JobsClient) -> None:
         admin.set_scheduling("student@sandbox.local", max_running=1)
     sequence = "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23
     client.submit_batch("two", "rna_fold", {n: {"sequence": sequence} for n in ("a", "b")})
-    poll(lambda: client.show("two-a")["JobStatus"].tolist() == ["Running"], 30)
+    wait_until(lambda: client.show("two-a")["JobStatus"].tolist() == ["Running"], 30)
     second = client.show("two-b")
     assert second["QueueReason"].tolist() == ["The account runs 1 of at most 1 job at a time."]
     client.wait("two", timeout=120)
@@ -108,7 +108,7 @@ def test_scheduler_and_workers_without_certificates_listen_on_loopback_only(
 ) -> None:
     worker = _start_worker(cluster, tmp_path)
     try:
-        poll(lambda: [*client.workers()["state"]] == ["ready", "ready"])
+        wait_until(lambda: [*client.workers()["state"]] == ["ready", "ready"])
         host = cluster.status().pid
         assert host is not None
         processes = [host, worker.pid]

@@ -17,6 +17,7 @@ import psutil
 import pytest
 import requests
 
+from labext.errors import NotReadyError
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.faults
@@ -38,7 +39,7 @@ def add(box: Sandbox, session: requests.Session, number: int) -> bool:
     body = {"text": text(number), "title": f"T{number}", "process_async": number % 5 != 0}
     try:
         answer = session.post(f"{box.nb.base_url}/sources", json=body, timeout=60)
-    except requests.RequestException:
+    except (requests.RequestException, NotReadyError):
         return False
     assert answer.ok, answer.text
     return True

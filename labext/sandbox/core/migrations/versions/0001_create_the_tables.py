@@ -426,7 +426,7 @@ def upgrade() -> None:
         sa.Column("transcript", sa.JSON(), nullable=True),
         sa.Column("duration", sa.Double(), nullable=True),
         sa.Column("size", sa.Integer(), nullable=True),
-        sa.Column("ordered", sa.Double(), nullable=False),
+        sa.Column("requested", sa.Double(), nullable=False),
         sa.Column("started", sa.Double(), nullable=True),
         sa.Column("ended", sa.Double(), nullable=True),
         sa.Column("changed", sa.Double(), nullable=False),

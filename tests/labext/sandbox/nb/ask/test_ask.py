@@ -295,7 +295,7 @@ TROUBLES = [
     (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
     (openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
     (openai_server.respond_with(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
-    (openai_server.respond_with(200, ""), "answered nothing"),
+    (openai_server.respond_with(200, ""), "sent an empty reply"),
     (openai_server.respond_with(200, "Hello!", "text/plain"), "Hello!"),
     (openai_server.cut, "closed the connection"),
     (openai_server.disconnect, "can't be reached"),

@@ -10,12 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import event_loops
 import pytest
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.chat import SessionLocks
-
-ROOT = Path(__file__).parents[5]
 
 
 def new_locks(folder: Path) -> SessionLocks:
@@ -38,16 +37,19 @@ def test_sessions_do_not_wait_for_other_sessions(tmp_path: Path) -> None:
             for number in range(1000):
                 await stack.enter_async_context(locks.of(f"chat_session:{number}"))
 
-    asyncio.run(hold_all())
+    event_loops.run(hold_all())
 
 
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from tests.labext.sandbox.nb.ask.test_session_locks import new_locks
+from types import SimpleNamespace
+from labext.sandbox.nb.chat import SessionLocks
+
+site = SimpleNamespace(folder=Path(sys.argv[1]), database=SimpleNamespace(is_postgresql=True))
 
 async def hold():
-    async with new_locks(Path(sys.argv[1])).of("chat_session:a"):
+    async with SessionLocks(site).of("chat_session:a"):
         print("held", flush=True)
         sys.stdin.readline()
     print("released", flush=True)
@@ -64,18 +66,18 @@ def test_session_is_locked_for_other_processes_until_its_holder_ends(
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     locks = new_locks(tmp_path)
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, cwd=ROOT
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     ) as holder:
         assert holder.stdin is not None
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        assert not asyncio.run(is_free(locks, "chat_session:a"))
-        assert asyncio.run(is_free(locks, "chat_session:b"))
+        assert not event_loops.run(is_free(locks, "chat_session:a"))
+        assert event_loops.run(is_free(locks, "chat_session:b"))
         if end == "release":
             holder.stdin.write("\n")
             assert holder.stdout.readline() == "released\n"
         else:
             holder.kill()
             holder.wait()
-        assert asyncio.run(is_free(locks, "chat_session:a"))
+        assert event_loops.run(is_free(locks, "chat_session:a"))
         holder.kill()

@@ -333,9 +333,25 @@ def test_error_status_of_page_is_reported(site, target, status, expected):
         fetch_page(f"{site.url}/missing", target, OPEN)
 
 
-@pytest.mark.parametrize("parts", [(), (b"HTTP/1.1 200 OK\r\nA: ",), (b"HTTP/1.1 200 OK\r\n\r\n",)])
+HEADS = [b"", b"HTTP/1.1 200 OK\r\nA: ", b"HTTP/1.1 200 OK\r\n\r\n"]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_silent_server_times_out(site, target, head):
+    def send(handler):
+        handler.wfile.write(head)
+        time.sleep(1)
+
+    site.pages["/silent"] = send
+    # The time limits of a read and of the whole page end together.
+    for _ in range(3):
+        with pytest.raises(UnreadableError, match=r"within 0\.1 seconds"):
+            fetch_page(f"{site.url}/silent", target, FetchLimits(0.1, 10_000, private=True))
+
+
+@pytest.mark.parametrize("parts", [(), *((head,) for head in HEADS[1:])])
 def test_endless_page_times_out(site, target, parts):
-    """A silent server and a slow one are limited by the total time."""
+    """A slow server is limited by the total time."""
     site.pages["/never"] = slow(*parts)
     with pytest.raises(UnreadableError, match=r"within 0\.2 seconds"):
         fetch_page(f"{site.url}/never", target, FetchLimits(0.2, 10_000, private=True))
