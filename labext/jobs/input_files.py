@@ -314,9 +314,8 @@ class InputContent:
     def remember(self, name: str) -> None:
         """Record the content for a submission that is about to be sent."""
         if self._files and self._records is not None:
-            with contextlib.suppress(
-                StorageError
-            ):  # without a record, the content can't be compared later
+            # Without a record, the content can't be compared later.
+            with contextlib.suppress(StorageError):
                 self._records.write(name, self._files.values())
 
     def check(self, name: str, row: JobRecord, values: Collection[str] | None = None) -> None:

@@ -357,9 +357,8 @@ def _store_messages(
     site: Site, new: NewMessage, asked_at: float, answer: Answer, writer_name: str, usage: Usage
 ) -> dict[str, Any]:
     with site.database.write() as session:
-        chat_session = load(
-            session, ChatSession, new.session_id
-        )  # raises if it was deleted meanwhile
+        # Raises if it was deleted meanwhile.
+        chat_session = load(session, ChatSession, new.session_id)
         chat_session.updated = now = time.time()
         question = Message(kind=HUMAN, content=new.message, citations=[], created=asked_at)
         reply = Message(

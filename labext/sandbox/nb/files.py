@@ -42,9 +42,8 @@ def original_path(site: Site, identifier: str) -> Path:
 def fetch_original(site: Site, identifier: str) -> None:
     """Create the path of an uploaded file for a task's process from an object store."""
     assert isinstance(site.files, StoredFiles)
-    with contextlib.suppress(
-        FileNotFoundError
-    ):  # a source without a file; otherwise the task reports it
+    # A source may have no file; otherwise the task reports it.
+    with contextlib.suppress(FileNotFoundError):
         site.files.materialize(original_name(identifier), site.folder / original_name(identifier))
 
 

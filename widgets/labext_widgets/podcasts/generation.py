@@ -44,9 +44,8 @@ class Generation(Background):
         super().__init__(snapshots, None, again)
         self._retry = retry
         self._result = result
-        self._retry_ready = (
-            threading.Event()
-        )  # cleared by a click, so that two clicks start one run
+        # Cleared by a click, so that two clicks start one run.
+        self._retry_ready = threading.Event()
 
     def in_foreground(self) -> Progress | None:
         """Follow the first run in the cell; later runs continue in a thread."""

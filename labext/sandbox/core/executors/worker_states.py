@@ -87,9 +87,8 @@ class WorkersFile:
         content = {"at": time.monotonic(), "address": address, "lost": lost}
         content["workers"] = [*map(asdict, states)]
         part = self._path.with_suffix(".part")
-        with contextlib.suppress(
-            OSError
-        ):  # a full disk: the readers notice that the file is outdated
+        # On a full disk, the readers notice that the file is outdated.
+        with contextlib.suppress(OSError):
             part.write_text(json.dumps(content))
             os.replace(part, self._path)
 

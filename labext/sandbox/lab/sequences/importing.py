@@ -104,9 +104,8 @@ def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
 
     number = 0
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # Biopython tolerates faults; a wrong length is not acceptable
+        # Biopython tolerates faults; a wrong length is not acceptable.
+        warnings.simplefilter("ignore")
         warnings.filterwarnings("error", "Expected sequence length")
         parsed = GenBankScanner().parse_records(io.StringIO(text))
         while True:

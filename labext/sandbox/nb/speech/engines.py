@@ -176,10 +176,9 @@ class Flite:
         if voice in _FLITE_PITCHES:
             command += ["--setf", f"int_f0_target_mean={_FLITE_PITCHES[voice]}"]
         with tempfile.TemporaryDirectory(prefix="labext-") as folder:
-            text_file, audio_file = Path(folder, "said"), Path(folder, "heard")
-            text_file.write_text(
-                text, encoding="ascii", errors="ignore"
-            )  # flite supports ASCII only
+            text_file, audio_file = Path(folder, "text"), Path(folder, "audio")
+            # flite supports ASCII only.
+            text_file.write_text(text, encoding="ascii", errors="ignore")
             try:
                 subprocess.run(
                     [*command, "-f", text_file, "-o", audio_file],

@@ -71,9 +71,8 @@ class TlsFiles:
         """
         try:
             context = ssl.create_default_context(cafile=str(self.ca))
-            context.check_hostname = (
-                False  # like dask: any certificate of the authority is accepted
-            )
+            # Like dask: any certificate of the authority is accepted.
+            context.check_hostname = False
             context.load_cert_chain(self.certificate, self.key)
         except (OSError, ssl.SSLError) as error:
             raise SetupError(
