@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import host_log
 import pytest
 from hypothesis import settings
 from labext_test_warm import Warm
@@ -209,6 +210,7 @@ def new_box(tmp_path: Path, services: list[str] | None) -> Iterator[NewBox]:
     yield make
     for sandbox in sandboxes:
         sandbox.stop()
+        host_log.print_end(sandbox.data_dir)
 
 
 @pytest.fixture(scope="session")

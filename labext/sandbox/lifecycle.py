@@ -510,7 +510,7 @@ class Sandbox:
                 f"Look at {log}.",
             )
         reason = (
-            host_process.last_log_line(log, offset) or f"it ended with code {process.returncode}"
+            host_process.last_log_line(log, offset) or f"it ended with code {process.returncode}."
         )
         return ServiceError(f"The {self.kind} did not start: {reason}", f"Look at {log}.")
 

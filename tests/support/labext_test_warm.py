@@ -143,9 +143,12 @@ class Server:
             while command["wait"] not in self._codes:
                 signal.pause()
             return {"code": self._codes[command["wait"]]}
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid == 0:
             _become(command, files[0])
+        self._codes.pop(pid, None)  # of an earlier host with this pid
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         os.close(files[0])
         return {"pid": pid}
 
@@ -237,6 +240,7 @@ def _become(command: dict[str, Any], log: int) -> NoReturn:
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         os.setsid()
         with open(os.devnull) as nothing:
             os.dup2(nothing.fileno(), 0)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import host_log
 import pytest
 from tls_server import make_server
 
@@ -40,6 +41,7 @@ def new_server(tmp_path: Path) -> Iterator[NewServer]:
     yield make
     for server in servers:
         server.stop()
+        host_log.print_end(server.data_dir)
 
 
 @pytest.fixture
