@@ -1,8 +1,7 @@
-"""A PDF of 300 pages: from its upload until it is searchable.
+"""PDFs of 400 words a page, from their upload until they are found by words and by vectors.
 
-Its pages are of 400 words. The service uses its built-in embedding model, and reads, splits, embeds
-and stores in the process of the source and its own; the memory is the peak of the process of the
-source.
+The service uses its built-in embedding model, and reads, splits, embeds and stores in its own
+process and in those of its tasks. The memory is the peak of one of these processes.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import psutil
 import pytest
 import requests
 from labext_test_documents import pdf
+from waiting import wait_until
 
 from labext.sandbox import Sandbox
 
@@ -26,9 +26,9 @@ WORDS = ["arabinose", "glucose", "promoter", "induction", "culture", "plasmid", 
 WORDS += ["repressor", "activator", "pellet", "buffer", "lysis", "of", "the", "and", "in", "with"]
 
 
-def paper(pages: int) -> bytes:
+def paper(pages: int, seed: int = 1) -> bytes:
     """Return pages of distinct sentences."""
-    chosen = random.Random(1)
+    chosen = random.Random(seed)
     return pdf([_page(chosen) for _ in range(pages)], "A long paper")
 
 
@@ -71,45 +71,93 @@ def services() -> list[str]:
     return ["labext.sandbox.nb.app:service"]
 
 
+class Service:
+    """A sandbox whose notebook service gets PDFs."""
+
+    def __init__(self, box: Sandbox) -> None:
+        self._url = box.nb.base_url
+        self._session = requests.Session()
+        self._session.headers["Authorization"] = f"Bearer {box.nb.password}"
+        pid = box.status().pid
+        assert pid is not None
+        self.pid = pid
+        self._host = psutil.Process(pid)
+
+    def add(self, content: bytes) -> str:
+        answer = self._session.post(
+            f"{self._url}/sources",
+            files={"file": ("paper.pdf", content)},
+            data={"process_async": "true"},
+            timeout=60,
+        )
+        assert answer.status_code < 300, answer.text
+        return str(answer.json()["id"])
+
+    def wait_until_embedded(self, sources: list[str]) -> int:
+        """Wait until sources are found by vectors; return the number of their passages."""
+        for source in sources:
+            wait_until(lambda source=source: self._row(source)["status"] == "completed", 600)
+        # A search embeds a few passages itself; many are embedded in the background.
+        body = {"query": "arabinose", "search_type": "vector"}
+        assert self._session.post(f"{self._url}/search", json=body, timeout=60).ok
+        for source in sources:
+            wait_until(lambda source=source: self._row(source)["embedded"], 600)
+        return sum(self._row(source)["passages"] for source in sources)
+
+    def _row(self, source: str) -> dict[str, Any]:
+        row: dict[str, Any] = self._session.get(f"{self._url}/sources/{source}", timeout=60).json()
+        assert row["status"] != "failed", row["error"]
+        return row
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of the host and its tasks."""
+        times = [process.cpu_times() for process in (self._host, *self._host.children(True))]
+        return sum(t.user + t.system + t.children_user + t.children_system for t in times)
+
+
+def test_pdfs_of_ten_pages(
+    benchmark: Any, figure: Callable[[str, str], None], new_box: Callable[..., Sandbox]
+) -> None:
+    count, pages = (200 if benchmark.enabled else 2), 10
+    service = Service(new_box(workers=2))
+    service.wait_until_embedded([service.add(paper(1))])
+    papers = [paper(pages, seed) for seed in range(2, count + 2)]
+    before = service.cpu()
+
+    def add_all() -> None:
+        benchmark.extra_info["passages"] = service.wait_until_embedded(
+            [service.add(content) for content in papers]
+        )
+
+    started_at = time.perf_counter()
+    benchmark.pedantic(add_all, rounds=1, iterations=1)
+    seconds = time.perf_counter() - started_at
+    used = service.cpu() - before
+    assert benchmark.extra_info["passages"] >= count * pages
+    figure(
+        f"{count} PDFs of {pages} pages, {benchmark.extra_info['passages']:,} passages",
+        f"{used / count / pages * 1000:.0f} ms of CPU a page (goal: 50); {seconds:.0f} s",
+    )
+
+
 def test_a_long_pdf(
     benchmark: Any, figure: Callable[[str, str], None], new_box: Callable[..., Sandbox]
 ) -> None:
     pages = 300 if benchmark.enabled else 3
     content = paper(pages)
-    box = new_box(workers=1)
-    session = requests.Session()
-    session.headers["Authorization"] = f"Bearer {box.nb.password}"
-    host = box.status().pid
-    assert host is not None
-    created: list[dict[str, Any]] = []
+    service = Service(new_box(workers=1))
 
     def add() -> None:
-        answer = session.post(
-            f"{box.nb.base_url}/sources",
-            files={"file": ("paper.pdf", content)},
-            data={"process_async": "false"},
-            timeout=280,
-        )
-        created.append(answer.json())
+        benchmark.extra_info["passages"] = service.wait_until_embedded([service.add(content)])
 
-    with session, Watch(host) as watch:
-        benchmark.pedantic(add, rounds=5 if benchmark.enabled else 1, iterations=1)
-        started_at = time.perf_counter()
-        response = session.post(
-            f"{box.nb.base_url}/search", json={"query": "arabinose"}, timeout=60
-        ).json()
-        seconds = time.perf_counter() - started_at
-    assert all(item["status"] == "completed" and item["embedded"] for item in created), created[0][
-        "error"
-    ]
-    assert response["results"]
-    passages = created[0]["passages"]
+    with Watch(service.pid) as watch:
+        benchmark.pedantic(add, rounds=3 if benchmark.enabled else 1, iterations=1)
+    passages = benchmark.extra_info["passages"]
     assert passages >= pages
     median = benchmark.stats.stats.median if benchmark.enabled else 0.0
-    benchmark.extra_info |= {"pages": pages, "passages": passages, "memory": watch.most}
+    benchmark.extra_info |= {"pages": pages, "memory": watch.most}
     figure(
         f"a PDF of {pages} pages ({len(content) / 2**20:.1f} MiB)",
         f"{median:.1f} s until its {passages:,} passages are found by words and by vectors; "
-        f"at most {watch.most / 2**20:.0f} MiB in its process; a search then took "
-        f"{seconds * 1000:.0f} ms",
+        f"at most {watch.most / 2**20:.0f} MiB in a process",
     )
