@@ -202,6 +202,8 @@ class ForkServer:
         return bool(poll.poll(0))
 
     def _obey(self, messages: list[dict[str, Any]]) -> None:
+        if self._is_abandoned():  # a task would be killed at once, and count as killed
+            return
         for message in messages:
             if "start" in message:
                 self._start(message)
