@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 from typing import Any
@@ -360,6 +361,23 @@ def test_task_refused_at_its_start_is_killed(new_harness: NewHarness) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a task is not forked")
+def test_fork_server_starts_no_task_once_its_supervisor_has_ended() -> None:
+    code = """
+import socket
+from labext.sandbox.core.executors.fork_server import ForkServer
+
+supervisor, connection = socket.socketpair()
+server, started = ForkServer(connection), []
+server._start = started.append
+server._obey([{"start": 1}])
+supervisor.close()
+server._obey([{"start": 2}])
+print(started)
+"""
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert printed.stdout == "[{'start': 1}]\n", printed.stderr
+
+
 def test_daemon_ends_with_a_killed_fork_server(new_harness: NewHarness) -> None:
     harness = new_harness()
     harness.put("escape", "only", seconds=300)

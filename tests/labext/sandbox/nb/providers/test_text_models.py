@@ -173,10 +173,17 @@ def test_two_passages_are_quoted_if_the_best_has_few_of_the_words() -> None:
         ("How many grew in version 2.0?", "Many grew in version 2.0.1."),
         ("Who wrote Pride and Prejudice?", "Milo wrote the guide."),
         ("Who wrote the AutoDock library?", "The author wrote the library PeptideBuilder."),
+        ("Which strand does the Cas cut?", "The strand is cut by Cas9."),
     ],
 )
 def test_passage_without_the_rare_terms_is_no_match(question: str, text: str) -> None:
     assert request(question, [hit("source:a", 1, text, similarity=0.9)]) == NO_MATCH
+
+
+def test_name_matches_with_a_version() -> None:
+    text = "The query retrieves the groups from release ChEMBL33."
+    answer = request("Which release of ChEMBL has the groups?", [hit("source:a", 1, text)])
+    assert [citation.quote for citation in answer.citations] == [text]
 
 
 def test_each_side_of_a_comparison_has_its_passage() -> None:
