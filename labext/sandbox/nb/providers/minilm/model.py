@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,7 +58,17 @@ def _cached_session() -> Any:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     if not _sums_products_exactly():
         options.add_session_config_entry("session.x64quantprecision", "1")
-    return onnxruntime.InferenceSession(_model(), options, providers=["CPUExecutionProvider"])
+    new_session = functools.partial(
+        onnxruntime.InferenceSession, sess_options=options, providers=["CPUExecutionProvider"]
+    )
+    model = _model()
+    try:
+        return new_session(model)
+    except Exception:  # of several classes without a common one
+        if isinstance(model, bytes):
+            raise
+        Path(model).unlink(missing_ok=True)  # damaged
+        return new_session(_model())
 
 
 def _model() -> str | bytes:
@@ -72,7 +83,7 @@ def _model() -> str | bytes:
     builder = Path(__file__).with_name("graph.py").read_bytes()
     version = hashlib.sha256(b"%d %d " % (status.st_size, status.st_mtime_ns) + builder)
     cached = cache_dir() / "minilm" / f"{version.hexdigest()[:16]}.onnx"
-    if cached.exists():
+    if os.access(cached, os.R_OK):
         return str(cached)
     from labext.sandbox.nb.providers.minilm import graph
 

@@ -48,3 +48,11 @@ def test_model_is_built_again_after_a_change_of_the_package(
 def test_model_is_used_without_a_cache_folder(folder: Path) -> None:
     folder.parent.write_text("a file where the folder should be")
     assert model.embed(["arabinose"]).shape == (1, model.DIMENSIONS)
+
+
+def test_damaged_model_is_built_again(folder: Path) -> None:
+    before = model.embed(["arabinose"])
+    [cached] = folder.iterdir()
+    cached.write_bytes(cached.read_bytes()[:1000])
+    model._cached_session.cache_clear()
+    assert np.array_equal(model.embed(["arabinose"]), before)
