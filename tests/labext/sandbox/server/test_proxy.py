@@ -67,7 +67,7 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
     folder = tmp_path_factory.mktemp("proxied")
     files = issue(folder / "tls", "localhost")
     private = free_ports()
-    public = private + 1000
+    public = free_ports(private + len(PORT_OFFSETS))
     server = Server(folder / "data", workers=2)
     server.configure(
         host="localhost",
