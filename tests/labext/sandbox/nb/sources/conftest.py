@@ -71,10 +71,7 @@ class Sources(nb_service.Api):
         return result
 
     def files(self) -> set[str]:
-        """Return the files on disk: originals, and incomplete uploads.
-
-        With files in S3, those of earlier tests may be removed at any time.
-        """
+        """Return the files on disk: originals, and incomplete uploads."""
         return {
             f"{name}/{entry.name}"
             for name in ("originals", "incoming")
