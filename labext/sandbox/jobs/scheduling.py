@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from labext import messages
 from labext.sandbox.core.queue import IS_TAKEN, QUEUED, Task
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.jobs.dependencies import reload_account
 from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
 from labext.sandbox.jobs.limits import LIMITS, limit_value
 from labext.sandbox.jobs.schemas import forbidden
@@ -39,9 +38,8 @@ def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
     return {queue_owner(account_id): int(value) for account_id, value in rows}
 
 
-def check_queue_limit(session: Session, site: Site, caller: Account, jobs: int) -> None:
+def check_queue_limit(session: Session, site: Site, account: Account, jobs: int) -> None:
     """Raise 403 if `jobs` further jobs would exceed the account's limit of queued jobs."""
-    account = reload_account(session, caller)
     limit = account.max_queued
     if limit is None:
         limit = limit_value(session, "max_queued_per_account")

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import schemas, usage
+from labext.sandbox.jobs.dependencies import reload_account
 from labext.sandbox.jobs.job_creation import (
     FileResolver,
     JobOrder,
@@ -151,15 +152,16 @@ def _check_names(batch: str, names: list[str]) -> None:
             )
 
 
-def submit_job(site: Site, account: Account, body: bytes) -> str:
+def submit_job(site: Site, caller: Account, body: bytes) -> str:
     """Submit one job; return the confirmation (JOBS-52)."""
     content = schemas.parse_body(body)
     name = schemas.require_name(content, "jobName")
     tool = _read_tool(content, "type")
     settings = schemas.require_object(content, "settings")
     project = schemas.optional_project(content)
-    _raise_if_error(settings_error(tool, settings, account.gates))
+    _raise_if_error(settings_error(tool, settings, caller.gates))
     with site.database.write() as session:
+        account = reload_account(session, caller)
         usage.check_budgets_left(session, account)
         check_queue_limit(session, site, account, 1)
         check_names_free(session, account, [name])
@@ -183,7 +185,7 @@ def validate_submission(site: Site, account: Account, body: bytes) -> dict[str, 
         return {"valid": False, "error": error.detail}
 
 
-def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]:
+def _validate_job(site: Site, caller: Account, content: Body) -> dict[str, Any]:
     """Return the normalized settings of a job, or raise its first error.
 
     `jobName` is optional, since a client may generate the name later.
@@ -192,16 +194,17 @@ def _validate_job(site: Site, account: Account, content: Body) -> dict[str, Any]
     tool = _read_tool(content, "type")
     settings = schemas.require_object(content, "settings")
     schemas.optional_project(content)
-    _raise_if_error(settings_error(tool, settings, account.gates))
+    _raise_if_error(settings_error(tool, settings, caller.gates))
     with site.database.read() as session:
+        account = reload_account(session, caller)
         usage.check_budgets_left(session, account)
         check_queue_limit(session, site, account, 1)
         check_names_free(session, account, names)
         _resolve_files(session, site, account, tool, [("", settings)])
-    return {"valid": True, "normalized": normalize_settings(tool, settings, account.gates)}
+    return {"valid": True, "normalized": normalize_settings(tool, settings, caller.gates)}
 
 
-def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any]:
+def _validate_rows(site: Site, caller: Account, content: Body) -> dict[str, Any]:
     """Return `{valid, count, valid_count, results: [{index, valid, error?}]}`.
 
     Each row is checked separately, so that all invalid rows are reported at once. `jobNames` is
@@ -212,6 +215,7 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
     names: set[str] = set()
     results: list[dict[str, Any]] = []
     with site.database.read() as session:
+        account = reload_account(session, caller)
         usage.check_budgets_left(session, account)
         check_queue_limit(session, site, account, len(rows))
         references = FileResolver(session, site, account)
@@ -238,15 +242,16 @@ def _validate_rows(site: Site, account: Account, content: Body) -> dict[str, Any
     }
 
 
-def submit_batch(site: Site, account: Account, body: bytes) -> str:
+def submit_batch(site: Site, caller: Account, body: bytes) -> str:
     """Submit all jobs of a batch, or none after an error; return the confirmation."""
     content = schemas.parse_body(body)
     batch = read_batch(content)
     tool = _require_tool(batch.type_field, batch.type)
     for name, settings in batch.jobs:
-        _raise_if_error(settings_error(tool, settings, account.gates), name)
+        _raise_if_error(settings_error(tool, settings, caller.gates), name)
     jobs = [(f"{batch.name}-{name}", settings) for name, settings in batch.jobs]
     with site.database.write() as session:
+        account = reload_account(session, caller)
         usage.check_budgets_left(session, account)
         check_queue_limit(session, site, account, len(jobs))
         check_names_free(session, account, [batch.name, *(name for name, _settings in jobs)])

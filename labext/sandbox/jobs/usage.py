@@ -133,10 +133,10 @@ def _round_hours(value: float) -> float:
 def check_budgets_left(session: Session, account: Account) -> None:
     """Raise 403 if the account or its organization has used up its budget.
 
-    Only ended jobs count, and running jobs may finish. Both budgets are reloaded, so that a change
-    takes effect with the next submission.
+    Only ended jobs count, and running jobs may finish. `account` was loaded in this transaction,
+    so that a change takes effect with the next submission.
     """
-    for owner, used, budget in _budgets(session, reload_account(session, account)):
+    for owner, used, budget in _budgets(session, account):
         if used >= budget:
             raise forbidden(
                 f"The budget {owner} is used up: {used:g} of {budget:g} weighted hours."

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from labext import messages
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import parent_jobs, schemas, usage
+from labext.sandbox.jobs.dependencies import reload_account
 from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.job_creation import (
     FileResolver,
@@ -353,9 +354,9 @@ def _suggest_saved(saved: str, existing: Sequence[str]) -> str:
 
 
 def _store_pipeline(
-    site: Site, account: Account, name: str, settings: Mapping[str, Any], project: str | None
+    site: Site, caller: Account, name: str, settings: Mapping[str, Any], project: str | None
 ) -> str:
-    stages = read_stages(settings["stages"], account.gates)
+    stages = read_stages(settings["stages"], caller.gates)
     inputs: list[str] = settings["initialInputs"]
     text = dump_json(settings)
     if len(text.encode()) > MAX_PIPELINE_BYTES:
@@ -365,6 +366,7 @@ def _store_pipeline(
         )
     check_job_names(name, stages, len(inputs))
     with site.database.write() as session:
+        account = reload_account(session, caller)
         usage.check_budgets_left(session, account)
         check_names_free(session, account, [name])
         _check_later_names_free(session, account, name, stages)
