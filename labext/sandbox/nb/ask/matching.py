@@ -28,6 +28,10 @@ Unrelated passages seldom reach the sum. The addition is multiplied by the share
 words that none of the passages found contains: most words of a question on another topic.
 """
 
+CLEAR_LEAD, LEADER_BONUS = 0.03, 0.02
+"""A source whose best passage is more similar than those of all other sources by the first number
+needs less similarity by the second one: it is on the subject of the question."""
+
 MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
 """Share of the question's words in a passage that matches, if it has rare terms a smaller one."""
 
@@ -41,7 +45,7 @@ is for other sources, if the best passage has none of the question's words; it r
 all of them.
 """
 
-MAX_UNCERTAIN, CERTAIN_SHARE = 2, 1 / 3
+MAX_UNCERTAIN, CERTAIN_SHARE = 2, 1 / 4
 """Number of passages selected if the best one has less than this share of the question's words."""
 
 
@@ -141,12 +145,14 @@ def match_scores(
     """
     known = question.stems & _stems(map(_searched_text, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
-    min_similarity = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
+    threshold = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
+    leader = _leading_source(hits)
     matches = []
     for hit in hits:
         if not question.stems or lacks_rare_terms(question, hit):
             continue
         similarity = max(hit.similarity or 0.0, 0.0) if uses_similarity else 0.0
+        min_similarity = threshold - LEADER_BONUS * (hit.parent_id == leader)
         share = word_share(question.stems, hit)
         min_share = MIN_SHARE_WITH_RARE_TERMS if question.rare else MIN_SHARE
         if question.compares:  # half of the words may be about the other side of a comparison
@@ -155,6 +161,17 @@ def match_scores(
             weight = SIMILARITY_WEIGHT if uses_similarity else 0.0
             matches.append((hit, weight * similarity + (1 - weight) * share**2))
     return matches
+
+
+def _leading_source(hits: Iterable[Hit]) -> str | None:
+    """Return the source that is more similar to the question than all others by `CLEAR_LEAD`."""
+    best: dict[str, float] = {}
+    for hit in hits:
+        best[hit.parent_id] = max(best.get(hit.parent_id, 0.0), hit.similarity or 0.0)
+    if not best:
+        return None
+    first, second, *_ = *sorted(best.values(), reverse=True), 0.0
+    return max(best, key=best.__getitem__) if first - second >= CLEAR_LEAD else None
 
 
 Match = tuple[Hit, str, float]
