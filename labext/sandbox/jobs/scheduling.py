@@ -39,7 +39,11 @@ def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
 
 
 def check_queue_limit(session: Session, site: Site, account: Account, jobs: int) -> None:
-    """Raise 403 if `jobs` further jobs would exceed the account's limit of queued jobs."""
+    """Raise 403 if `jobs` further jobs would exceed the account's limit of queued jobs.
+
+    `account` must be loaded in this transaction, so that a new limit applies to the next
+    submission.
+    """
     limit = account.max_queued
     if limit is None:
         limit = limit_value(session, "max_queued_per_account")

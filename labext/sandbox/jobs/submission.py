@@ -170,7 +170,7 @@ def submit_job(site: Site, caller: Account, body: bytes) -> str:
     return f"{name} submitted to queue."
 
 
-def validate_submission(site: Site, account: Account, body: bytes) -> dict[str, Any]:
+def validate_submission(site: Site, caller: Account, body: bytes) -> dict[str, Any]:
     """Check a submission without submitting it: one job, or the rows of a batch.
 
     The response has `valid`, and `error` if that is false. Errors of the whole request, such as
@@ -179,8 +179,8 @@ def validate_submission(site: Site, account: Account, body: bytes) -> dict[str, 
     content = schemas.parse_body(body)
     try:
         if isinstance(content.get("settings"), list):
-            return _validate_rows(site, account, content)
-        return _validate_job(site, account, content)
+            return _validate_rows(site, caller, content)
+        return _validate_job(site, caller, content)
     except HTTPException as error:
         return {"valid": False, "error": error.detail}
 

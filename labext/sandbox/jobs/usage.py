@@ -133,8 +133,8 @@ def _round_hours(value: float) -> float:
 def check_budgets_left(session: Session, account: Account) -> None:
     """Raise 403 if the account or its organization has used up its budget.
 
-    Only ended jobs count, and running jobs may finish. `account` was loaded in this transaction,
-    so that a change takes effect with the next submission.
+    Only ended jobs count, and running jobs may finish. `account` must be loaded in this
+    transaction, so that a new budget applies to the next submission.
     """
     for owner, used, budget in _budgets(session, account):
         if used >= budget:

@@ -312,24 +312,24 @@ MAX_PIPELINE_BYTES = 1 << 20
 """Size limit of the inputs and stages of a pipeline, which are stored in its row."""
 
 
-def submit_pipeline(site: Site, account: Account, body: bytes) -> str:
+def submit_pipeline(site: Site, caller: Account, body: bytes) -> str:
     """Submit a pipeline that is defined in the body; return the confirmation."""
     content = schemas.parse_body(body)
     name = schemas.require_name(content, "jobName")
     inputs = read_inputs(content, "initialInputs")
     stages = schemas.require_array(content, "stages")
     settings = {"initialInputs": inputs, "stages": stages}
-    return _store_pipeline(site, account, name, settings, schemas.optional_project(content))
+    return _store_pipeline(site, caller, name, settings, schemas.optional_project(content))
 
 
-def run_pipeline(site: Site, account: Account, body: bytes) -> str:
+def run_pipeline(site: Site, caller: Account, body: bytes) -> str:
     """Submit a saved pipeline of the account's organization; return the confirmation."""
     content = schemas.parse_body(body)
     name = schemas.require_name(content, "jobName")
     saved = schemas.require_text(content, "pipelineName")
     inputs = read_inputs(content, "initialInputs", "inputs")
     with site.database.read() as session:
-        is_owned = SavedPipeline.organization_id == account.organization_id
+        is_owned = SavedPipeline.organization_id == caller.organization_id
         stages = session.scalars(
             select(SavedPipeline.stages).where(is_owned, SavedPipeline.name == saved)
         ).one_or_none()
@@ -340,7 +340,7 @@ def run_pipeline(site: Site, account: Account, body: bytes) -> str:
             f"There is no saved pipeline {quote_value(saved)} in your organization{suggestion}"
         )
     settings = {"pipelineName": saved, "initialInputs": inputs, "stages": stages}
-    return _store_pipeline(site, account, name, settings, schemas.optional_project(content))
+    return _store_pipeline(site, caller, name, settings, schemas.optional_project(content))
 
 
 def _suggest_saved(saved: str, existing: Sequence[str]) -> str:

@@ -71,7 +71,9 @@ def test_submission_over_the_limit_of_queued_jobs_is_refused(site, student):
     with site.database.read() as session:
         assert len(session.scalars(select(Job)).all()) == 3, "no part of it is stored"
     _submit(site, student, "third")
-    assert submission.validate_submission(site, student, job)["valid"] is False
+    rows = orjson.dumps({"type": "digest", "settings": [CUT]})
+    for body in (job, rows):
+        assert submission.validate_submission(site, student, body)["valid"] is False
     with pytest.raises(HTTPException):
         _submit(site, student, "fourth")
     _claim(site, 1)
