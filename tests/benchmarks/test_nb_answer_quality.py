@@ -1,10 +1,10 @@
 """Correct answers without a language model: questions about public documents, by kind.
 
 The documents are those of `labext_test_corpus`, the questions those of `answers/questions.csv`,
-used to choose the settings, and of `answers/held_out.csv`, used to evaluate them; `CLEAR_LEAD` of
-`labext.sandbox.nb.ask.matching` was chosen with both. A passage is correct if its displayed text
-contains the expected fact and it is from the expected document; a passage of another document is
-irrelevant.
+used to choose the settings, and of `answers/held_out.csv`, used to evaluate them; `MIN_LEAD` and
+`CERTAIN_SHARE` of `labext.sandbox.nb.ask.matching` were chosen with both. A passage is correct if
+its displayed text contains the expected fact and it is from the expected document; a passage of
+another document is irrelevant.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ Unrelated passages seldom reach the sum. The addition is multiplied by the share
 words that none of the passages found contains: most words of a question on another topic.
 """
 
-CLEAR_LEAD, LEADER_BONUS = 0.03, 0.02
-"""A source whose best passage is more similar than those of all other sources by the first number
-needs less similarity by the second one: it is on the subject of the question."""
+MIN_LEAD, LEAD_REDUCTION = 0.03, 0.02
+"""Lead of a source in similarity over all other sources, and the reduction of the threshold for its
+passages then: a source that stands out is more likely to be on the subject of the question."""
 
 MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
 """Share of the question's words in a passage that matches, if it has rare terms a smaller one."""
@@ -146,13 +146,14 @@ def match_scores(
     known = question.stems & _stems(map(_searched_text, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
     threshold = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
-    leader = _leading_source(hits)
+    leading_source = _leading_source(hits)
     matches = []
     for hit in hits:
         if not question.stems or lacks_rare_terms(question, hit):
             continue
-        similarity = max(hit.similarity or 0.0, 0.0) if uses_similarity else 0.0
-        min_similarity = threshold - LEADER_BONUS * (hit.parent_id == leader)
+        similarity = _similarity(hit) if uses_similarity else 0.0
+        is_leading = hit.parent_id == leading_source
+        min_similarity = threshold - LEAD_REDUCTION if is_leading else threshold
         share = word_share(question.stems, hit)
         min_share = MIN_SHARE_WITH_RARE_TERMS if question.rare else MIN_SHARE
         if question.compares:  # half of the words may be about the other side of a comparison
@@ -163,15 +164,17 @@ def match_scores(
     return matches
 
 
-def _leading_source(hits: Iterable[Hit]) -> str | None:
-    """Return the source that is more similar to the question than all others by `CLEAR_LEAD`."""
-    best: dict[str, float] = {}
-    for hit in hits:
-        best[hit.parent_id] = max(best.get(hit.parent_id, 0.0), hit.similarity or 0.0)
-    if not best:
+def _similarity(hit: Hit) -> float:
+    return max(hit.similarity or 0.0, 0.0)
+
+
+def _leading_source(hits: Sequence[Hit]) -> str | None:
+    """Return the source whose best passage leads all other sources by `MIN_LEAD`, if any."""
+    if not hits:
         return None
-    first, second, *_ = *sorted(best.values(), reverse=True), 0.0
-    return max(best, key=best.__getitem__) if first - second >= CLEAR_LEAD else None
+    best = max(hits, key=_similarity)
+    others = (_similarity(hit) for hit in hits if hit.parent_id != best.parent_id)
+    return best.parent_id if _similarity(best) - max(others, default=0.0) >= MIN_LEAD else None
 
 
 Match = tuple[Hit, str, float]
