@@ -11,6 +11,8 @@ import pytest
 from nbclient import NotebookClient
 from open_notebook import Replay, serving
 
+from labext.sandbox import Sandbox
+
 pytestmark = pytest.mark.notebooks
 
 START = "%lab sandbox start"
@@ -25,6 +27,13 @@ def server() -> Iterator[Replay]:
             profile["voice_model"] = voice
         yield replay
         assert not replay.faults
+
+
+@pytest.fixture
+def stopped_sandbox(isolated: Path) -> Iterator[None]:
+    """Stop the sandbox that a kernel of this test has started."""
+    yield
+    Sandbox(isolated / "sandbox").stop()
 
 
 def executed(notebook_folder: Path, name: str, first_cell: str) -> Any:
@@ -44,6 +53,7 @@ def test_nb_runs_twice_and_leaves_nothing(notebook_folder: Path, server: Replay)
     assert [e["name"] for e in server.state.transformations.values()].count("Steps") == 1
 
 
+@pytest.mark.usefixtures("stopped_sandbox")
 def test_podcast_makes_the_profiles_that_it_uses(notebook_folder: Path, server: Replay) -> None:
     start = f"{START}\n%nb connect {server.base_url}"
     for _ in range(2):
