@@ -13,6 +13,7 @@ _TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
 _CONJUNCTION = re.compile(r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b")
 _JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z][a-z]{2})")
 _MAX_ACRONYM = 3
 """Letters of acronyms that are common words, such as DNA."""
 
@@ -96,7 +97,7 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
             continue
         if not groups or _CONJUNCTION.search(text, last, match.start()):
             groups.append(set())
-        groups[-1].add(word.casefold())
+        groups[-1].add(word)
         last = match.end()
     return tuple(map(frozenset, groups))
 
@@ -117,10 +118,12 @@ def contains_term(text: str, term: str) -> bool:
     """Return whether a text in lower case contains a term as a whole word, or its plural.
 
     A name of more than `_MAX_ACRONYM` letters may be followed by a version, as ChEMBL in ChEMBL33.
+    The words of a name in camel case may be separate: HtmlDiff matches `html diff`.
     """
     has_version = len(term) > _MAX_ACRONYM and term.isalpha()
     ending = r"(?:s|es|'s|’s|\d+)?" if has_version else "(?:s|es|'s|’s)?"
-    return re.search(rf"(?<![\w.]){re.escape(term)}{ending}(?![\w]|\.\d)", text) is not None
+    name = r"[\s_-]?".join(re.escape(part.casefold()) for part in _CAMEL_CASE.split(term))
+    return re.search(rf"(?<![\w.]){name}{ending}(?![\w]|\.\d)", text) is not None
 
 
 def lacks_rare_terms(question: Question, hit: Hit) -> bool:
