@@ -30,6 +30,9 @@ SET_MODELS = """
 """
 """Cell that sets the models of all podcast profiles of Open Notebook."""
 
+_NO_COLLECTION = patch("gc.collect")
+"""Keeps a shell from collecting garbage, which takes up to a second in a process of many tests."""
+
 
 def check_refused(refused: Refused, lines: RefusedLines) -> str:
     """Check the errors of refused lines; return their texts."""
@@ -50,8 +53,18 @@ def opened(**config: Any) -> Iterator[InteractiveShell]:
         if "jobs" in ip.magics_manager.magics["line"]:
             ip.run_line_magic("unload_ext", "labext")
         atexit.unregister(ip.atexit_operations)
-        with patch("gc.collect"):  # slow, and there is no output cache
+        with _NO_COLLECTION:
             ip.atexit_operations()
+
+
+@contextmanager
+def loaded(ip: InteractiveShell, cell: str = "") -> Iterator[InteractiveShell]:
+    """Load labext and run a cell; at the end labext is unloaded and the namespace is emptied."""
+    ip.run_cell(f"%load_ext labext\n{cell}").raise_error()
+    yield ip
+    ip.run_line_magic("unload_ext", "labext")
+    with _NO_COLLECTION:
+        ip.reset()
 
 
 def complete(shell: InteractiveShell, cell: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from open_notebook import serving
@@ -91,10 +92,8 @@ def shell(
     table = tmp_path / "data" / "hairpins.csv"
     table.write_text("\n".join(table.read_text().splitlines()[:4]))
     Path("questions.csv").write_text("question,facts\nHow long is pBAD30?,4923\n")
-    opened.run_cell("%load_ext labext").raise_error()
-    yield opened
-    opened.run_line_magic("unload_ext", "labext")
-    opened.reset()
+    with labext_test_shell.loaded(opened):
+        yield opened
 
 
 def _run(shell: InteractiveShell, cells: list[str]) -> None:

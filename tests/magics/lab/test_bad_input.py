@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -85,11 +86,8 @@ def shell(
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.gb").write_text("mine")
-    opened.run_cell("%load_ext labext\n%lab connect sandbox").raise_error()
-    opened.run_cell(SETUP).raise_error()
-    yield opened
-    opened.run_line_magic("unload_ext", "labext")
-    opened.reset()
+    with labext_test_shell.loaded(opened, f"%lab connect sandbox\n{SETUP}"):
+        yield opened
 
 
 Refused = Callable[..., LabextError]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from cli_fixtures import MemoryKeyring
 from IPython.core.error import StdinNotImplementedError
@@ -74,10 +75,8 @@ def shell(
     opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[InteractiveShell]:
     monkeypatch.chdir(tmp_path)
-    opened.run_cell("%load_ext labext").raise_error()
-    yield opened
-    opened.run_line_magic("unload_ext", "labext")
-    opened.reset()
+    with labext_test_shell.loaded(opened):
+        yield opened
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run, assert_completions, complete
@@ -23,10 +24,8 @@ def shell(
 ) -> Iterator[InteractiveShell]:
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     monkeypatch.chdir(tmp_path)
-    opened.run_cell("%load_ext labext\n%lab sandbox start").raise_error()
-    yield opened
-    opened.run_line_magic("unload_ext", "labext")
-    opened.reset()
+    with labext_test_shell.loaded(opened, "%lab sandbox start"):
+        yield opened
 
 
 def names(run: Run, options: str) -> set[str]:

@@ -50,10 +50,8 @@ def shell(
     (tmp_path / "data").mkdir()
     for name in ("paper.pdf", "protocol.docx", "page.html"):
         shutil.copy(examples.examples_folder() / "data" / name, tmp_path / "data")
-    opened.run_cell("%load_ext labext\n%nb connect sandbox").raise_error()
-    yield opened
-    opened.run_line_magic("unload_ext", "labext")
-    opened.reset()
+    with labext_test_shell.loaded(opened, "%nb connect sandbox"):
+        yield opened
 
 
 @pytest.fixture
