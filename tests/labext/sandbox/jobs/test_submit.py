@@ -33,7 +33,8 @@ def test_submitted_job_is_confirmed_and_completes(api, kit):
 
 def test_queued_job_has_no_started_and_no_score(new_box, kit):
     api = kit.Api(new_box(workers=1))
-    api.submit("rna_fold", kit.SLOW)
+    running = api.submit("rna_fold", kit.SLOW)
+    api.until(running, lambda row: row["JobStatus"] == "Running")
     waiting = api.row(api.submit("digest", kit.cut()))
     assert waiting["JobStatus"] == "In Queue"
     assert waiting.pop("QueueReason") == "All slots are busy."
