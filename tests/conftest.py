@@ -97,19 +97,21 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of files that declare no kind: unit tests and example notebooks.
 
-    Those on a PostgreSQL server are contract tests. Browser tests are first: they all run in one
-    worker, which would otherwise finish last.
+    Those on a PostgreSQL or S3 server are contract tests. Browser tests are first: they all run in
+    one worker, which would otherwise finish last.
     """
     for item in items:
         if not any(item.get_closest_marker(kind) for kind in KINDS):
-            item.add_marker("contract" if _on_postgresql(item) else declared_kind(item.path))
+            item.add_marker("contract" if _uses_server(item) else declared_kind(item.path))
     items.sort(key=lambda item: not item.path.name.endswith(_BROWSER_FILE))
 
 
-def _on_postgresql(item: pytest.Item) -> bool:
+def _uses_server(item: pytest.Item) -> bool:
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    on_it = any(isinstance(value, str) and value == "postgresql" for value in parameters)
-    return on_it or "postgresql_server" in getattr(item, "fixturenames", ())
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return any(value in ("postgresql", "s3") for value in parameters if isinstance(value, str)) or (
+        not fixtures.isdisjoint({"postgresql_server", "s3_server"})
+    )
 
 
 def pytest_collection_finish() -> None:
