@@ -100,18 +100,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Those on a PostgreSQL or S3 server are contract tests. Browser tests are first: they all run in
     one worker, which would otherwise finish last.
     """
+    import databases  # a plugin, which pytest imports after this file
+
     for item in items:
         if not any(item.get_closest_marker(kind) for kind in KINDS):
-            item.add_marker("contract" if _uses_server(item) else declared_kind(item.path))
+            on_server = databases.uses(item, "postgresql", "s3")
+            item.add_marker("contract" if on_server else declared_kind(item.path))
     items.sort(key=lambda item: not item.path.name.endswith(_BROWSER_FILE))
-
-
-def _uses_server(item: pytest.Item) -> bool:
-    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    fixtures = set(getattr(item, "fixturenames", ()))
-    return any(value in ("postgresql", "s3") for value in parameters if isinstance(value, str)) or (
-        not fixtures.isdisjoint({"postgresql_server", "s3_server"})
-    )
 
 
 def pytest_collection_finish() -> None:

@@ -198,11 +198,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip the tests of the SQLite file in a run on PostgreSQL."""
-    if config.getoption("--database") == "postgresql":
-        for item in items:
-            if item.get_closest_marker("sqlite"):
-                item.add_marker(pytest.mark.skip(reason="It tests the SQLite file."))
+    """In a run on PostgreSQL, skip the tests of the SQLite file, and leave out those that choose
+    their database themselves.
+    """
+    if config.getoption("--database") == "sqlite":
+        return
+    unaffected = {item for item in items if uses(item, "postgresql", "sqlite")}
+    config.hook.pytest_deselected(items=unaffected)
+    items[:] = [item for item in items if item not in unaffected]
+    for item in items:
+        if item.get_closest_marker("sqlite"):
+            item.add_marker(pytest.mark.skip(reason="It tests the SQLite file."))
+
+
+def uses(item: pytest.Item, *servers: str) -> bool:
+    """Return whether a parameter of a test names one of the servers, or a fixture provides it."""
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    names = {value for value in parameters if isinstance(value, str)}
+    names |= {name.removesuffix("_server") for name in getattr(item, "fixturenames", ())}
+    return not names.isdisjoint(servers)
 
 
 @pytest.fixture(scope="session")
