@@ -231,7 +231,7 @@ def test_service_without_usage_statistics_gives_no_budget(used: Any, client: Job
 def test_sandbox_runs_are_the_base_of_estimates_and_of_refusals(new_box: Any) -> None:
     box = new_box(services=["labext.sandbox.jobs.app:service"])
     database = databases.open_database(box.data_dir)
-    frame = pd.DataFrame({"sequence": ["ACGU" * n for n in (5, 50, 100, 150, 200) * 3]})
+    frame = pd.DataFrame({"sequence": ["ACGU" * n for n in (5, 40, 80, 120) * 3]})
     with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
         client.submit_batch("history", "rna_fold", frame)
         client.wait("history", timeout=120)
