@@ -1,7 +1,7 @@
 """The podcast player: first frame (goal: 300 ms after that of a plain button) and seek (50 ms).
 
 Both run in a page of Notebook 7 in Chromium: in a new kernel, which imports the modules and sends
-    the bundle, and again in a kernel that has already shown the player.
+the bundle, and again in a kernel that has already shown the player.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ turns = [
 record = dict(name="An episode", duration={60 * MINUTES}, transcript=dict(transcript=turns))
 """
 BUTTON = "import ipywidgets\nipywidgets.Button(description='Plain')"
-PLAYER = "import labext_widgets\nlabext_widgets.player(record, fetch)"
+PLAYER = "import labext_widgets\nlabext_widgets.show_player(record, fetch)"
 FRAME = f"""async ([cell, selector]) => {{
   for (const each of document.querySelectorAll(selector)) each.dataset.before = "yes";
   const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -59,6 +59,13 @@ SEEK = """async (turn) => {
   await heard;
   return performance.now() - begin;
 }"""
+
+
+def test_cells_of_the_benchmark_run(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, Any] = {}
+    for cell in (EPISODE, BUTTON, PLAYER):
+        exec(cell, namespace)
+    assert "An episode" in capsys.readouterr().out
 
 
 def test_player(
