@@ -98,8 +98,8 @@ def _compare(
             times[name].append(ask(box, number))
     medians = {name: statistics.median(values) for name, values in times.items()}
     factor = medians["PostgreSQL"] / medians["SQLite"]
-    each = ", ".join(f"{1000 * median:.1f} ms on {name}" for name, median in medians.items())
-    figure(title, f"{each}: factor {factor:.2f}, {GOAL}")
+    by_database = ", ".join(f"{1000 * median:.1f} ms on {name}" for name, median in medians.items())
+    figure(title, f"{by_database}: factor {factor:.2f}, {GOAL}")
 
 
 def test_postgresql_is_about_as_fast_as_sqlite(

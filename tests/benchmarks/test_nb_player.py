@@ -34,7 +34,7 @@ record = dict(name="An episode", duration={60 * MINUTES}, transcript=dict(transc
 BUTTON = "import ipywidgets\nipywidgets.Button(description='Plain')"
 PLAYER = "import labext_widgets\nlabext_widgets.show_player(record, fetch)"
 FRAME = f"""async ([cell, selector]) => {{
-  for (const each of document.querySelectorAll(selector)) each.dataset.before = "yes";
+  for (const element of document.querySelectorAll(selector)) element.dataset.before = "yes";
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   {PANEL}.content.activeCellIndex = cell;
   const begin = performance.now();
@@ -52,7 +52,7 @@ SOUNDS = """() => {
   };
 }"""
 SEEK = """async (turn) => {
-  const audio = window.sounds.findLast((each) => !each.paused);
+  const audio = window.sounds.findLast((sound) => !sound.paused);
   const heard = new Promise((done) => audio.addEventListener("seeked", done, { once: true }));
   const begin = performance.now();
   document.querySelectorAll(".labext-live .labext-timestamp")[turn].click();
@@ -97,7 +97,7 @@ def measured(
     again = [frames(nb) for _ in range(WARM)]
     live = nb.output(2).locator(".labext-live")
     live.get_by_role("button", name="Play", exact=True).click()
-    nb.page.wait_for_function("() => window.sounds.some((each) => each.currentTime > 0.2)")
+    nb.page.wait_for_function("() => window.sounds.some((sound) => sound.currentTime > 0.2)")
     turns = 60 * MINUTES // TURN
     return first, again, [nb.page.evaluate(SEEK, 37 * i % turns) for i in range(1, SEEKS + 1)]
 

@@ -27,8 +27,8 @@ READY = """async () => {
 REMEMBER = """() => {
   window.remembered = [];
   const keep = (records) => {
-    for (const each of records.flatMap((record) => [...record.addedNodes])) {
-      window.remembered.push(each.textContent);
+    for (const node of records.flatMap((record) => [...record.addedNodes])) {
+      window.remembered.push(node.textContent);
     }
   };
   new MutationObserver(keep).observe(document.body, { childList: true, subtree: true });

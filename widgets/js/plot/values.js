@@ -81,7 +81,7 @@ function powerTicks(low, high, count) {
 
 function timeTicks(low, high, count) {
   const least = (high - low) / Math.max(count, 1);
-  const step = TIME_STEPS.find((each) => each >= least) ?? TIME_STEPS.at(-1) * Math.ceil(least / TIME_STEPS.at(-1));
+  const step = TIME_STEPS.find((size) => size >= least) ?? TIME_STEPS.at(-1) * Math.ceil(least / TIME_STEPS.at(-1));
   const [start, end] = step >= DAY ? [0, 10] : step >= MINUTE ? [5, 16] : [11, 19];
   return multiples(low, high, step).map((value) => ({
     value,
