@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ _MAX_PIXELS = 25_000_000
 """Maximum pixels of a rendered page, one byte each; a page of A3 has 17 million."""
 
 _MAX_SIDE = 32_000
-"""Maximum width and height of a rendered page; tesseract refuses larger pictures."""
+"""Maximum width and height of a picture; tesseract refuses larger ones."""
 
 _LINE_END_HYPHEN = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad]\n(?=[a-z\u00df-\u00ff])")
 
@@ -34,13 +35,15 @@ def read_picture(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read the text of a picture, of one with several pages by page.
 
     Raises:
-        UnreadableError: if tesseract is not installed, or recognizes nothing.
+        UnreadableError: if tesseract is not installed, the picture is too large, or nothing is
+            recognized.
     """
     if not is_installed():
         raise UnreadableError(
             "It is a picture: to read its text, install the program tesseract where the service "
             "runs, and add it again."
         )
+    _check_size(file.path)
     pages = _recognize(file.path)
     if not any(pages):
         raise UnreadableError(
@@ -49,6 +52,30 @@ def read_picture(file: SourceFile, _on_stage: OnStage) -> Document:
     if len(pages) == 1:
         return Document([(None, pages[0])])
     return Document([*enumerate(pages, 1)])
+
+
+def _check_size(picture: Path) -> None:
+    """Check that a picture can be decoded in memory; leave unknown formats to tesseract.
+
+    Raises:
+        UnreadableError: if it is larger than Pillow's limit against decompression bombs.
+    """
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(picture) as image:
+                is_too_large = max(image.size) > _MAX_SIDE
+    except Image.DecompressionBombError:
+        is_too_large = True
+    except (OSError, SyntaxError, ValueError):  # a format that Pillow can't read
+        is_too_large = False
+    if is_too_large:
+        raise UnreadableError(
+            f"The picture has more than {2 * (Image.MAX_IMAGE_PIXELS or 0):,} pixels, or a side of "
+            f"more than {_MAX_SIDE:,}: make it smaller and add it again."
+        )
 
 
 def recognize_page(page: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,26 @@ def test_picture_without_text_is_refused(read_error, engine, script, expected):
 
 def test_picture_needs_a_program_for_text_recognition(read_error, no_engine):
     assert "install the program tesseract" in read_error(saved(picture_of_text(LINES)), "gel.png")
+
+
+def png(width: int, height: int) -> bytes:
+    """Return a PNG of this size without its pixels."""
+    content = saved(Image.new("1", (1, 1)))
+    header = b"IHDR" + struct.pack(">II", width, height) + content[24:29]
+    return content[:12] + header + struct.pack(">I", zlib.crc32(header)) + content[33:]
+
+
+@pytest.mark.parametrize("size", [(100_000, 100_000), (14_000, 14_000), (32_001, 1)])
+def test_huge_picture_is_refused_before_it_is_decoded(read_error, engine, size):
+    engine.write_text("#!/bin/sh\necho decoded\n")
+    assert read_error(png(*size), "gel.png") == (
+        "The picture has more than 178,956,970 pixels, or a side of more than 32,000: make it "
+        "smaller and add it again."
+    )
+
+
+def test_large_picture_is_recognized(read, engine):
+    assert read(png(13_000, 13_000), "gel.png").text == "A gel of pBAD30"
 
 
 def test_scanned_pdf_needs_a_program_for_text_recognition(read_error, no_engine):
