@@ -82,12 +82,12 @@ def _states(box: Sandbox) -> Counter[str]:
 def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
     assert len(_services(box)) == 3
     for number in range(4):
-        _submit(box, f"batch{number}", 100)
+        _submit(box, f"batch{number}", 50)
         wait_until(lambda: len(_services(box)) == 3)
         victim = _services(box)[number % 2]
         victim.kill()
         wait_until(lambda gone=victim: not gone.is_running())
-    wait_until(lambda: _states(box) == {"Complete": 400}, 90)
+    wait_until(lambda: _states(box) == {"Complete": 200}, 90)
     database = open_database(box.data_dir)
 
     def waiting() -> list[int]:
@@ -99,7 +99,7 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
         (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
         hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
     database.close()
-    assert used.jobs == 400
+    assert used.jobs == 200
     assert used.weighted_hours == pytest.approx(sum(hours))  # each charged once
     wait_until(lambda: len(_services(box)) == 3)
 

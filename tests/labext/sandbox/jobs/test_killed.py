@@ -31,7 +31,7 @@ from labext.sandbox.jobs.tables import Job, Usage
 pytestmark = pytest.mark.faults
 
 KILLS = 3
-"""In each of the four phases: 20 in all."""
+"""In each of the four phases: 12 in all."""
 
 JOBS = 6
 """In a batch."""

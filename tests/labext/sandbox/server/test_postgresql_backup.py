@@ -175,8 +175,9 @@ def test_missing_program_and_another_kind_of_database_are_refused(
 
 
 def test_restore_into_the_database_of_a_running_server_is_refused(
-    new_server, postgresql_server, run, tmp_path
+    new_server, postgresql_server, tmp_path, monkeypatch
 ):
+    monkeypatch.setattr("labext.sandbox.core.postgresql.WAIT_SECONDS", 1)
     url = postgresql_server.new_database()
     server = new_server(url)
     server.backup(tmp_path / "saved.zip")
