@@ -139,7 +139,7 @@ class NotebookPage:
 
     def _listen(self, page: Any) -> None:
         self.page = page
-        self.page.bring_to_front()
+        self.page.bring_to_front()  # in the background it draws once a second
         self.page.on("pageerror", self._note)
 
     def _note(self, error: Any) -> None:
