@@ -252,7 +252,7 @@ def test_cancel_through_another_process_reaches_the_worker(
     site.start_worker("bench")
     site.submit("long", 1, 60.0)
     wait_until(lambda: site.published_busy() == [1])
-    [run] = site.runs()
+    [run] = wait_until(site.runs)
     database = open_database(site.server.data_dir)
 
     def is_cancelled() -> bool:

@@ -204,6 +204,7 @@ def test_job_processes_and_logs_have_no_credentials(box):
     assert found
     assert not [text for text in found if SECRET in text or "AWS_" in text]
     jobs.session.post(f"{jobs.base}stop-job", json={"jobName": "slow"}, timeout=60)
+    wait_until(lambda: not (box.data_dir / "tasks" / "1").exists())
     for path in box.data_dir.rglob("*"):
         if path.is_file() and path.suffix in (".log", ".json", ""):
             assert SECRET.encode() not in path.read_bytes(), path
