@@ -149,14 +149,11 @@ class TestRetry:
     def test_podcast_can_be_retried_repeatedly(self, placeholders: Placeholders) -> None:
         runs = [[COMPLETE], [FAILED], [SPEECH, FAILED]]
         follow(FAILED, retry=lambda: iter(runs.pop()), background=True)
-
-        def has_begun(left: int) -> bool:
-            if len(runs) > left and placeholders[0].buttons == ["Retry"]:
-                placeholders[0].message(do="retry")  # ignored until the last one has ended
-            return len(runs) == left
-
         for left in (2, 1, 0):
-            wait_until(lambda left=left: has_begun(left))
+            wait_until(lambda: placeholders[0].buttons == ["Retry"])
+            placeholders[0].message(do="retry")
+            wait_until(lambda left=left: len(runs) == left)
+            wait_until(lambda: "labext-retry" not in {item.name for item in threading.enumerate()})
         wait_until(lambda: "Complete" in placeholders[0].text)
 
     @pytest.mark.parametrize(
