@@ -34,7 +34,9 @@ MIN_LEAD, LEAD_REDUCTION = 0.03, 0.02
 passages then: a source that stands out is more likely to be on the subject of the question."""
 
 MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
-"""Share of the question's words in a passage that matches, if it has rare terms a smaller one."""
+"""Share of the question's words, or of those of a side of a comparison, in a passage that matches;
+a smaller one if the question has rare terms.
+"""
 
 
 RELATED_SCORE, UNRELATED_SCORE = 0.45, 0.5
@@ -51,6 +53,24 @@ MAX_UNCERTAIN, CERTAIN_SHARE = 2, 1 / 4
 
 
 @dataclass(frozen=True)
+class Side:
+    """One of the things that a question compares.
+
+    Attributes:
+        rare: its rare terms.
+        stems: the stems of its words; if each side has rare terms, of all words of the question
+            but the rare terms of other sides.
+    """
+
+    rare: frozenset[str]
+    stems: frozenset[str]
+
+    def share_in(self, hit: Hit) -> float:
+        """Return the share of its words that a passage contains; a single common word counts 0."""
+        return word_share(self.stems, hit) if self.rare or len(self.stems) > 1 else 0.0
+
+
+@dataclass(frozen=True)
 class Question:
     """The terms that a passage has to contain to match a question.
 
@@ -58,31 +78,47 @@ class Question:
         stems: the stems of its words.
         rare: groups of rare terms: names, years and codes. A passage needs all terms of one group;
             there are several if the question compares things.
-        compares: whether it asks about several things.
+        sides: the things that it compares, if any.
     """
 
     stems: frozenset[str]
     rare: tuple[frozenset[str], ...]
-    compares: bool
+    sides: tuple[Side, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Question:
         """Return the question in a text."""
-        return cls(
-            frozenset(segmentation.stem_words(text)), _rare_terms(text), bool(_JOINED.search(text))
-        )
+        stems, rare = frozenset(segmentation.stem_words(text)), _rare_terms(text)
+        return cls(stems, rare, _sides(text, stems, rare))
 
     @property
-    def sides(self) -> tuple[frozenset[str], ...]:
-        """Return the groups of a comparison; an empty one for a side without rare terms."""
-        if len(self.rare) == 1 and self.compares:
-            return (*self.rare, frozenset())
-        return self.rare if len(self.rare) > 1 else ()
+    def compares(self) -> bool:
+        """Whether it asks about several things."""
+        return bool(self.sides)
 
     def groups_of(self, hit: Hit) -> list[frozenset[str]]:
         """Return the groups of rare terms of which a passage contains all."""
         text = _searched_text(hit).casefold()
         return [group for group in self.rare if all(contains_term(text, term) for term in group)]
+
+
+def _sides(text: str, stems: frozenset[str], rare: tuple[frozenset[str], ...]) -> tuple[Side, ...]:
+    if len(rare) > 1:
+        names = [_stems(group) for group in rare]
+        return tuple(
+            Side(group, stems.difference(*(other for other in names if other != name)))
+            for group, name in zip(rare, names, strict=True)
+        )
+    joined = _JOINED.search(text)
+    if joined is None:
+        return ()
+    sides = []
+    for part in (text[: joined.start()], text[joined.end() :]):
+        own = _stems([part])
+        group = next((group for group in rare if _stems(group) <= own), frozenset())
+        if own:
+            sides.append(Side(group, own))
+    return tuple(sides) if len(sides) > 1 else ()
 
 
 def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
@@ -131,9 +167,8 @@ def lacks_rare_terms(question: Question, hit: Hit) -> bool:
     if not question.rare or question.groups_of(hit):
         return False
     # In a comparison, the other side may have no rare term.
-    others = question.stems.difference(*map(_stems, question.rare))
-    has_other = question.compares and len(question.rare) == 1
-    return not (has_other and word_share(others, hit) >= MIN_SHARE)
+    sides = (side for side in question.sides if not side.rare)
+    return all(side.share_in(hit) < MIN_SHARE for side in sides)
 
 
 def match_scores(
@@ -158,10 +193,9 @@ def match_scores(
         is_leading = hit.parent_id == leading_source
         min_similarity = threshold - LEAD_REDUCTION if is_leading else threshold
         share = word_share(question.stems, hit)
+        best_share = max([share, *(side.share_in(hit) for side in question.sides)])
         min_share = MIN_SHARE_WITH_RARE_TERMS if question.rare else MIN_SHARE
-        if question.compares:  # half of the words may be about the other side of a comparison
-            min_share /= 2
-        if max(similarity / min_similarity, share / min_share) >= 1:
+        if max(similarity / min_similarity, best_share / min_share) >= 1:
             weight = SIMILARITY_WEIGHT if uses_similarity else 0.0
             matches.append((hit, weight * similarity + (1 - weight) * share**2))
     return matches
@@ -194,12 +228,10 @@ def select(question: Question, matches: Sequence[Match], count: int) -> list[Mat
         return []
     chosen: list[Match] = []
     for side in question.sides:
-        for match in matches:
-            groups = question.groups_of(match[0])
-            if side in groups or not (side or groups):
-                if match not in chosen:
-                    chosen.append(match)
-                break
+        of_side = [m for m in matches if not side.rare or side.rare in question.groups_of(m[0])]
+        best = max(of_side, key=lambda m: m[2] + side.share_in(m[0]) ** 2, default=None)
+        if best is not None and best not in chosen:
+            chosen.append(best)
     top, _, top_score = max(matches, key=lambda item: item[2])
     share = word_share(question.stems, top)
     unrelated_score = UNRELATED_SCORE + (1 - UNRELATED_SCORE) * share

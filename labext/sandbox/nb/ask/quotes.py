@@ -108,9 +108,9 @@ def _trimmed_sections(hit: Hit) -> Iterator[str]:
     text = hit.text
     headings = passages.find_headings(text)
     start = 0
-    dropped = extractive.is_back_matter(hit.heading.rpartition(passages.PATH_SEPARATOR)[2])
+    dropped = extractive.is_link_list(hit.heading.rpartition(passages.PATH_SEPARATOR)[2])
     for begin, _, title in [*headings, (len(text), len(text), "")]:
-        drops = begin < len(text) and extractive.is_back_matter(title)
+        drops = begin < len(text) and extractive.is_link_list(title)
         if begin == len(text) or drops != dropped:
             if not dropped and (part := _trim(text[start:begin])):
                 yield part

@@ -18,19 +18,21 @@ _LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING = re.compile(r"^#{1,6}[ \t]+")
 _RULER = re.compile(r"[-=_*]{3,}")
 _SENTENCE_END = re.compile(r"[.!?…。！？](?:[\"'”’)\]]|\[\d{1,3}\])*$")
-_BACK_MATTER = re.compile(
-    r"(?i)^(?:\d+\.?\s*)?(?:references|bibliography|literature(?: cited)?|works cited|footnotes|"
-    r"acknowledge?ments?|funding|author contributions|competing interests|see also|"
-    r"external links|contents|further reading)[ :]*$"
+_LINK_LISTS = (
+    "references|bibliography|literature(?: cited)?|works cited|footnotes|see also|external links|"
+    "contents|further reading"
 )
+_STATEMENTS = "acknowledge?ments?|funding|author contributions|competing interests"
+_LINK_LIST = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS})[ :]*$")
+_BACK_MATTER = re.compile(rf"(?i)^(?:\d+\.?\s*)?(?:{_LINK_LISTS}|{_STATEMENTS})[ :]*$")
 _MIN_STEMS = 4
 _TYPICAL_STEMS = 9
 _MAX_HEADING_WORDS = 12
 
 
-def is_back_matter(heading: str) -> bool:
-    """Return whether a section, judging by its heading, such as `References`, has no content."""
-    return _BACK_MATTER.match(heading) is not None
+def is_link_list(heading: str) -> bool:
+    """Return whether a section, judging by its heading, such as `References`, has only links."""
+    return _LINK_LIST.match(heading) is not None
 
 
 @dataclass(frozen=True)

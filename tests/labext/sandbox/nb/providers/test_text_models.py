@@ -109,6 +109,14 @@ def test_headings_rulers_and_reference_lists_are_dropped() -> None:
     assert request("taper of a window", [continued]) == NO_MATCH
 
 
+def test_acknowledgements_are_quoted() -> None:
+    text = "Acknowledgements\n----------------\n\njusText was developed at Masaryk University.\n"
+    answer = request("At which university was jusText developed?", [hit("source:a", 1, text)])
+    assert [one.quote for one in answer.citations] == [
+        "jusText was developed at Masaryk University."
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -232,6 +240,32 @@ def test_each_side_of_a_comparison_has_its_passage() -> None:
     fast = hit("source:d", 7, "FastCluster was contributed by iwatobipen.", similarity=0.1)
     question = "Who contributed the plane of best fit, and who FastCluster?"
     assert len(request(question, [fast, plain]).citations) == 2
+
+
+def test_passage_with_the_words_of_one_side_of_a_comparison_matches() -> None:
+    ace = hit("source:a", 1, "Parser for ACE files output by PHRAP, written by Frank Kauff.")
+    code = hit("source:b", 2, "Structural alignment. Python code written by Joao Rodrigues.")
+    other = hit("source:c", 3, "The parser is fast.")
+    question = "Who wrote the parser for ACE files and who the Python code of the alignment?"
+    answer = request(question, [other, code, ace])
+    assert {citation.id for citation in answer.citations} == {"source:a", "source:b"}
+
+
+def test_passage_of_a_side_is_the_one_with_most_of_its_words() -> None:
+    soup = hit("source:a", 1, "Leonard Richardson maintains Beautiful Soup.", similarity=0.7)
+    topic = hit("source:b", 2, "jusText: text processing and filters.", similarity=0.3)
+    header = hit("source:b", 3, "Name: jusText\nMaintainer: Michal Belica", similarity=0.3)
+    answer = request("Who maintains Beautiful Soup and who jusText?", [soup, topic, header])
+    assert [citation.passage_id for citation in answer.citations][:2] == [1, 3]
+
+
+def test_single_common_word_is_no_side_of_a_comparison() -> None:
+    tutte = hit("source:a", 1, "The Tutte graph has 46 nodes and 69 edges.", similarity=0.7)
+    other = hit("source:b", 2, "The Petersen graph has 10 nodes and 15 edges.", similarity=0.6)
+    answer = request("How many nodes and edges does the Tutte graph have?", [tutte, other])
+    assert [citation.id for citation in answer.citations] == ["source:a"]
+    unrelated = hit("source:c", 3, "Distributed applications use several processes.")
+    assert request("May there be more applicants than vacancies?", [unrelated]) == NO_MATCH
 
 
 def test_at_most_three_distinct_passages_are_quoted() -> None:
