@@ -1,7 +1,7 @@
 """Correct answers without a language model: questions about public documents, by kind.
 
-The documents are those of `labext_test_corpus`, the questions those of `answers/questions.csv`,
-used to choose the settings, and of `answers/held_out.csv`, used to evaluate them; `MIN_LEAD` and
+The documents are those of `labext_test_corpus`, the questions those of `answers`: `tuning.csv`,
+used to choose the settings, and `validation.csv`, used to evaluate them; `MIN_LEAD` and
 `CERTAIN_SHARE` of `labext.sandbox.nb.ask.matching` were chosen with both. A passage is correct if
 its displayed text contains the expected fact and it is from the expected document; a passage of
 another document is irrelevant.
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from labext_test_corpus import EXAMPLES, HELD_OUT_FILES, PAPERS, document_texts, write_documents
+from labext_test_corpus import DOCUMENT_SETS, document_texts, write_documents
 
 from labext.errors import InputError, SetupError
 from labext.nb import Answer, NotebookClient
@@ -52,8 +52,9 @@ class Passage:
 
 @dataclass
 class Figures:
-    """Counts over all questions."""
+    """Counts over all questions; `texts` are the comparable texts of the documents' pages."""
 
+    texts: dict[str, list[str]]
     correct: defaultdict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     ranks: defaultdict[tuple[str, str], list[float]] = field(
         default_factory=lambda: defaultdict(list)
@@ -97,7 +98,7 @@ class Figures:
     def count_citations(self, answer: Answer, names: dict[str, str]) -> None:
         """Count the quotes that occur in their documents, and the correct page numbers."""
         for citation in answer.citations:
-            pages = texts()[names[citation.id]]
+            pages = self.texts[names[citation.id]]
             quote = comparable(citation.quote)
             self.quotes.append(any(quote in page for page in [*pages, "".join(pages)]))
             if len(pages) > 1:
@@ -122,17 +123,6 @@ def starts_on(quote: str, page: int, pages: Sequence[str]) -> bool:
     return 0 <= both.find(quote) <= len(pages[page])
 
 
-def texts() -> dict[str, list[str]]:
-    """Return the normalized texts of the documents of both sets; cached."""
-    if not _texts:
-        for name, pages in (document_texts() | document_texts(held_out=True)).items():
-            _texts[name] = [comparable(page) for page in pages]
-    return _texts
-
-
-_texts: dict[str, list[str]] = {}
-
-
 @pytest.fixture(scope="session")
 def services() -> list[str]:
     return ["labext.sandbox.nb.app:service"]
@@ -146,24 +136,24 @@ def nb(new_box: Callable[..., Sandbox]) -> Iterator[NotebookClient]:
     client.close()
 
 
-@pytest.mark.parametrize("held_out", [False, True], ids=["questions", "held_out"])
+@pytest.mark.parametrize("set_name", DOCUMENT_SETS)
 def test_questions(
     benchmark: Any,
     figure: Callable[[str, str], None],
     nb: NotebookClient,
     tmp_path: Path,
-    held_out: bool,
+    set_name: str,
 ) -> None:
-    questions = read_questions(FOLDER / ("held_out.csv" if held_out else "questions.csv"))
-    chosen = None
+    questions = read_questions(FOLDER / f"{set_name}.csv")
+    sample = None
     if not benchmark.enabled:
-        chosen = {*list(HELD_OUT_FILES)[:2]} if held_out else {*EXAMPLES, *list(PAPERS)[:1]}
-    if chosen:
-        questions = [
-            expected for expected in questions if expected.refused or chosen >= {*expected.sources}
-        ][::8]
-    names = add_documents(nb, tmp_path, chosen, held_out=held_out)
-    figures = Figures()
+        sample = DOCUMENT_SETS[set_name].sample
+        questions = [expected for expected in questions if {*sample}.issuperset(expected.sources)][
+            ::8
+        ]
+    names = add_documents(nb, write_documents(tmp_path / "documents", set_name, sample))
+    texts = document_texts(set_name, sample)
+    figures = Figures({name: [comparable(page) for page in texts[name]] for name in texts})
     benchmark.pedantic(lambda: evaluate(nb, questions, names, figures), rounds=1, iterations=1)
 
     for kind, goal in GOALS.items():
@@ -188,18 +178,12 @@ def test_questions(
     assert any(chain.from_iterable(figures.correct.values()))
 
 
-def add_documents(
-    nb: NotebookClient, folder: Path, chosen: set[str] | None, *, held_out: bool
-) -> dict[str, str]:
+def add_documents(nb: NotebookClient, paths: dict[str, Path]) -> dict[str, str]:
     """Add the documents to a notebook, wait for them; return their file names by identifier."""
-    folder = folder / "documents"
-    folder.mkdir()
-    paths = write_documents(folder, held_out=held_out)
     notebook = nb.notebooks.create("Questions")
     names = {}
     for name, path in paths.items():
-        if chosen is None or name in chosen:
-            names[str(nb.sources.add_file(path, notebook=notebook["id"])["id"])] = name
+        names[str(nb.sources.add_file(path, notebook=notebook["id"])["id"])] = name
     nb.sources.wait(list(names))
     return names
 

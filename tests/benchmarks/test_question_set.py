@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import pytest
-from labext_test_corpus import document_contents, document_texts
+from labext_test_corpus import DOCUMENT_SETS, document_contents, document_texts
 
 from labext.nb.questions import ExpectedAnswer, contains_fact, normalize_text, read_questions
 from labext.sandbox.nb.text.segmentation import stem_words
@@ -27,11 +28,11 @@ class QuestionSet:
         return [question for question in self.questions if question.kind in kinds]
 
 
-@pytest.fixture(scope="module", params=["questions.csv", "held_out.csv"])
+@pytest.fixture(scope="module", params=DOCUMENT_SETS)
 def question_set(request: pytest.FixtureRequest) -> QuestionSet:
-    texts = document_texts(held_out=request.param == "held_out.csv")
+    texts = document_texts(request.param)
     return QuestionSet(
-        read_questions(FOLDER / request.param),
+        read_questions(FOLDER / f"{request.param}.csv"),
         {name: "\n".join(pages) for name, pages in texts.items()},
     )
 
@@ -43,11 +44,17 @@ def test_sets_have_each_kind_of_question(question_set: QuestionSet) -> None:
     assert len({question.question for question in question_set.questions}) == kinds.total()
 
 
-def test_held_out_set_has_other_documents_and_questions() -> None:
-    assert not document_contents(held_out=True).keys() & document_contents().keys()
-    sets = [read_questions(FOLDER / name) for name in ("questions.csv", "held_out.csv")]
-    first, second = ({question.question for question in questions} for questions in sets)
-    assert not first & second
+def test_each_file_of_questions_has_documents() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == DOCUMENT_SETS.keys()
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(DOCUMENT_SETS, 2)))
+def test_sets_share_no_documents_and_no_questions(first: str, second: str) -> None:
+    one, other = document_contents(first), document_contents(second)
+    assert not one.keys() & other.keys()
+    assert not {*one.values()} & {*other.values()}
+    one_file, other_file = (read_questions(FOLDER / f"{name}.csv") for name in (first, second))
+    assert not {each.question for each in one_file} & {each.question for each in other_file}
 
 
 def test_expected_facts_occur_in_their_documents(question_set: QuestionSet) -> None:

@@ -1,7 +1,7 @@
 """Public documents for questions: files and docstrings of installed packages, and example papers.
 
-The questions are in `tests/benchmarks/answers/questions.csv`, those about held-out documents in
-`held_out.csv`, which were not used to choose the settings of the search.
+The questions about the documents of each set are in `tests/benchmarks/answers`, in the CSV file
+with the name of the set.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from html import unescape
 from importlib.metadata import files
 from pathlib import Path
@@ -18,148 +20,63 @@ from typing import Any
 from labext_test_documents import pdf
 
 DATA = Path(__file__).parents[2] / "example_notebooks" / "data"
-
-PACKAGE_FILES = {
-    "biopython licence.txt": ("biopython", "LICENSE.rst"),
-    "biotite licence.txt": ("biotite", "LICENSE.rst"),
-    "click licence.txt": ("click", "LICENSE.txt"),
-    "dateutil licence.txt": ("python-dateutil", "LICENSE"),
-    "h11 licence.txt": ("h11", "LICENSE.txt"),
-    "lxml licences.txt": ("lxml", "LICENSES.txt"),
-    "numpy random licence.md": ("numpy", "numpy/random/LICENSE.md"),
-    "PeptideBuilder licence.txt": ("PeptideBuilder", "LICENSE.txt"),
-    "pyhmmer licence.txt": ("pyhmmer", "COPYING"),
-    "PyYAML licence.txt": ("PyYAML", "LICENSE"),
-    "rdkit licence.txt": ("rdkit", "rdkit/license.txt"),
-    "snowballstemmer licence.txt": ("snowballstemmer", "COPYING"),
-    "ViennaRNA licence.txt": ("ViennaRNA", "COPYING"),
-    "psutil licence.txt": ("psutil", "LICENSE"),
-    "DejaVu fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_DEJAVU"),
-    "STIX fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_STIX"),
-    "PDF core fonts.txt": ("matplotlib", "mpl-data/fonts/pdfcorefonts/readme.txt"),
-    "SQLAlchemy authors.txt": ("SQLAlchemy", "AUTHORS"),
-    "Schematron stylesheets.txt": ("lxml", "iso-schematron-xslt1/readme.txt"),
-    "ligand RMSD.md": ("rdkit", "Contrib/CalcLigRMSD/README.md"),
-    "FastCluster.md": ("rdkit", "Contrib/Fastcluster/README.md"),
-    "Free-Wilson analysis.md": ("rdkit", "Contrib/FreeWilson/README.md"),
-    "Glare.txt": ("rdkit", "Contrib/Glare/README.txt"),
-    "IFG functional groups.txt": ("rdkit", "Contrib/IFG/README"),
-    "fluorine fragments.txt": ("rdkit", "Contrib/LEF/README.txt"),
-    "molecular frames.txt": ("rdkit", "Contrib/M_Kossner/README"),
-    "plane of best fit.txt": ("rdkit", "Contrib/PBF/README"),
-    "synthetic accessibility.txt": ("rdkit", "Contrib/SA_Score/README"),
-    "natural product likeness.txt": ("rdkit", "Contrib/NP_Score/README"),
-    "screening filters.md": ("rdkit", "Contrib/NIBRSubstructureFilters/README.md"),
-    "Fraggle.txt": ("rdkit", "Contrib/fraggle/readme.txt"),
-    "matched molecular pairs.txt": ("rdkit", "Contrib/mmpa/README.txt"),
-    "PAINS filters.md": ("rdkit", "Data/Pains/README.md"),
-}
-"""Files of installed distributions, by the ends of their paths."""
-
-DOCSTRINGS = {
-    "Kaiser window.txt": "numpy:kaiser",
-    "Hanning window.txt": "numpy:hanning",
-    "Bartlett window.txt": "numpy:bartlett",
-    "Gumbel distribution.txt": "numpy.random:Generator.gumbel",
-    "Zipf distribution.txt": "numpy.random:Generator.zipf",
-    "Weibull distribution.txt": "numpy.random:Generator.weibull",
-    "Wald distribution.txt": "numpy.random:Generator.wald",
-    "Philox.txt": "numpy.random:Philox",
-    "Mersenne Twister.txt": "numpy.random:MT19937",
-    "histogram bins.txt": "numpy:histogram_bin_edges",
-    "as-of merge.txt": "pandas:merge_asof",
-    "DSSP.txt": "Bio.PDB.DSSP:",
-    "restriction classes.txt": "Bio.Restriction.Restriction:",
-    "residue depth.txt": "Bio.PDB.ResidueDepth:",
-    "Entrez.txt": "Bio.Entrez:",
-    "k-means.txt": "Bio.Cluster:kcluster",
-    "GCG checksum.txt": "Bio.SeqUtils.CheckSum:gcg",
-    "PeptideBuilder.txt": "PeptideBuilder.PeptideBuilder:",
-    "accessible surface.txt": "biotite.structure:sasa",
-    "hydrogen bonds.txt": "biotite.structure:hbond",
-    "UPGMA.txt": "biotite.sequence.phylo:upgma",
-    "neighbor joining.txt": "biotite.sequence.phylo:neighbor_joining",
-    "secondary structure.txt": "biotite.structure:annotate_sse",
-    "optimal alignment.txt": "biotite.sequence.align:align_optimal",
-    "Monte Carlo barostat.txt": "openmm:MonteCarloBarostat",
-    "drift of the center of mass.txt": "openmm:CMMotionRemover",
-    "drug-likeness.txt": "rdkit.Chem.QED:",
-    "RECAP.txt": "rdkit.Chem.Recap:",
-    "statistics.txt": "statistics:",
-    "heap queue.txt": "heapq:",
-}
-"""Objects whose docstrings are documents, as `module:name`."""
-
-PAPERS = {
-    "npy format.pdf": "numpy.lib.format:",
-    "FASTQ and QUAL.pdf": "Bio.SeqIO.QualityIO:",
-    "melting temperature.pdf": "Bio.SeqUtils.MeltingTemp:",
-}
-"""Docstrings of several pages."""
-
-EXAMPLES = ("paper.pdf", "protocol.docx", "page.html", "restriction.md")
-
-HELD_OUT_FILES = {
-    "EFGs.md": ("rdkit", "Contrib/efgs/README.md"),
-    "activity models.md": ("rdkit", "Contrib/pzc/readme.md"),
-    "acoustic model.txt": ("pocketsphinx", "pocketsphinx/model/en-us/en-us/README"),
-    "profile test data.md": ("pyhmmer", "tests/data/README.md"),
-    "trajectory plugins.md": ("biotraj", "biotraj/src/README"),
-    "pocketfft licence.md": ("numpy", "numpy/fft/pocketfft/LICENSE.md"),
-}
-
-HELD_OUT_DOCSTRINGS = {
-    "von Mises.txt": "numpy.random:Generator.vonmises",
-    "Rayleigh distribution.txt": "numpy.random:Generator.rayleigh",
-    "logarithmic series.txt": "numpy.random:Generator.logseries",
-    "Laplace distribution.txt": "numpy.random:Generator.laplace",
-    "SFC64.txt": "numpy.random:SFC64",
-    "phase unwrapping.txt": "numpy:unwrap",
-    "quantile bins.txt": "pandas:qcut",
-    "exponential weights.txt": "pandas:DataFrame.ewm",
-    "isoelectric point.txt": "Bio.SeqUtils.IsoelectricPoint:",
-    "TM-score.txt": "biotite.structure:tm_score",
-    "lDDT.txt": "biotite.structure:lddt",
-    "middle integrator.txt": "openmm:LangevinMiddleIntegrator",
-    "implicit solvent.txt": "openmm:GBSAOBCForce",
-    "topological torsions.txt": "rdkit.Chem.AtomPairs.Torsions:",
-    "uuid.txt": "uuid:",
-    "random numbers.txt": "random:",
-    "difflib.txt": "difflib:",
-    "hashlib.txt": "hashlib:",
-    "colour systems.txt": "colorsys:",
-    "event scheduler.txt": "sched:",
-}
-
 LINES_PER_PAGE = 45
 _TAG = re.compile(r"<style>.*?</style>|<[^>]*>", re.S)
 
 
-def write_documents(folder: Path, *, held_out: bool = False) -> dict[str, Path]:
-    """Write the documents into a folder; return their paths by their file names."""
-    for name, content in document_contents(held_out=held_out).items():
+@dataclass(frozen=True)
+class DocumentSet:
+    """The documents of a set of questions, by their file names.
+
+    Attributes:
+        package_files: files of installed distributions: the distribution, the end of the path.
+        docstrings: objects whose docstrings are documents, as `module:name` or `module:`.
+        tables: functions that write tables from the data of a package.
+        papers: docstrings of several pages, written as PDF.
+        examples: files of the example notebooks.
+        sample: a few of the documents, for runs that do not measure.
+    """
+
+    package_files: Mapping[str, tuple[str, str]]
+    docstrings: Mapping[str, str]
+    tables: Mapping[str, Callable[[], str]]
+    sample: tuple[str, ...]
+    papers: Mapping[str, str] = field(default_factory=dict)
+    examples: tuple[str, ...] = ()
+
+    def readers(self) -> dict[str, Callable[[], bytes]]:
+        """Return the functions that return the documents' contents."""
+        return {
+            **{name: partial(_package_file, *place) for name, place in self.package_files.items()},
+            **{name: partial(_docstring_file, place) for name, place in self.docstrings.items()},
+            **{name: partial(_table_file, table) for name, table in self.tables.items()},
+            **{
+                name: partial(_paper, place, Path(name).stem) for name, place in self.papers.items()
+            },
+            **{name: (DATA / name).read_bytes for name in self.examples},
+        }
+
+
+def write_documents(
+    folder: Path, set_name: str, names: Collection[str] | None = None
+) -> dict[str, Path]:
+    """Write the documents of a set into a new folder; return their paths by their file names."""
+    folder.mkdir()
+    for name, content in document_contents(set_name, names).items():
         (folder / name).write_bytes(content)
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
-def document_contents(*, held_out: bool = False) -> dict[str, bytes]:
-    """Return the documents' contents by their file names."""
-    package_files = HELD_OUT_FILES if held_out else PACKAGE_FILES
-    docstrings = HELD_OUT_DOCSTRINGS if held_out else DOCSTRINGS
-    tables = HELD_OUT_TABLES if held_out else TABLES
-    contents = {name: _package_file(*place) for name, place in package_files.items()}
-    contents |= {name: docstring(place).encode() for name, place in docstrings.items()}
-    contents |= {name: table().encode() for name, table in tables.items()}
-    if held_out:
-        return contents
-    contents |= {name: _paper(place, Path(name).stem) for name, place in PAPERS.items()}
-    return contents | {name: (DATA / name).read_bytes() for name in EXAMPLES}
+def document_contents(set_name: str, names: Collection[str] | None = None) -> dict[str, bytes]:
+    """Return the contents of the documents of a set, or of some of them, by their file names."""
+    readers = DOCUMENT_SETS[set_name].readers()
+    return {name: readers[name]() for name in (readers if names is None else names)}
 
 
-def document_texts(*, held_out: bool = False) -> dict[str, list[str]]:
+def document_texts(set_name: str, names: Collection[str] | None = None) -> dict[str, list[str]]:
     """Return the texts of the documents by their file names; a PDF's by its pages."""
     texts = {}
-    for name, content in document_contents(held_out=held_out).items():
+    for name, content in document_contents(set_name, names).items():
         if name.endswith(".pdf"):
             texts[name] = _pdf_pages(content)
         elif name.endswith(".docx"):
@@ -186,6 +103,14 @@ def _package_file(distribution: str, end: str) -> bytes:
     paths = [path for path in files(distribution) or () if f"/{path}".endswith(f"/{end}")]
     assert paths, f"{distribution} has no file {end}"
     return Path(str(paths[0].locate())).read_bytes()
+
+
+def _docstring_file(place: str) -> bytes:
+    return docstring(place).encode()
+
+
+def _table_file(table: Callable[[], str]) -> bytes:
+    return table().encode()
 
 
 def _paper(place: str, title: str) -> bytes:
@@ -264,14 +189,6 @@ def _genetic_codes() -> str:
     )
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "amino acids.md": _amino_acids,
-    "cloning enzymes.md": _restriction_enzymes,
-    "genetic codes.md": _genetic_codes,
-}
-"""Functions that write tables from the data of a package."""
-
-
 def _ambiguity_codes() -> str:
     from Bio.Data import IUPACData
 
@@ -300,7 +217,125 @@ def _elements() -> str:
     )
 
 
-HELD_OUT_TABLES: dict[str, Callable[[], str]] = {
-    "ambiguity codes.md": _ambiguity_codes,
-    "elements.md": _elements,
-}
+TUNING = DocumentSet(
+    package_files={
+        "biopython licence.txt": ("biopython", "LICENSE.rst"),
+        "biotite licence.txt": ("biotite", "LICENSE.rst"),
+        "click licence.txt": ("click", "LICENSE.txt"),
+        "dateutil licence.txt": ("python-dateutil", "LICENSE"),
+        "h11 licence.txt": ("h11", "LICENSE.txt"),
+        "lxml licences.txt": ("lxml", "LICENSES.txt"),
+        "numpy random licence.md": ("numpy", "numpy/random/LICENSE.md"),
+        "PeptideBuilder licence.txt": ("PeptideBuilder", "LICENSE.txt"),
+        "pyhmmer licence.txt": ("pyhmmer", "COPYING"),
+        "PyYAML licence.txt": ("PyYAML", "LICENSE"),
+        "rdkit licence.txt": ("rdkit", "rdkit/license.txt"),
+        "snowballstemmer licence.txt": ("snowballstemmer", "COPYING"),
+        "ViennaRNA licence.txt": ("ViennaRNA", "COPYING"),
+        "psutil licence.txt": ("psutil", "LICENSE"),
+        "DejaVu fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_DEJAVU"),
+        "STIX fonts.txt": ("matplotlib", "mpl-data/fonts/ttf/LICENSE_STIX"),
+        "PDF core fonts.txt": ("matplotlib", "mpl-data/fonts/pdfcorefonts/readme.txt"),
+        "SQLAlchemy authors.txt": ("SQLAlchemy", "AUTHORS"),
+        "Schematron stylesheets.txt": ("lxml", "iso-schematron-xslt1/readme.txt"),
+        "ligand RMSD.md": ("rdkit", "Contrib/CalcLigRMSD/README.md"),
+        "FastCluster.md": ("rdkit", "Contrib/Fastcluster/README.md"),
+        "Free-Wilson analysis.md": ("rdkit", "Contrib/FreeWilson/README.md"),
+        "Glare.txt": ("rdkit", "Contrib/Glare/README.txt"),
+        "IFG functional groups.txt": ("rdkit", "Contrib/IFG/README"),
+        "fluorine fragments.txt": ("rdkit", "Contrib/LEF/README.txt"),
+        "molecular frames.txt": ("rdkit", "Contrib/M_Kossner/README"),
+        "plane of best fit.txt": ("rdkit", "Contrib/PBF/README"),
+        "synthetic accessibility.txt": ("rdkit", "Contrib/SA_Score/README"),
+        "natural product likeness.txt": ("rdkit", "Contrib/NP_Score/README"),
+        "screening filters.md": ("rdkit", "Contrib/NIBRSubstructureFilters/README.md"),
+        "Fraggle.txt": ("rdkit", "Contrib/fraggle/readme.txt"),
+        "matched molecular pairs.txt": ("rdkit", "Contrib/mmpa/README.txt"),
+        "PAINS filters.md": ("rdkit", "Data/Pains/README.md"),
+    },
+    docstrings={
+        "Kaiser window.txt": "numpy:kaiser",
+        "Hanning window.txt": "numpy:hanning",
+        "Bartlett window.txt": "numpy:bartlett",
+        "Gumbel distribution.txt": "numpy.random:Generator.gumbel",
+        "Zipf distribution.txt": "numpy.random:Generator.zipf",
+        "Weibull distribution.txt": "numpy.random:Generator.weibull",
+        "Wald distribution.txt": "numpy.random:Generator.wald",
+        "Philox.txt": "numpy.random:Philox",
+        "Mersenne Twister.txt": "numpy.random:MT19937",
+        "histogram bins.txt": "numpy:histogram_bin_edges",
+        "as-of merge.txt": "pandas:merge_asof",
+        "DSSP.txt": "Bio.PDB.DSSP:",
+        "restriction classes.txt": "Bio.Restriction.Restriction:",
+        "residue depth.txt": "Bio.PDB.ResidueDepth:",
+        "Entrez.txt": "Bio.Entrez:",
+        "k-means.txt": "Bio.Cluster:kcluster",
+        "GCG checksum.txt": "Bio.SeqUtils.CheckSum:gcg",
+        "PeptideBuilder.txt": "PeptideBuilder.PeptideBuilder:",
+        "accessible surface.txt": "biotite.structure:sasa",
+        "hydrogen bonds.txt": "biotite.structure:hbond",
+        "UPGMA.txt": "biotite.sequence.phylo:upgma",
+        "neighbor joining.txt": "biotite.sequence.phylo:neighbor_joining",
+        "secondary structure.txt": "biotite.structure:annotate_sse",
+        "optimal alignment.txt": "biotite.sequence.align:align_optimal",
+        "Monte Carlo barostat.txt": "openmm:MonteCarloBarostat",
+        "drift of the center of mass.txt": "openmm:CMMotionRemover",
+        "drug-likeness.txt": "rdkit.Chem.QED:",
+        "RECAP.txt": "rdkit.Chem.Recap:",
+        "statistics.txt": "statistics:",
+        "heap queue.txt": "heapq:",
+    },
+    tables={
+        "amino acids.md": _amino_acids,
+        "cloning enzymes.md": _restriction_enzymes,
+        "genetic codes.md": _genetic_codes,
+    },
+    papers={
+        "npy format.pdf": "numpy.lib.format:",
+        "FASTQ and QUAL.pdf": "Bio.SeqIO.QualityIO:",
+        "melting temperature.pdf": "Bio.SeqUtils.MeltingTemp:",
+    },
+    examples=("paper.pdf", "protocol.docx", "page.html", "restriction.md"),
+    sample=("paper.pdf", "protocol.docx", "page.html", "restriction.md", "npy format.pdf"),
+)
+
+VALIDATION = DocumentSet(
+    package_files={
+        "EFGs.md": ("rdkit", "Contrib/efgs/README.md"),
+        "activity models.md": ("rdkit", "Contrib/pzc/readme.md"),
+        "acoustic model.txt": ("pocketsphinx", "pocketsphinx/model/en-us/en-us/README"),
+        "profile test data.md": ("pyhmmer", "tests/data/README.md"),
+        "trajectory plugins.md": ("biotraj", "biotraj/src/README"),
+        "pocketfft licence.md": ("numpy", "numpy/fft/pocketfft/LICENSE.md"),
+    },
+    docstrings={
+        "von Mises.txt": "numpy.random:Generator.vonmises",
+        "Rayleigh distribution.txt": "numpy.random:Generator.rayleigh",
+        "logarithmic series.txt": "numpy.random:Generator.logseries",
+        "Laplace distribution.txt": "numpy.random:Generator.laplace",
+        "SFC64.txt": "numpy.random:SFC64",
+        "phase unwrapping.txt": "numpy:unwrap",
+        "quantile bins.txt": "pandas:qcut",
+        "exponential weights.txt": "pandas:DataFrame.ewm",
+        "isoelectric point.txt": "Bio.SeqUtils.IsoelectricPoint:",
+        "TM-score.txt": "biotite.structure:tm_score",
+        "lDDT.txt": "biotite.structure:lddt",
+        "middle integrator.txt": "openmm:LangevinMiddleIntegrator",
+        "implicit solvent.txt": "openmm:GBSAOBCForce",
+        "topological torsions.txt": "rdkit.Chem.AtomPairs.Torsions:",
+        "uuid.txt": "uuid:",
+        "random numbers.txt": "random:",
+        "difflib.txt": "difflib:",
+        "hashlib.txt": "hashlib:",
+        "colour systems.txt": "colorsys:",
+        "event scheduler.txt": "sched:",
+    },
+    tables={
+        "ambiguity codes.md": _ambiguity_codes,
+        "elements.md": _elements,
+    },
+    sample=("EFGs.md", "activity models.md"),
+)
+
+DOCUMENT_SETS = {"tuning": TUNING, "validation": VALIDATION}
+"""The documents by the name of the file of questions about them."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labext_test_corpus import DOCSTRINGS, docstring
+from labext_test_corpus import TUNING, docstring
 
 from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.database import Database
@@ -35,7 +35,7 @@ QUERIES = [
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    return {name: docstring(place) for name, place in DOCSTRINGS.items()} | {
+    return {name: docstring(place) for name, place in TUNING.docstrings.items()} | {
         "accents": "Naïve Ångström transformations of a café. 東京 and Ελλάδα, too.",
         "marks": "It's a rock'n'roll back\\slash 'quoted' <-> & | ! :* text.",
     }
