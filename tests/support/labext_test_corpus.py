@@ -1,7 +1,8 @@
 """Public documents for questions: files and docstrings of installed packages, and example papers.
 
 The questions about the documents of each set are in `tests/benchmarks/answers`, in the CSV file
-with the name of the set.
+with the name of the set. Documents are from the standard library of all supported versions of
+Python and from packages that the extra `dev` installs.
 """
 
 from __future__ import annotations
@@ -217,6 +218,28 @@ def _elements() -> str:
     )
 
 
+def _hydropathy() -> str:
+    from Bio.Data import IUPACData
+    from Bio.SeqUtils import ProtParamData
+
+    rows = (
+        (letter, code, ProtParamData.kd[letter])
+        for letter, code in sorted(IUPACData.protein_letters_1to3.items())
+    )
+    return _markdown_table(
+        "Hydropathy of the amino acids by Kyte and Doolittle",
+        ["letter", "code", "hydropathy"],
+        rows,
+    )
+
+
+def _http_status_codes() -> str:
+    from http import HTTPStatus
+
+    rows = ((int(status), status.phrase, status.description) for status in HTTPStatus)
+    return _markdown_table("HTTP status codes", ["code", "phrase", "description"], rows)
+
+
 TUNING = DocumentSet(
     package_files={
         "biopython licence.txt": ("biopython", "LICENSE.rst"),
@@ -337,5 +360,65 @@ VALIDATION = DocumentSet(
     sample=("EFGs.md", "activity models.md"),
 )
 
-DOCUMENT_SETS = {"tuning": TUNING, "validation": VALIDATION}
+HELD_OUT = DocumentSet(
+    package_files={
+        "masked arrays.txt": ("numpy", "numpy/ma/README.rst"),
+        "reaction roles.txt": ("rdkit", "Contrib/RxnRoleAssignment/README.txt"),
+        "chiral pairs.txt": ("rdkit", "Contrib/ChiralPairs/README.txt"),
+        "sping.txt": ("rdkit", "rdkit/sping/README"),
+        "pyloudnorm.md": ("pyloudnorm", "METADATA"),
+        "jusText.txt": ("jusText", "METADATA"),
+        "MessagePack.md": ("msgpack", "METADATA"),
+        "PocketSphinx.md": ("pocketsphinx", "METADATA"),
+        "greenlet.txt": ("greenlet", "METADATA"),
+        "ISO durations.md": ("isoduration", "METADATA"),
+        "writing XML.txt": ("et_xmlfile", "METADATA"),
+    },
+    docstrings={
+        "karate club.txt": "networkx:karate_club_graph",
+        "Tutte graph.txt": "networkx:tutte_graph",
+        "Petersen graph.txt": "networkx:petersen_graph",
+        "Savitzky-Golay filter.txt": "scipy.signal:savgol_filter",
+        "electrocardiogram.txt": "scipy.datasets:electrocardiogram",
+        "Lambert W function.txt": "scipy.special:lambertw",
+        "Akima interpolation.txt": "scipy.interpolate:Akima1DInterpolator",
+        "Procrustes analysis.txt": "scipy.spatial:procrustes",
+        "dual annealing.txt": "scipy.optimize:dual_annealing",
+        "linear assignment.txt": "scipy.optimize:linear_sum_assignment",
+        "Shapiro-Wilk test.txt": "scipy.stats:shapiro",
+        "Kruskal-Wallis test.txt": "scipy.stats:kruskal",
+        "constants.txt": "scipy.constants:",
+        "Hamming window.txt": "numpy:hamming",
+        "PCG-64.txt": "numpy.random:PCG64",
+        "Cauchy distribution.txt": "numpy.random:Generator.standard_cauchy",
+        "negative binomial distribution.txt": "numpy.random:Generator.negative_binomial",
+        "hypergeometric distribution.txt": "numpy.random:Generator.hypergeometric",
+        "triangular distribution.txt": "numpy.random:Generator.triangular",
+        "Dirichlet distribution.txt": "numpy.random:Generator.dirichlet",
+        "ranks.txt": "pandas:DataFrame.rank",
+        "Gay-Berne potential.txt": "openmm:GayBerneForce",
+        "variable Langevin integrator.txt": "openmm:VariableLangevinIntegrator",
+        "membrane barostat.txt": "openmm:MonteCarloMembraneBarostat",
+        "base pairs.txt": "biotite.structure:base_pairs",
+        "partial charges.txt": "biotite.structure:partial_charges",
+        "pseudoknots.txt": "biotite.structure:pseudoknots",
+        "cell list.txt": "biotite.structure:CellList",
+        "minimizers.txt": "biotite.sequence.align:MinimizerSelector",
+        "E-values.txt": "biotite.sequence.align:EValueEstimator",
+        "ACE files.txt": "Bio.Sequencing.Ace:",
+        "CE alignment.txt": "Bio.PDB.cealign:",
+        "BGZF.txt": "Bio.bgzf:",
+        "SFF.txt": "Bio.SeqIO.SffIO:",
+        "matplotlib dates.txt": "matplotlib.dates:",
+        "cloudpickle.txt": "cloudpickle:",
+        "shelves.txt": "shelve:",
+    },
+    tables={
+        "hydropathy.md": _hydropathy,
+        "HTTP status codes.md": _http_status_codes,
+    },
+    sample=("reaction roles.txt", "chiral pairs.txt"),
+)
+
+DOCUMENT_SETS = {"tuning": TUNING, "validation": VALIDATION, "held_out": HELD_OUT}
 """The documents by the name of the file of questions about them."""
