@@ -297,9 +297,8 @@ _CONFIGURATION_WORDS = re.compile(
     r"(?i)\b(?:model|provider|credential|configur|embedding|api key|install|encrypt)"
 )
 
-_MISSING_MODEL = re.compile(r"(?i)^(?:there is )?no model\b|\bmodel\b.*\bnot found\b")
-"""Matches the message of a 404 about a missing model."""
-
+_MISSING_SETUP = re.compile(r"requires an embedding model|^Encryption key not configured")
+"""Matches the message of a 400 of Open Notebook about its configuration."""
 
 _FORM_FIELD = re.compile(r"(?:body|query|path)\.")
 """Matches a validation error of a request field, which is no configuration error."""
@@ -326,7 +325,9 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
             case 401:
                 return _sign_in_error(failure, has_password=has_password)
             case 400:
-                return _build_error(InputError, failure, refusal, *_change_hint(failure))
+                missing = _MISSING_SETUP.search(failure.server_message)
+                kind = SetupError if missing else InputError
+                return _build_error(kind, failure, refusal, *_change_hint(failure))
             case 404:
                 return _build_error(NotFoundError, failure, "Not found", *_lookup_hint(failure))
             case 409:

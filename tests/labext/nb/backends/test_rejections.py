@@ -78,7 +78,7 @@ def test_rejection_has_one_line_and_an_action(recording, script, wire):
     path = dict.fromkeys(re.findall(r"\{(\w+)\}", operation_asked.path), "x")
     error = error_of(script, wire, recording, call=lambda w: w.send(Request(operation_asked, path)))
     expected = {
-        400: (InputError,),
+        400: (InputError, SetupError),
         401: (SignInError if recording.response_headers.get("www-authenticate") else SetupError,),
         404: (NotFoundError,),
         415: (InputError,),
@@ -113,10 +113,10 @@ def test_rejection_has_one_line_and_an_action(recording, script, wire):
             "for transformation",
             '"transformation": ',
         ),
-        ("search.vector_no_embedding_model", InputError, "embedding model", '"embedding": "NAME"'),
+        ("search.vector_no_embedding_model", SetupError, "embedding model", '"embedding": "NAME"'),
         ("chat.execute.badkey-chat", SetupError, "rejected the key", "api_key="),
         ("models.defaults_put_clear_required", InputError, "can't be cleared", '"chat": "NAME"'),
-        ("credentials.create_no_encryption_key", InputError, "no key", "OPEN_NOTEBOOK_ENCRYPTION"),
+        ("credentials.create_no_encryption_key", SetupError, "no key", "OPEN_NOTEBOOK_ENCRYPTION"),
         ("search.ask_embed_as_model", SetupError, "not a language model", 'list(type="llm")'),
         ("notes.list_missing_nb", NotFoundError, "Notebook not found", "nb.notebooks.list()"),
         ("notebooks.get_no_prefix", ServiceError, "identifier is invalid", "nb.notebooks.list()"),
