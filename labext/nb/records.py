@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -195,6 +196,16 @@ def drop_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
+def as_number(value: Any) -> float | None:
+    """Return a value of response data as a float; None if it is not a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
 def string_items(response: Any) -> list[str]:
     """Return the strings in a list of response data; other items are dropped."""
     return (
@@ -385,11 +396,10 @@ def parse_usage(data: Any) -> Usage | None:
     if not isinstance(data, Mapping):
         return None
     tokens_in, tokens_out = data.get("input_tokens"), data.get("output_tokens")
-    cost = data.get("cost")
     return Usage(
         tokens_in if isinstance(tokens_in, int) else 0,
         tokens_out if isinstance(tokens_out, int) else 0,
-        float(cost) if isinstance(cost, int | float) else None,
+        as_number(data.get("cost")),
     )
 
 

@@ -86,10 +86,16 @@ def stream_answer(
         with closing(executor.events(request, idle)) as stream:
             for data in stream:
                 event = backend.parse_event(data, question.text)
+                if isinstance(event, Final):
+                    break
                 if event is not None:
                     yield event
-                if isinstance(event, Final):
-                    return
+            else:
+                raise ServiceError(
+                    "The answer is incomplete: the notebook service closed the stream before its "
+                    "end.",
+                    "Ask again; if it happens again, check the service.",
+                )
     except UnreachableError as error:
         raise UnreachableError(
             f"The answer was cut off: {error.message}",
@@ -97,10 +103,7 @@ def stream_answer(
             method=error.method,
             path=error.path,
         ) from None
-    raise ServiceError(
-        "The answer is incomplete: the notebook service closed the stream before its end.",
-        "Ask again; if it happens again, check the service.",
-    )
+    yield Final(executor.run(backend.with_citations(event.answer)))
 
 
 class SearchResource(Resource):

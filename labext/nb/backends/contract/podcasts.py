@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -68,9 +67,8 @@ def _as_count(value: Any) -> int | None:
 
 
 def _as_seconds(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    seconds = records.as_number(value)
+    return seconds if seconds is not None and seconds >= 0 else None
 
 
 class ProfileKind:

@@ -52,12 +52,19 @@ def search_both(
 
 
 def merge_hits(by_words: Sequence[Record], by_vectors: Sequence[Record]) -> list[Record]:
-    """Merge the hits of two searches, the best first; `relevance` is the weighted sum."""
+    """Merge the hits of two searches, the best first; `relevance` is the weighted sum.
+
+    A search by words may name records without passages: such a hit counts for every passage of its
+    record that the other search has.
+    """
     words, vectors = _shares(by_words, "relevance"), _shares(by_vectors, "similarity")
+    ids = {hit["id"] for hit in by_vectors}
+    own = [hit for hit in by_words if hit["match"] is not None or hit["id"] not in ids]
     # vector hits override word hits, since they have a similarity
-    hits = {_key(hit): hit for hit in (*by_words, *by_vectors)}
+    hits = {_key(hit): hit for hit in (*own, *by_vectors)}
     scores = {
-        key: WORDS_WEIGHT * words.get(key, 0.0) + VECTORS_WEIGHT * vectors.get(key, 0.0)
+        key: WORDS_WEIGHT * max(words.get(key, 0.0), words.get((key[0], None), 0.0))
+        + VECTORS_WEIGHT * vectors.get(key, 0.0)
         for key in hits
     }
     best = sorted(hits, key=lambda key: -scores[key])
@@ -70,7 +77,7 @@ def _key(hit: Record) -> tuple[object, object]:
 
 def _shares(hits: Sequence[Record], column: str) -> dict[tuple[object, object], float]:
     """Return the scores of hits relative to the best one."""
-    scores = {_key(hit): max(float(hit[column] or 0.0), 0.0) for hit in hits}
+    scores = {_key(hit): max(hit[column] or 0.0, 0.0) for hit in hits}
     best = max(scores.values(), default=0.0)
     return {key: score / best if best else 0.0 for key, score in scores.items()}
 
@@ -221,7 +228,7 @@ def parse_citations(items: Any) -> tuple[Citation, ...]:
 
 
 def _parse_citation(data: Mapping[str, Any]) -> Citation:
-    page, confidence = data.get("page"), data.get("confidence")
+    page = data.get("page")
     return Citation(
         str(data["id"]),
         str(data.get("title") or ""),
@@ -229,7 +236,7 @@ def _parse_citation(data: Mapping[str, Any]) -> Citation:
         str(data.get("passage") or ""),
         page if isinstance(page, int) else None,
         data.get("transcript") is True,
-        float(confidence) if isinstance(confidence, int | float) else None,
+        records.as_number(data.get("confidence")),
     )
 
 
@@ -307,6 +314,11 @@ class SearchRequests(RecordParser):
                 )
         return None
 
+    def with_citations(self, answer: Answer) -> Steps[Answer]:
+        """Return a streamed answer with its citations; this server reports them itself."""
+        yield from ()
+        return answer
+
     def _explain_failure(self, words: str, server_action: Action | None) -> Explanation:
         """Return the error and the next step for the service's message about a failed answer."""
         step = "Check the model, then ask again."
@@ -342,6 +354,7 @@ def hit_record(data: Mapping[str, Any]) -> Record:
     parent = str(data.get("parent_id") or data.get("id") or "")
     matches = data.get("matches")
     text = "\n\n".join(map(str, matches)) if isinstance(matches, list) and matches else None
+    scores = {name: records.as_number(data.get(name)) for name in ("similarity", "relevance")}
     return build_record(
-        HIT, {**data, "id": parent, "kind": parent.partition(":")[0], "match": text}
+        HIT, {**data, **scores, "id": parent, "kind": parent.partition(":")[0], "match": text}
     )

@@ -24,15 +24,15 @@ from labext.nb.records import Fields
 
 
 class OpenNotebookBackend(
+    ExtensionRequests,
+    SearchRequests,
     NotebookRequests,
     SourceRequests,
     NoteRequests,
-    SearchRequests,
     TransformationRequests,
     ModelRequests,
     CredentialRequests,
     PodcastRequests,
-    ExtensionRequests,
     ContractBackend,
 ):
     """Requests to Open Notebook, a method per operation."""

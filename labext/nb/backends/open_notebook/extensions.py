@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labext.actions import Action
 from labext.errors import NotFoundError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
-from labext.http.pagination import PageGuard
 from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
 from labext.nb.backends import Request, Steps, delete, get, post, put
 from labext.nb.backends.contract import extensions
 from labext.nb.backends.contract.models import GET_DEFAULTS
-from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
 from labext.nb.backends.contract.search import message_record
 from labext.nb.backends.open_notebook import mappers
+from labext.nb.backends.open_notebook.notebooks import SourceRequests
 from labext.nb.error_messages import split_message
 from labext.nb.records import (
     COMMAND,
@@ -30,7 +28,6 @@ from labext.nb.records import (
     SOURCE,
     SOURCE_CHAT,
     Answer,
-    Citation,
     Record,
     build_record,
     drop_none,
@@ -50,10 +47,8 @@ CANCEL_COMMAND = Operation(
 )
 LIST_COMMAND_KINDS = get("list available commands", "commands/registry/debug")
 
-PAGE_SIZE = 100
 
-
-class CommandRequests(extensions.ExtensionRequests):
+class CommandRequests(SourceRequests, extensions.ExtensionRequests):
     """The operations on settings and commands."""
 
     def settings(self) -> Steps[dict[str, Any]]:
@@ -129,24 +124,17 @@ class CommandRequests(extensions.ExtensionRequests):
     def _source_commands(self) -> Steps[list[Record]]:
         """Return the commands that process sources, newest first."""
         commands: list[Record] = []
-        offset, guard = 0, PageGuard("The notebook service's list of sources")
-        while True:
-            response = yield Request(SOURCES, params={"limit": PAGE_SIZE, "offset": offset})
-            page = records.require_list(response, "sources")
-            if not guard.add_page(item.get("id") for item in page):
-                return commands
-            for item in page:
-                if item.get("command_id"):
-                    source = self.parse_source(item, SOURCE)
-                    fields = {
-                        "job_id": item["command_id"],
-                        "command": "process_source",
-                        "subject": source["title"] or source["id"],
-                        "error_message": source["error"],
-                    }
-                    commands.append(build_record(COMMAND, {**source, **fields}))
-            offset += len(page)
-            guard.check_next()
+        for row in (yield from self._source_rows()).values():
+            if isinstance(row.get("command_id"), str):
+                source = self.parse_source(row, SOURCE)
+                fields = {
+                    "job_id": row["command_id"],
+                    "command": "process_source",
+                    "subject": source["title"] or source["id"],
+                    "error_message": source["error"],
+                }
+                commands.append(build_record(COMMAND, {**source, **fields}))
+        return commands
 
     def _parse_command(self, response: Any) -> Record:
         """Return a command's record, with None for empty values."""
@@ -317,7 +305,6 @@ SEND_SOURCE_MESSAGE = Operation(
     action=Action.show_source_chat(),
 )
 
-_CITATION_MARK = re.compile(r"\[((?:source|note|insight|source_insight):[^\]\s]+)\]")
 _RETRY_STEP = "Check the model, then send the message again."
 
 
@@ -372,7 +359,7 @@ class SourceChatRequests(extensions.ExtensionRequests):
             ServiceError: the reply failed, or the stream ended early.
         """
         reply: str | None = None
-        context_ids: list[str] = []
+        titles: dict[str, str] = {}
         for event in events:
             if not isinstance(event, Mapping):
                 continue
@@ -380,11 +367,11 @@ class SourceChatRequests(extensions.ExtensionRequests):
                 case "ai_message":
                     reply = str(event.get("content") or "")
                 case "context_indicators":
-                    context_ids = _context_ids(event.get("data"))
+                    titles = dict.fromkeys(_context_ids(event.get("data")), "")
                 case "error":
                     raise _stream_error(event.get("message"))
                 case "complete" if reply is not None:
-                    return Answer(reply, tuple(_marked_citations(reply, context_ids)), message)
+                    return Answer(reply, mappers.marked_citations(reply, titles), message)
         raise ServiceError(
             "The notebook service responded without a reply from the model.",
             "See {action}, then send it again.",
@@ -399,13 +386,6 @@ def _context_ids(data: Any) -> list[str]:
     """Return the identifiers of the records in the model's context."""
     parts = data.values() if isinstance(data, Mapping) else ()
     return [identifier for part in parts for identifier in records.string_items(part)]
-
-
-def _marked_citations(text: str, context_ids: list[str]) -> Iterator[Citation]:
-    """Yield the citations of a reply that refer to its context; models invent identifiers."""
-    for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
-        if identifier in context_ids:
-            yield Citation(identifier)
 
 
 def _stream_error(message: Any) -> ServiceError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ from labext.nb.records import (
     SOURCE,
     SOURCE_DETAIL,
     STATUS,
+    Citation,
     Fields,
     has_number_suffix,
 )
@@ -88,7 +90,9 @@ def _type_fields(fields: Fields, data: Mapping[str, Any]) -> dict[str, Any]:
     if fields is DISCOVERED_MODEL:
         return {"model_type": from_server_type(data.get("model_type"))}
     if fields is PROVIDER:
-        return {"types": [from_server_type(type) for type in data.get("types") or ()]}
+        return {
+            "types": [from_server_type(type) for type in records.string_items(data.get("types"))]
+        }
     if fields is MODEL_COUNT:
         counts = records.require_mapping(data.get("counts") or {}, "the provider's models")
         return {"counts": {from_server_type(type): count for type, count in counts.items()}}
@@ -171,7 +175,7 @@ def to_server_type(type: str) -> str:
 
 def from_server_type(type: Any) -> Any:
     """Return the contract's name of a model type; an unknown type is returned unchanged."""
-    return _CLIENT_TYPES.get(type, type)
+    return _CLIENT_TYPES.get(type, type) if isinstance(type, str) else type
 
 
 def forbid_clearing(changes: Mapping[str, Any], noun: str, step: str) -> None:
@@ -180,6 +184,30 @@ def forbid_clearing(changes: Mapping[str, Any], noun: str, step: str) -> None:
         if value is None:
             words = name.replace("_", " ")
             raise InputError(f"Open Notebook can't clear the {words} of {noun}.", step)
+
+
+_ID = r"(?:source|note|insight|source_insight):\w+"
+_CITATION_MARK = re.compile(rf"\[({_ID}(?:[,;] ?{_ID})*)\]", re.ASCII)
+
+
+def marked_ids(text: str) -> list[str]:
+    """Return the identifiers in the citation marks of a model's answer, each once."""
+    return list(
+        dict.fromkeys(
+            identifier
+            for mark in _CITATION_MARK.finditer(text)
+            for identifier in re.split("[,;] ?", mark[1])
+        )
+    )
+
+
+def marked_citations(text: str, titles: Mapping[str, str]) -> tuple[Citation, ...]:
+    """Return the citations of an answer that have a title; models invent identifiers too."""
+    return tuple(
+        Citation(identifier, titles[identifier])
+        for identifier in marked_ids(text)
+        if identifier in titles
+    )
 
 
 def require_identifier(response: Any, name: str, noun: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from labext.actions import Action
 from labext.errors import NotFoundError
 from labext.http import RetryMode
+from labext.http.pagination import PageGuard
 from labext.nb import records
 from labext.nb.backends import Request, Steps
 from labext.nb.backends.contract import notebooks as contract
@@ -19,7 +20,11 @@ from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.models import LIST_TRANSFORMATIONS as TRANSFORMATIONS
 from labext.nb.backends.contract.notebooks import SourceOptions
 from labext.nb.backends.contract.search import LIST_SESSIONS as SESSIONS
-from labext.nb.backends.open_notebook.mappers import check_database, check_database_on_failure
+from labext.nb.backends.open_notebook.mappers import (
+    check_database,
+    check_database_on_failure,
+    require_identifier,
+)
 from labext.nb.records import (
     NOTEBOOK_DELETION,
     SOURCE,
@@ -211,6 +216,21 @@ class SourceRequests(contract.SourceRequests):
     def _listed_sources(self, items: Iterable[Mapping[str, Any]]) -> list[Record]:
         """Parse sources of a list, in which `embedded_chunks` is always 0."""
         return [{**self.parse_source(item, SOURCE), "passages": None} for item in items]
+
+    def _source_rows(self, notebook: str | None = None) -> Steps[dict[str, Mapping[str, Any]]]:
+        """Return all sources of a notebook, or all, as the server lists them, by identifier."""
+        rows: dict[str, Mapping[str, Any]] = {}
+        offset, guard = 0, PageGuard("The notebook service's list of sources")
+        while True:
+            params = {"notebook_id": notebook, "limit": self.PAGE, "offset": offset}
+            response = yield Request(contract.LIST_SOURCES, params=params)
+            page = records.require_list(response, "sources")
+            ids = [require_identifier(row, "id", "a source") for row in page]
+            if not guard.add_page(ids):
+                return rows
+            rows |= zip(ids, page, strict=True)
+            offset += len(page)
+            guard.check_next()
 
     def _processing_options(self) -> Steps[dict[str, Any]]:
         """Return the processing options of a new source.

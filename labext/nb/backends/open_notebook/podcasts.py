@@ -179,8 +179,8 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
             "episode_name": name or (yield from _default_episode_name(notebook)),
             "notebook_id": notebook,
         }
-        if not briefing and not (profile["default_briefing"] or "").strip():
-            briefing = (profile["description"] or "").strip() or DEFAULT_BRIEFING
+        if not briefing and not str(profile["default_briefing"] or "").strip():
+            briefing = str(profile["description"] or "").strip() or DEFAULT_BRIEFING
         if briefing:
             body["briefing_suffix"] = briefing
         response = yield Request(contract.GENERATE_EPISODE, json=body)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from labext.actions import Action, parameter
 from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SetupError
-from labext.http.pagination import PageGuard
 from labext.nb import records
 from labext.nb.backends import OnWords, Request, Steps
 from labext.nb.backends.contract import search as contract
 from labext.nb.backends.contract.models import GET_DEFAULTS
-from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS as NOTEBOOKS
-from labext.nb.backends.contract.notebooks import LIST_NOTES as NOTES
-from labext.nb.backends.contract.notebooks import LIST_SOURCES as SOURCES
+from labext.nb.backends.contract.notebooks import LIST_NOTEBOOKS
 from labext.nb.backends.contract.search import DELETE_SESSION
 from labext.nb.backends.open_notebook import mappers
+from labext.nb.backends.open_notebook.extensions import InsightRequests
+from labext.nb.backends.open_notebook.notebooks import NoteRequests, SourceRequests
 from labext.nb.error_messages import Explanation, rewrite_message
 from labext.nb.records import (
     CONTEXT,
+    NOTEBOOK,
     Answer,
     AskEvent,
-    Citation,
     Final,
     MessageContext,
     Query,
@@ -37,22 +35,19 @@ from labext.nb.records import (
 )
 
 FULL_CONTENT = "full content"
-PAGE_SIZE = 100
 
-_CITATION_MARK = re.compile(r"\[((?:source|note):[^\]\s]+)\]")
+MAX_LOOKED_UP_MARKS = 30
+"""The maximum number of citation marks of an answer that are looked up, a request each."""
 
 
-class ChatRequests(contract.ChatRequests):
+class ChatRequests(SourceRequests, NoteRequests, InsightRequests, contract.ChatRequests):
     """The operations of the chat, where Open Notebook differs from the contract."""
 
     def sessions(self, notebook: str | None = None) -> Steps[list[Record]]:
         """List the sessions of a notebook, or of each notebook in turn."""
-        notebook_ids = [notebook]
+        notebook_ids: list[str | None] = [notebook]
         if notebook is None:
-            notebooks = yield Request(NOTEBOOKS)
-            notebook_ids = [
-                str(record["id"]) for record in records.require_list(notebooks, "notebooks")
-            ]
+            notebook_ids = [*(yield from self._notebook_ids())]
         sessions: list[Record] = []
         for notebook_id in notebook_ids:
             try:
@@ -82,7 +77,8 @@ class ChatRequests(contract.ChatRequests):
         """Send a message with its context; the marks in the reply become citations."""
         del on_words  # this server does not stream replies
         reply = yield from super().execute(session, message, context, model_override)
-        return replace(reply, citations=tuple(_marked_citations(reply.text, context.context)))
+        titles = _context_titles(context.context)
+        return replace(reply, citations=mappers.marked_citations(reply.text, titles))
 
     def context(
         self, session: str | None, notebook: str | None, scope: Scope, config: Any
@@ -94,6 +90,10 @@ class ChatRequests(contract.ChatRequests):
             CONTEXT, {**response, **records.require_mapping(response.get("context"), "the context")}
         )
 
+    def _notebook_ids(self) -> Steps[list[str]]:
+        notebooks = self.parse_records(NOTEBOOK, (yield Request(LIST_NOTEBOOKS)), "notebooks")
+        return [record["id"] for record in notebooks]
+
     def _notebook_of(self, session: str) -> Steps[str]:
         response = yield Request(contract.GET_SESSION, {"session": session})
         return mappers.require_identifier(response, "notebook_id", "the chat session")
@@ -102,57 +102,34 @@ class ChatRequests(contract.ChatRequests):
         self, notebook: str, scope: Scope, config: Any = None
     ) -> Steps[Mapping[str, Any]]:
         if config is None:
-            config = yield from _context_config(notebook, scope)
+            config = yield from self._context_config(notebook, scope)
         body = {"notebook_id": notebook, "context_config": config}
         response = yield Request(contract.BUILD_CONTEXT, json=body)
         return records.require_mapping(response, "the context")
 
+    def _context_config(self, notebook: str, scope: Scope) -> Steps[dict[str, dict[str, str]]]:
+        """List every source and note in the scope; the server omits those that are not listed."""
+        sources: Iterable[str] = ()
+        notes: Iterable[str] = ()
+        if scope.includes("source"):
+            sources = yield from self._source_rows(notebook)
+        if scope.includes("note"):
+            notes = [note["id"] for note in (yield from self.notes(notebook, contents=False))]
+        return {
+            "sources": {name: FULL_CONTENT for name in sources if scope.holds("source", name)},
+            "notes": {name: FULL_CONTENT for name in notes if scope.holds("note", name)},
+        }
 
-def _context_config(notebook: str, scope: Scope) -> Steps[dict[str, dict[str, str]]]:
-    """List every source and note in the scope; the server omits those that are not listed."""
-    sources: list[str] = []
-    notes: list[str] = []
-    if scope.includes("source"):
-        sources = yield from _source_ids(notebook)
-    if scope.includes("note"):
-        response = yield Request(NOTES, params={"notebook_id": notebook})
-        notes = [str(item["id"]) for item in records.require_list(response, "notes")]
+
+def _context_titles(context: Mapping[str, Any]) -> dict[str, str]:
+    """Return the titles of the sources and notes in a context, by identifier."""
     return {
-        "sources": {
-            identifier: FULL_CONTENT for identifier in sources if scope.holds("source", identifier)
-        },
-        "notes": {
-            identifier: FULL_CONTENT for identifier in notes if scope.holds("note", identifier)
-        },
-    }
-
-
-def _source_ids(notebook: str) -> Steps[list[str]]:
-    identifiers: list[str] = []
-    offset, guard = 0, PageGuard("The notebook service's list of sources")
-    while True:
-        params = {"notebook_id": notebook, "limit": PAGE_SIZE, "offset": offset}
-        response = yield Request(SOURCES, params=params)
-        page = [str(item["id"]) for item in records.require_list(response, "sources")]
-        if not guard.add_page(page):
-            return list(dict.fromkeys(identifiers))
-        identifiers += page
-        offset += len(page)
-        guard.check_next()
-
-
-def _marked_citations(text: str, context: Mapping[str, Any]) -> Iterator[Citation]:
-    """Yield the citations of an answer that refer to its context; models invent identifiers."""
-    titles = {
         str(item.get("id")): str(item.get("title") or "")
         for part in context.values()
         if isinstance(part, list)
         for item in part
         if isinstance(item, Mapping)
     }
-    for identifier in dict.fromkeys(_CITATION_MARK.findall(text)):
-        if identifier in titles:
-            yield Citation(identifier, titles[identifier])
 
 
 MAX_HITS = 1000
@@ -203,7 +180,8 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         body = yield from self._question_body(question)
         response = yield Request(contract.ASK, json=body, patient=True)
         data = records.require_mapping(response, "the question")
-        return contract.build_answer(data, data.get("answer"), question.text)
+        answer = contract.build_answer(data, data.get("answer"), question.text)
+        return (yield from self.with_citations(answer))
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
         """Return the request of the stream, or the answer itself for a restricted scope."""
@@ -226,6 +204,27 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
                 action=Action.list_models("llm"),
             )
         return event
+
+    def with_citations(self, answer: Answer) -> Steps[Answer]:
+        """Return an answer with citations of the marked records that exist.
+
+        The server does not report the passages that a model was given.
+        """
+        titles: dict[str, str] = {}
+        for identifier in mappers.marked_ids(answer.text)[:MAX_LOOKED_UP_MARKS]:
+            with suppress(LabextError):
+                titles[identifier] = yield from self._title(identifier)
+        return replace(answer, citations=mappers.marked_citations(answer.text, titles))
+
+    def _title(self, identifier: str) -> Steps[str]:
+        kind = identifier.partition(":")[0]
+        if kind == "source":
+            record = yield from self.source(identifier)
+        elif kind == "note":
+            record = yield from self.note(identifier)
+        else:
+            record = yield from self.insight(identifier)
+        return str(record.get("title") or record.get("insight_type") or "")
 
     def _explain_failure(self, words: str, server_action: Action | None) -> Explanation:
         """Return the error in plain words and the next step for a failed answer."""
@@ -254,7 +253,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         config = yield from self._matching_context(question)
         if not any(config.values()):
             return Answer(NO_MATCH_ANSWER, (), question.text)
-        notebooks = records.require_list((yield Request(NOTEBOOKS)), "notebooks")
+        notebooks = yield from self._notebook_ids()
         if not notebooks:
             raise InputError(
                 "This server answers about some of its sources by a chat, and a chat needs a "
@@ -262,7 +261,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
                 "Create one: {action}.",
                 action=Action.create_notebook(),
             )
-        notebook = str(notebooks[0]["id"])
+        notebook = notebooks[0]
         session = (yield from self.new_session(notebook, _SESSION_TITLE, None))["id"]
         try:
             data = yield from self._build_context(notebook, question.scope, config)
@@ -278,7 +277,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
     def _matching_context(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
         """Return a context with the best matches in the scope, or else the named records."""
         scope = question.scope
-        hits = yield from self.search(Query(question.text, scope), "text")
+        hits = yield from self.search(Query(question.text, scope), "hybrid")
         best = [str(hit["id"]) for hit in hits]
         best = best or [*(scope.sources or ()), *(scope.notes or ())]
         config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}
@@ -318,9 +317,8 @@ def _check_options(query: Query) -> None:
         )
 
 
-def _score(hit: Mapping[str, Any]) -> float:
-    score = hit["similarity"] if hit["similarity"] is not None else hit["relevance"]
-    return float(score) if isinstance(score, int | float) else 0.0
+def _score(hit: Record) -> float:
+    return float(hit["similarity"] or hit["relevance"] or 0.0)
 
 
 def _default_model() -> Steps[str]:

@@ -204,7 +204,7 @@ def test_contract_insight_is_searched_and_copied(drive):
 QUERY = Query("lac", Scope(), 3)
 
 
-def hit(number: int, **score: float) -> dict[str, Any]:
+def hit(number: int, **score: Any) -> dict[str, Any]:
     return {"id": f"source:{number}", "title": "T", "matches": [f"text {number}"], **score}
 
 
@@ -251,6 +251,25 @@ def test_open_notebook_gets_a_text_and_a_vector_search() -> None:
     hits, types = run(OpenNotebookBackend(), WORDS, VECTORS)
     assert types == ["text", "vector"]
     assert_merged(hits)
+
+
+def test_hit_without_a_passage_is_merged_with_the_passages_of_its_record() -> None:
+    """Open Notebook's search by words names records only."""
+    words = {"results": [{"id": f"source:{n}", "relevance": r} for n, r in ((1, 8.0), (2, 4.0))]}
+    hits, _ = run(OpenNotebookBackend(), words, VECTORS)
+    assert_merged(hits)
+    assert [hit["match"] for hit in hits] == ["text 2", "text 3", None]
+
+
+@pytest.mark.parametrize("score", ["high", True, float("nan"), 10**400, None, [1]])
+def test_hit_with_an_invalid_score_has_none(score: object) -> None:
+    words = {"results": [hit(1, relevance=score), hit(2, relevance=4.0)]}
+    hits, _ = run(OpenNotebookBackend(), words, {"results": [hit(3, similarity=score)]})
+    assert [(hit["id"], hit["relevance"]) for hit in hits] == [
+        ("source:2", pytest.approx(WORDS_WEIGHT)),
+        ("source:1", 0.0),
+        ("source:3", 0.0),
+    ]
 
 
 @pytest.mark.parametrize("options", [{"rewrite": True}, {"rerank": True}])

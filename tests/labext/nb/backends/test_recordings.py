@@ -16,11 +16,11 @@ from open_notebook.proof import Proof, check_result, check_sent
 from open_notebook.proved import PROOFS
 from open_notebook.unproved import NEVER_REQUESTED, UNRECORDED, UNUSED
 
-from labext.errors import UnreachableError
+from labext.errors import ServiceError, UnreachableError
 from labext.nb import NotebookClient
 from labext.nb.backends import RecordParser, Request, RequestExecutor
 from labext.nb.backends.open_notebook import OpenNotebookBackend
-from labext.nb.records import MessageContext
+from labext.nb.records import Answer, Citation, Final, MessageContext, Question, Scope
 
 pytestmark = pytest.mark.contract
 
@@ -81,6 +81,55 @@ def test_citations_are_limited_to_the_context(in_context):
     cited = [citation.id for citation in ended.value.value.citations]
     marked = ["note:rh4bk8rexnua5a5c6tt3", "source:iv8t6jwqw9lo4amjyr0f"]
     assert cited == ([*marked, "source:tyu15omdv02ep90uauvu"] if context else [])
+
+
+def test_marks_of_an_answer_become_citations_if_the_records_exist(drive):
+    text = "A [note:a]. B [source:b; source:b2], [source_insight:c] [source:d/e] [source:b]."
+    call = drive(
+        OpenNotebookBackend().with_citations(Answer(text)),
+        {"id": "note:a", "title": "Yields"},
+        {"id": "source:b", "title": "Processing...", "asset": {"file_path": "/up/b.pdf"}},
+        ServiceError("The service failed."),
+        {"id": "source_insight:c", "insight_type": "Summary"},
+    )
+    cited = [(citation.id, citation.title) for citation in call.result.citations]
+    assert cited == [("note:a", "Yields"), ("source:b", "b.pdf"), ("source_insight:c", "Summary")]
+
+
+def test_streamed_answer_has_citations(replay):
+    marked = "note:zy9r1128fhjvvv67zn43"  # in the recorded stream
+    with NotebookClient(replay.base_url) as nb:
+        created = nb.notes.create("Ten micrograms.", "Yield")["id"]
+        replay.state.notes[marked] = {**replay.state.notes.pop(created), "id": marked}
+        *_, final = nb.ask_stream("What yield do minipreps give?")
+        assert isinstance(final, Final)
+        assert final.answer.citations == (Citation(marked, "Yield"),)
+        nb.notes.delete(marked)
+
+
+def test_best_passages_by_meaning_are_the_context_of_a_restricted_question(drive):
+    question = Question("Why?", Scope(sources=("source:1", "source:2")), model_override="model:1")
+    passages = {"results": [{"id": "source:2", "matches": ["So."], "similarity": 0.4}]}
+    call = drive(
+        OpenNotebookBackend().ask(question),
+        {"results": []},
+        passages,
+        [{"id": "notebook:1"}],
+        {"id": "chat_session:1"},
+        {"context": {"sources": [{"id": "source:2", "title": "B"}], "notes": []}},
+        {"messages": [{"type": "ai", "content": "So [source:2]."}]},
+        None,
+    )
+    assert call.requests[4].json["context_config"]["sources"] == {"source:2": "full content"}
+    assert call.result.citations == (Citation("source:2", "B"),)
+
+
+@pytest.mark.parametrize("row", [{}, {"id": None}, {"id": []}])
+@pytest.mark.parametrize("responses", [([],), ()], ids=["note", "source"])
+def test_record_without_an_identifier_is_not_put_into_a_context(drive, row, responses):
+    steps = OpenNotebookBackend().message_context("chat_session:1", Scope())
+    with pytest.raises(ServiceError, match="has no id"):
+        drive(steps, {"notebook_id": "notebook:1"}, *responses, [row])
 
 
 OTHER_SETUP = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labext.nb.records import HIT, Answer, Query, Question, Scope
+from labext.nb.records import HIT, Answer, Citation, Query, Question, Scope
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import AI_NOTE, MODEL_ID, PAGE
@@ -11,6 +11,12 @@ QUESTION = "What yield do minipreps give?"
 
 _EVERY_KIND = "search_sources search_notes"
 _SIMPLE = recordings()["search.ask_simple"].answer["answer"]
+_CITED = derived(
+    "notes.get",
+    request_line=f"GET /api/notes/{AI_NOTE}",
+    answer=recordings()["notes.create_ai_no_title"].answer,
+)
+_ANSWER = Answer(_SIMPLE, (Citation(AI_NOTE, "A fake generated title"),), QUESTION)
 
 SEARCH = (
     proof(
@@ -61,14 +67,22 @@ SEARCH = (
         "ask",
         lambda d: d.ask(Question(QUESTION, Scope(), model_override=MODEL_ID)),
         "search.ask_simple",
-        result=Answer(_SIMPLE, (), QUESTION),
+        _CITED,
+        result=_ANSWER,
     ),
     proof(
         "ask",
         lambda d: d.ask(Question(QUESTION, Scope())),
         derived("models.defaults_put_partial", request_line="GET /api/models/defaults", json=None),
         "search.ask_simple",
-        result=Answer(_SIMPLE, (), QUESTION),
+        _CITED,
+        result=_ANSWER,
+    ),
+    proof(
+        "with_citations",
+        lambda d: d.with_citations(Answer(_SIMPLE, (), QUESTION)),
+        _CITED,
+        result=_ANSWER,
     ),
     proof(
         "ask_stream",
