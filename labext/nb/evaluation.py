@@ -163,6 +163,7 @@ class EvaluationRun:
     ) -> Record:
         right, cited, refused = self._compare(expected, answer)
         citations = () if answer is None else answer.citations
+        usage = None if answer is None else answer.usage
         return {
             "question": expected.question,
             "kind": expected.kind,
@@ -171,7 +172,7 @@ class EvaluationRun:
             "refused_right": refused,
             "rank": rank,
             "seconds": round(seconds, 3),
-            "tokens": None if answer is None else count_tokens(answer),
+            "tokens": (usage and usage.input_tokens + usage.output_tokens) or None,
             "answer": None if answer is None else answer.text,
             "citations": [dict(vars(citation)) for citation in citations],
             "error": None if error is None else error.message,
@@ -233,22 +234,6 @@ class EvaluationRun:
             )
             for number, fact in enumerate(expected.facts)
         )
-
-
-def count_tokens(answer: Answer) -> int | None:
-    """Return the tokens that an answer took, if the service reports its usage."""
-    usage: Any = getattr(answer, "usage", None)
-    if usage is None:
-        return None
-    values = usage if isinstance(usage, Mapping) else vars(usage)
-    total = values.get("total_tokens")
-    if total is None:
-        total = sum(
-            value
-            for name, value in values.items()
-            if name.endswith("_tokens") and isinstance(value, int)
-        )
-    return int(total) or None
 
 
 def resolve_sources(

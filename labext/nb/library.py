@@ -182,8 +182,9 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
 def _parse_ris(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
     import rispy  # type: ignore[import-untyped,unused-ignore]
 
+    text = path.read_text(encoding="utf-8-sig")
     try:
-        entries = rispy.loads(path.read_text(encoding="utf-8-sig"))
+        entries = rispy.loads(text)
     except (OSError, ValueError) as error:
         broken.append(f"the file ({error})")
         return
@@ -202,20 +203,29 @@ def _parse_ris(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _parse_csl(path: Path, _broken: list[str]) -> Iterator[dict[str, Any]]:
+def _parse_csl(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
     for entry in _read_csl(path) or ():
-        date = (entry.get("issued") or {}).get("date-parts") or [[""]]
-        yield {
-            "key": entry.get("id"),
-            "title": entry.get("title"),
-            "authors": [_csl_name(name) for name in entry.get("author") or ()],
-            "year": date[0][0] if date[0] else "",
-            "journal": entry.get("container-title"),
-            "doi": entry.get("DOI"),
-            "url": entry.get("URL"),
-            "keywords": entry.get("keyword"),
-            "abstract": entry.get("abstract"),
-        }
+        try:
+            fields = _csl_fields(entry)
+        except (AttributeError, LookupError, TypeError):  # an object of another kind
+            broken.append(str(entry["id"]))
+        else:
+            yield fields
+
+
+def _csl_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
+    date = (entry.get("issued") or {}).get("date-parts") or [[""]]
+    return {
+        "key": entry.get("id"),
+        "title": entry.get("title"),
+        "authors": [_csl_name(name) for name in entry.get("author") or ()],
+        "year": date[0][0] if date[0] else "",
+        "journal": entry.get("container-title"),
+        "doi": entry.get("DOI"),
+        "url": entry.get("URL"),
+        "keywords": entry.get("keyword"),
+        "abstract": entry.get("abstract"),
+    }
 
 
 def _csl_name(name: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,7 +92,7 @@ def load_questions(
 
 def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
     """Parse the content of a file of questions; see `read_questions`."""
-    lines = csv.reader(text.splitlines(keepends=True), delimiter=_delimiter(text), strict=True)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     location = messages.quote_value(name)
     try:
         header = [cell.strip().lower() for cell in next(lines, [])]

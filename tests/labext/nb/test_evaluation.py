@@ -94,6 +94,16 @@ def test_bad_file_is_refused_with_its_row_and_column(text: str, message: str) ->
     assert "\n" not in str(raised.value)
 
 
+def test_only_line_breaks_end_a_row() -> None:
+    text = 'question,facts\r\nA\u2028or\x0cB\x85?,b\r\n"Two\nlines?",c\rC?,d'
+    questions = parse_questions(text, "q.csv")
+    assert [expected.question for expected in questions] == [
+        "A\u2028or\x0cB\x85?",
+        "Two\nlines?",
+        "C?",
+    ]
+
+
 def test_facts_are_whole_words_in_any_case_and_spacing() -> None:
     assert contains_fact("The  Kaiser\nwindow’s beta", ("kaiser window's",))
     assert contains_fact("holds -20 °C", ("-20 °C",))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -378,6 +379,32 @@ def test_broken_entries_are_named_and_the_others_are_read(tmp_path: Path) -> Non
     assert [entry.title for entry in library.entries] == ["One", "Two"]
     assert sorted(library.broken) == ["bad (line 2)", "empty (no title)", "one (line 5)"]
     assert "3 references of library.bib can't be read" in str(library.error())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"issued": "1995"},
+        {"issued": {"date-parts": 1995}},
+        {"issued": {"date-parts": {"year": 1995}}},
+        {"author": ["Guzman"]},
+        {"author": [{"family": ["Guzman"]}]},
+        {"author": 1},
+    ],
+)
+def test_csl_entry_with_invalid_fields_is_named(tmp_path: Path, fields: dict[str, Any]) -> None:
+    path = tmp_path / "l.json"
+    path.write_text(json.dumps([*CSL, {"id": 7, "type": "book", "title": "B", **fields}]))
+    library = read_library(path)
+    assert [entry.title for entry in library.entries] == ["Tight regulation"]
+    assert library.broken == ("7",)
+
+
+@pytest.mark.parametrize("name", ["l.bib", "l.ris"])
+def test_library_in_another_encoding_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("Müller", encoding="latin-1")
+    with pytest.raises(InputError, match="Save it as UTF-8"):
+        read_library(tmp_path / name)
 
 
 def test_titles_are_unique_in_a_library(tmp_path: Path) -> None:
