@@ -76,13 +76,50 @@ def verify_download(episode: Record, sound: Path) -> None:
 
 
 def episode_error(name: str, reason: str) -> JobFailedError:
-    """Return the error for a failed episode, with the reason and the next step."""
+    """Return the error for a failed episode, or a failed job, with the reason and next step."""
     message, step = split_message(reason or "the service gives no reason", "Fix the cause.")
+    then, action = "then {action}", Action.retry_episode(name)
+    if parse_command_id(name):  # only an episode can be retried
+        then, action = "then retry its episode, if {action} shows it", Action.list_episodes()
     return JobFailedError(
         f"{messages.quote_value(name)} has failed: {message.rstrip('.')}.",
-        f"{step.rstrip('.')}, then {{action}}.",
-        action=Action.retry_episode(name),
+        f"{step.rstrip('.')}, {then}.",
+        action=action,
     )
+
+
+def find_episode_of_job(executor: RequestExecutor, backend: ContractBackend, job: str) -> str:
+    """Return the identifier of the episode that a job generates.
+
+    Raises:
+        NotReadyError: the service does not report it before the job ends.
+        JobFailedError: the job failed, and the service does not report its episode.
+        NotFoundError: there is no such job, or no episode of it.
+    """
+    record = executor.run(backend.podcast_job(job))
+    identifier = episode_of_job(executor, backend, job, record)
+    if identifier is not None:
+        return identifier
+    phase = phase_of(record["status"])
+    if phase == "Failed":
+        raise episode_error(job, str(record["error_message"] or ""))
+    if str(record["status"]).casefold() in ACTIVE_STATUSES:
+        raise NotReadyError(
+            f"The episode of {job} is not known yet: the job is {phase.lower()}.",
+            "Wait for it: {action}.",
+            action=Action.wait_for_episode(job),
+        )
+    raise NotFoundError(f"There is no episode of {job}.", action=Action.list_episodes())
+
+
+def episode_of_job(
+    executor: RequestExecutor, backend: ContractBackend, job: str, record: Record
+) -> str | None:
+    """Return the identifier of a job's episode, if the job or the episodes' list has it."""
+    if identifier := (record["result"] or {}).get("episode_id"):
+        return str(identifier)
+    episodes = executor.run(backend.episodes())
+    return next((str(episode["id"]) for episode in episodes if episode["job_id"] == job), None)
 
 
 def audio_file_name(episode: Record) -> str:
@@ -219,20 +256,16 @@ class EpisodeWatch(Watch):
         status = job["status"]
         if self._last is None or phase_of(status) == "Complete":
             self.episode = self._find_episode(job)
-        name = self._target if self.episode is None else self.episode["name"]
-        return build_snapshot(name, job["status"], job, self.episode)
+        name = None if self.episode is None else self.episode["name"]
+        return build_snapshot(name or self._target, job["status"], job, self.episode)
 
     def _find_episode(self, job: Record) -> Record | None:
         """Return the episode of a job, if the service knows it."""
-        episode_id = (job["result"] or {}).get("episode_id")
-        if not episode_id:
-            episodes = self._executor.run(self._backend.episodes())
-            matching = [record["id"] for record in episodes if record["job_id"] == self._target]
-            if not matching:
-                return None
-            episode_id = matching[0]
+        identifier = episode_of_job(self._executor, self._backend, self._target, job)
+        if identifier is None:
+            return None
         try:
-            return self._executor.run(self._backend.episode(str(episode_id)))
+            return self._executor.run(self._backend.episode(identifier))
         except NotFoundError:
             return None
 

@@ -111,10 +111,15 @@ class Podcasts(Resource):
         return unique_names(self.iter())
 
     def find(self, episode: str) -> str:
-        """Return an episode's identifier for its name or the identifier of its job."""
+        """Return an episode's identifier for its name or the identifier of its job.
+
+        Raises:
+            NotReadyError: the service does not report the episode before the job ends.
+        """
         job = episode_generation.parse_command_id(episode)
-        episode_id = job and (self.job(job)["result"] or {}).get("episode_id")
-        return str(episode_id or self._titles.find("episode", episode))
+        if job is None:
+            return self._titles.find("episode", episode)
+        return episode_generation.find_episode_of_job(self._executor, self._backend, job)
 
     def episode(self, episode: str) -> Record:
         """Return one episode's record with outline and transcript: `records.EPISODE_DETAIL`."""

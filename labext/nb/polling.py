@@ -211,7 +211,7 @@ class SourceWatch:
     def snapshot(self, began: float) -> Ingestion:
         """Return the state of the last poll, with current times."""
         now = self._clock()
-        still = now - max(self._changed.values())
+        still = now - max(self._changed.values(), default=now)
         rows = tuple(
             replace(
                 self._rows[source],

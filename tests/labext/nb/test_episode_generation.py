@@ -19,6 +19,7 @@ from labext.nb.episode_generation import (
     audio_file_name,
     build_snapshot,
     episode_error,
+    find_episode_of_job,
 )
 from labext.nb.polling import MAX_OUTAGE_SECONDS
 from labext.nb.records import EPISODE, Record
@@ -148,6 +149,34 @@ def test_completed_job_without_an_episode_is_a_failure(studio, watch):
     studio.episode |= {"job_status": "completed", "audio_url": "/a"}
     (snapshots,) = watch("command:1")
     assert (snapshots.subject, snapshots.outcome) == ("command:1", Outcome.FAILED)
+
+
+def test_episode_without_a_name_is_named_by_its_job(studio, watch):
+    studio.episode |= {"job_status": "completed", "audio_url": "/a", "name": None}
+    assert watch("command:1")[-1].subject == "command:1"
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_episode_is_found_by_its_job(studio, wire, is_listed):
+    studio.is_listed = is_listed
+    studio.episode |= {"job_status": "running"}
+    if is_listed:
+        assert find_episode_of_job(wire, ContractBackend(), "command:1") == "episode:1"
+        return
+    with pytest.raises(NotReadyError, match="not known yet: the job is running") as caught:
+        find_episode_of_job(wire, ContractBackend(), "command:1")
+    assert caught.value.next_step == 'Wait for it: `nb.podcasts.wait("command:1")`.'
+
+
+def test_failed_job_without_an_episode_suggests_the_list(studio, wire, watch):
+    studio.is_listed = False
+    studio.episode |= {"job_status": "failed", "error_message": "No voice."}
+    with pytest.raises(JobFailedError, match="No voice") as caught:
+        find_episode_of_job(wire, ContractBackend(), "command:1")
+    assert "nb.podcasts.episodes()" in caught.value.next_step
+    studio.episode |= {"job_status": "canceled"}
+    with pytest.raises(NotFoundError, match="no episode of command:1"):
+        find_episode_of_job(wire, ContractBackend(), "command:1")
 
 
 def test_failed_polls_are_reported_and_repeated(studio, watch, clock):

@@ -53,6 +53,11 @@ def update(service: Any, source: str, **fields: Any) -> Callable[[], None]:
     return lambda: next(item for item in service.sources if item["id"] == source).update(fields)
 
 
+def test_watch_of_no_sources_is_complete(watch, service):
+    (snapshot,) = watch()
+    assert (snapshot.rows, snapshot.outcome) == ((), Outcome.COMPLETE)
+
+
 def test_watch_reports_each_stage_until_complete(watch, service, clock):
     paper = service.source("paper.pdf", status="new")
     clock.at(3, update(service, paper, status="running", stage="reading"))
