@@ -115,9 +115,11 @@ class Chat(Resource):
             **options: the notebook's sources and notes to give to the model, as in `ScopeOptions`.
 
         Raises:
+            InputError: the message is empty.
             ServiceError: the model's provider failed; the message is not stored.
             OutcomeUnknownError: the response was lost; the session may contain the reply.
         """
+        _validate_message(message)
         scope = resolve_scope(self._titles, **options)
         session_id = self.find(session)
         context = self._run(self._backend.message_context(session_id, scope))
@@ -158,6 +160,12 @@ class Chat(Resource):
         within = self._notebook(notebook)
         session_id = None if session is None else self.find(session)
         return self._run(self._backend.context(session_id, within, scope, config))
+
+
+def _validate_message(message: str) -> None:
+    """Raise InputError if a message is blank."""
+    if not message.strip():
+        raise InputError("The message is empty.", "Write a message.")
 
 
 class SourceChats(Resource):
@@ -243,8 +251,7 @@ class SourceChats(Resource):
             ServiceError: the model's provider failed.
             UnreachableError: the reply was cut off; the chat may contain it.
         """
-        if not message.strip():
-            raise InputError("The message is empty.", "Write a message.")
+        _validate_message(message)
         source_id = self._source(source)
         model_id = self._model(model_override)
         request = self._backend.source_message(

@@ -195,6 +195,17 @@ def test_unknown_question_option_is_a_type_error(service, nb):
     assert service.sent == []
 
 
+@pytest.mark.parametrize("message", ["", " \n"])
+def test_empty_message_is_not_sent(service, nb, message):
+    for send in (
+        lambda: nb.chat.execute("chat_session:1", message),
+        lambda: nb.source_chats.send("source:1", "chat_session:1", message),
+    ):
+        with pytest.raises(InputError, match="The message is empty"):
+            send()
+    assert service.sent == []
+
+
 class TestKeys:
     def test_key_is_stripped(self, service, nb):
         nb.credentials.create("openai", "lab", f" {KEY}\n", "http://127.0.0.1:1/v1")
@@ -219,6 +230,15 @@ class TestKeys:
         assert service.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
         with pytest.raises(InputError, match="No changes to the credential"):
             nb.credentials.update("credential:1")
+
+    def test_stored_key_stays_with_the_server_of_an_endpoint(self, service, nb):
+        stored = {"id": "credential:1", "name": "lab", "provider": "azure", "has_api_key": True}
+        service.listed["credentials/{credential}"] = stored | {"endpoint": "https://az.example/"}
+        options = {"endpoint_llm": "https://az.example/llm"}
+        nb.credentials.update("credential:1", options=options)
+        assert service.sent == [options]
+        with pytest.raises(InputError, match="another server"):
+            nb.credentials.update("credential:1", options={"endpoint_tts": "https://x.example"})
 
     @pytest.mark.parametrize("before", ["https://models.example/v1", None])
     def test_stored_key_is_never_sent_to_another_server(self, service, nb, before):
