@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from labext.actions import Action
-from labext.errors import NotFoundError
+from labext.errors import LabextError, NotFoundError
 from labext.http import RetryMode
 from labext.http.pagination import PageGuard
 from labext.nb import records
@@ -262,7 +262,10 @@ class SourceRequests(contract.SourceRequests):
         if not topic:
             return record
         path, body = {"source": record["id"]}, {"topics": _topic_list(topic)}
-        response = yield Request(contract.UPDATE_SOURCE, path, json=body)
+        try:
+            response = yield Request(contract.UPDATE_SOURCE, path, json=body)
+        except LabextError as error:
+            raise error.about(f"{record['id']} was added, but without its topic") from None
         return {**record, "topic": self.parse_source(response)["topic"]}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from labext import messages
 from labext.actions import Action, parameter
@@ -24,6 +24,8 @@ OPENAI_VOICES = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
 
 OPENAI_PROVIDERS = frozenset({"openai", "openai_compatible"})
 """Providers whose models have these voices."""
+
+P = TypeVar("P", bound=Mapping[str, Any])
 
 SEGMENT_RANGE = range(3, 21)
 """Allowed numbers of segments; the server responds to fewer with a 500 without a reason."""
@@ -52,10 +54,17 @@ class ProfileRequests(contract.ProfileRequests):
     def change_profile(
         self, kind: ProfileKind, profile: str, changes: Mapping[str, Any]
     ) -> Steps[Record]:
-        """Update fields of the record; the other fields are sent unchanged."""
-        stored = yield from self.profile(kind, profile)
+        """Update fields of the record; the other fields are sent unchanged.
+
+        So are fields of speakers that a record does not have.
+        """
+        rows = records.require_list((yield Request(kind.list)), f"{kind.noun}s")
+        row = find_profile(rows, profile, kind.noun)
         unsent = ("id", "created_at", "updated_at")
+        stored = self.parse_profile(kind, row)
         current = {key: value for key, value in stored.items() if key not in unsent}
+        if kind is SPEAKER_PROFILES:
+            current["speakers"] = row.get("speakers") or []
         body = yield from self._profile_body(kind, {**current, **changes})
         return self.parse_profile(
             kind, (yield Request(kind.update, {"profile": profile}, json=body))
@@ -86,10 +95,10 @@ class ProfileRequests(contract.ProfileRequests):
         return {"default_briefing": "", **body, "speaker_config": speaker["name"]}
 
 
-def find_profile(profiles: list[Record], identifier: str, noun: str) -> Record:
+def find_profile(profiles: Sequence[P], identifier: str, noun: str) -> P:
     """Return the profile with an identifier; the server has no such lookup."""
     for profile in profiles:
-        if profile["id"] == identifier:
+        if profile.get("id") == identifier:
             return profile
     raise NotFoundError(f"There is no {noun} {identifier}.", action=Action.list_profiles())
 
@@ -139,7 +148,7 @@ def _complete_speaker(speaker: Mapping[str, Any]) -> Record:
             "Give each speaker a `voice_id` of the voice model, such as `nova`.",
         )
     texts = {key: speaker.get(key) or "" for key in ("backstory", "personality")}
-    return {"name": speaker["name"], "voice_id": speaker["voice_id"], **texts}
+    return {**speaker, **texts}
 
 
 UNKNOWN_JOB_STATUS = 500

@@ -19,6 +19,7 @@ from open_notebook.unproved import NEVER_REQUESTED, UNRECORDED, UNUSED
 from labext.errors import ServiceError, UnreachableError
 from labext.nb import NotebookClient
 from labext.nb.backends import RecordParser, Request, RequestExecutor
+from labext.nb.backends.contract.podcasts import SPEAKER_PROFILES
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.records import Answer, Citation, Final, MessageContext, Question, Scope
 
@@ -122,6 +123,22 @@ def test_best_passages_by_meaning_are_the_context_of_a_restricted_question(drive
     )
     assert call.requests[4].json["context_config"]["sources"] == {"source:2": "full content"}
     assert call.result.citations == (Citation("source:2", "B"),)
+
+
+def test_change_of_a_speaker_profile_keeps_further_fields_of_its_speakers(drive):
+    speaker = {"name": "Ada", "voice_id": "nova", "backstory": "", "personality": "Calm"}
+    row = {"id": "speaker_profile:1", "name": "duo", "speakers": [speaker | {"voice_model": "m"}]}
+    changes = {"description": "Two."}
+    steps = OpenNotebookBackend().change_profile(SPEAKER_PROFILES, row["id"], changes)
+    call = drive(steps, [{"name": "no identifier"}, row], row)
+    assert call.requests[-1].json["speakers"] == row["speakers"]
+
+
+def test_error_of_a_topic_says_that_the_source_was_added(drive):
+    options = {"notebook": None, "title": None, "topic": "plasmids", "process_async": True}
+    steps = OpenNotebookBackend().add_text("A text.", **options)
+    with pytest.raises(ServiceError, match="source:1 was added, but without its topic: It failed"):
+        drive(steps, {}, [], {"id": "source:1", "title": "T"}, ServiceError("It failed."))
 
 
 @pytest.mark.parametrize("row", [{}, {"id": None}, {"id": []}])
