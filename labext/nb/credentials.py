@@ -184,13 +184,15 @@ def _check_same_server(stored: Record, base_url: str) -> None:
     Raises:
         InputError: the key would be sent to another server.
     """
-    options = {name: str(value) for name, value in (stored["options"] or {}).items()}
-    endpoints = [value for name, value in options.items() if name.startswith("endpoint")]
-    known = [stored["base_url"] or "", *endpoints]
-    after = clean_url(base_url) if base_url else ""
-    if stored["has_api_key"] is False or after == known[0]:
+    options = stored["options"].items()
+    endpoints = [value for name, value in options if name.startswith("endpoint")]
+    before, after = stored["base_url"] or "", clean_url(base_url) if base_url else ""
+    if stored["has_api_key"] is False or before == after:
         return
-    if after and any(address and same_server(address, after) for address in known):
+    if after and any(
+        isinstance(address, str) and same_server(address, after)
+        for address in filter(None, (before, *endpoints))
+    ):
         return
     raise InputError(
         f"The stored key of {stored['name']} is for another server and is not sent to "

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,8 +187,10 @@ def contains_all(text: str, facts: Iterable[Fact]) -> bool:
 
 
 def normalize_text(text: str) -> str:
-    """Return a text in lower case with single spaces and plain quotation marks."""
-    plain = text.translate(str.maketrans("’‘“”\u00a0\u2011", "''\"\" -"))
+    """Return a text in lower case, composed, with single spaces and plain quotation marks."""
+    plain = unicodedata.normalize("NFC", text).translate(
+        str.maketrans("’‘“”\u00a0\u2011", "''\"\" -")
+    )
     return " ".join(plain.casefold().split())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -252,7 +253,7 @@ def match_title(title: str, records: Sequence[Record]) -> list[Record]:
     A source also matches by its file name or URL, a transformation by its name, and a model with
     its credential or provider as a prefix: `lab/gpt-4o`, `openai/gpt-4o`.
     """
-    title = title.strip()
+    title = _normalized(title)
     by_credential = [record for record in records if title == _qualified_model_name(record)]
     if by_credential:
         return by_credential
@@ -305,13 +306,19 @@ def _similar_title_hint(title: str, records: Iterable[Record]) -> str:
     return messages.did_you_mean(title.strip(), [str(name) for name in names if name])
 
 
+def _normalized(text: object) -> str:
+    """Return a text in the normal form that keyboards produce; macOS decomposes file names."""
+    return unicodedata.normalize("NFC", str(text).strip())
+
+
 def _title_values(record: Record) -> list[str]:
-    return [str(record[key]).strip() for key in ("name", "title") if record.get(key)]
+    return [_normalized(record[key]) for key in ("name", "title") if record.get(key)]
 
 
 def _alias_values(record: Record) -> list[str]:
     """Return the other values that identify a record by an exact match."""
-    others = [record[key] for key in ("file_name", "url", "job_id") if record.get(key)]
+    keys = ("file_name", "url", "job_id")
+    others = [_normalized(record[key]) for key in keys if record.get(key)]
     if record.get("provider"):
         others.append(f"{record['provider']}/{record.get('name')}")
     return others

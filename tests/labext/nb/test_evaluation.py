@@ -107,6 +107,7 @@ def test_only_line_breaks_end_a_row() -> None:
 def test_facts_are_whole_words_in_any_case_and_spacing() -> None:
     assert contains_fact("The  Kaiser\nwindow’s beta", ("kaiser window's",))
     assert contains_fact("holds -20 °C", ("-20 °C",))
+    assert contains_fact("the Mu\u0308ller broth", ("M\u00fcller",))
     assert not contains_fact("15200 units", ("520",))
     assert contains_fact("between 10 and 15", ("ten", "10 and 15"))
 

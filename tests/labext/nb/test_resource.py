@@ -51,6 +51,14 @@ def test_exact_title_precedes_another_case(titles, service):
     assert titles.find("notebook", "STRASSE") == other
 
 
+@pytest.mark.parametrize("fields", [{}, {"asset": {"file_path": "Mu\u0308ller.pdf"}}])
+def test_decomposed_file_name_of_macos_is_found(titles, service, fields):
+    title = "A paper" if fields else "Mu\u0308ller.pdf"
+    source = service.source(title, **fields)
+    assert titles.find("source", "M\u00fcller.pdf") == source
+    assert titles.find("source", "Mu\u0308ller.pdf") == source
+
+
 def test_ambiguous_title_lists_all_candidates(titles, service):
     first, second = service.source("paper.pdf"), service.source("paper.pdf")
     with pytest.raises(ConflictError) as caught:

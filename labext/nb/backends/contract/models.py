@@ -146,6 +146,9 @@ LIST_PROVIDER_MODELS = get("list models of a provider", "models/by-provider/{pro
 class ModelRequests(RecordParser):
     """The thirteen operations on models."""
 
+    SLOT_NAMES: Mapping[str, str] = {slot: slot for slot in SLOTS}
+    """The server's names of the default slots that it has."""
+
     def models(self, type: str | None = None) -> Steps[list[Record]]:
         """List the models of a type, or all models."""
         response = yield Request(LIST_MODELS, params={"model_type": type})
@@ -181,7 +184,8 @@ class ModelRequests(RecordParser):
 
     def set_defaults(self, changes: Mapping[str, str | None]) -> Steps[dict[str, str | None]]:
         """Set the models of slots; None clears a slot, other slots stay unchanged."""
-        return self.parse_slots((yield Request(UPDATE_DEFAULTS, json=dict(changes))))
+        body = {self.SLOT_NAMES[slot]: model for slot, model in changes.items()}
+        return self.parse_slots((yield Request(UPDATE_DEFAULTS, json=body)))
 
     def providers(self) -> Steps[list[Record]]:
         """List the providers, available ones first."""
@@ -224,10 +228,13 @@ class ModelRequests(RecordParser):
         """Fill the empty default slots by the service's ranking of providers."""
         data = records.require_mapping((yield Request(ASSIGN_DEFAULTS)), "the default models")
         assigned = records.require_mapping(data.get("assigned") or {}, "the default models")
+        slots = {name: slot for slot, name in self.SLOT_NAMES.items()}
         return {
-            "assigned": dict(assigned),
-            "skipped": records.string_items(data.get("skipped")),
-            "missing": records.string_items(data.get("missing")),
+            "assigned": {slots.get(name, name): model for name, model in assigned.items()},
+            **{
+                key: [slots.get(name, name) for name in records.string_items(data.get(key))]
+                for key in ("skipped", "missing")
+            },
         }
 
     def count_models(self, provider: str) -> Steps[Record]:
@@ -242,9 +249,13 @@ class ModelRequests(RecordParser):
         return self.parse_records(MODEL, response, "models")
 
     def parse_slots(self, response: Any) -> dict[str, str | None]:
-        """Parse the model of each default slot."""
+        """Parse the model of each default slot that the server has."""
         data = records.require_mapping(response, "the default models")
-        return {slot: data.get(slot) or None for slot in SLOTS}
+        models = {slot: data.get(name) for slot, name in self.SLOT_NAMES.items()}
+        return {
+            slot: model if isinstance(model, str) and model else None
+            for slot, model in models.items()
+        }
 
 
 def _discovered_models(parser: RecordParser, response: Any) -> list[Record]:

@@ -55,6 +55,8 @@ _MISSING_SLOTS = {
 class ModelRequests(contract.ModelRequests):
     """The operations on models, where Open Notebook differs from the contract."""
 
+    SLOT_NAMES = SERVER_SLOT_NAMES
+
     def models(self, type: str | None = None) -> Steps[list[Record]]:
         """List the models of a type, or all models."""
         params = {"type": None if type is None else mappers.to_server_type(type)}
@@ -83,25 +85,7 @@ class ModelRequests(contract.ModelRequests):
             if slot not in SERVER_SLOT_NAMES:
                 why, step, action = _MISSING_SLOTS[slot]
                 raise InputError(f"Open Notebook has no slot {slot}: {why}.", step, action=action)
-        body = {SERVER_SLOT_NAMES[slot]: model for slot, model in changes.items()}
-        return self.parse_slots((yield Request(contract.UPDATE_DEFAULTS, json=body)))
-
-    def parse_slots(self, response: Any) -> dict[str, str | None]:
-        """Parse the model of each default slot that the server has."""
-        data = records.require_mapping(response, "the default models")
-        return {slot: data.get(name) or None for slot, name in SERVER_SLOT_NAMES.items()}
-
-    def auto_assign(self) -> Steps[Record]:
-        """Fill the empty default slots by the service's ranking of providers."""
-        result = yield from super().auto_assign()
-        names = {theirs: ours for ours, theirs in SERVER_SLOT_NAMES.items()}
-        return {
-            "assigned": {
-                names.get(slot, slot): model for slot, model in result["assigned"].items()
-            },
-            "skipped": [names.get(slot, slot) for slot in result["skipped"]],
-            "missing": [names.get(slot, slot) for slot in result["missing"]],
-        }
+        return (yield from super().set_defaults(changes))
 
 
 class CredentialRequests(contract.CredentialRequests):

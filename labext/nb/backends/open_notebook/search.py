@@ -277,7 +277,8 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
     def _matching_context(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
         """Return a context with the best matches in the scope, or else the named records."""
         scope = question.scope
-        hits = yield from self.search(Query(question.text, scope), "hybrid")
+        query = Query(question.text, scope, question.limit, question.min_similarity)
+        hits = yield from self.search(query, "hybrid")
         best = [str(hit["id"]) for hit in hits]
         best = best or [*(scope.sources or ()), *(scope.notes or ())]
         config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}

@@ -201,6 +201,15 @@ def test_contract_insight_is_searched_and_copied(drive):
             steps()
 
 
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [(ContractBackend(), "chat"), (OpenNotebookBackend(), "default_chat_model")],
+)
+@pytest.mark.parametrize(("model", "parsed"), [("model:1", "model:1"), ("", None), ([1], None)])
+def test_slot_has_a_model_or_none(backend: Any, name: str, model: object, parsed: object) -> None:
+    assert backend.parse_slots({name: model})["chat"] == parsed
+
+
 QUERY = Query("lac", Scope(), 3)
 
 

@@ -109,12 +109,13 @@ def test_streamed_answer_has_citations(replay):
 
 
 def test_best_passages_by_meaning_are_the_context_of_a_restricted_question(drive):
-    question = Question("Why?", Scope(sources=("source:1", "source:2")), model_override="model:1")
-    passages = {"results": [{"id": "source:2", "matches": ["So."], "similarity": 0.4}]}
+    scope = Scope(sources=("source:1", "source:2"))
+    question = Question("Why?", scope, limit=1, model_override="model:1")
+    hits = [{"id": f"source:{n}", "matches": ["So."], "similarity": n / 5} for n in (1, 2)]
     call = drive(
         OpenNotebookBackend().ask(question),
         {"results": []},
-        passages,
+        {"results": hits},
         [{"id": "notebook:1"}],
         {"id": "chat_session:1"},
         {"context": {"sources": [{"id": "source:2", "title": "B"}], "notes": []}},
