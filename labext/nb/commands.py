@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.actions import Action
 from labext.errors import InputError, JobFailedError, NotFoundError
-from labext.nb.episode_generation import parse_command_id, phase_of
+from labext.nb.episode_generation import PHASE_OUTCOMES, parse_command_id, phase_of
 from labext.nb.polling import Watch
 from labext.nb.records import Record
 from labext.nb.resource import Resource
@@ -17,12 +17,6 @@ from labext.progress import Outcome, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
-
-COMMAND_OUTCOMES = {
-    "Complete": Outcome.COMPLETE,
-    "Failed": Outcome.FAILED,
-    "Stopped": Outcome.STOPPED,
-}
 
 RESULT_GRACE_SECONDS = 60.0
 """Seconds after the completion of a command in which its result has to appear."""
@@ -70,7 +64,7 @@ class CommandWatch(Watch):
         reason = str(record["error_message"] or "")
         if phase == "Complete" and self._find_result is not None and self.result is None:
             phase, reason = self._settled()
-        outcome = COMMAND_OUTCOMES.get(phase)
+        outcome = PHASE_OUTCOMES.get(phase)
         return Progress(
             self._subject,
             "command",
@@ -187,7 +181,7 @@ class Commands(Resource):
             NotFoundError: there is no such command.
         """
         now = self.get(job)
-        if phase_of(now["status"]) in COMMAND_OUTCOMES:
+        if phase_of(now["status"]) in PHASE_OUTCOMES:
             raise InputError(
                 f"The command {now['job_id']} has ended already: it is {now['status']}.",
                 "There is nothing to cancel.",

@@ -22,9 +22,6 @@ from labext.progress import Outcome, Progress
 
 NO_AUDIO = "The service reports it as completed, but it has no audio."
 
-ACTIVE_STATUSES = frozenset({"new", "queued", "submitted", "pending", "running", "processing"})
-"""Known statuses of an episode that is still being generated."""
-
 _MAX_NAME_BYTES = 200  # file systems allow 255, including prefixes and suffixes added later
 
 
@@ -44,7 +41,7 @@ def check_audio(episode: Record) -> None:
     if has_audio(episode):
         return
     name, status = episode["name"] or episode["id"], str(episode["job_status"]).casefold()
-    if status in ACTIVE_STATUSES:
+    if polling.is_in_progress(status):
         stage = f" ({episode['stage']})" if episode["stage"] else ""
         raise NotReadyError(
             f"{messages.quote_value(name)} is still being generated: {status}{stage}.",
@@ -103,7 +100,7 @@ def find_episode_of_job(executor: RequestExecutor, backend: ContractBackend, job
     phase = phase_of(record["status"])
     if phase == "Failed":
         raise episode_error(job, str(record["error_message"] or ""))
-    if str(record["status"]).casefold() in ACTIVE_STATUSES:
+    if polling.is_in_progress(record["status"]):
         raise NotReadyError(
             f"The episode of {job} is not known yet: the job is {phase.lower()}.",
             "Wait for it: {action}.",
@@ -137,11 +134,13 @@ _PHASES = {
     "failed": "Failed",
     **dict.fromkeys(("canceled", "cancelled", "stopped"), "Stopped"),
 }
-_PHASE_OUTCOMES = {
+PHASE_OUTCOMES = {
     "Complete": Outcome.COMPLETE,
     "Failed": Outcome.FAILED,
     "Stopped": Outcome.STOPPED,
 }
+"""The outcome of ended work by its phase."""
+
 _STAGE_UNITS = {"outline": "segment", "dialogue": "segment", "speech": "turn"}
 """Units of the progress count, by stage."""
 
@@ -161,7 +160,7 @@ def build_snapshot(
     reason = str(record["error_message"] or "")
     if phase == "Complete" and (episode is None or not has_audio(episode)):
         phase, reason = "Failed", NO_AUDIO
-    outcome = _PHASE_OUTCOMES.get(phase)
+    outcome = PHASE_OUTCOMES.get(phase)
     return Progress(
         str(name),
         "podcast",

@@ -116,7 +116,7 @@ SOURCE_OUTCOMES = {
 
 
 def is_in_progress(status: object) -> bool:
-    """Return True if a source with this status is queued or being processed."""
+    """Return True if this is the status of queued or running work."""
     return str(status or "").casefold() in IN_PROGRESS
 
 

@@ -49,6 +49,9 @@ UNLINK_SOURCE = delete("remove a source from a notebook", "notebooks/{notebook}/
 class NotebookRequests(RecordParser):
     """The eight operations on notebooks."""
 
+    DELETE_SOURCES = "delete_sources"
+    """The parameter that also deletes the sources of a notebook."""
+
     def notebooks(
         self, archived: bool | None = None, order_by: str | None = None
     ) -> Steps[list[Record]]:
@@ -77,7 +80,7 @@ class NotebookRequests(RecordParser):
     def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
         """Delete a notebook, optionally with the sources that no other notebook has."""
         response = yield Request(
-            DELETE_NOTEBOOK, {"notebook": notebook}, params={"delete_sources": delete_sources}
+            DELETE_NOTEBOOK, {"notebook": notebook}, params={self.DELETE_SOURCES: delete_sources}
         )
         # A repeated deletion after a lost response finds no record, and has no counts.
         data = records.require_mapping(response, "the deletion") if response is not None else {}

@@ -26,12 +26,11 @@ from labext.nb.backends.open_notebook.mappers import (
     require_identifier,
 )
 from labext.nb.records import (
-    NOTEBOOK_DELETION,
     SOURCE,
     SOURCE_DETAIL,
+    TRANSFORMATION,
     Fields,
     Record,
-    build_record,
     drop_none,
 )
 
@@ -47,22 +46,18 @@ LINK_SOURCE = replace(
 class NotebookRequests(contract.NotebookRequests):
     """The operations on notebooks, where Open Notebook differs from the contract."""
 
+    DELETE_SOURCES = "delete_exclusive_sources"
+
     def notebooks(
         self, archived: bool | None = None, order_by: str | None = None
     ) -> Steps[list[Record]]:
         """List notebooks, with the server's names of the time fields in the order."""
-        return check_database_on_failure(super().notebooks(archived, _notebook_order(order_by)))
+        order = order_by and " ".join(_parse_order(order_by, "name"))
+        return check_database_on_failure(super().notebooks(archived, order))
 
     def notebook(self, notebook: str) -> Steps[Record]:
         """Return a notebook."""
         return check_database_on_failure(super().notebook(notebook))
-
-    def delete_notebook(self, notebook: str, *, delete_sources: bool) -> Steps[Record]:
-        """Delete a notebook; the server's parameter for its sources has another name."""
-        params = {"delete_exclusive_sources": delete_sources}
-        response = yield Request(contract.DELETE_NOTEBOOK, {"notebook": notebook}, params=params)
-        counts = records.require_mapping(response, "the deletion") if response is not None else {}
-        return build_record(NOTEBOOK_DELETION, {**counts, "id": notebook})
 
     def preview(self, notebook: str) -> Steps[Record]:
         """Count the records that a deletion would affect; the chats are counted separately."""
@@ -78,14 +73,14 @@ class NotebookRequests(contract.NotebookRequests):
             yield Request(LINK_SOURCE, {"notebook": notebook, "source": source})
 
 
-def _notebook_order(order_by: str | None) -> str | None:
-    """Return an order with the server's field names: `updated desc` for `updated_at desc`."""
-    if order_by is None:
-        return None
+def _parse_order(order_by: str, text_field: str) -> tuple[str, str]:
+    """Return the server's field and direction of an order; `updated`, `desc` for `updated_at`.
+
+    The default direction is that of the contract: times descending, texts ascending.
+    """
     field, _, way = order_by.strip().partition(" ")
     field = {"updated_at": "updated", "created_at": "created"}.get(field, field)
-    # The default direction is that of the contract: times descending, names ascending.
-    return f"{field} {way.strip() or ('asc' if field == 'name' else 'desc')}"
+    return field, way.strip() or ("asc" if field == text_field else "desc")
 
 
 class NoteRequests(contract.NoteRequests):
@@ -239,12 +234,13 @@ class SourceRequests(contract.SourceRequests):
         there is a model for them: without one, the source would fail.
         """
         slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
-        items = records.require_list((yield Request(TRANSFORMATIONS)), "transformations")
+        response = yield Request(TRANSFORMATIONS)
+        transformations = self.parse_records(TRANSFORMATION, response, "transformations")
         writer = slots.get("default_transformation_model") or slots.get("default_chat_model")
         applied = [
-            str(item["id"])
-            for item in items
-            if item.get("apply_default") and (writer or item.get("model_id"))
+            record["id"]
+            for record in transformations
+            if record["apply_default"] and (writer or record["model_id"])
         ]
         return {"embed": bool(slots.get("default_embedding_model")), "transformations": applied}
 
@@ -283,6 +279,5 @@ def _is_recent(source: Record) -> bool:
 def _source_order(order_by: str | None) -> dict[str, str]:
     if order_by is None:
         return {}
-    field, _, way = order_by.strip().partition(" ")
-    field = {"updated_at": "updated", "created_at": "created"}.get(field, field)
-    return {"sort_by": field, "sort_order": way.strip() or ("asc" if field == "title" else "desc")}
+    field, way = _parse_order(order_by, "title")
+    return {"sort_by": field, "sort_order": way}

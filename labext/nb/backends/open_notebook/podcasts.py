@@ -292,7 +292,9 @@ def _default_model_name(slot: str) -> Steps[str | None]:
     slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
     default = slots.get(SERVER_SLOT_NAMES[slot])
     candidates = [
-        item for item in available if from_server_type(item.get("type")) == records.SLOTS[slot]
+        item
+        for item in available
+        if item.get("name") and from_server_type(item.get("type")) == records.SLOTS[slot]
     ]
     candidates.sort(key=lambda item: item.get("id") != default)
     return str(candidates[0]["name"]) if candidates else None
