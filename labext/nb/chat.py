@@ -16,6 +16,7 @@ from labext.nb.resource import (
     ScopeOptions,
     build_changes,
     parse_identifier,
+    require_text,
     resolve_one,
     resolve_scope,
     unique_names,
@@ -23,6 +24,9 @@ from labext.nb.resource import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_MESSAGE_STEP = "Write a message."
 
 
 class Chat(Resource):
@@ -119,7 +123,7 @@ class Chat(Resource):
             ServiceError: the model's provider failed; the message is not stored.
             OutcomeUnknownError: the response was lost; the session may contain the reply.
         """
-        _validate_message(message)
+        require_text(message, "message", _MESSAGE_STEP)
         scope = resolve_scope(self._titles, **options)
         session_id = self.find(session)
         context = self._run(self._backend.message_context(session_id, scope))
@@ -160,12 +164,6 @@ class Chat(Resource):
         within = self._notebook(notebook)
         session_id = None if session is None else self.find(session)
         return self._run(self._backend.context(session_id, within, scope, config))
-
-
-def _validate_message(message: str) -> None:
-    """Raise InputError if a message is blank."""
-    if not message.strip():
-        raise InputError("The message is empty.", "Write a message.")
 
 
 class SourceChats(Resource):
@@ -251,7 +249,7 @@ class SourceChats(Resource):
             ServiceError: the model's provider failed.
             UnreachableError: the reply was cut off; the chat may contain it.
         """
-        _validate_message(message)
+        require_text(message, "message", _MESSAGE_STEP)
         source_id = self._source(source)
         model_id = self._model(model_override)
         request = self._backend.source_message(

@@ -240,7 +240,7 @@ def parse_identifier(noun: str, text: str) -> str | None:
     """
     if not isinstance(text, str) or not text.strip():
         raise InputError(
-            f"{messages.quote_value(text)} is not a {noun}.",
+            f"{messages.quote_value(text)} is not {messages.with_article(noun)}.",
             f"Give the {noun}'s title or identifier.",
         )
     text = text.strip()
@@ -441,6 +441,15 @@ class Resource:
     def _model(self, title: str | None, type: str = "llm") -> str | None:
         """Return the identifier of a model; None and an empty title are returned unchanged."""
         return title and self._titles.find("model", title, type)
+
+
+def require_text(text: str, noun: str, step: str) -> str:
+    """Return a text; raise InputError if it is blank, or no text such as a DataFrame's NaN."""
+    if not isinstance(text, str):
+        raise InputError(f"The {noun} is not text: {messages.quote_value(text)}.", step)
+    if not text.strip():
+        raise InputError(f"The {noun} is empty.", step)
+    return text
 
 
 NO_CHANGES_STEP = "Give at least one new value."

@@ -10,7 +10,7 @@ from labext.errors import InputError, ServiceError, UnreachableError
 from labext.nb.backends import IDLE_TIMEOUT, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Answer, AskEvent, Final, Query, Question
-from labext.nb.resource import Resource, ScopeOptions, resolve_scope
+from labext.nb.resource import Resource, ScopeOptions, require_text, resolve_scope
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,8 +57,7 @@ def validate_question(question: Question) -> Question:
     Raises:
         InputError: the question is empty, or its scope is empty.
     """
-    if not question.text.strip():
-        raise InputError("The question is empty.", "Write a question.")
+    require_text(question.text, "question", "Write a question.")
     if question.scope.is_empty:
         raise InputError(
             "The scope is empty: it contains no sources and no notes.",

@@ -11,7 +11,13 @@ from labext.http.download import OnBytes, is_html_name
 from labext.nb import polling, uploads
 from labext.nb.polling import Ingestion
 from labext.nb.records import Record
-from labext.nb.resource import Resource, build_changes, iter_sources, unique_names
+from labext.nb.resource import (
+    Resource,
+    build_changes,
+    iter_sources,
+    require_text,
+    unique_names,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +130,8 @@ class Sources(Resource):
             InputError: the text is empty.
         """
         options = self._options(notebook, title, topic, process_async)
-        return self._run(self._backend.add_text(uploads.validate_text(text), **options))
+        require_text(text, "text", "Add a text with content.")
+        return self._run(self._backend.add_text(text, **options))
 
     def add(
         self,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from labext.errors import InputError
 from labext.nb.backends import OnWords
 from labext.nb.records import Record, drop_none
-from labext.nb.resource import Resource, build_changes, unique_names
+from labext.nb.resource import Resource, build_changes, require_text, unique_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,8 +132,7 @@ class Transformations(Resource):
             SetupError: the transformation has no model, and the slot `transformation` is empty.
             ServiceError: the model's provider failed.
         """
-        if not text.strip():
-            raise InputError("The text is empty.", "Give a text, a source or a note.")
+        require_text(text, "text", "Give a text, a source or a note.")
         identifier, model_id = self.find(transformation), self._model(model)
         return self._run(self._backend.transform(identifier, text, model_id, on_words))
 

@@ -102,13 +102,6 @@ def validate_url(url: str) -> str:
     )
 
 
-def validate_text(text: str) -> str:
-    """Return the text if it is not blank; raise InputError if the text is blank."""
-    if text.strip():
-        return text
-    raise InputError("The text is empty.", "Add a text with content.")
-
-
 def is_url(text: Path | str) -> bool:
     """Return True if a string is a URL rather than a path."""
     return isinstance(text, str) and text.strip().lower().startswith(("http://", "https://"))

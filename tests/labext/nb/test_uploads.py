@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,6 @@ def test_http_urls_are_accepted(url):
 def test_other_urls_are_rejected(url):
     with pytest.raises(InputError, match="is not a URL"):
         uploads.validate_url(url)
-
-
-def test_blank_text_is_rejected():
-    assert uploads.validate_text(" a ") == " a "
-    with pytest.raises(InputError, match="empty"):
-        uploads.validate_text(" \n")
 
 
 @pytest.mark.parametrize(
@@ -195,15 +190,29 @@ def test_unknown_question_option_is_a_type_error(service, nb):
     assert service.sent == []
 
 
-@pytest.mark.parametrize("message", ["", " \n"])
-def test_empty_message_is_not_sent(service, nb, message):
-    for send in (
-        lambda: nb.chat.execute("chat_session:1", message),
-        lambda: nb.source_chats.send("source:1", "chat_session:1", message),
-    ):
-        with pytest.raises(InputError, match="The message is empty"):
-            send()
+@pytest.mark.parametrize(
+    ("text", "problem"), [("", "is empty"), (" \n", "is empty"), (math.nan, 'is not text: "nan"')]
+)
+def test_blank_text_or_value_that_is_no_text_is_not_sent(service, nb, text, problem):
+    for noun, send in {
+        "text": nb.sources.add_text,
+        "question": nb.ask,
+        "message": lambda message: nb.chat.execute("chat_session:1", message),
+    }.items():
+        with pytest.raises(InputError, match=f"The {noun} {problem}"):
+            send(text)
+    with pytest.raises(InputError, match=f"The message {problem}"):
+        nb.source_chats.send("source:1", "chat_session:1", text)
+    with pytest.raises(InputError, match=f"The text {problem}"):
+        nb.transformations.execute("transformation:1", text)
     assert service.sent == []
+
+
+def test_invalid_name_is_refused_with_the_article_of_its_kind(nb):
+    with pytest.raises(InputError, match="is not an episode"):
+        nb.podcasts.find("")
+    with pytest.raises(InputError, match="is not a source"):
+        nb.sources.find(" ")
 
 
 class TestKeys:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from labext import messages
 from labext.actions import Action
 from labext.errors import OutcomeUnknownError
 from labext.http import Operation, RetryMode
@@ -83,15 +84,15 @@ class ProfileKind:
         self.noun = noun
         self.fields = fields
         one = f"{path}/{{profile}}"
-        article = "an" if noun[0] in "aeiou" else "a"
+        a_noun = messages.with_article(noun)
         see = "See {{action}} before you {} it again: it may exist already."
         profiles = Action.list_profiles()
         self.list = get(f"list {noun}s", path)
-        self.create = post(f"create {article} {noun}", path, see.format("create"), profiles)
-        self.get = get(f"get {article} {noun}", one)
-        self.update = put(f"update {article} {noun}", one)
-        self.delete = delete(f"delete {article} {noun}", one)
-        self.copy = post(f"copy {article} {noun}", f"{one}/duplicate", see.format("copy"), profiles)
+        self.create = post(f"create {a_noun}", path, see.format("create"), profiles)
+        self.get = get(f"get {a_noun}", one)
+        self.update = put(f"update {a_noun}", one)
+        self.delete = delete(f"delete {a_noun}", one)
+        self.copy = post(f"copy {a_noun}", f"{one}/duplicate", see.format("copy"), profiles)
 
 
 EPISODE_PROFILES = ProfileKind("episode profile", "episode-profiles", EPISODE_PROFILE)
