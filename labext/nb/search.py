@@ -152,6 +152,7 @@ class SearchResource(Resource):
         Raises:
             SetupError: no language model is set.
             ServiceError: the model's provider failed.
+            OutcomeUnknownError: the response was lost; the question is not repeated by itself.
             InputError: the question or its scope is empty.
         """
         checked = validate_question(self._build_query(Question, question, notebook, options))

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from labext.errors import InputError, ServiceError, SetupError, SignInError, UnreachableError
+from labext.errors import (
+    InputError,
+    OutcomeUnknownError,
+    ServiceError,
+    SetupError,
+    SignInError,
+    UnreachableError,
+)
 from labext.nb import Answer, Final, Partial, Search, Strategy
 
 pytestmark = pytest.mark.faults
@@ -131,6 +138,19 @@ def test_error_status_is_not_retried(faulty, client_of, status, detail, kind):
     assert caught.value.status == status
     assert KEY not in str(caught.value)
     assert server.count == 1
+
+
+@pytest.mark.parametrize("path", ["ask", "ask_stream"])
+def test_failed_or_lost_question_is_not_asked_again(faulty, client_of, path):
+    """A provider may charge for each answer."""
+    failing = faulty(faulty.answer({"detail": "No answer generated"}, 500))
+    with pytest.raises(ServiceError, match="No answer generated"):
+        [*getattr(client_of(failing), path)("Why?")]
+    lost = faulty(faulty.silence)
+    with pytest.raises(OutcomeUnknownError) as caught:
+        [*getattr(client_of(lost), path)("Why?")]
+    assert caught.value.next_step == "The answer is not stored: ask again."
+    assert failing.count == lost.count == 1
 
 
 def test_empty_question_or_scope_is_not_sent(faulty, client_of):

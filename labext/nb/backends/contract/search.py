@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from labext.actions import Action
@@ -241,8 +242,9 @@ def _parse_citation(data: Mapping[str, Any]) -> Citation:
 
 
 SEARCH = Operation("search", "POST", "search", RetryMode.ALWAYS, answer="json")
-STREAM_ANSWER = Operation("ask", "POST", "search/ask", RetryMode.ALWAYS)
-ASK = Operation("ask", "POST", "search/ask/simple", RetryMode.ALWAYS, answer="json")
+# Answers are not stored, but a provider may charge for each.
+ASK = post("ask", "search/ask/simple", "The answer is not stored: ask again.")
+STREAM_ANSWER = replace(ASK, path="search/ask", answer="any")
 
 
 class SearchRequests(RecordParser):
