@@ -107,10 +107,11 @@ def parse_time(value: Any) -> str | None:
     """Convert a time such as `2026-11-20 13:23:23.76+00:00` to ISO 8601 in UTC, else None."""
     try:
         when = datetime.fromisoformat(str(value))
-    except ValueError:
+        aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+        in_utc = aware.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return in_utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 UNTITLED = ("Processing...", "[no-title]")

@@ -21,7 +21,7 @@ from labext.nb.backends.contract.search import VECTORS_WEIGHT, WORDS_WEIGHT
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.commands import RESULT_GRACE_SECONDS, CommandWatch
 from labext.nb.polling import MAX_OUTAGE_SECONDS
-from labext.nb.records import Query, Record, Scope
+from labext.nb.records import NOTEBOOK, Query, Record, Scope
 from labext.progress import Outcome
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
@@ -208,6 +208,22 @@ def test_contract_insight_is_searched_and_copied(drive):
 @pytest.mark.parametrize(("model", "parsed"), [("model:1", "model:1"), ("", None), ([1], None)])
 def test_slot_has_a_model_or_none(backend: Any, name: str, model: object, parsed: object) -> None:
     assert backend.parse_slots({name: model})["chat"] == parsed
+
+
+@pytest.mark.parametrize(
+    ("time", "parsed"),
+    [
+        ("2026-11-20 13:23:23.76+00:00", "2026-11-20T13:23:23.760Z"),
+        ("2026-11-20T15:23:23.760123456+02:00", "2026-11-20T13:23:23.760Z"),
+        ("2026-11-20T13:23:23", "2026-11-20T13:23:23.000Z"),
+        ("9999-12-31T23:59:59-05:00", None),
+        ("yesterday", None),
+        (None, None),
+    ],
+)
+def test_time_of_open_notebook_is_in_utc(time: str | None, parsed: str | None) -> None:
+    record = OpenNotebookBackend().build_record(NOTEBOOK, {"created": time})
+    assert record["created_at"] == parsed
 
 
 QUERY = Query("lac", Scope(), 3)
