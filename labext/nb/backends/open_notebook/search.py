@@ -22,6 +22,7 @@ from labext.nb.error_messages import Explanation, rewrite_message
 from labext.nb.records import (
     CONTEXT,
     NOTEBOOK,
+    SOURCE,
     Answer,
     AskEvent,
     Final,
@@ -58,6 +59,19 @@ class ChatRequests(SourceRequests, NoteRequests, InsightRequests, contract.ChatR
                 # deleted meanwhile
         return sessions
 
+    def session(self, session: str) -> Steps[Record]:
+        """Return a session; the marks in its replies become citations."""
+        record = yield from super().session(session)
+        replies = [message for message in record["messages"] if message["type"] == "ai"]
+        if record["notebook_id"] and any(mappers.marked_ids(_content(reply)) for reply in replies):
+            titles: dict[str, str] = {}
+            with suppress(LabextError):  # such as a notebook that was deleted meanwhile
+                titles = yield from self._titles_in(record["notebook_id"])
+            for reply in replies:
+                citations = mappers.marked_citations(_content(reply), titles)
+                reply["citations"] = [vars(citation) for citation in citations]
+        return record
+
     def message_context(self, session: str, scope: Scope) -> Steps[MessageContext]:
         """Build the context of a message; this server does not resolve identifiers itself."""
         notebook = yield from self._notebook_of(session)
@@ -90,6 +104,13 @@ class ChatRequests(SourceRequests, NoteRequests, InsightRequests, contract.ChatR
             CONTEXT, {**response, **records.require_mapping(response.get("context"), "the context")}
         )
 
+    def _titles_in(self, notebook: str) -> Steps[dict[str, str]]:
+        """Return the titles of a notebook's sources and notes, by identifier."""
+        rows = (yield from self._source_rows(notebook)).values()
+        sources = [self.parse_source(row, SOURCE) for row in rows]
+        notes = yield from self.notes(notebook, contents=False)
+        return {record["id"]: str(record["title"] or "") for record in (*sources, *notes)}
+
     def _notebook_ids(self) -> Steps[list[str]]:
         notebooks = self.parse_records(NOTEBOOK, (yield Request(LIST_NOTEBOOKS)), "notebooks")
         return [record["id"] for record in notebooks]
@@ -119,6 +140,10 @@ class ChatRequests(SourceRequests, NoteRequests, InsightRequests, contract.ChatR
             "sources": {name: FULL_CONTENT for name in sources if scope.holds("source", name)},
             "notes": {name: FULL_CONTENT for name in notes if scope.holds("note", name)},
         }
+
+
+def _content(message: Record) -> str:
+    return str(message["content"] or "")
 
 
 def _context_titles(context: Mapping[str, Any]) -> dict[str, str]:
@@ -208,10 +233,14 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
     def with_citations(self, answer: Answer) -> Steps[Answer]:
         """Return an answer with citations of the marked records that exist.
 
-        The server does not report the passages that a model was given.
+        The server does not report the passages that a model was given. Models also copy the
+        `insight:` marks of its prompts, which are no identifiers.
         """
         titles: dict[str, str] = {}
-        for identifier in mappers.marked_ids(answer.text)[:MAX_LOOKED_UP_MARKS]:
+        marked = [
+            name for name in mappers.marked_ids(answer.text) if not name.startswith("insight:")
+        ]
+        for identifier in marked[:MAX_LOOKED_UP_MARKS]:
             with suppress(LabextError):
                 titles[identifier] = yield from self._title(identifier)
         return replace(answer, citations=mappers.marked_citations(answer.text, titles))

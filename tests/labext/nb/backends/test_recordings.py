@@ -85,7 +85,10 @@ def test_citations_are_limited_to_the_context(in_context):
 
 
 def test_marks_of_an_answer_become_citations_if_the_records_exist(drive):
-    text = "A [note:a]. B [source:b; source:b2], [source_insight:c] [source:d/e] [source:b]."
+    text = (
+        "A [note:a]. B [source:b; source:b2], [source_insight:c] [source:d/e] [source:b] "
+        "[insight:copied]."
+    )
     call = drive(
         OpenNotebookBackend().with_citations(Answer(text)),
         {"id": "note:a", "title": "Yields"},
@@ -95,6 +98,18 @@ def test_marks_of_an_answer_become_citations_if_the_records_exist(drive):
     )
     cited = [(citation.id, citation.title) for citation in call.result.citations]
     assert cited == [("note:a", "Yields"), ("source:b", "b.pdf"), ("source_insight:c", "Summary")]
+
+
+def test_replies_of_a_session_have_citations(replay):
+    with NotebookClient(replay.base_url) as nb:
+        notebook = nb.notebooks.create("Talked")["id"]
+        note = nb.notes.create("Ten micrograms.", "Yield", notebook=notebook)["id"]
+        session = nb.chat.create(notebook, "Talk")["id"]
+        reply = nb.chat.execute(session, "What yield?")
+        question, answer = nb.chat.get(session)["messages"]
+        assert reply.citations == (Citation(note, "Yield"),)
+        assert (question["citations"], answer["citations"]) == ([], [vars(reply.citations[0])])
+        nb.notebooks.delete(notebook)
 
 
 def test_streamed_answer_has_citations(replay):

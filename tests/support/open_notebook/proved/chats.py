@@ -9,6 +9,14 @@ from open_notebook.proved.ids import CHAT, CONTEXT_CHAT, MODEL_ID, NOTE_ID, NOTE
 
 _CONTEXT = recordings()["chat.context_for_execute"].answer["context"]
 _CHOSEN = recordings()["chat.context_config"].json["context_config"]
+_REST_OF_NOTEBOOK = (
+    derived(
+        "sources.list_with_active_or_failed",
+        query={"notebook_id": NOTEBOOK_ID, "limit": 100, "offset": 6},
+        answer=[],
+    ),
+    "notes.list",
+)
 
 CHATS = (
     proof(
@@ -31,9 +39,15 @@ CHATS = (
         "session",
         lambda d: d.session(CHAT),
         "chat.session_get",
+        # Its replies have marks, whose titles are looked up.
+        "sources.list_with_active_or_failed",
+        *_REST_OF_NOTEBOOK,
         fields=SESSION,
         missing="model_override",
         values={"message_count": 10},
+        unrecorded="offset",
+        omitted="offset",
+        differing="offset",
     ),
     proof("session", lambda d: d.session(CHAT), "chat.session_get_empty", values={"messages": []}),
     proof(
@@ -71,12 +85,7 @@ CHATS = (
         lambda d: d.message_context(CHAT, Scope()),
         "chat.session_get",
         "sources.list_with_active_or_failed",
-        derived(
-            "sources.list_with_active_or_failed",
-            query={"notebook_id": NOTEBOOK_ID, "limit": 100, "offset": 6},
-            answer=[],
-        ),
-        "notes.list",
+        *_REST_OF_NOTEBOOK,
         "chat.context_for_execute",
         result=MessageContext(_CONTEXT, 271),
         unrecorded="offset",
