@@ -120,7 +120,7 @@ class Chat(Resource):
 
         Raises:
             InputError: the message is empty.
-            ServiceError: the model's provider failed; Open Notebook stores the message all the same.
+            ServiceError: the model's provider failed; Open Notebook stores the message even then.
             OutcomeUnknownError: the response was lost; the session may contain the reply.
         """
         require_text(message, "message", _MESSAGE_STEP)

@@ -237,10 +237,9 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         `insight:` marks of its prompts, which are no identifiers.
         """
         titles: dict[str, str] = {}
-        marked = [
-            name for name in mappers.marked_ids(answer.text) if not name.startswith("insight:")
-        ]
-        for identifier in marked[:MAX_LOOKED_UP_MARKS]:
+        marked = mappers.marked_ids(answer.text)
+        possible = [name for name in marked if not name.startswith("insight:")]
+        for identifier in possible[:MAX_LOOKED_UP_MARKS]:
             with suppress(LabextError):
                 titles[identifier] = yield from self._title(identifier)
         return replace(answer, citations=mappers.marked_citations(answer.text, titles))
