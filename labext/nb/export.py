@@ -16,8 +16,10 @@ from labext.actions import parameter
 from labext.errors import ConflictError, InputError, LabextError
 from labext.nb.records import Answer
 from labext.nb.references import (
+    CITATION_MARK,
     Reference,
     format_reference,
+    mark_ids,
     note_reference,
     source_reference,
     to_bibtex,
@@ -45,8 +47,6 @@ _SUFFIXES: Mapping[str, ExportFormat] = {
     ".htm": "html",
     ".ipynb": "ipynb",
 }
-_ID = r"(?:source|note|insight|source_insight):[A-Za-z0-9_-]{1,80}"
-_MARK = re.compile(rf"[ \t]*\[({_ID}(?:[,;] ?{_ID})*)\]")
 _BEGIN, _END = "\ue000", "\ue001"
 _NUMBERS = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>#|~&!$])|^(\s*)([-+=]|\d+[.)])(?=\s|$)")
@@ -131,9 +131,9 @@ class _Citations:
         for item in citations:
             queues.setdefault(str(item.get("id")), []).append(item)
         parts, at = [], 0
-        for mark in _MARK.finditer(text):
+        for mark in CITATION_MARK.finditer(text):
             sentence = text[at : mark.start()]
-            marker = self._marker(re.split("[,;] ?", mark[1]), queues, sentence)
+            marker = self._marker(mark_ids(mark), queues, sentence)
             parts += [sentence, marker or mark[0]]
             at = mark.end()
         return "".join([*parts, text[at:]]) + self._quotes(text, citations)

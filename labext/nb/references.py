@@ -10,6 +10,10 @@ from urllib.parse import quote
 
 from labext.nb.records import Record
 
+_ID = r"(?:source|note|insight|source_insight):[A-Za-z0-9_-]{1,80}"
+CITATION_MARK = re.compile(rf"[ \t]*\[({_ID}(?:[,;] ?{_ID})*)\]")
+"""A citation mark in an answer, with one or several identifiers."""
+
 _HEAD = 4000
 """Characters at the beginning of a text in which bibliographic fields are looked for."""
 
@@ -27,6 +31,11 @@ _BIBTEX_ESCAPES = {
     "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "%&$#_"},
 }
+
+
+def mark_ids(mark: re.Match[str]) -> list[str]:
+    """Return the identifiers in a match of `CITATION_MARK`."""
+    return re.split("[,;] ?", mark[1])
 
 
 @dataclass(frozen=True)

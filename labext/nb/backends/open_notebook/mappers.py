@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -28,6 +27,7 @@ from labext.nb.records import (
     Fields,
     has_number_suffix,
 )
+from labext.nb.references import CITATION_MARK, mark_ids
 
 ONLINE = "online"
 
@@ -187,19 +187,10 @@ def forbid_clearing(changes: Mapping[str, Any], noun: str, step: str) -> None:
             raise InputError(f"Open Notebook can't clear the {words} of {noun}.", step)
 
 
-_ID = r"(?:source|note|insight|source_insight):\w+"
-_CITATION_MARK = re.compile(rf"\[({_ID}(?:[,;] ?{_ID})*)\]", re.ASCII)
-
-
 def marked_ids(text: str) -> list[str]:
     """Return the identifiers in the citation marks of a model's answer, each once."""
-    return list(
-        dict.fromkeys(
-            identifier
-            for mark in _CITATION_MARK.finditer(text)
-            for identifier in re.split("[,;] ?", mark[1])
-        )
-    )
+    marks = CITATION_MARK.finditer(text)
+    return list(dict.fromkeys(identifier for mark in marks for identifier in mark_ids(mark)))
 
 
 def marked_citations(text: str, titles: Mapping[str, str]) -> tuple[Citation, ...]:
