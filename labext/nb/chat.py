@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from labext.actions import Action
-from labext.errors import InputError, UnreachableError
+from labext.errors import InputError, LabextError, UnreachableError
 from labext.nb.backends import OnWords
 from labext.nb.records import Answer, Record
 from labext.nb.resource import (
@@ -268,7 +268,10 @@ class SourceChats(Resource):
             ) from None
         if not reply.citations:
             return reply
-        title = str(self._run(self._backend.source(source_id))["title"] or "")
+        try:
+            title = str(self._run(self._backend.source(source_id))["title"] or "")
+        except LabextError:  # the reply is worth more than the title of its citation
+            return reply
         cited = (replace(c, title=title) if c.id == source_id else c for c in reply.citations)
         return replace(reply, citations=tuple(cited))
 

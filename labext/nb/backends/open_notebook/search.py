@@ -206,7 +206,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         response = yield Request(contract.ASK, json=body, patient=True)
         data = records.require_mapping(response, "the question")
         answer = contract.build_answer(data, data.get("answer"), question.text)
-        return (yield from self.with_citations(answer))
+        return (yield from self.with_citations(_require_text(answer)))
 
     def ask_stream(self, question: Question) -> Steps[Request | Answer]:
         """Return the request of the stream, or the answer itself for a restricted scope."""
@@ -217,17 +217,10 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         return Request(contract.STREAM_ANSWER, json=body)
 
     def parse_event(self, data: Any, question: str) -> AskEvent | None:
-        """Parse an event of the stream; an empty final answer is an error.
-
-        The final answer is empty if the model plans no search.
-        """
+        """Parse an event of the stream; an empty final answer is an error."""
         event = contract.SearchRequests.parse_event(self, data, question)
-        if isinstance(event, Final) and not event.answer.text.strip():
-            raise ServiceError(
-                "The model planned no search, so there is no answer.",
-                "Rephrase the question, or use another model: {action}.",
-                action=Action.list_models("llm"),
-            )
+        if isinstance(event, Final):
+            _require_text(event.answer)
         return event
 
     def with_citations(self, answer: Answer) -> Steps[Answer]:
@@ -315,6 +308,17 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
                 FULL_CONTENT
             )
         return config
+
+
+def _require_text(answer: Answer) -> Answer:
+    """Return an answer; raise ServiceError if it is empty."""
+    if answer.text.strip():
+        return answer
+    raise ServiceError(
+        "There is no answer: the model planned no search, or wrote nothing.",
+        "Rephrase the question, or use another model: {action}.",
+        action=Action.list_models("llm"),
+    )
 
 
 def _delete_session(session: str) -> Steps[None]:

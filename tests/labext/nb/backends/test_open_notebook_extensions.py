@@ -231,6 +231,22 @@ def test_missing_embedding_model_prevents_embedding(nb, replay):
 # Chats about a source
 
 
+def test_reply_is_kept_if_the_title_of_its_source_cannot_be_read(nb, monkeypatch):
+    source = nb.sources.find("Bench notes")
+    chat = nb.source_chats.create(source, "Lost title")["id"]
+    send = nb._executor.send
+
+    def send_or_fail(request: Any, *rest: Any) -> Any:
+        if request.op.path == "sources/{source}":
+            raise ServiceError("The service failed.")
+        return send(request, *rest)
+
+    monkeypatch.setattr(nb._executor, "send", send_or_fail)
+    reply = nb.source_chats.send(source, chat, "Which strain?")
+    assert [(cited.id, cited.title) for cited in reply.citations] == [(source, "")]
+    nb.source_chats.delete(source, chat)
+
+
 def test_source_chat_lifecycle(nb, replay):
     chat = nb.source_chats.create("Bench notes", "About it", model_override="fake-chat")
     source = chat["source_id"]

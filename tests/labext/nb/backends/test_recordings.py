@@ -112,6 +112,13 @@ def test_replies_of_a_session_have_citations(replay):
         nb.notebooks.delete(notebook)
 
 
+@pytest.mark.parametrize("answer", [{}, {"answer": None}, {"answer": " "}])
+def test_empty_answer_is_an_error(drive, answer):
+    question = Question("Why?", Scope(), model_override="model:1")
+    with pytest.raises(ServiceError, match="There is no answer"):
+        drive(OpenNotebookBackend().ask(question), answer)
+
+
 def test_streamed_answer_has_citations(replay):
     marked = "note:zy9r1128fhjvvv67zn43"  # in the recorded stream
     with NotebookClient(replay.base_url) as nb:
