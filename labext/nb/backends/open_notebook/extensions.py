@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from labext.actions import Action
-from labext.errors import NotFoundError, ServiceError, SetupError
+from labext.errors import LabextError, NotFoundError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
 from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
@@ -209,7 +209,10 @@ class InsightRequests(extensions.ExtensionRequests):
         response = yield Request(SAVE_INSIGHT, {"insight": insight}, json=body)
         note = self.parse_record(NOTE, response, "the note")
         if note["note_type"] is None:
-            note = yield from self.change_note(note["id"], {"note_type": "ai"})
+            try:
+                note = yield from self.change_note(note["id"], {"note_type": "ai"})
+            except LabextError as error:
+                raise error.about(f"{note['id']} was created, but without its type") from None
         return {**note, "notebook_id": notebook}
 
     def embed(self, item: str, kind: str) -> Steps[Record]:

@@ -164,6 +164,12 @@ def test_error_of_a_topic_says_that_the_source_was_added(drive):
         drive(steps, {}, [], {"id": "source:1", "title": "T"}, ServiceError("It failed."))
 
 
+def test_error_of_a_type_says_that_the_note_was_created(drive):
+    steps = OpenNotebookBackend().save_insight("source_insight:1", "notebook:1")
+    with pytest.raises(ServiceError, match="note:1 was created, but without its type: It failed"):
+        drive(steps, {"id": "note:1"}, ServiceError("It failed."))
+
+
 @pytest.mark.parametrize("row", [{}, {"id": None}, {"id": []}])
 @pytest.mark.parametrize("responses", [([],), ()], ids=["note", "source"])
 def test_record_without_an_identifier_is_not_put_into_a_context(drive, row, responses):
