@@ -160,6 +160,13 @@ def test_other_content_is_replaced_only_if_requested(tmp_path: Path) -> None:
     assert {file.name for file in tmp_path.iterdir()} == {"a.md", "a.bib"}
 
 
+def test_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    written = export(Path("~/a.md"), bibliography=Path("~/a.bib"))
+    assert written.path == tmp_path / "a.md"
+    assert {file.name for file in tmp_path.iterdir()} == {"a.md", "a.bib"}
+
+
 def test_bad_names_and_empty_notebooks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="format"):
         export(tmp_path / "a.docx")
