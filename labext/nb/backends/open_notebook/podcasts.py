@@ -14,7 +14,11 @@ from labext.nb.backends.contract import podcasts as contract
 from labext.nb.backends.contract.models import GET_DEFAULTS, LIST_MODELS
 from labext.nb.backends.contract.notebooks import GET_NOTEBOOK
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
-from labext.nb.backends.open_notebook.mappers import check_database, from_server_type
+from labext.nb.backends.open_notebook.mappers import (
+    check_database,
+    from_server_type,
+    require_identifier,
+)
 from labext.nb.backends.open_notebook.models import SERVER_SLOT_NAMES
 from labext.nb.error_messages import rewrite_reason
 from labext.nb.records import EPISODE_RETRY, EPISODE_SUBMISSION, Record, build_record, drop_none
@@ -193,8 +197,8 @@ class PodcastRequests(contract.PodcastRequests, ProfileRequests):
         if briefing:
             body["briefing_suffix"] = briefing
         response = yield Request(contract.GENERATE_EPISODE, json=body)
-        data = records.require_mapping(response, "the episode")
-        return build_record(EPISODE_SUBMISSION, {**data, "episode_id": None})
+        job = require_identifier(response, "job_id", "the episode")
+        return build_record(EPISODE_SUBMISSION, {**response, "job_id": job, "episode_id": None})
 
     def podcast_job(self, job: str) -> Steps[Record]:
         """Return the job that generates an episode, with None for an empty result or reason.

@@ -157,6 +157,16 @@ def test_change_of_a_speaker_profile_keeps_further_fields_of_its_speakers(drive)
     assert call.requests[-1].json["speakers"] == row["speakers"]
 
 
+@pytest.mark.parametrize("response", [{}, {"job_id": None}, []])
+def test_started_episode_without_a_job_is_an_error(drive, response):
+    models = {"outline_llm": "model:1", "transcript_llm": "model:1", "default_briefing": "Talk."}
+    speakers = {"id": "speaker_profile:1", "name": "duo", "voice_model": "model:2", "speakers": []}
+    profile = {"id": "episode_profile:1", "name": "talk", "speaker_config": speakers["id"]}
+    steps = OpenNotebookBackend().generate("notebook:1", profile["id"], None, "Ep 1", None)
+    with pytest.raises(ServiceError, match="response about the episode"):
+        drive(steps, [profile | models], [speakers], response)
+
+
 def test_error_of_a_topic_says_that_the_source_was_added(drive):
     options = {"notebook": None, "title": None, "topic": "plasmids", "process_async": True}
     steps = OpenNotebookBackend().add_text("A text.", **options)
