@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from labext.actions import Action, parameter
-from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SetupError
+from labext.errors import (
+    BusyError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SetupError,
+)
 from labext.nb import records
 from labext.nb.backends import OnWords, Request, Steps
 from labext.nb.backends.contract import search as contract
@@ -299,7 +306,10 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         """Return a context with the best matches in the scope, or else the named records."""
         scope = question.scope
         query = Query(question.text, scope, question.limit, question.min_similarity)
-        hits = yield from self.search(query, "hybrid")
+        try:
+            hits = yield from self.search(query, "hybrid")
+        except (ServiceError, BusyError):  # such as an embedding model that does not respond
+            hits = yield from self.search(query, "text")
         best = [str(hit["id"]) for hit in hits]
         best = best or [*(scope.sources or ()), *(scope.notes or ())]
         config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}

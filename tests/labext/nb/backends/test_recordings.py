@@ -16,7 +16,7 @@ from open_notebook.proof import Proof, check_result, check_sent
 from open_notebook.proved import PROOFS
 from open_notebook.unproved import NEVER_REQUESTED, UNRECORDED, UNUSED
 
-from labext.errors import ServiceError, UnreachableError
+from labext.errors import BusyError, ServiceError, UnreachableError
 from labext.nb import NotebookClient
 from labext.nb.backends import RecordParser, Request, RequestExecutor
 from labext.nb.backends.contract.podcasts import SPEAKER_PROFILES
@@ -146,6 +146,15 @@ def test_best_passages_by_meaning_are_the_context_of_a_restricted_question(drive
     )
     assert call.requests[4].json["context_config"]["sources"] == {"source:2": "full content"}
     assert call.result.citations == (Citation("source:2", "B"),)
+
+
+@pytest.mark.parametrize("error", [ServiceError("It failed."), BusyError("Too many requests.")])
+def test_context_is_chosen_by_words_if_the_search_by_meaning_fails(drive, error):
+    question = Question("Why?", Scope(sources=("source:1", "source:2")), limit=1)
+    words = {"results": [{"id": "source:2", "relevance": 1.0}]}
+    steps = OpenNotebookBackend()._matching_context(question)
+    config = drive(steps, words, error, words).result
+    assert config == {"sources": {"source:2": "full content"}, "notes": {}}
 
 
 def test_change_of_a_speaker_profile_keeps_further_fields_of_its_speakers(drive):
