@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +160,94 @@ def test_colours_are_groups_or_a_scale() -> None:
     assert (scaled.scale.low, scaled.scale.high) == (0, 19.5)
     coded = chart_of(frame.assign(n=[1, 2] * 20), x="v", y="w", color="n", kind="scatter")
     assert [group.name for group in marks_of(coded, Points)] == ["1", "2"]
+
+
+def test_large_whole_numbers_are_shown_exactly() -> None:
+    frame = pd.DataFrame({"run": [20240101, 20240102] * 4, "place": range(123456781, 123456789)})
+    points = chart_of(frame, x="place", y="run", color="run", kind="scatter")
+    assert [mark.name for mark in marks_of(points, Points)] == ["20240101", "20240102"]
+    assert chart_state(points)["panels"][0]["marks"][0]["x"][:2] == [123456781, 123456783]
+    (bars,) = marks_of(chart_of(frame, x="run"), Bars)
+    assert bars.texts == ["20240101: 4", "20240102: 4"]
+    assert "  place: 123456781 to 123456788" in str(table_plot(frame, "t", x="place", y="run"))
+
+
+def test_ranges_of_close_values_differ() -> None:
+    frame = pd.DataFrame({"v": np.linspace(12345.1, 12345.9, 50)})
+    (bars,) = marks_of(chart_of(frame, x="v"), Bars)
+    assert len(set(bars.texts)) == len(bars.texts)
+    assert bars.texts[0].startswith("12345.1 to 12345.")
+
+
+JAVASCRIPT = """
+import { findTicks, formatValue } from "./plot/values.js";
+const number = { kind: "number" };
+console.log(JSON.stringify([
+  [123456, 20240101123, 3.14159265, -5.5, 2e20].map((value) => formatValue(number, value)),
+  [[123456781, 123456785], [1732636800.2, 1732640000]].map(
+    ([low, high]) => findTicks(number, low, high, 3).map(({ label }) => label)),
+  formatValue({ kind: "time" }, 1772359200000),
+]));
+"""
+
+
+def test_javascript_formats_large_numbers_exactly() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on the PATH; the page's code can't be run")
+    ran = subprocess.run(
+        [node, "--input-type=module", "-e", JAVASCRIPT],
+        cwd=Path(__file__).parents[2] / "widgets" / "js",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    values, ticks, time = json.loads(ran.stdout)
+    assert values == ["123,456", "20,240,101,123", "3.1416", "−5.5", "2e+20"]
+    assert ticks == [
+        ["123,456,782", "123,456,784"],
+        ["1,732,638,000", "1,732,640,000"],
+    ]
+    assert time == "2026-03-01 10:00:00"
+
+
+def test_times_as_colours_are_shown_as_times() -> None:
+    frame = JOBS.assign(seen=pd.date_range("2026-03-01", periods=6, freq="D", tz="UTC"))
+    chart = chart_of(frame, x="mfe", y="pairs", color="seen", kind="scatter")
+    assert chart.panels[0].scale.kind == "time"
+    plot = table_plot(frame, "folds", x="mfe", y="pairs", color="seen", kind="scatter")
+    assert "  seen: 2026-03-01 00:00:00 to 2026-03-05 00:00:00" in str(plot).splitlines()
+    labels = [label.get_text() for label in drawn_labels(plot)]
+    assert any("Mar" in label or label.startswith("0") for label in labels), labels
+
+
+def drawn_labels(plot: Plot) -> list[Any]:
+    plot.figure.canvas.draw()
+    return list(plot.figure.axes[1].get_yticklabels())
+
+
+@pytest.mark.parametrize("days", [0.01, 0.15, 4, 30, 300, 1400, 9000])
+def test_any_range_of_times_is_drawn_without_a_warning(days: float) -> None:
+    times = pd.date_range("2020-01-01", periods=10, freq=pd.Timedelta(days=days / 9))
+    frame = pd.DataFrame({"t": times, "v": range(10)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "<img" in table_plot(frame, "t", x="t", y="v")._render()[0]
+
+
+def test_categories_that_differ_beyond_the_displayed_letters_stay_apart() -> None:
+    frame = pd.DataFrame({"sequence": ["A" * 80 + "C", "A" * 80 + "G"] * 5, "v": range(10)})
+    (boxes,) = marks_of(chart_of(frame, x="sequence", y="v", kind="box"), Boxes)
+    assert boxes.median == [4, 5]
+
+
+@pytest.mark.parametrize("rows", [[True, False], [0.0], ["0"], 3, "ab"])
+def test_rows_that_are_no_positions_are_refused(rows: Any) -> None:
+    plot = table_plot(JOBS, "folds", x="mfe", y="pairs")
+    with pytest.raises(InputError, match="selected by their positions"):
+        plot.select(rows)
+    assert len(plot.select(np.flatnonzero(JOBS["score.mfe"] < -3))) == 3
 
 
 def test_ticks_of_whole_numbers_are_whole_numbers() -> None:

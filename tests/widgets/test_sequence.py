@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -81,7 +82,10 @@ def test_selection_on_a_circle(start: int, end: int, strand: int, bases: str) ->
     assert viewer.selection is None
 
 
-@pytest.mark.parametrize(("start", "end"), [(20, 3), (4, 4), (-1, 3), (3, 24), (0.5, 3), (True, 3)])
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [(20, 3), (4, 4), (-1, 3), (3, 24), (0.5, 3), (True, 3), (np.True_, 3), (np.array([1, 2]), 3)],
+)
 def test_invalid_range_on_a_line_is_refused(start: Any, end: Any) -> None:
     viewer = sequence_viewer(LINE)
     with pytest.raises(InputError, match=r"is not a range of pTiny, which has 23 bases"):

@@ -253,6 +253,8 @@ def test_selection_and_distance_use_the_numbers_of_the_file() -> None:
     with pytest.raises(InputError) as caught:
         view.select(40)
     assert caught.value.next_step == "Its residues are numbered 1 to 10."
+    with pytest.raises(InputError, match="'A:12' are not numbers of residues"):
+        view.select("A:12")
     with pytest.raises(InputError, match="no chain C"):
         view.select(1, chain="C")
     view.deselect()

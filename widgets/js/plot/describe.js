@@ -1,7 +1,7 @@
 // Describe targets in words: in the tooltip, and for screen readers.
 
 import { formatNumber, pluralize } from "../format.js";
-import { formatDigits, formatValue } from "./values.js";
+import { formatValue } from "./values.js";
 
 /** Return the name of a target: a job, a residue, or the description of a bar. */
 export function nameOf(panel, { rows, mark, index, box }) {
@@ -21,7 +21,7 @@ export function valuesOf(panel, { mark, index, box }) {
   }
   const value = mark.values?.[index];
   if (panel.scale && value !== undefined && !box) {
-    const line = `${panel.scale.label}: ${formatDigits(value)}`;
+    const line = `${panel.scale.label}: ${formatValue(panel.scale, value)}`;
     if (!lines.includes(line)) lines.push(line);
   }
   if (mark.name && !box) lines.push(panel.legend ? `${panel.legend}: ${mark.name}` : mark.name);

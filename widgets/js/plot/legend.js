@@ -3,7 +3,7 @@
 import { createElement } from "../dom.js";
 import { formatNumber } from "../format.js";
 import { createSwatch } from "./points.js";
-import { formatDigits } from "./values.js";
+import { formatValue } from "./values.js";
 
 /** Return the legend, or null if there is none; `select(rows, add)` selects a group. */
 export function createLegend(panel, select) {
@@ -40,7 +40,7 @@ function createColourBar({ scale, palette }) {
   strip.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   const ends = createElement("div", "labext-colour-ends");
   for (const value of [scale.low, scale.high]) {
-    ends.append(createElement("span", "", {}, formatDigits(value)));
+    ends.append(createElement("span", "", {}, formatValue(scale, value)));
   }
   bar.append(createElement("strong", "", {}, scale.label), strip, ends);
   return bar;

@@ -12,19 +12,19 @@ const TIME_STEPS = [
   ...[1, 2, 7, 14, 30, 91, 182, 365].map((count) => count * DAY),
 ];
 
-/** Format a value of an axis to five digits; times are in UTC. */
+/** Format a value of an axis or scale: whole numbers exactly, others to five digits; times in UTC. */
 export function formatValue(axis, value) {
   if (axis.kind === "category") return axis.categories[Math.round(value)] ?? "";
   if (axis.kind === "time") return isoTime(value).slice(0, 19);
-  return formatDigits(value);
+  return formatDigits(value, Number.isInteger(value) ? 15 : 5);
 }
 
-export function formatDigits(value) {
+function formatDigits(value, digits = 5) {
   const size = Math.abs(value);
-  if (size && (size < 1e-4 || size >= 1e9)) {
-    return value.toExponential(3).replace(/\.?0+e/, "e").replaceAll("-", MINUS);
+  if (size && (size < 1e-4 || size >= 10 ** (digits + 4))) {
+    return value.toExponential(digits - 2).replace(/\.?0+e/, "e").replaceAll("-", MINUS);
   }
-  const options = { maximumSignificantDigits: 5 };
+  const options = { maximumSignificantDigits: digits };
   return value.toLocaleString("en", options).replace("-", MINUS);
 }
 
@@ -59,7 +59,10 @@ export function niceStep(least, whole = false) {
 }
 
 function stepLabel(value, step) {
-  if (value && (Math.abs(value) >= 1e6 || step < 1e-4)) return formatDigits(value);
+  if (value && (Math.abs(value) >= 1e6 || step < 1e-4)) {
+    const digits = Math.ceil(Math.log10(Math.abs(value) / step)) + 2; // neighbours differ
+    return formatDigits(value, Math.min(Math.max(digits, 5), 17));
+  }
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const needed = Number(step.toFixed(digits)) === step ? digits : digits + 1;
   const label = value.toFixed(Math.min(needed, 8));

@@ -18,9 +18,9 @@ from labext_widgets.alignment.rows import (
     residue_classes,
 )
 from labext_widgets.alignment.tree import Tree, match_rows, parse_newick
+from labext_widgets.core.arguments import read_source
 from labext_widgets.core.markup import plain
 from labext_widgets.core.placeholder import LiveOutput
-from labext_widgets.core.source import read_source
 
 if TYPE_CHECKING:
     from labext_widgets.core.placeholder import Placeholder

@@ -11,6 +11,7 @@ from labext.errors import InputError, LabextError
 from labext.messages import quote_value
 from labext_widgets.answers import static_view
 from labext_widgets.answers.static_view import MARK, STYLE
+from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, line_html, plain, span, tidy
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.documents.pages import Pages, locate
@@ -264,9 +265,9 @@ class SourceView(LiveOutput):
 
     def _checked(self, number: Any) -> int:
         """Return a page number if there is such a page."""
-        is_integer = hasattr(number, "__index__") and not isinstance(number, bool)
-        if is_integer and 1 <= number <= self.pages:
-            return int(number)
+        page = as_integer(number)
+        if page is not None and 1 <= page <= self.pages:
+            return page
         title = quote_value(plain(self.title))
         if self.pages == 1:
             raise InputError(f"{title} has one page only, not a page {number}.", "Use page 1.")

@@ -131,11 +131,12 @@ Mark = Points | Line | Bars | Boxes | Region
 
 @dataclass(frozen=True)
 class Scale:
-    """The range of the numbers that are drawn as colours."""
+    """The range of the numbers that are drawn as colours; `kind` is that of an axis."""
 
     label: str
     low: float
     high: float
+    kind: Literal["number", "time"] = "number"
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,8 @@ def _fields(record: Any) -> dict[str, Any]:
 
 def _json(value: Any) -> Any:
     if isinstance(value, float):
-        return float(f"{value:.7g}") if abs(value) < 1e11 else value  # times stay exact
+        is_exact = value.is_integer() or abs(value) >= 1e11  # identifiers, positions and times
+        return value if is_exact else float(f"{value:.7g}")
     if isinstance(value, list | tuple):
         return [_json(item) for item in value]
     return value

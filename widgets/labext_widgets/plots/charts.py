@@ -24,7 +24,15 @@ from labext_widgets.plots.chart import (
     Points,
     Scale,
 )
-from labext_widgets.plots.columns import Column, find_column, label, numeric_columns, read_column
+from labext_widgets.plots.columns import (
+    Column,
+    find_column,
+    label,
+    numeric_columns,
+    range_text,
+    read_column,
+    value_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -287,10 +295,7 @@ class _Maker:
         if column.kind == "category":
             limits = (-0.6, max(len(column.categories), 1) - 0.4)
             return Axis(label(column.name, self._units), "category", column.categories, limits)
-        whole = column.kind == "number" and all(
-            value.is_integer() for value in column.values if not math.isnan(value)
-        )
-        return Axis(label(column.name, self._units), column.kind, whole=whole)
+        return Axis(label(column.name, self._units), column.kind, whole=column.is_whole)
 
     def _rows(self, *columns: Column) -> list[int]:
         """Return the rows with a value in all columns, and note the number of the others."""
@@ -320,7 +325,8 @@ class _Maker:
         known = [column.values[row] for row in rows if not math.isnan(column.values[row])]
         if not known:
             return None
-        return Scale(label(column.name, self._units), min(known), max(known))
+        kind: Literal["number", "time"] = "time" if column.kind == "time" else "number"
+        return Scale(label(column.name, self._units), min(known), max(known), kind)
 
     def _groups(self, rows: list[int], *, bars: bool = False) -> list[_Group]:
         """Return the rows by the value of the column of the colours."""
@@ -371,15 +377,14 @@ def _distinct(column: Column) -> int:
 
 def _is_coded(column: Column) -> bool:
     """Return whether a column of numbers has only a few whole values, such as 1, 2 and 3."""
-    values = {value for value in column.values if not math.isnan(value)}
-    return column.kind == "number" and len(values) <= 6 and all(v.is_integer() for v in values)
+    return column.is_whole and _distinct(column) <= 6
 
 
 def _as_categories(column: Column) -> Column:
     """Return a column of numbers or times as categories: its values, or five ranges."""
     known = sorted({value for value in column.values if not math.isnan(value)})
     if len(known) <= len(COLOURS) and column.kind == "number":
-        names = tuple(f"{value:g}" for value in known)
+        names = tuple(value_text("number", value, 12) for value in known)
         positions = {value: float(n) for n, value in enumerate(known)}
         values = [positions.get(value, math.nan) for value in column.values]
         return Column(column.name, "category", values, names)
@@ -391,7 +396,7 @@ def _as_categories(column: Column) -> Column:
     low, high = known[0], known[-1]
     step = (high - low) / 5
     edges = [low + step * n for n in range(6)]
-    names = tuple(f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges))
+    names = tuple(range_text("number", a, b) for a, b in pairwise(edges))
     values = [
         math.nan if math.isnan(v) else float(min(int((v - low) / step), 4)) for v in column.values
     ]
@@ -435,17 +440,11 @@ def _bin_of(value: float, edges: Sequence[float]) -> int:
 def _bin_text(column: Column, edges: Sequence[float], n: int, group: str, count: int) -> str:
     if column.kind == "category":
         where = column.categories[n]
-    elif column.kind == "time":
-        where = " to ".join(_time_text(edge) for edge in edges[n : n + 2])
+    elif column.is_whole and edges[n + 1] - edges[n] == 1:
+        where = f"{edges[n] + 0.5:.0f}"
     else:
-        where = f"{edges[n]:.4g} to {edges[n + 1]:.4g}"
+        where = range_text(column.kind, edges[n], edges[n + 1])
     return f"{where}{f', {group}' if group else ''}: {count:,}"
-
-
-def _time_text(milliseconds: float) -> str:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _quartiles(values: Sequence[float]) -> tuple[float, float, float, float, float]:

@@ -83,6 +83,25 @@ def label(column: str, units: Mapping[str, str]) -> str:
 
 ColumnKind = Literal["number", "time", "category"]
 
+
+def value_text(kind: ColumnKind, value: float, digits: int = 4) -> str:
+    """Return a time in UTC, or a number: whole ones exactly, others with `digits` digits."""
+    if kind == "time":
+        from datetime import UTC, datetime
+
+        return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    if value % 1 == 0 and abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+def range_text(kind: ColumnKind, low: float, high: float) -> str:
+    """Return `2.5 to 3`, with as many digits as tell the two values apart."""
+    size, width = max(abs(low), abs(high)), high - low
+    digits = 4 if not width > 0 else min(4 + max(math.ceil(math.log10(size / width)), 0), 17)
+    return f"{value_text(kind, low, digits)} to {value_text(kind, high, digits)}"
+
+
 _NOT_PLOTTED = ("Settings", "Score", "Structures", "Folder", "statuses")
 
 
@@ -100,6 +119,11 @@ class Column:
     kind: ColumnKind
     values: list[float]
     categories: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all values are whole numbers."""
+        return self.kind == "number" and all(v.is_integer() for v in self.values if v == v)
 
 
 def column_kind(series: pd.Series[Any]) -> ColumnKind | None:
@@ -195,15 +219,16 @@ def read_column(frame: pd.DataFrame, name: str) -> Column:
 def _read_categories(series: pd.Series[Any], name: str) -> Column:
     import pandas as pd
 
-    texts = [None if pd.isna(value) else plain(value, MAX_TEXT) for value in series]
+    texts = [None if pd.isna(value) else str(value) for value in series]
     if isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.ordered:
-        order = [plain(value, MAX_TEXT) for value in series.dtype.categories]
-        present = [text for text in dict.fromkeys(order) if text in texts]
+        found = set(texts)
+        present = [text for text in map(str, series.dtype.categories) if text in found]
     else:
         present = [text for text in dict.fromkeys(texts) if text is not None]
     positions = {text: float(position) for position, text in enumerate(present)}
     values = [math.nan if text is None else positions[text] for text in texts]
-    return Column(name, "category", values, tuple(present))
+    names = tuple(plain(text, MAX_TEXT) for text in present)
+    return Column(name, "category", values, names)
 
 
 def _finite(series: pd.Series[Any]) -> list[float]:

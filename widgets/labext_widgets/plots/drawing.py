@@ -17,6 +17,7 @@ from labext_widgets.plots.chart import (
     Panel,
     Points,
     Region,
+    Scale,
     scale_colour,
 )
 
@@ -133,7 +134,7 @@ def _style(axes: Axes, ink: str) -> None:
 
 
 def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
-    from matplotlib import dates, ticker
+    from matplotlib import ticker
 
     own = axes.xaxis if which == "x" else axes.yaxis
     own.set_label_text(_text(axis.label))
@@ -149,9 +150,8 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
                 text.set_horizontalalignment("center" if upright else "right")
                 text.set_rotation_mode("default" if upright else "anchor")
     elif axis.kind == "time":
-        locator = dates.AutoDateLocator(maxticks=7)  # type: ignore[no-untyped-call]
+        locator, formatter = _dates()
         own.set_major_locator(locator)
-        formatter = dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
         own.set_major_formatter(formatter)
     elif axis.step:
         own.set_major_locator(ticker.MultipleLocator(axis.step))
@@ -261,15 +261,28 @@ def _draw_scale(axes: Axes, panel: Panel, ink: str) -> None:
 
     scale = panel.scale
     assert scale is not None
-    high = scale.high if scale.high > scale.low else scale.low + 1
-    shades = ScalarMappable(Normalize(scale.low, high), ListedColormap(list(VIRIDIS)))
-    bar = axes.figure.colorbar(shades, ax=axes, fraction=0.046, pad=0.02)
+    low, high = _place([scale.low, scale.high], scale)
+    shades = ScalarMappable(
+        Normalize(low, high if high > low else low + 1), ListedColormap(list(VIRIDIS))
+    )
+    locator, formatter = _dates() if scale.kind == "time" else (None, None)
+    bar = axes.figure.colorbar(
+        shades, ax=axes, fraction=0.046, pad=0.02, ticks=locator, format=formatter
+    )
     bar.set_label(_text(scale.label), color=ink, fontsize=9)
     bar.ax.tick_params(colors=ink, labelsize=8)
     bar.outline.set_visible(False)
 
 
-def _place(values: Sequence[float], axis: Axis) -> list[float]:
+def _dates() -> tuple[Any, Any]:
+    """Return a locator and a formatter for ticks of times."""
+    from matplotlib import dates
+
+    locator = dates.AutoDateLocator(minticks=3, maxticks=7)  # type: ignore[no-untyped-call]
+    return locator, dates.ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+
+
+def _place(values: Sequence[float], axis: Axis | Scale) -> list[float]:
     return [value / _DAY for value in values] if axis.kind == "time" else list(values)
 
 

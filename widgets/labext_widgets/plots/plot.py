@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize
+from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.plots import drawing
-from labext_widgets.plots.chart import Axis, Bars, Chart, Line, Panel, Points, chart_state
+from labext_widgets.plots.chart import Bars, Chart, Line, Panel, Points, chart_state
 from labext_widgets.plots.charts import Kind, table_chart
-from labext_widgets.plots.columns import MAX_TEXT, column_units, job_names, tools_of
+from labext_widgets.plots.columns import MAX_TEXT, column_units, job_names, range_text, tools_of
 from labext_widgets.plots.drawing import picture
 from labext_widgets.plots.figures import job_chart
 
@@ -75,7 +76,7 @@ def _ranges(panel: Panel) -> Iterator[str]:
                 names = join_words(axis.categories, 6)
                 yield f"{axis.label or 'names'}: {names}"
         elif values:
-            yield f"{axis.label}: {_value(axis, min(values))} to {_value(axis, max(values))}"
+            yield f"{axis.label}: {range_text(axis.kind, min(values), max(values))}"
     groups = [
         f"{mark.name} ({_count(mark):,})"
         for mark in panel.marks
@@ -83,8 +84,8 @@ def _ranges(panel: Panel) -> Iterator[str]:
     ]
     if groups:
         yield f"{panel.legend or 'groups'}: {join_words(groups, 12)}"
-    if panel.scale is not None:
-        yield f"{panel.scale.label}: {panel.scale.low:.4g} to {panel.scale.high:.4g}"
+    if (scale := panel.scale) is not None:
+        yield f"{scale.label}: {range_text(scale.kind, scale.low, scale.high)}"
     if panel.note:
         yield panel.note
 
@@ -102,14 +103,6 @@ def _values(panel: Panel, axis: str) -> list[float]:
 
 def _count(mark: Points | Bars) -> int:
     return len(mark.rows) if isinstance(mark, Points) else sum(len(rows) for rows in mark.rows)
-
-
-def _value(axis: Axis, value: float) -> str:
-    if axis.kind != "time":
-        return f"{value:.4g}"
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 MAX_LIVE_ROWS = 20_000
@@ -175,16 +168,19 @@ class Plot(LiveOutput):
         Raises:
             InputError: there is no such row or panel.
         """
-        if not 0 <= panel < len(self._chart.panels):
+        number = as_integer(panel)
+        if number is None or not 0 <= number < len(self._chart.panels):
             raise InputError(
-                f"There is no panel {panel}.", f"Count from 0 to {len(self._chart.panels) - 1}."
+                f"There is no panel {panel!r}.", f"Count from 0 to {len(self._chart.panels) - 1}."
             )
-        count = len(self._chart.panels[panel].table)
-        if any(not 0 <= row < count for row in rows):
+        table = self._chart.panels[number].table
+        positions = [as_integer(row) for row in rows] if isinstance(rows, Iterable) else [None]
+        if any(position is None or not 0 <= position < len(table) for position in positions):
             raise InputError(
-                f"The table has {pluralize(count, 'row')}.", "Give positions, counted from 0."
+                f"The table has {pluralize(len(table), 'row')}, selected by their positions.",
+                "Give a list of positions, counted from 0; of a condition, np.flatnonzero(…).",
             )
-        self._select(panel, rows, "")
+        self._select(number, [position for position in positions if position is not None], "")
         return self.selection
 
     def __repr__(self) -> str:

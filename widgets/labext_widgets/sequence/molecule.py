@@ -11,6 +11,7 @@ from typing import Any
 from labext.dna import reverse_complement
 from labext.errors import InputError
 from labext.messages import quote_value
+from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import plain
 
 _COLOR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
@@ -126,7 +127,7 @@ def _parse_annotations(value: Any, molecule: Molecule) -> tuple[tuple[Annotation
 def _parse_annotation(rows: list[Any], molecule: Molecule) -> Iterator[Annotation | None]:
     for number, row in enumerate(rows):
         mark = row if isinstance(row, Mapping) else {}
-        start, end = _integer(mark.get("start")), _integer(mark.get("end"))
+        start, end = as_integer(mark.get("start")), as_integer(mark.get("end"))
         if start is None or end is None:
             yield None
             continue
@@ -154,15 +155,8 @@ def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _integer(value: Any) -> int | None:
-    """Return an integer, also from numpy types; None for any other value."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        return None
-    return int(value)
-
-
 def _sign(value: Any) -> int:
-    number = _integer(value) or 0
+    number = as_integer(value) or 0
     return (number > 0) - (number < 0)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
 from labext.messages import join_words, pluralize
+from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.sequence import maps
@@ -246,7 +247,8 @@ class SequenceViewer(LiveOutput):
         return [asdict(site) for name in names for site in cut_sites(self._molecule, name)]
 
     def _range(self, start: int, end: int, strand: int) -> Selection:
-        if not (_is_integer(start) and _is_integer(end) and self._molecule.has(start, end)):
+        first, last = as_integer(start), as_integer(end)
+        if first is None or last is None or not self._molecule.has(first, last):
             raise InputError(
                 f"{start!r} to {end!r} is not a range of {self._molecule.name}, which has "
                 f"{len(self._molecule):,} bases and is "
@@ -255,8 +257,7 @@ class SequenceViewer(LiveOutput):
             )
         if strand not in (1, -1):
             raise InputError(f"{strand!r} is not a strand.", "Use 1 or -1.")
-        bases = self._molecule.part(start, end, strand)
-        return Selection(int(start), int(end), int(strand), bases)
+        return Selection(first, last, int(strand), self._molecule.part(first, last, strand))
 
     def _select(self, selection: Selection | None, sender: str) -> None:
         self._selection = selection
@@ -286,7 +287,3 @@ class SequenceViewer(LiveOutput):
             except InputError:
                 return
         self._select(selection, str(content.get("sender")))
-
-
-def _is_integer(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)

@@ -42,14 +42,14 @@ var TIME_STEPS = [
 function formatValue(axis, value) {
   if (axis.kind === "category") return axis.categories[Math.round(value)] ?? "";
   if (axis.kind === "time") return isoTime(value).slice(0, 19);
-  return formatDigits(value);
+  return formatDigits(value, Number.isInteger(value) ? 15 : 5);
 }
-function formatDigits(value) {
+function formatDigits(value, digits = 5) {
   const size = Math.abs(value);
-  if (size && (size < 1e-4 || size >= 1e9)) {
-    return value.toExponential(3).replace(/\.?0+e/, "e").replaceAll("-", MINUS);
+  if (size && (size < 1e-4 || size >= 10 ** (digits + 4))) {
+    return value.toExponential(digits - 2).replace(/\.?0+e/, "e").replaceAll("-", MINUS);
   }
-  const options = { maximumSignificantDigits: 5 };
+  const options = { maximumSignificantDigits: digits };
   return value.toLocaleString("en", options).replace("-", MINUS);
 }
 var isoTime = (value) => new Date(value).toISOString().replace("T", " ");
@@ -74,7 +74,10 @@ function niceStep(least, whole = false) {
   return power * (factors.find((factor) => factor * power >= least * 0.999) ?? 10);
 }
 function stepLabel(value, step) {
-  if (value && (Math.abs(value) >= 1e6 || step < 1e-4)) return formatDigits(value);
+  if (value && (Math.abs(value) >= 1e6 || step < 1e-4)) {
+    const digits2 = Math.ceil(Math.log10(Math.abs(value) / step)) + 2;
+    return formatDigits(value, Math.min(Math.max(digits2, 5), 17));
+  }
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const needed = Number(step.toFixed(digits)) === step ? digits : digits + 1;
   const label = value.toFixed(Math.min(needed, 8));
@@ -116,7 +119,7 @@ function valuesOf(panel, { mark, index, box }) {
   }
   const value = mark.values?.[index];
   if (panel.scale && value !== void 0 && !box) {
-    const line2 = `${panel.scale.label}: ${formatDigits(value)}`;
+    const line2 = `${panel.scale.label}: ${formatValue(panel.scale, value)}`;
     if (!lines.includes(line2)) lines.push(line2);
   }
   if (mark.name && !box) lines.push(panel.legend ? `${panel.legend}: ${mark.name}` : mark.name);
@@ -396,7 +399,7 @@ function createColourBar({ scale, palette }) {
   strip.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   const ends = createElement("div", "labext-colour-ends");
   for (const value of [scale.low, scale.high]) {
-    ends.append(createElement("span", "", {}, formatDigits(value)));
+    ends.append(createElement("span", "", {}, formatValue(scale, value)));
   }
   bar.append(createElement("strong", "", {}, scale.label), strip, ends);
   return bar;

@@ -12,8 +12,8 @@ import numpy as np
 
 from labext.errors import InputError
 from labext.messages import join_words
+from labext_widgets.core.arguments import as_integer, read_source
 from labext_widgets.core.placeholder import LiveOutput
-from labext_widgets.core.source import read_source
 from labext_widgets.structure import drawing
 from labext_widgets.structure.colours import (
     COMPARED,
@@ -326,6 +326,11 @@ class StructureViewer(LiveOutput):
         if not structure.residues:
             raise InputError(
                 f"{self.name} has no residues.", "Select in a protein or nucleic acid."
+            )
+        if as_integer(start) is None or as_integer(end) is None:
+            raise InputError(
+                f"{start!r} to {end!r} are not numbers of residues.",
+                'Pass numbers, and the chain by its name: select(1, 10, chain="A").',
             )
         chains = structure.chains
         chain = chains[0] if chain is None else chain

@@ -1,11 +1,20 @@
-"""Read the source of a view: a file or its content."""
+"""Check arguments of views: integers, and a file or its content."""
 
 from __future__ import annotations
 
+from numbers import Integral
 from pathlib import Path
+from typing import Any
 
 from labext.errors import InputError
 from labext.messages import quote_value
+
+
+def as_integer(value: Any) -> int | None:
+    """Return an integer, also from numpy types; None for any other value, such as a boolean."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return None
+    return int(value)
 
 
 def read_source(source: str | bytes | Path) -> tuple[str | bytes, str]:
