@@ -134,6 +134,14 @@ def test_gallery_shows_the_pictures_of_one_page_sorted_by_score() -> None:
     assert not highest.ascending
 
 
+def test_jobs_without_a_number_as_score_come_last() -> None:
+    scores: list[dict[str, float]] = [{"s": 3.0}, {"s": float("nan")}, {"s": 1.0}, {}, {"s": 2.0}]
+    jobs = [job({"a.svg": SVG}, name=f"j{n}", scores=own) for n, own in enumerate(scores)]
+    assert open_gallery("b", jobs, sort="s").jobs == ["j2", "j4", "j0", "j1", "j3"]
+    highest = open_gallery("b", jobs, sort="s", ascending=False)
+    assert highest.jobs == ["j0", "j4", "j2", "j1", "j3"]
+
+
 def folded(length: int) -> dict[str, bytes]:
     """Return the files of an RNA with many hairpins, each pair with another probability."""
     brackets = "((((((..((((....))))))))))" * (length // 26)
@@ -182,6 +190,11 @@ def test_unreadable_picture_leaves_the_others_in_the_gallery() -> None:
     html = html_of(open_gallery("batch", [job({"a.svg": SVG}), broken]))
     assert html.count("<img") == 1
     assert "There is no file a.svg." in html
+
+
+def test_job_without_viewable_files_is_left_out_of_the_gallery() -> None:
+    jobs = [job({"map.npz": b"\0"}, name="binary"), job({"a.svg": SVG}, name="drawn")]
+    assert open_gallery("batch", jobs).jobs == ["drawn"]
 
 
 def test_unknown_score_names_the_known_ones() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -102,7 +103,7 @@ class Gallery(LiveOutput):
     def sort(self, score: str | None, *, ascending: bool = True) -> None:
         """Sort the jobs by a score and show the first page; None restores the batch's order.
 
-        Jobs without the score come last.
+        Jobs without a number as the score come last.
 
         Raises:
             InputError: no job has the score.
@@ -117,9 +118,12 @@ class Gallery(LiveOutput):
                     f"Did you mean {near}?" if near else f"They have {join_words(self.scores)}.",
                 )
             sign = 1 if ascending else -1
-            self._entries.sort(
-                key=lambda entry: (score not in entry.scores, sign * entry.scores.get(score, 0.0))
-            )
+
+            def order(entry: Entry) -> tuple[bool, float]:
+                value = entry.scores.get(score, math.nan)
+                return (True, 0.0) if math.isnan(value) else (False, sign * value)
+
+            self._entries.sort(key=order)
         self.sorted_by = score
         self.ascending = ascending
         self.show_page(1)

@@ -49,15 +49,19 @@ def main_file(files: JobFiles) -> str:
     Raises:
         InputError: none of the files can be shown.
     """
+    if (path := _find_main_file(files)) is None:
+        names = join_words(files.paths, 5) if files.paths else "no files"
+        raise InputError(f"{files.job} wrote {names}, which can't be shown.", "Download them.")
+    return path
+
+
+def _find_main_file(files: JobFiles) -> str | None:
     viewable = [
         (_PREFERENCE.index(kind), _rank(path), path)
         for path in files.paths
         if (kind := output_kind(path)) is not None
     ]
-    if not viewable:
-        names = join_words(files.paths, 5) if files.paths else "no files"
-        raise InputError(f"{files.job} wrote {names}, which can't be shown.", "Download them.")
-    return min(viewable)[2]
+    return min(viewable)[2] if viewable else None
 
 
 def _rank(path: str) -> tuple[int, str]:
@@ -130,7 +134,7 @@ def open_gallery(
     entries = [
         Entry(files.job, files.scores, _opener(files, path))
         for files in jobs
-        if files.paths and output_kind(path := main_file(files)) in _IN_GALLERY
+        if (path := _find_main_file(files)) and output_kind(path) in _IN_GALLERY
     ]
     if not entries:
         raise InputError(
