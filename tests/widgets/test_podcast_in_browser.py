@@ -154,6 +154,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     nb.shot("podcast-scrolled", nb.output())
     follow.click()
     wait_until(lambda: turns.evaluate("e => e.scrollTop") < before)
+    assert live.evaluate("e => e.contains(document.activeElement)"), "the button is hidden now"
 
     # One plays at a time.
     other = nb.output(2).locator(".labext-live")

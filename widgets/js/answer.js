@@ -45,9 +45,9 @@ export function answer(root, handle) {
     passage.replaceChildren(title, ...body);
     mark.setAttribute("aria-expanded", "true");
     mark.setAttribute("aria-controls", id);
-    const item = mark.closest("li");
-    if (item) item.append(passage);
-    else mark.closest("p, pre").after(passage);
+    const block = mark.closest("li, p, pre, table");
+    if (block.matches("li")) block.append(passage);
+    else block.after(passage);
   };
 
   content.addEventListener("click", (event) => {

@@ -3,7 +3,7 @@
 //
 // state: {page, pages, html, error}
 
-import { createButton, createElement } from "./dom.js";
+import { createButton, createElement, setDisabled } from "./dom.js";
 import { morph } from "./morph.js";
 
 export function sourcePages(root, handle) {
@@ -28,7 +28,7 @@ export function sourcePages(root, handle) {
   let typing = false; // a number that was typed and not yet requested
   const goToTyped = () => {
     typing = false;
-    go(Number(number.value));
+    go(number.valueAsNumber); // NaN if the field is empty
   };
   number.addEventListener("input", () => (typing = true));
   number.addEventListener("change", goToTyped);
@@ -52,9 +52,8 @@ export function sourcePages(root, handle) {
 
   function update() {
     const { pages } = handle.state;
-    // Not `disabled`: a disabled button would lose the focus.
-    previous.setAttribute("aria-disabled", String(requested <= 1));
-    next.setAttribute("aria-disabled", String(requested >= pages));
+    setDisabled(previous, requested <= 1);
+    setDisabled(next, requested >= pages);
     if (!typing) number.value = String(requested);
   }
 

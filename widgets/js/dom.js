@@ -11,6 +11,13 @@ export function createElement(name, className = "", attributes = {}, text = "") 
 export function createButton(label, description, onClick) {
   const attributes = { type: "button", title: description, "aria-label": description };
   const button = createElement("button", "labext-button", attributes, label);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", (event) => {
+    if (button.getAttribute("aria-disabled") !== "true") onClick(event);
+  });
   return button;
+}
+
+/** Disable a button that may have the focus, which it would lose by its attribute `disabled`. */
+export function setDisabled(button, disabled) {
+  button.setAttribute("aria-disabled", String(disabled));
 }

@@ -3,7 +3,8 @@
 // state: {name, count, page, pages, scores: [name], sort, ascending, cards: [{name, details, picture, alt,
 // error, loads}]}; `loads` is true for a card that can be drawn live.
 
-import { createButton, createElement } from "./dom.js";
+import { createButton, createElement, setDisabled } from "./dom.js";
+import { pluralize } from "./format.js";
 import css from "./gallery.css";
 import { addStyle } from "./style.js";
 import { createField, createSelect, createStatus, createToolbar } from "./toolbar.js";
@@ -48,15 +49,15 @@ export function gallery(root, handle, mountCard = null) {
     state = newState;
     endAll();
     grid.removeAttribute("aria-busy");
-    previous.disabled = state.page <= 1;
-    next.disabled = state.page >= state.pages;
+    setDisabled(previous, state.page <= 1);
+    setDisabled(next, state.page >= state.pages);
     previous.hidden = next.hidden = state.pages <= 1;
     sort.value = state.sort;
     order.hidden = !state.sort;
     order.textContent = state.ascending ? "↑ Lowest first" : "↓ Highest first";
     order.setAttribute("aria-label", `${order.textContent.slice(2)}; reverse the order`);
-    status.textContent =
-      state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${state.count} jobs` : `${state.count} jobs`;
+    const jobs = pluralize(state.count, "job");
+    status.textContent = state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${jobs}` : jobs;
     grid.replaceChildren(...state.cards.map(createCard));
     for (const [index, card] of [...grid.children].entries()) {
       if (mountCard && state.cards[index].loads) visible.observe(card);
@@ -105,7 +106,7 @@ export function gallery(root, handle, mountCard = null) {
   }
 
   handle.onMessage(({ loaded }, buffers) => {
-    if (!loaded || !requested.has(loaded.index)) return;
+    if (!loaded || !requested.has(loaded.index) || live.has(loaded.index)) return;
     if (loaded.page !== state.page || loaded.sort !== state.sort) return;
     const frame = grid.children[loaded.index].querySelector(".labext-card-picture");
     live.set(loaded.index, mountCard(frame, { ...loaded.state, content: buffers[0] }));

@@ -4,7 +4,7 @@
 // other, classes}, tree: null | {horizontal: [[x0, x1, row]], vertical: [[x, row0, row1]], tips,
 // scale, label}, selection: {names, sender}}
 
-import { createButton, createElement } from "../dom.js";
+import { createButton, createElement, setDisabled } from "../dom.js";
 import { formatNumber } from "../format.js";
 import { addStyle } from "../style.js";
 import { observeTheme } from "../theme.js";
@@ -106,8 +106,8 @@ export function alignment(root, handle) {
     const column = (scroll.scrollLeft + (layout.width - left) / 2) / cell.width; // in the middle
     const row = scroll.scrollTop / cell.height;
     layout.zoom = Math.min(Math.max(level, 0), MAX_ZOOM);
-    zoomButtons[0].disabled = layout.zoom === 0;
-    zoomButtons[1].disabled = layout.zoom === MAX_ZOOM;
+    setDisabled(zoomButtons[0], layout.zoom === 0);
+    setDisabled(zoomButtons[1], layout.zoom === MAX_ZOOM);
     resize();
     const x = column * layout.cell.width - (layout.width - layout.left) / 2;
     scroll.scrollTo(x, row * layout.cell.height);

@@ -78,6 +78,7 @@ export class EpisodeAudio {
   }
 
   seek(seconds) {
+    if (seconds === Infinity && !this.duration) return; // the end is not known yet
     this.position = Math.min(Math.max(seconds, 0), this.duration || Infinity);
     if (this.audio.readyState > 0) this.audio.currentTime = this.position;
     this.#update();

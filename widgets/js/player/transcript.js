@@ -32,6 +32,7 @@ export class Transcript {
     this.#followButton = createButton("Follow playback", description, () => {
       this.follow();
       this.#scrollToCurrent();
+      this.#setTabStop(this.#current, true); // the button is hidden now
     });
     this.#followButton.classList.add("labext-follow");
     this.#followButton.hidden = true;

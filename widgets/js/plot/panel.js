@@ -77,6 +77,10 @@ export class PanelView {
     this.#showCursor();
   }
 
+  focus() {
+    this.#area.focus({ preventScroll: true });
+  }
+
   select(rows) {
     this.selected = new Set(rows);
     if (this.#width) this.#redraw(this.selected);

@@ -23,7 +23,11 @@ export function plot(root, handle) {
   const grid = createElement("div", `labext-plot-panels${isMany ? " labext-many" : ""}`);
   const spoken = createElement("div", "labext-visually-hidden", { "aria-live": "polite" });
   const status = createElement("span", "", { role: "status", "aria-live": "polite" });
-  const clearButton = createButton("Clear", "Clear the selection", () => select(0, new Set()));
+  const clearButton = createButton("Clear", "Clear the selection", () => {
+    const view = views.find(({ selected }) => selected.size);
+    select(0, new Set());
+    view?.focus(); // the button is hidden now
+  });
   const hint = createElement("span", "labext-plot-hint");
   hint.textContent = state.opens
     ? "Click a point to open its job; drag to select."

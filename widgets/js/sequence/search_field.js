@@ -1,6 +1,6 @@
 // The search field of the sequence viewer.
 
-import { createButton, createElement } from "../dom.js";
+import { createButton, createElement, setDisabled } from "../dom.js";
 import { createField } from "../toolbar.js";
 
 /**
@@ -30,7 +30,7 @@ export function createSearch(actions) {
   group.append(createField("Search", input), previous, next, count);
   group.update = (text, hasHits) => {
     count.textContent = text;
-    previous.disabled = next.disabled = !hasHits;
+    for (const button of [previous, next]) setDisabled(button, !hasHits);
   };
   group.update("", false);
   return group;

@@ -52,7 +52,11 @@ export const extendTo = (selection, position) => ({
 export function describeSelection(molecule, selection) {
   if (!selection) return "Nothing selected.";
   const range = rangeOf(molecule, selection);
-  if (!range) return `Cursor before base ${formatNumber(selection.anchor + 1)}`;
+  if (!range) {
+    const position = headOf(molecule, selection);
+    if (position === molecule.length) return `Cursor after base ${formatNumber(position)}`;
+    return `Cursor before base ${formatNumber(position + 1)}`;
+  }
   const size = formatNumber(Math.abs(selection.extent));
   return `Selected ${range.start + 1}-${range.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
 }

@@ -4,7 +4,7 @@
 // color}], sites, unique: [{enzyme, start, end, strand, cut, lower_cut}], selection: {start, end,
 // strand, sender}}, positions 0-based with exclusive ends
 
-import { createButton, createElement } from "../dom.js";
+import { createButton, createElement, setDisabled } from "../dom.js";
 import { formatNumber, pluralize } from "../format.js";
 import { addStyle } from "../style.js";
 import {
@@ -174,7 +174,7 @@ export function sequence(root, handle) {
     const range = selection && rangeOf(molecule, selection);
     highlight();
     status.textContent = describeSelection(molecule, selection);
-    copyButton.disabled = !range;
+    setDisabled(copyButton, !range);
     if (scroll && range && mode !== "circular") linearMap.scrollTo(range.start);
     if (send) sync.send(range ? { ...range, strand: selection.strand } : { start: null });
   }

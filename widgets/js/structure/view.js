@@ -6,7 +6,7 @@
 // selection: {chain, start, end, sender}, compared: null or {name, format, content, rotation,
 // translation, color, chains}}
 
-import { createButton, createElement } from "../dom.js";
+import { createButton, createElement, setDisabled } from "../dom.js";
 import { addStyle } from "../style.js";
 import {
   createButtonGroup,
@@ -190,7 +190,7 @@ export function structure(root, handle) {
     hovered = "";
     strip.highlight(range);
     scene?.applyStyle(range);
-    zoomButton.disabled = !range;
+    setDisabled(zoomButton, !range);
     rangeInput.value = range ? formatRange(range) : "";
     rangeInput.removeAttribute("aria-invalid");
     report();

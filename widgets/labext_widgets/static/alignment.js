@@ -9,8 +9,13 @@ function createElement(name, className = "", attributes = {}, text = "") {
 function createButton(label, description, onClick) {
   const attributes = { type: "button", title: description, "aria-label": description };
   const button = createElement("button", "labext-button", attributes, label);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", (event) => {
+    if (button.getAttribute("aria-disabled") !== "true") onClick(event);
+  });
   return button;
+}
+function setDisabled(button, disabled) {
+  button.setAttribute("aria-disabled", String(disabled));
 }
 
 // js/format.js
@@ -729,8 +734,8 @@ function alignment(root, handle) {
     const column = (scroll.scrollLeft + (layout.width - left) / 2) / cell.width;
     const row = scroll.scrollTop / cell.height;
     layout.zoom = Math.min(Math.max(level, 0), MAX_ZOOM);
-    zoomButtons[0].disabled = layout.zoom === 0;
-    zoomButtons[1].disabled = layout.zoom === MAX_ZOOM;
+    setDisabled(zoomButtons[0], layout.zoom === 0);
+    setDisabled(zoomButtons[1], layout.zoom === MAX_ZOOM);
     resize();
     const x = column * layout.cell.width - (layout.width - layout.left) / 2;
     scroll.scrollTo(x, row * layout.cell.height);

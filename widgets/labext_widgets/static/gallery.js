@@ -9,9 +9,18 @@ function createElement(name, className = "", attributes = {}, text = "") {
 function createButton(label, description, onClick) {
   const attributes = { type: "button", title: description, "aria-label": description };
   const button = createElement("button", "labext-button", attributes, label);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", (event) => {
+    if (button.getAttribute("aria-disabled") !== "true") onClick(event);
+  });
   return button;
 }
+function setDisabled(button, disabled) {
+  button.setAttribute("aria-disabled", String(disabled));
+}
+
+// js/format.js
+var formatNumber = (value) => value.toLocaleString("en");
+var pluralize = (count, noun) => `${formatNumber(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 // js/gallery.css
 var gallery_default = '.labext-live:has(> .labext-grid) {\n  max-width: 1200px;\n}\n\n.labext-grid {\n  display: grid;\n  grid-template-columns: repeat(auto-fill, minmax(220px, 1fr));\n  gap: 12px;\n  margin-top: 8px;\n}\n\n.labext-grid[aria-busy="true"] {\n  opacity: 0.6;\n}\n\n.labext-card {\n  min-width: 0;\n  padding: 8px;\n  border: 1px solid var(--jp-border-color2, #e0e0e0);\n  border-radius: 4px;\n}\n\n.labext-details {\n  min-height: 1.6em;\n  color: var(--labext-dim);\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-card-picture {\n  position: relative;\n  height: 180px;\n  margin: 4px 0;\n  overflow: hidden;\n  background: #fff;\n  border-radius: 4px;\n}\n\n.labext-card-picture img {\n  width: 100%;\n  height: 100%;\n  object-fit: contain;\n}\n\n.labext-card-picture:has(canvas) {\n  background: var(--labext-ground);\n}\n\n.labext-card-picture:has(canvas) img {\n  visibility: hidden;\n}\n\n.labext-card-error {\n  color: var(--jp-error-color1, #d32f2f);\n  overflow-wrap: anywhere;\n}\n';
@@ -27,7 +36,7 @@ function addStyle(id, css) {
 }
 
 // js/toolbar.css
-var toolbar_default = '.labext-viewer {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-button-group .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-viewer .labext-button:disabled {\n  opacity: 0.45;\n  cursor: default;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
+var toolbar_default = '.labext-viewer {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-button-group .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
 
 // js/toolbar.js
 function createField(text, input) {
@@ -94,14 +103,15 @@ function gallery(root, handle, mountCard = null) {
     state = newState;
     endAll();
     grid.removeAttribute("aria-busy");
-    previous.disabled = state.page <= 1;
-    next.disabled = state.page >= state.pages;
+    setDisabled(previous, state.page <= 1);
+    setDisabled(next, state.page >= state.pages);
     previous.hidden = next.hidden = state.pages <= 1;
     sort.value = state.sort;
     order.hidden = !state.sort;
     order.textContent = state.ascending ? "↑ Lowest first" : "↓ Highest first";
     order.setAttribute("aria-label", `${order.textContent.slice(2)}; reverse the order`);
-    status.textContent = state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${state.count} jobs` : `${state.count} jobs`;
+    const jobs = pluralize(state.count, "job");
+    status.textContent = state.pages > 1 ? `Page ${state.page} of ${state.pages}, ${jobs}` : jobs;
     grid.replaceChildren(...state.cards.map(createCard));
     for (const [index, card] of [...grid.children].entries()) {
       if (mountCard && state.cards[index].loads) visible.observe(card);
@@ -147,7 +157,7 @@ function gallery(root, handle, mountCard = null) {
     requested.clear();
   }
   handle.onMessage(({ loaded }, buffers) => {
-    if (!loaded || !requested.has(loaded.index)) return;
+    if (!loaded || !requested.has(loaded.index) || live.has(loaded.index)) return;
     if (loaded.page !== state.page || loaded.sort !== state.sort) return;
     const frame = grid.children[loaded.index].querySelector(".labext-card-picture");
     live.set(loaded.index, mountCard(frame, { ...loaded.state, content: buffers[0] }));

@@ -9,8 +9,13 @@ function createElement(name, className = "", attributes = {}, text = "") {
 function createButton(label, description, onClick) {
   const attributes = { type: "button", title: description, "aria-label": description };
   const button = createElement("button", "labext-button", attributes, label);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", (event) => {
+    if (button.getAttribute("aria-disabled") !== "true") onClick(event);
+  });
   return button;
+}
+function setDisabled(button, disabled) {
+  button.setAttribute("aria-disabled", String(disabled));
 }
 
 // js/morph.js
@@ -77,9 +82,9 @@ function answer(root, handle) {
     passage.replaceChildren(title, ...body);
     mark.setAttribute("aria-expanded", "true");
     mark.setAttribute("aria-controls", id);
-    const item = mark.closest("li");
-    if (item) item.append(passage);
-    else mark.closest("p, pre").after(passage);
+    const block = mark.closest("li, p, pre, table");
+    if (block.matches("li")) block.append(passage);
+    else block.after(passage);
   };
   content.addEventListener("click", (event) => {
     const index = marks().indexOf(event.target.closest(MARK));
@@ -155,7 +160,7 @@ function sourcePages(root, handle) {
   let typing = false;
   const goToTyped = () => {
     typing = false;
-    go(Number(number.value));
+    go(number.valueAsNumber);
   };
   number.addEventListener("input", () => typing = true);
   number.addEventListener("change", goToTyped);
@@ -176,8 +181,8 @@ function sourcePages(root, handle) {
   });
   function update() {
     const { pages } = handle.state;
-    previous.setAttribute("aria-disabled", String(requested <= 1));
-    next.setAttribute("aria-disabled", String(requested >= pages));
+    setDisabled(previous, requested <= 1);
+    setDisabled(next, requested >= pages);
     if (!typing) number.value = String(requested);
   }
   handle.onChange(() => {

@@ -9,7 +9,9 @@ function createElement(name, className = "", attributes = {}, text = "") {
 function createButton(label, description, onClick) {
   const attributes = { type: "button", title: description, "aria-label": description };
   const button = createElement("button", "labext-button", attributes, label);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", (event) => {
+    if (button.getAttribute("aria-disabled") !== "true") onClick(event);
+  });
   return button;
 }
 
@@ -91,6 +93,7 @@ var EpisodeAudio = class {
     this.#update();
   }
   seek(seconds) {
+    if (seconds === Infinity && !this.duration) return;
     this.position = Math.min(Math.max(seconds, 0), this.duration || Infinity);
     if (this.audio.readyState > 0) this.audio.currentTime = this.position;
     this.#update();
@@ -285,6 +288,7 @@ var Transcript = class {
     this.#followButton = createButton("Follow playback", description, () => {
       this.follow();
       this.#scrollToCurrent();
+      this.#setTabStop(this.#current, true);
     });
     this.#followButton.classList.add("labext-follow");
     this.#followButton.hidden = true;

@@ -9,7 +9,9 @@ function createElement(name, className = "", attributes = {}, text = "") {
 function createButton(label, description, onClick) {
   const attributes = { type: "button", title: description, "aria-label": description };
   const button = createElement("button", "labext-button", attributes, label);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", (event) => {
+    if (button.getAttribute("aria-disabled") !== "true") onClick(event);
+  });
   return button;
 }
 
@@ -596,6 +598,9 @@ var PanelView = class {
     this.#redraw(this.selected);
     this.#showCursor();
   }
+  focus() {
+    this.#area.focus({ preventScroll: true });
+  }
   select(rows) {
     this.selected = new Set(rows);
     if (this.#width) this.#redraw(this.selected);
@@ -778,7 +783,11 @@ function plot(root, handle) {
   const grid = createElement("div", `labext-plot-panels${isMany ? " labext-many" : ""}`);
   const spoken = createElement("div", "labext-visually-hidden", { "aria-live": "polite" });
   const status = createElement("span", "", { role: "status", "aria-live": "polite" });
-  const clearButton = createButton("Clear", "Clear the selection", () => select(0, /* @__PURE__ */ new Set()));
+  const clearButton = createButton("Clear", "Clear the selection", () => {
+    const view = views2.find(({ selected }) => selected.size);
+    select(0, /* @__PURE__ */ new Set());
+    view?.focus();
+  });
   const hint = createElement("span", "labext-plot-hint");
   hint.textContent = state.opens ? "Click a point to open its job; drag to select." : "Drag to select rows.";
   const statusLine = createElement("div", "labext-plot-status");

@@ -9,8 +9,13 @@ function createElement(name, className = "", attributes = {}, text = "") {
 function createButton(label, description, onClick) {
   const attributes = { type: "button", title: description, "aria-label": description };
   const button = createElement("button", "labext-button", attributes, label);
-  button.addEventListener("click", onClick);
+  button.addEventListener("click", (event) => {
+    if (button.getAttribute("aria-disabled") !== "true") onClick(event);
+  });
   return button;
+}
+function setDisabled(button, disabled) {
+  button.setAttribute("aria-disabled", String(disabled));
 }
 
 // js/format.js
@@ -28,7 +33,7 @@ function addStyle(id, css) {
 }
 
 // js/toolbar.css
-var toolbar_default = '.labext-viewer {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-button-group .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-viewer .labext-button:disabled {\n  opacity: 0.45;\n  cursor: default;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
+var toolbar_default = '.labext-viewer {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-button-group .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
 
 // js/toolbar.js
 function createButtonGroup(label, options, onChange) {
@@ -218,7 +223,11 @@ var extendTo = (selection, position) => ({
 function describeSelection(molecule, selection) {
   if (!selection) return "Nothing selected.";
   const range = rangeOf(molecule, selection);
-  if (!range) return `Cursor before base ${formatNumber(selection.anchor + 1)}`;
+  if (!range) {
+    const position = headOf(molecule, selection);
+    if (position === molecule.length) return `Cursor after base ${formatNumber(position)}`;
+    return `Cursor before base ${formatNumber(position + 1)}`;
+  }
   const size = formatNumber(Math.abs(selection.extent));
   return `Selected ${range.start + 1}-${range.end} (${size} bp, ${selection.strand < 0 ? "−" : "+"})`;
 }
@@ -943,7 +952,7 @@ function createSearch(actions) {
   group.append(createField("Search", input), previous, next, count);
   group.update = (text, hasHits) => {
     count.textContent = text;
-    previous.disabled = next.disabled = !hasHits;
+    for (const button of [previous, next]) setDisabled(button, !hasHits);
   };
   group.update("", false);
   return group;
@@ -1124,7 +1133,7 @@ function sequence(root, handle) {
     const range = selection && rangeOf(molecule, selection);
     highlight();
     status.textContent = describeSelection(molecule, selection);
-    copyButton.disabled = !range;
+    setDisabled(copyButton, !range);
     if (scroll && range && mode !== "circular") linearMap.scrollTo(range.start);
     if (send) sync.send(range ? { ...range, strand: selection.strand } : { start: null });
   }
