@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import random
 import re
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -184,6 +185,20 @@ def test_example_sequences() -> None:
     assert list(view.sequences) == names
 
 
+def test_large_tree_with_its_alignment_is_read_in_linear_time() -> None:
+    def newick(first: int, last: int) -> str:
+        if last - first == 1:
+            return f"s{first}:1"
+        middle = (first + last) // 2
+        return f"({newick(first, middle)},{newick(middle, last)}):1"
+
+    rows = "".join(f">s{n}\n{'ACGT' * 10}\n" for n in range(12_000))
+    began = time.process_time()
+    view = tree_view(newick(0, 12_000) + ";", rows)
+    assert time.process_time() - began < 5
+    assert len(view.sequences) == 12_000
+
+
 @pytest.mark.parametrize(
     ("newick", "message"),
     [
@@ -194,6 +209,7 @@ def test_example_sequences() -> None:
         ("(A:1,A:2);", "two leaves called"),
         ("(A:1,:2);", "leaf without a name"),
         ("(A:nan,B:2);", "is not a branch length"),
+        ("(A:1e999,B:2);", "a branch length is infinite"),
         ("", "not Newick"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -40,6 +41,7 @@ OTHER = "#dddddd"
 """Colour of ambiguous and unknown residues."""
 
 GAPS = "-."
+_NOT_A_RESIDUE = re.compile(r"[^A-Za-z*.-]")
 
 
 def residue_classes(kind: Kind) -> dict[str, str]:
@@ -129,8 +131,10 @@ def parse_alignment(text: str) -> Alignment:
     names = [header.split()[0] if header else "" for header, _ in records]
     if len(set(names)) < len(names):
         names = [header for header, _ in records]
+    seen: set[str] = set()
     for number, (name, (_, row)) in enumerate(zip(names, records, strict=True), 1):
-        _check_record(number, name, row, names, len(records[0][1]), names[0])
+        _check_record(number, name, row, seen, len(records[0][1]), names[0])
+        seen.add(name)
     rows = tuple(row.replace(".", "-") for _, row in records)
     return Alignment(tuple(names), rows, _kind(rows))
 
@@ -172,17 +176,18 @@ def missing_biopython() -> SetupError:
 
 
 def _check_record(
-    number: int, name: str, row: str, names: list[str], columns: int, first: str
+    number: int, name: str, row: str, seen: set[str], columns: int, first: str
 ) -> None:
     if not name:
         raise InputError(f"Record {number} of the alignment has no name.", "Add one after the >.")
-    if names.index(name) != number - 1:
+    if name in seen:
         raise InputError(
             f"The name {quote_value(name)} occurs twice in the alignment.", "Rename one of the two."
         )
-    if invalid := next((letter for letter in row if not _is_residue(letter)), None):
+    if invalid := _NOT_A_RESIDUE.search(row):
         raise InputError(
-            f"{quote_value(name)} in the alignment contains {invalid!r}, which is not a residue.",
+            f"{quote_value(name)} in the alignment contains {invalid[0]!r}, which is not a "
+            "residue.",
             "Use letters, and - for gaps.",
         )
     if not row:
@@ -193,10 +198,6 @@ def _check_record(
             f"{quote_value(name)} has {len(row):,}.",
             _ALIGN,
         )
-
-
-def _is_residue(letter: str) -> bool:
-    return (letter.isascii() and letter.isalpha()) or letter in GAPS or letter == "*"
 
 
 def _kind(rows: Iterable[str]) -> Kind:

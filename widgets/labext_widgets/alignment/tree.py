@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -111,8 +112,12 @@ def parse_newick(text: str) -> Tree:
     while waiting:
         source, node = waiting.pop()
         node.name = plain(source.name or "") if not source.clades else ""
-        lengths.append(source.branch_length)
-        node.length = source.branch_length or 0.0
+        if (length := source.branch_length) is not None and math.isinf(length):
+            raise InputError(
+                "The tree is not valid Newick: a branch length is infinite.", _NEXT_STEP
+            )
+        lengths.append(length)
+        node.length = length or 0.0
         node.children = [TreeNode() for _ in source.clades]
         waiting.extend(zip(source.clades, node.children, strict=True))
     has_lengths = any(lengths[1:])
@@ -132,12 +137,12 @@ def match_rows(tree: Tree, alignment: Alignment) -> Alignment:
     Raises:
         InputError: the leaves and the sequences don't have the same names.
     """
-    leaves = tree.leaves
-    for missing, lacking, having in (
-        ([name for name in leaves if name not in alignment.names], "alignment", "tree"),
-        ([name for name in alignment.names if name not in set(leaves)], "tree", "alignment"),
+    leaves, rows = dict.fromkeys(tree.leaves), dict.fromkeys(alignment.names)
+    for names, others, lacking, having in (
+        (leaves, rows, "alignment", "tree"),
+        (rows, leaves, "tree", "alignment"),
     ):
-        if missing:
+        if missing := [name for name in names if name not in others]:
             raise InputError(
                 f"The {lacking} has no {join_words([quote_value(n) for n in missing], 3)}, which "
                 f"the {having} has.",
@@ -149,7 +154,8 @@ def match_rows(tree: Tree, alignment: Alignment) -> Alignment:
 def _check_names(names: list[str]) -> None:
     if "" in names:
         raise InputError("The tree has a leaf without a name.", "Name all leaves.")
-    if duplicate := next((name for name in names if names.count(name) > 1), None):
+    counts = Counter(names)
+    if duplicate := next((name for name in names if counts[name] > 1), None):
         raise InputError(
             f"The tree has two leaves called {quote_value(duplicate)}.", "Rename one of the two."
         )
