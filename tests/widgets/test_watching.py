@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from waiting import wait_until
-from widget_fakes import FakeClock, FakeSurface
+from widget_fakes import FakeClock, FakeSurface, Placeholders
 
 import labext_widgets
 from labext.errors import StorageError, TransferInterrupted, UnreachableError, WatchInterrupted
@@ -117,6 +117,31 @@ def test_background_watch_returns_at_once_and_continues(surface: FakeSurface) ->
     wait_until(lambda: surface.finished)
     assert surface.finished == [(COMPLETE, "")]
     wait_until(lambda: not watches())
+
+
+def test_stop_that_returns_after_the_outcome_leaves_it_unchanged(
+    placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress_watch, "front_end", lambda: FrontEnd.INTERACTIVE)
+    requested, returned = threading.Event(), threading.Event()
+
+    def snapshots() -> Iterator[Progress]:
+        yield RUNNING
+        assert requested.wait(60)
+        yield Progress("folds", "batch", "Stopped", outcome=Outcome.STOPPED)
+
+    def stop() -> None:
+        requested.set()
+        assert returned.wait(60)
+
+    watch(snapshots(), background=True, stop=stop)
+    (output,) = placeholders
+    output.message(do="stop")
+    wait_until(lambda: not watches())
+    returned.set()
+    wait_until(lambda: not [t for t in threading.enumerate() if t.name == "labext-stop"])
+    assert output.text == "folds: Stopped (batch, watched 0:00)"
+    assert not output.buttons
 
 
 def test_error_in_the_background_is_drawn(surface: FakeSurface) -> None:

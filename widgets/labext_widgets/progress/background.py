@@ -32,6 +32,8 @@ class Background:
         self._again = again
         self._context = copy_context()  # the context of a magic, in which messages suggest magics
         self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._has_outcome = False
         self._threads: list[threading.Thread] = []
         self._surface: LiveView | Line = Line(still=True)
 
@@ -89,6 +91,8 @@ class Background:
                 self._snapshots.close()
         if not note and last.outcome is None:
             note = " ".join(resume_hint(last, self._again))
+        with self._lock:
+            self._has_outcome = last.outcome is not None
         self._surface.finish(last, note)
         self._on_end(last)
 
@@ -104,17 +108,23 @@ class Background:
 
     def _stop_job(self) -> None:
         assert self._stop is not None
-        assert isinstance(self._surface, LiveView)
-        self._surface.set_note("", pending="Stopping…")
+        self._report_stop("", pending="Stopping…")
         try:
             self._stop()
         except LabextError as error:
-            self._surface.set_note(f"Not stopped: {error}")
+            self._report_stop(f"Not stopped: {error}")
         except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
             _log.exception("Stopping failed")
-            self._surface.set_note(f"Not stopped: {type(error).__name__}: {error}")
+            self._report_stop(f"Not stopped: {type(error).__name__}: {error}")
         else:
-            self._surface.set_note("Stop requested; waiting for the service.", controls=False)
+            self._report_stop("Stop requested; waiting for the service.", controls=False)
+
+    def _report_stop(self, note: str, *, pending: str = "", controls: bool = True) -> None:
+        """Display the state of a stop, unless the outcome is displayed already."""
+        assert isinstance(self._surface, LiveView)
+        with self._lock:
+            if not self._has_outcome:
+                self._surface.set_note(note, pending=pending, controls=controls)
 
 
 def end_all(seconds: float = 2.0) -> None:
