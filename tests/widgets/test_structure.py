@@ -24,6 +24,7 @@ from labext_widgets.structure.drawing import draw_structure
 from labext_widgets.structure.molecule import parse_structure
 from labext_widgets.structure.superposition import superpose
 
+DATA = Path(__file__).parents[2] / "example_notebooks" / "data"
 ETHANOL = """ethanol
   test
 
@@ -242,6 +243,16 @@ def test_small_molecule_is_drawn_as_sticks() -> None:
     assert view.svg.count("<path") >= 2 * 4, "two halves of two bonds with their outlines"
     with pytest.raises(InputError, match="'cartoon' is not a style"):
         view.style = "cartoon"
+
+
+def test_residue_far_away_costs_no_memory_and_leaves_the_others_as_they_are() -> None:
+    lines = (DATA / "1A8O.pdb").read_text().splitlines()
+    first = next(n for n, line in enumerate(lines) if line[:4] == "ATOM" and " CA " in line)
+    moved = list(lines)
+    moved[first] = f"{lines[first][:30]}{'9999.999' * 3}{lines[first][54:]}"
+    near, far = (parse_structure("\n".join(rows), "pdb") for rows in (lines, moved))
+    assert far.secondary.count("h") > 30
+    assert far.secondary[4:] == near.secondary[4:]
 
 
 def test_selection_and_distance_use_the_numbers_of_the_file() -> None:

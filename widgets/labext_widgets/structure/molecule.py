@@ -25,6 +25,12 @@ Floats = npt.NDArray[np.float64]
 MAX_BYTES = 50_000_000
 """Largest file that is parsed."""
 
+_REACH = 500.0
+"""Å from the middle of a chain beyond which residues, such as dummies at 9999.999, are coil.
+
+biotite's search for contacts allocates memory for the volume between all of them.
+"""
+
 _WATER = {"HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"}
 _AMINO_ACIDS = {
     "ALA": "A",
@@ -337,14 +343,20 @@ def _secondary_structure(trace: Any, nucleotides: list[bool]) -> str:
     trace.hetero[:] = False
     trace.ins_code[:] = ""
     for chain in dict.fromkeys(trace.chain_id):
-        indices = [
-            i
-            for i, name in enumerate(trace.chain_id)
-            if name == chain and states[i] == "c" and trace.atom_name[i] == "CA"
-        ]
+        indices = np.array(
+            [
+                i
+                for i, name in enumerate(trace.chain_id)
+                if name == chain and states[i] == "c" and trace.atom_name[i] == "CA"
+            ],
+            np.int64,
+        )
+        if len(indices):
+            offsets = trace.coord[indices] - np.median(trace.coord[indices], axis=0)
+            indices = indices[(np.abs(offsets) < _REACH).all(axis=1)]
         if len(indices) < 4:
             continue
-        part = trace[np.array(indices)]
+        part = trace[indices]
         part.res_id = np.arange(len(indices)) + _gaps(part.coord)
         for i, state in zip(indices, bio.annotate_sse(part), strict=True):
             states[i] = {"a": "h", "b": "s"}.get(str(state), "c")
