@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labext_widgets.core.layout import spread
 from labext_widgets.sequence.enzymes import COMMON, unique_cutters
-from labext_widgets.sequence.maps import readable_colour, spread_positions
+from labext_widgets.sequence.maps import readable_colour
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
 from labext_widgets.sequence.viewer import render_html, render_svg, render_text
 
@@ -138,8 +139,8 @@ def test_colours_contrast_with_white_and_black(color: str) -> None:
     st.lists(st.floats(-200, 200), max_size=24).map(sorted),
     st.just(14.0),
 )
-def test_spread_positions_keeps_gap_and_order(positions: list[float], gap: float) -> None:
-    placed = spread_positions(positions, gap, -200, 200)
+def test_spread_keeps_gap_and_order(positions: list[float], gap: float) -> None:
+    placed = spread(positions, gap, -200, 200)
     assert len(placed) == len(positions)
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(placed))
     assert all(-200 - 1e-6 <= mark <= 200 + 1e-6 for mark in placed)

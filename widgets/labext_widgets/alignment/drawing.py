@@ -9,8 +9,9 @@ import zlib
 from collections.abc import Sequence
 
 from labext.messages import pluralize
-from labext_widgets.alignment.rows import Alignment, palette, residue_colour, tick_step
+from labext_widgets.alignment.rows import Alignment, palette, residue_colour
 from labext_widgets.alignment.tree import Tree, TreeNode, render_tree
+from labext_widgets.core.layout import nice_step
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
 
 MAX_ROWS, MAX_COLUMNS = 60, 2000
@@ -151,7 +152,7 @@ def _draw_cells(alignment: Alignment, left: float, top: float) -> tuple[list[str
 
 
 def _draw_ruler(columns: int, cell: float, left: float) -> list[str]:
-    step = tick_step(columns, columns * cell / 60)
+    step = nice_step(columns, columns * cell / 60)
     ticks = [1, *range(step, columns + 1, step)] if step > 1 else list(range(1, columns + 1))
     if len(ticks) > 1 and (ticks[1] - 1) * cell < 24:
         del ticks[0]

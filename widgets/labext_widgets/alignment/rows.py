@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -213,10 +212,3 @@ def _most_common(column: Iterable[str]) -> tuple[str, int]:
     """Return the most frequent residue and its count; at a tie the first in the alphabet."""
     counts = Counter(letter.upper() for letter in column)
     return min(counts.items(), key=lambda item: (-item[1], item[0] == "-", item[0]))
-
-
-def tick_step(columns: int, ticks: float) -> int:
-    """Return a round distance for at most `ticks` ticks along the columns."""
-    smallest = max(columns / max(ticks, 1), 1)
-    power = 10 ** math.floor(math.log10(smallest))
-    return int(next(f * power for f in (1, 2, 5, 10) if f * power >= smallest))

@@ -9,6 +9,7 @@ from functools import cache
 from math import ceil, log10
 
 from labext.messages import pluralize
+from labext_widgets.core.layout import spread
 from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas, restriction_map
 from labext_widgets.drawings.canvas import (
@@ -16,7 +17,6 @@ from labext_widgets.drawings.canvas import (
     Table,
     line,
     rectangle,
-    spread,
     svg_document,
     text,
 )

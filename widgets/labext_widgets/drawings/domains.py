@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labext.messages import pluralize
+from labext_widgets.core.layout import nice_step
 from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas
 from labext_widgets.drawings.canvas import (
@@ -267,7 +268,7 @@ def _draw_label(
 def _draw_scale(left: float, y: float, longest: int, unit: str) -> list[str]:
     """Return an axis below the sequences."""
     elements = [line((left, y), (left + _MAP, y), canvas.MUTED_INK)]
-    step = canvas.nice_step(longest, 6)
+    step = nice_step(longest, 6)
     marks = [1, *range(step, longest + 1, step)]
     for position in marks:
         x = left + (position - 0.5) / longest * _MAP

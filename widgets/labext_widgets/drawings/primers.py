@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labext.messages import pluralize
+from labext_widgets.core.layout import nice_step
 from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas
 from labext_widgets.drawings.canvas import (
@@ -172,7 +173,7 @@ class PrimersView(Drawing):
             text(_LEFT - 8, y, "5′", "end"),
             text(_LEFT + _MAP + 8, y, "3′"),
         ]
-        step = canvas.nice_step(high - low + 1, 6)
+        step = nice_step(high - low + 1, 6)
         positions = [position for position in range(0, high + 1, step) if position > low]
         if low == 1 and (not positions or self._x(positions[0]) - _LEFT > 30):
             positions.insert(0, 1)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from math import ceil, cos, pi, sin
 from typing import NamedTuple
 
+from labext_widgets.core.layout import nice_step, spread
 from labext_widgets.drawings import canvas
-from labext_widgets.drawings.canvas import Point, line, spread, text, text_width
+from labext_widgets.drawings.canvas import Point, line, text, text_width
 
 _LABEL_HEIGHT = 15.0
 _MAX_LABELS = 44
@@ -51,7 +52,7 @@ def draw_circle(length: int, cuts: Sequence[Cut]) -> Picture:
         return middle[0] + radius * sin(angle), middle[1] - radius * cos(angle)
 
     elements = [canvas.circle(middle, _RADIUS, "none", stroke=canvas.PALE, width=10)]
-    step = canvas.nice_step(length, 10)
+    step = nice_step(length, 10)
     for position in dict.fromkeys([1, *range(step, length - step // 3 + 1, step)]):
         angle = 2 * pi * (position - 1) / length
         elements.append(line(at(angle, _RADIUS - 5), at(angle, _RADIUS - 10)))
@@ -102,7 +103,7 @@ def draw_line(length: int, cuts: Sequence[Cut]) -> Picture:
     right = max([_LINE_LENGTH, *(x + text_width(_label(cut)) * 1.06 for x, _, cut in placed)])
     width, height = left + right + 34, base + 52
     elements = [canvas.rectangle(left, base, _LINE_LENGTH, 10, canvas.PALE)]
-    step = canvas.nice_step(length, 6)
+    step = nice_step(length, 6)
     marks = [1, *range(step, length - step // 2, step), length]
     for position in dict.fromkeys(marks):
         x = left + (position - 0.5) / length * _LINE_LENGTH

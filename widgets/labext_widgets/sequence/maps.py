@@ -8,6 +8,7 @@ from html import escape
 from math import cos, pi, sin
 from typing import NamedTuple
 
+from labext_widgets.core.layout import nice_step, spread
 from labext_widgets.sequence.enzymes import Site
 from labext_widgets.sequence.molecule import Annotation, Molecule
 
@@ -61,47 +62,6 @@ def readable_colour(color: str) -> str:
     hue, light, strong = colorsys.rgb_to_hls(red, green, blue)
     toned = colorsys.hls_to_rgb(hue, min(max(light, 0.42), 0.66), strong)
     return "#" + "".join(f"{round(channel * 255):02x}" for channel in toned)
-
-
-def spread_positions(
-    positions: Sequence[float], gap: float, low: float, high: float
-) -> list[float]:
-    """Move sorted positions minimally so that they are `gap` apart and within `low` and `high`.
-
-    Neighbours that would overlap are pooled, and a pool is centred on its desired positions.
-    """
-    pools: list[tuple[float, int]] = []  # the first position and the size of each pool
-    sums: list[float] = []
-    for place in positions:
-        pools.append((place, 1))
-        sums.append(place)
-        while len(pools) > 1 and pools[-2][0] + pools[-2][1] * gap > pools[-1][0]:
-            count = pools[-2][1] + pools[-1][1]
-            sums[-2] += sums[-1] - pools[-2][1] * pools[-1][1] * gap
-            pools[-2] = (sums[-2] / count, count)
-            pools.pop()
-            sums.pop()
-    placed: list[float] = []
-    for first, count in pools:
-        first = min(first, high - (count - 1) * gap)
-        first = max(first, low, placed[-1] + gap if placed else low)
-        placed += [first + i * gap for i in range(count)]
-    over = placed[-1] - high if placed else 0
-    if over > 0:
-        for i in range(len(placed) - 1, -1, -1):
-            bound = high - (len(placed) - 1 - i) * gap
-            placed[i] = min(placed[i], bound)
-    return placed
-
-
-def tick_step(length: int, ticks: int) -> int:
-    """Return a round tick distance for about `ticks` ticks."""
-    power = 1
-    while True:
-        for factor in (1, 2, 5):
-            if factor * power * ticks >= length:
-                return factor * power
-        power *= 10
 
 
 _MARGIN, _ROW, _TALL, _LINEAR_LETTERS = 14.0, 16.0, 11.0, 32
@@ -194,7 +154,7 @@ def _mark(annotation: Annotation, text: str, x: float, row: int, scale: float, t
 
 
 def _linear_ticks(molecule: Molecule, scale: float, axis: float) -> list[str]:
-    apart = tick_step(len(molecule), 8)
+    apart = nice_step(len(molecule), 8)
     pieces = []
     for base in sorted({1, *range(apart, len(molecule) + 1, apart)}):
         x = _MARGIN + (base - 0.5) * scale
@@ -320,7 +280,7 @@ def _name(molecule: Molecule, center: tuple[float, float], free: float) -> list[
 
 def _circular_ticks(molecule: Molecule, center: tuple[float, float], radius: float) -> list[str]:
     """Return the scale inside the bands: the first base, and round numbers."""
-    apart = tick_step(len(molecule), 8)
+    apart = nice_step(len(molecule), 8)
     pieces: list[str] = []
     for base in sorted({1, *range(apart, len(molecule) - apart // 3 + 1, apart)}):
         turn = (base - 0.5) / len(molecule)
@@ -334,7 +294,7 @@ def _heights(labels: list[_Label]) -> list[float]:
     """Return the vertical positions of one side's labels, relative to the centre."""
     desired = [_at((0, 0), label.turn, RADIUS + 18)[1] for label in labels]
     limit = max(RADIUS + 45, len(labels) * _GAP / 2)
-    return spread_positions(desired, _GAP, -limit, limit)
+    return spread(desired, _GAP, -limit, limit)
 
 
 def _side(
