@@ -1,5 +1,6 @@
 // Draw what is visible: cells, frozen tree and names at the left, frozen ruler at the top.
 
+import { tickStep } from "../svg.js";
 import { Chunks } from "./chunks.js";
 import { colourScheme, isGap } from "./colours.js";
 import { Glyphs } from "./glyphs.js";
@@ -141,7 +142,7 @@ export class Painter {
       const gap = cell.width > 4 ? 1 : 0;
       context.fillRect(x + column * cell.width, base - height, cell.width - gap, height);
     }
-    const step = tickStep(60 / cell.width);
+    const step = tickStep(60 / cell.width, 1);
     context.font = `11px ${NAME_FONT}`;
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
@@ -280,11 +281,5 @@ export class Painter {
     context.fillText(label, left - 7, RULER_HEIGHT + BARS_HEIGHT / 2);
     const isRoomy = !tree || this.#layout.namesWidth > 76;
     if (showsLetters && isRoomy) context.fillText("Consensus", left - 7, top - cell.height / 2);
-  }
-}
-
-function tickStep(least) {
-  for (let power = 1; ; power *= 10) {
-    for (const factor of [1, 2, 5]) if (factor * power >= least) return factor * power;
   }
 }

@@ -8,6 +8,7 @@ import { createButton, createElement, setDisabled } from "../dom.js";
 import { formatNumber } from "../format.js";
 import { addStyle } from "../style.js";
 import { observeTheme } from "../theme.js";
+import { createField, createSelect, createToolbar } from "../toolbar.js";
 import { isGap, SCHEMES } from "./colours.js";
 import { moveCursor } from "./keyboard.js";
 import { Layout, MAX_ZOOM } from "./layout.js";
@@ -51,30 +52,21 @@ export function alignment(root, handle) {
     createButton("−", "Zoom out", handle.guarded(() => setZoom(layout.zoom - 1))),
     createButton("+", "Zoom in", handle.guarded(() => setZoom(layout.zoom + 1))),
   ];
-  const toolbar = createElement("div", "labext-alignment-toolbar");
-  toolbar.append(createElement("strong", "labext-alignment-title", {}, state.name));
-  if (rows.length) toolbar.append(createSchemeField());
-  const zoom = createElement("div", "labext-alignment-zoom", { role: "group", "aria-label": "Zoom" });
+  const title = createElement("strong", "labext-title", {}, state.name);
+  const schemeSelect = createSelect(
+    SCHEMES,
+    handle.guarded((name) => {
+      painter.setScheme(name);
+      requestDraw();
+    }),
+  );
+  const zoom = createElement("div", "labext-field", { role: "group", "aria-label": "Zoom" });
   zoom.append(...zoomButtons);
-  toolbar.append(zoom);
+  const schemeField = createField("Colours", schemeSelect);
+  const toolbar = createToolbar(root, title, ...(rows.length ? [schemeField] : []), zoom);
   root.classList.add("labext-alignment");
   root.append(toolbar, scroll, status);
   describe(null);
-
-  function createSchemeField() {
-    const label = createElement("label", "labext-alignment-field", {}, "Colours");
-    const select = createElement("select", "labext-alignment-select");
-    for (const [value, text] of SCHEMES) {
-      select.append(createElement("option", "", { value }, text));
-    }
-    const onChange = () => {
-      painter.setScheme(select.value);
-      requestDraw();
-    };
-    select.addEventListener("change", handle.guarded(onChange));
-    label.append(select);
-    return label;
-  }
 
   function draw() {
     if (layout.width) painter.draw(scroll.scrollLeft, scroll.scrollTop, cursor, selection);

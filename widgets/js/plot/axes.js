@@ -1,6 +1,6 @@
 // The axes of a panel: ticks, grid and labels, and the margins that these need.
 
-import { createLine, createSvg, truncate } from "../sequence/svg.js";
+import { createLine, createSvg, truncate } from "../svg.js";
 import { axisRange, createScale } from "./scale.js";
 import { findTicks } from "./values.js";
 

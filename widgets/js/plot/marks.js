@@ -1,6 +1,6 @@
 // Regions, bars, box plots and lines as SVG; points are drawn on a canvas above them.
 
-import { createLine, createRect, createSvg } from "../sequence/svg.js";
+import { createLine, createRect, createSvg } from "../svg.js";
 import { colourOf } from "./colours.js";
 
 /** Return the SVG elements of a mark. */

@@ -2,7 +2,7 @@
 
 import { createElement } from "../dom.js";
 import { formatNumber } from "../format.js";
-import { createRect, createSvg } from "../sequence/svg.js";
+import { createRect, createSvg } from "../svg.js";
 import { drawAxes, drawGrid, layOut } from "./axes.js";
 import { nameOf, valuesOf } from "./describe.js";
 import { createLegend } from "./legend.js";

@@ -1,6 +1,6 @@
 // Points, drawn on a canvas, since elements for thousands of them would make the page slow.
 
-import { createSvg } from "../sequence/svg.js";
+import { createSvg } from "../svg.js";
 import { colourOf } from "./colours.js";
 
 const RIM = "rgba(124, 124, 124, 0.9)"; // readable on white and on black

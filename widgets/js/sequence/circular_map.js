@@ -4,7 +4,7 @@
 import { formatNumber } from "../format.js";
 import { spreadLabels } from "./label_layout.js";
 import { cursorAt, dragHead, headOf, rangeOf } from "./selection.js";
-import { createSvg, lighten, tickStep, truncate } from "./svg.js";
+import { createSvg, lighten, tickStep, truncate } from "../svg.js";
 
 const BAND_WIDTH = 13;
 const LANE_WIDTH = 17;

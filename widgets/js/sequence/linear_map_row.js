@@ -2,7 +2,7 @@
 // annotations.
 
 import { formatNumber } from "../format.js";
-import { createLine, createRect, createSvg, lighten, tickStep, truncate } from "./svg.js";
+import { createLine, createRect, createSvg, lighten, tickStep, truncate } from "../svg.js";
 
 const MIN_LETTER_SCALE = 6.6; // pixels per base from which on bases are drawn as letters
 const STRAND_HEIGHT = 15;

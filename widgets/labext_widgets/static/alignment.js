@@ -48,6 +48,36 @@ function observeTheme(listener) {
   };
 }
 
+// js/toolbar.css
+var toolbar_default = '.labext-viewer {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n}\n\n.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-button-group .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
+
+// js/toolbar.js
+function createField(text, input) {
+  const label = createElement("label", "labext-field");
+  label.append(text, input);
+  return label;
+}
+function createSelect(options, onChange) {
+  const select = createElement("select", "labext-input");
+  select.update = (options2) => {
+    const selected = select.value;
+    select.replaceChildren(
+      ...options2.map(([value, text]) => createElement("option", "", { value }, text))
+    );
+    if (options2.some(([value]) => value === selected)) select.value = selected;
+  };
+  select.update(options);
+  select.addEventListener("change", () => onChange(select.value));
+  return select;
+}
+function createToolbar(root, ...controls) {
+  addStyle("labext-toolbar-style", toolbar_default);
+  root.classList.add("labext-viewer");
+  const toolbar = createElement("div", "labext-toolbar");
+  toolbar.append(...controls);
+  return toolbar;
+}
+
 // js/alignment/colours.js
 var SCHEMES = [
   ["class", "By class"],
@@ -209,6 +239,13 @@ var Layout = class {
     ];
   }
 };
+
+// js/svg.js
+function tickStep(length, ticks) {
+  for (let power = 1; ; power *= 10) {
+    for (const factor of [1, 2, 5]) if (factor * power * ticks >= length) return factor * power;
+  }
+}
 
 // js/alignment/chunks.js
 var ROWS = 16;
@@ -505,7 +542,7 @@ var Painter = class {
       const gap = cell.width > 4 ? 1 : 0;
       context.fillRect(x + column * cell.width, base - height, cell.width - gap, height);
     }
-    const step = tickStep(60 / cell.width);
+    const step = tickStep(60 / cell.width, 1);
     context.font = `11px ${NAME_FONT}`;
     context.textAlign = "center";
     context.textBaseline = "alphabetic";
@@ -642,14 +679,9 @@ var Painter = class {
     if (showsLetters && isRoomy) context.fillText("Consensus", left - 7, top - cell.height / 2);
   }
 };
-function tickStep(least) {
-  for (let power = 1; ; power *= 10) {
-    for (const factor of [1, 2, 5]) if (factor * power >= least) return factor * power;
-  }
-}
 
 // js/alignment/style.css
-var style_default = ".labext-live.labext-alignment {\n  max-width: 1400px;\n}\n\n.labext-alignment {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n  --labext-bar: #8fa3b8;\n}\n\n.labext-alignment-toolbar {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 16px;\n  padding: 2px 0 6px;\n}\n\n.labext-alignment-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-alignment-field {\n  display: flex;\n  align-items: center;\n  gap: 8px;\n}\n\n.labext-alignment-select {\n  font: inherit;\n  padding: 2px 4px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-alignment-select option {\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n}\n\n.labext-alignment-zoom {\n  display: flex;\n  gap: 4px;\n}\n\n.labext-alignment-scroll {\n  position: relative;\n  overflow: auto;\n  box-sizing: border-box;\n  background: var(--labext-ground);\n  border: 1px solid var(--labext-rule);\n  overscroll-behavior-x: contain;\n}\n\n.labext-alignment-scroll:focus-visible,\n.labext-alignment-select:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n\n.labext-alignment-area {\n  min-width: 100%;\n}\n\n.labext-alignment-canvas {\n  position: sticky;\n  top: 0;\n  left: 0;\n  display: block;\n}\n\n.labext-alignment-status {\n  min-height: 24px;\n  padding-top: 2px;\n  overflow-wrap: anywhere;\n  font-variant-numeric: tabular-nums;\n}\n";
+var style_default = ".labext-live.labext-alignment {\n  max-width: 1400px;\n}\n\n.labext-alignment {\n  --labext-bar: #8fa3b8;\n}\n\n.labext-alignment .labext-toolbar {\n  padding: 2px 0 6px;\n}\n\n.labext-alignment-scroll {\n  position: relative;\n  overflow: auto;\n  box-sizing: border-box;\n  background: var(--labext-ground);\n  border: 1px solid var(--labext-rule);\n  overscroll-behavior-x: contain;\n}\n\n.labext-alignment-scroll:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n\n.labext-alignment-area {\n  min-width: 100%;\n}\n\n.labext-alignment-canvas {\n  position: sticky;\n  top: 0;\n  left: 0;\n  display: block;\n}\n\n.labext-alignment-status {\n  min-height: 24px;\n  padding-top: 2px;\n  overflow-wrap: anywhere;\n  font-variant-numeric: tabular-nums;\n}\n";
 
 // js/alignment/view.js
 var MAX_HEIGHT = 460;
@@ -685,29 +717,21 @@ function alignment(root, handle) {
     createButton("−", "Zoom out", handle.guarded(() => setZoom(layout.zoom - 1))),
     createButton("+", "Zoom in", handle.guarded(() => setZoom(layout.zoom + 1)))
   ];
-  const toolbar = createElement("div", "labext-alignment-toolbar");
-  toolbar.append(createElement("strong", "labext-alignment-title", {}, state.name));
-  if (rows.length) toolbar.append(createSchemeField());
-  const zoom = createElement("div", "labext-alignment-zoom", { role: "group", "aria-label": "Zoom" });
+  const title = createElement("strong", "labext-title", {}, state.name);
+  const schemeSelect = createSelect(
+    SCHEMES,
+    handle.guarded((name) => {
+      painter.setScheme(name);
+      requestDraw();
+    })
+  );
+  const zoom = createElement("div", "labext-field", { role: "group", "aria-label": "Zoom" });
   zoom.append(...zoomButtons);
-  toolbar.append(zoom);
+  const schemeField = createField("Colours", schemeSelect);
+  const toolbar = createToolbar(root, title, ...rows.length ? [schemeField] : [], zoom);
   root.classList.add("labext-alignment");
   root.append(toolbar, scroll, status);
   describe(null);
-  function createSchemeField() {
-    const label = createElement("label", "labext-alignment-field", {}, "Colours");
-    const select2 = createElement("select", "labext-alignment-select");
-    for (const [value, text] of SCHEMES) {
-      select2.append(createElement("option", "", { value }, text));
-    }
-    const onChange = () => {
-      painter.setScheme(select2.value);
-      requestDraw();
-    };
-    select2.addEventListener("change", handle.guarded(onChange));
-    label.append(select2);
-    return label;
-  }
   function draw() {
     if (layout.width) painter.draw(scroll.scrollLeft, scroll.scrollTop, cursor, selection);
   }

@@ -132,7 +132,7 @@ function describeSelection(isJobs, all, selected) {
   return `${formatNumber(selected)} of ${pluralize(all, isJobs ? "job" : "row")} selected`;
 }
 
-// js/sequence/svg.js
+// js/svg.js
 var NAMESPACE = "http://www.w3.org/2000/svg";
 function createSvg(name, attributes = {}, ...children) {
   const element = document.createElementNS(NAMESPACE, name);

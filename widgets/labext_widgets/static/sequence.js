@@ -237,7 +237,7 @@ function clampExtent(molecule, anchor, extent) {
   return Math.min(Math.max(extent, -anchor), length - anchor);
 }
 
-// js/sequence/svg.js
+// js/svg.js
 var NAMESPACE = "http://www.w3.org/2000/svg";
 function createSvg(name, attributes = {}, ...children) {
   const element = document.createElementNS(NAMESPACE, name);
