@@ -129,6 +129,7 @@ def test_plain_text_keeps_its_line_breaks(displayed: list[tuple[str, str]]) -> N
     ((html, text),) = displayed
     assert "Table 1\n  LB   10 g\n  NaCl  5 g\n\n- 4 -\n2 * 3 * 4 &lt; 30 &amp; more" in html
     assert "white-space:pre-wrap" in html
+    assert 'tabindex="0" role="region" aria-label="paper.pdf"' in html, "scrolled by keyboard"
     assert text == plain
 
 

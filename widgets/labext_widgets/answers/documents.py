@@ -18,7 +18,7 @@ from labext_widgets.answers import static_view
 from labext_widgets.answers.text import render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, span, tidy
+from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, scrolled, span, tidy
 
 _OPEN = 20_000
 """Maximum total length of the documents, in characters, that are displayed unfolded."""
@@ -32,7 +32,6 @@ _MARKDOWN = re.compile(
     r"^#{1,6} +\S|^ {0,3}(?:```|~~~)|\*\*[^\s*][^*\n]*\*\*|\[[^\]\n]+\]\(https?://", re.MULTILINE
 )
 _PLAIN = "white-space:pre-wrap;overflow-wrap:anywhere"
-_SCROLLED = "max-height:480px;overflow-y:auto"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -177,7 +176,8 @@ class SourceText:
             print(text)
             return
         excerpt = text[:_DISPLAYED]
-        rows = [div(_document_html(excerpt, is_markdown=self.is_markdown), _SCROLLED)]
+        document = _document_html(excerpt, is_markdown=self.is_markdown)
+        rows = [scrolled(document, self.title or "Text")]
         if len(excerpt) < len(text):
             note = (
                 f"Showing {len(excerpt):,} of {len(text):,} characters; "

@@ -378,7 +378,7 @@ def _text_html(
 def _citations_html(citations: Sequence[Citation], *, opens: bool = False) -> str:
     """Return the citations, each with its passage folded, and how to open its source."""
     rows = [
-        _details_html(
+        details_html(
             f"[{number}] {escape(citation_place(citation))}",
             passage_html(citation) + _opening_html(citation, number, citations, opens),
             'class="labext-citation"',
@@ -415,10 +415,11 @@ def _search_steps_html(state: AnswerState) -> str:
     rows += [div(escape(search_text(state), LONG))] if state.searches else []
     for partial in state.partials:
         rows.append(div(to_html(without_marks(*partial)), _SIDE))
-    return _details_html("Search steps", "".join(rows)) if rows else ""
+    return details_html("Search steps", "".join(rows)) if rows else ""
 
 
-def _details_html(title: str, inner: str, attributes: str = "") -> str:
+def details_html(title: str, inner: str, attributes: str = "") -> str:
+    """Return HTML that is folded below its title."""
     body = div(inner, "margin:2px 0 8px;padding-left:16px")
     summary = f'<summary style="cursor:pointer">{title}</summary>'
     return f"<details{attributes and ' ' + attributes}>{summary}{body}</details>"

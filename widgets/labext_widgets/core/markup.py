@@ -89,6 +89,12 @@ def div(inner: str, style: str = "", attributes: str = "") -> str:
     return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"
 
 
+def scrolled(inner: str, label: str) -> str:
+    """Return HTML in a box of limited height that is scrolled by mouse and keyboard."""
+    attributes = f'tabindex="0" role="region" aria-label="{escape(label)}"'
+    return div(inner, "max-height:480px;overflow:auto", attributes)
+
+
 def _replace_break(character: str) -> str:
     if character in "\n\t" or unicodedata.category(character) not in _BREAKS:
         return character

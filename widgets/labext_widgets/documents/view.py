@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Any
 from labext.errors import InputError, LabextError
 from labext.messages import quote_value
 from labext_widgets.answers import static_view
-from labext_widgets.answers.static_view import MARK, STYLE
+from labext_widgets.answers.static_view import MARK, STYLE, details_html
 from labext_widgets.core.arguments import as_integer
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, line_html, plain, span, tidy
+from labext_widgets.core.markup import (
+    MUTED,
+    UNTYPESET,
+    div,
+    escape,
+    line_html,
+    plain,
+    scrolled,
+    span,
+    tidy,
+)
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.documents.pages import Pages, locate
 
@@ -30,7 +40,6 @@ _PICTURE = (
     "display:block;width:100%;max-width:700px;height:auto;background-color:#fff;"
     "border:1px solid rgba(128,128,128,0.5);box-sizing:border-box;margin:4px 0"
 )
-_SCROLLED = "max-height:480px;overflow-y:auto"
 _LINES = "white-space:pre-wrap;overflow-wrap:anywhere"
 
 
@@ -81,7 +90,7 @@ def render_html(state: PageState, *, live: bool = False) -> str:
             f'<img src="data:{picture.media_type};base64,{data}" alt="{described}" '
             f'width="{picture.width}" height="{picture.height}" style="{_PICTURE}">'
         )
-        rows.append(_folded("Text of this page", _marked(state, whole=True)))
+        rows.append(details_html("Text of this page", _marked(state, whole=True)))
     if many and not live and state.line:
         rows.append(_other_pages(state))
     return div("".join(rows), STYLE)
@@ -116,12 +125,12 @@ def _text_rows(state: PageState) -> list[str]:
     if not text.strip():
         return [div("The text is empty.", MUTED)]
     whole = static_view.to_html(text) if state.pages.is_markdown else div(html.escape(text), _LINES)
-    whole = _scrolled(whole, "Text")
+    whole = scrolled(whole, "Text")
     if not state.passage:
         return [whole]
     if locate(state.passage, text) is None:
         return [_passage_row(state, is_marked=False), whole]
-    return [_scrolled(_marked(state, whole=False), "Passage"), _folded("Whole text", whole)]
+    return [scrolled(_marked(state, whole=False), "Passage"), details_html("Whole text", whole)]
 
 
 def _marked(state: PageState, *, whole: bool) -> str:
@@ -138,15 +147,6 @@ def _marked(state: PageState, *, whole: bool) -> str:
         after = f"{after[:_CONTEXT]}…"
     mark = f'<mark style="{MARK}">{html.escape(text[start:end])}</mark>'
     return div(f"{html.escape(before)}{mark}{html.escape(after)}", _LINES)
-
-
-def _scrolled(inner: str, label: str) -> str:
-    return div(inner, _SCROLLED, f'tabindex="0" role="region" aria-label="{label}"')
-
-
-def _folded(title: str, inner: str) -> str:
-    summary = f'<summary style="cursor:pointer">{title}</summary>'
-    return f"<details>{summary}{div(inner, 'margin:2px 0 8px;padding-left:16px')}</details>"
 
 
 def _other_pages(state: PageState) -> str:

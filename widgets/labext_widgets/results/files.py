@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, tidy
+from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, scrolled, tidy
 
 MAX_TEXT = 20_000
 """Maximum number of characters of a text that are displayed."""
 
-_SCROLLED = "max-height:480px;overflow:auto"
 _TEXT = "margin:0;white-space:pre-wrap;overflow-wrap:anywhere;font-size:13px"
 
 
@@ -76,14 +76,6 @@ class TextView:
             print(text)
             return
         title = div(escape(self.name), MUTED)
-        label = f'tabindex="0" role="region" aria-label="{escape(self.name)}"'
-        body = div(f'<pre style="{_TEXT}">{escape_text(excerpt)}</pre>', _SCROLLED, label)
+        body = scrolled(f'<pre style="{_TEXT}">{html.escape(excerpt)}</pre>', self.name)
         rows = [title, body, div(escape(note), MUTED) if note else ""]
         display_html(f'<div class="labext {UNTYPESET}">{"".join(rows)}</div>', text)
-
-
-def escape_text(text: str) -> str:
-    """Return a text of several lines escaped for HTML."""
-    import html
-
-    return html.escape(text)
