@@ -139,6 +139,31 @@ opacity = Image.open(io.BytesIO(viewer.picture().content)).convert("RGBA").getch
 print("drawn", sum(opacity.histogram()[1:]), viewer.style)"""
 
 
+FORMATS = """import io
+from biotite.structure.io import pdb, pdbx
+pdb_text = helix(20, "A")
+atoms = pdb.PDBFile.read(io.StringIO(pdb_text)).get_structure(model=1, extra_fields=["b_factor"])
+cif = pdbx.CIFFile()
+pdbx.set_structure(cif, atoms)
+for content in (pdb_text, helix(20, " "), cif.serialize()):
+    display(structure_viewer(content, name="helix"))"""
+
+
+def test_structure_without_chains_and_mmcif_look_like_one_with_a_chain(page_of: Pages) -> None:
+    nb = page_of().write(HELIX, FORMATS).open()
+    for cell in range(2):
+        nb.run(cell)
+    views = nb.output(1).locator(".labext-structure[data-ready]")
+    wait_until(lambda: views.count() == 3)
+    nb.idle()
+    for view in views.all():
+        view.locator(".labext-residue").nth(4).click()
+    canvases = [view.locator("canvas") for view in views.all()]
+    wait_until(lambda: len(set(map(_dark_pixels, canvases))) == 1)
+    nb.shot("structure-formats", nb.output(1))
+    assert nb.errors == []
+
+
 def test_saved_picture_shows_a_surface_that_takes_long_to_compute(page_of: Pages) -> None:
     nb = page_of().write(SINGLE, DRAWN_PIXELS).open()
     out = nb.output()

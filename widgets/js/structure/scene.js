@@ -12,7 +12,7 @@ const STICK = 0.18; // radius in Å
 const SURFACE = 3; // distance of the surface from the atoms, in Å
 const decoder = new TextDecoder();
 
-const keyOf = (atom) => `${atom.chain ?? ""}:${atom.resi}:${(atom.icode ?? "").trim()}`;
+const keyOf = (atom) => `${atom.chain}:${atom.resi}:${(atom.icode ?? "").trim()}`;
 const elementColor = (atom, carbon = CARBON) =>
   atom.elem === "C" ? carbon : (ELEMENTS[(atom.elem ?? "").toUpperCase()] ?? "#b07aa1");
 
@@ -218,7 +218,7 @@ export class Scene {
   }
 
   #selector({ chain, start, end }) {
-    const inside = (atom) => (atom.chain ?? "") === chain && atom.resi >= start && atom.resi <= end;
+    const inside = (atom) => atom.chain === chain && atom.resi >= start && atom.resi <= end;
     return { predicate: (atom) => inside(atom) && this.residueOf(atom) !== undefined };
   }
 
@@ -247,7 +247,8 @@ export class Scene {
   }
 
   /**
-   * Give the atoms the secondary structure of the state, so that picture and colours agree.
+   * Give the atoms the chains and the secondary structure of the state, so that picture, colours and
+   * selections agree.
    *
    * Of a C-alpha trace consecutive residues are connected, at any distance: 3Dmol has no bonds to tell.
    */
@@ -261,6 +262,7 @@ export class Scene {
       }
     }
     const assign = (atom) => {
+      atom.chain = (atom.chain ?? "").trim(); // a blank in PDB files without chains
       const i = residues.get(keyOf(atom));
       if (traceOnly && i !== undefined) atom.reschain = 0;
       if (i === undefined || states[i] === "n") return;

@@ -228,7 +228,7 @@ export function structure(root, handle) {
       report();
       schedulePicture();
     } else if (scene.residueOf(atom) !== undefined) {
-      select({ chain: atom.chain ?? "", start: atom.resi, end: atom.resi });
+      select({ chain: atom.chain, start: atom.resi, end: atom.resi });
     }
   }
 
@@ -323,7 +323,7 @@ function countSelected(chains, { chain, start, end }) {
 }
 
 function describeAtom(atom) {
-  const chain = atom.chain?.trim() ? `${atom.chain}:` : "";
+  const chain = atom.chain ? `${atom.chain}:` : "";
   const residue = atom.resn ? `${atom.resn} ${chain}${atom.resi}, ` : "";
   const name = (atom.atom ?? "").trim() || atom.elem;
   return `${residue}atom ${name}`;
