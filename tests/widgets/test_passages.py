@@ -336,6 +336,29 @@ def test_live_view_turns_pages(
     assert "has no page" in output.changes[-1]["error"]
 
 
+def test_broken_page_leaves_the_others(
+    pdf: PdfPages, placeholders: list[FakePlaceholder], set_front_end: Any, monkeypatch: Any
+) -> None:
+    import pypdfium2
+
+    get_page = pypdfium2.PdfDocument.__getitem__
+
+    def get_unless_first(document: Any, index: int) -> Any:
+        if index == 0:
+            raise pypdfium2.PdfiumError("Failed to load page.")
+        return get_page(document, index)
+
+    set_front_end(FrontEnd.INTERACTIVE, placeholder)
+    monkeypatch.setattr(pypdfium2.PdfDocument, "__getitem__", get_unless_first)
+    view = SourceView("paper.pdf", pdf, passage=ON_PAGE_2)
+    view._ipython_display_()
+    assert view.page == 2
+    placeholders[0].message(do="page", page=1)
+    error = 'Page 1 of "paper.pdf" is broken and cannot be shown. View another page.'
+    assert placeholders[0].changes[-1] == {"page": 2, "error": error}
+    assert view.page == 2
+
+
 def test_broken_pdf_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "x.pdf").write_bytes(b"no pdf")
     with pytest.raises(InputError, match="broken PDF"):

@@ -8,7 +8,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -177,10 +177,10 @@ class Pdf:
     def find(self, passage: str) -> int | None:
         """Return the first page with a passage; None if no page has it."""
         with self._open() as document:
-            for number in range(len(document)):
-                with closing(document[number]) as page, closing(page.get_textpage()) as text_page:
+            for number in range(1, self.page_count + 1):
+                with suppress(InputError), self._load(document, number) as (_, text_page):
                     if find_passage(passage, _characters(text_page)):
-                        return number + 1
+                        return number
         return None
 
     def boxes(self, page: int, passage: str) -> list[Box]:
@@ -212,11 +212,19 @@ class Pdf:
 
     @contextmanager
     def _open_page(self, number: int) -> Iterator[tuple[Any, Any]]:
-        with (
-            self._open() as document,
-            closing(document[number - 1]) as page,
-            closing(page.get_textpage()) as text_page,
-        ):
+        with self._open() as document, self._load(document, number) as page:
+            yield page
+
+    @contextmanager
+    def _load(self, document: Any, number: int) -> Iterator[tuple[Any, Any]]:
+        try:
+            loaded = document[number - 1]
+        except _pdfium().PdfiumError:
+            raise InputError(
+                f"Page {number} of {quote_value(self._title)} is broken and cannot be shown.",
+                "View another page.",
+            ) from None
+        with closing(loaded) as page, closing(page.get_textpage()) as text_page:
             yield page, text_page
 
     @contextmanager

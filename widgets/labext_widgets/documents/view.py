@@ -202,8 +202,14 @@ class SourceView(LiveOutput):
 
     @page.setter
     def page(self, number: int) -> None:
-        self._state = replace(self._state, page=self._checked(number))
-        self._send_change(self._live_state())
+        before = self._state
+        self._state = replace(before, page=self._checked(number))
+        try:
+            state = self._live_state()
+        except InputError:  # a broken page
+            self._state = before
+            raise
+        self._send_change(state)
         self._update_static()
 
     @property
