@@ -144,6 +144,28 @@ def test_stop_that_returns_after_the_outcome_leaves_it_unchanged(
     assert not output.buttons
 
 
+def test_end_of_a_watch_is_confirmed_while_a_request_takes_long(
+    placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress_watch, "front_end", lambda: FrontEnd.INTERACTIVE)
+    answered = threading.Event()
+
+    def snapshots() -> Iterator[Progress]:
+        yield RUNNING
+        assert answered.wait(60)
+        yield RUNNING
+
+    watch(snapshots(), background=True)
+    (output,) = placeholders
+    output.message(do="stop watching")
+    assert output.state["pending"] == "Ending the watch…"
+    answered.set()
+    wait_until(lambda: not watches())
+    assert "Watching stopped; the batch continues." in output.text
+    output.message(do="stop watching")  # a click that arrives late
+    assert not output.state["pending"]
+
+
 def test_error_in_the_background_is_drawn(surface: FakeSurface) -> None:
     watch(then(UnreachableError("No service answers.", "Start it.")), background=True)
     wait_until(lambda: surface.finished)

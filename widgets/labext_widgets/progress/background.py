@@ -33,7 +33,7 @@ class Background:
         self._context = copy_context()  # the context of a magic, in which messages suggest magics
         self._closed = threading.Event()
         self._lock = threading.Lock()
-        self._has_outcome = False
+        self._last: Progress | None = None  # the last snapshot, once the watch has ended
         self._threads: list[threading.Thread] = []
         self._surface: LiveView | Line = Line(still=True)
 
@@ -73,7 +73,7 @@ class Background:
             _running.discard(self)  # only after the final state is rendered
 
     def _follow(self, first: Progress) -> None:
-        last = first
+        last, self._last = first, None
         note = ""
         try:
             while (
@@ -92,7 +92,7 @@ class Background:
         if not note and last.outcome is None:
             note = " ".join(resume_hint(last, self._again))
         with self._lock:
-            self._has_outcome = last.outcome is not None
+            self._last = last
         self._surface.finish(last, note)
         self._on_end(last)
 
@@ -100,30 +100,31 @@ class Background:
         """Handle the end of the watch."""
 
     def _on_click(self, action: Any) -> None:
-        """Handle a click; it runs in the kernel's main thread, so it only starts threads."""
+        """Handle a click; it runs in the kernel's main thread, so a thread sends requests."""
         if action == STOP_WATCHING:
+            self._report("", pending="Ending the watch…")  # a request may take long to return
             self._closed.set()
         elif action == STOP and self._stop is not None:
             self._start_thread("labext-stop", self._stop_job)
 
     def _stop_job(self) -> None:
         assert self._stop is not None
-        self._report_stop("", pending="Stopping…")
+        self._report("", pending="Stopping…")
         try:
             self._stop()
         except LabextError as error:
-            self._report_stop(f"Not stopped: {error}")
+            self._report(f"Not stopped: {error}")
         except Exception as error:  # noqa: BLE001 - the thread ends here, and the user must see why
             _log.exception("Stopping failed")
-            self._report_stop(f"Not stopped: {type(error).__name__}: {error}")
+            self._report(f"Not stopped: {type(error).__name__}: {error}")
         else:
-            self._report_stop("Stop requested; waiting for the service.", controls=False)
+            self._report("Stop requested; waiting for the service.", controls=False)
 
-    def _report_stop(self, note: str, *, pending: str = "", controls: bool = True) -> None:
-        """Display the state of a stop, unless the outcome is displayed already."""
+    def _report(self, note: str, *, pending: str = "", controls: bool = True) -> None:
+        """Display the effect of a click; after the end only a note, and none beside an outcome."""
         assert isinstance(self._surface, LiveView)
         with self._lock:
-            if not self._has_outcome:
+            if self._last is None or (note and self._last.outcome is None):
                 self._surface.set_note(note, pending=pending, controls=controls)
 
 
