@@ -8,6 +8,7 @@ import ipaddress
 import os
 import re
 import socket
+import ssl
 import threading
 import time
 import weakref
@@ -358,14 +359,26 @@ def tls_verification(verify: bool | str) -> bool | str:
     """Return the value of `verify` for `requests`: a CA bundle, or whether to verify.
 
     Raises:
-        SetupError: the CA bundle does not exist.
+        SetupError: the CA bundle does not exist, can't be read, or has no certificate.
     """
     bundle = os.environ.get("REQUESTS_CA_BUNDLE", "") if verify is True else verify
     if not isinstance(bundle, str) or not bundle:
         return verify
-    if not Path(bundle).exists():
-        raise SetupError(f"There is no CA bundle at {bundle}.", "Correct the profile's ca_bundle.")
-    return bundle
+    path = Path(bundle)
+    try:
+        if not path.is_dir():  # the certificates of a folder are read when they are needed
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except FileNotFoundError:
+        fault = f"There is no CA bundle at {bundle}."
+    except ssl.SSLError:
+        fault = f"The CA bundle {bundle} has no certificate in PEM format."
+    except OSError as failure:
+        fault = f"The CA bundle {bundle} can't be read ({failure.strerror})."
+    else:
+        return bundle
+    by_default = "REQUESTS_CA_BUNDLE in the environment"
+    source = by_default if verify is True else "the profile's ca_bundle"
+    raise SetupError(fault, f"Correct {source}.")
 
 
 def origin(url: str) -> tuple[str, str, int | None]:

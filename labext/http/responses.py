@@ -172,6 +172,8 @@ def _default_exception(failure: ErrorResponse, service: str) -> LabextError:
             return AccessError(message)
         case 404 | 410:
             return NotFoundError(message, "Check the name.")
+        case 407:  # only proxies send it
+            return proxy_error(status, service)
         case 409:
             return ConflictError(message, "Choose another name.")
         case 429:
@@ -237,6 +239,8 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
         return ConnectionFailure(FailureStage.SENT, "invalid headers", error)
     if isinstance(failure, requests.exceptions.SSLError) or _find_cause(failure, ssl.SSLError):
         return _tls_failure(failure, place, service)
+    if (refused := _proxy_failure(failure, service)) is not None:
+        return refused
     stage, reason = _failure_stage(failure)
     if stage is FailureStage.NEVER:
         return ConnectionFailure(
@@ -246,7 +250,9 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
         )
     if stage is FailureStage.UNSENT:
         summary = f"No {service} answers at {place} ({reason})."
-        error = UnreachableError(summary, "Check the address, and that the service runs.")
+        by_proxy = isinstance(failure, requests.exceptions.ProxyError)
+        step = _CHECK_PROXY if by_proxy else "Check the address, and that the service runs."
+        error = UnreachableError(summary, step)
         if is_sandbox(url):
             error = UnreachableError(
                 summary, "Start the sandbox again: {action}.", action=Action.start_sandbox()
@@ -289,14 +295,64 @@ def _tls_failure(failure: Exception, place: str, service: str) -> ConnectionFail
         return ConnectionFailure(
             FailureStage.SENT, reason, ServiceError(f"The {service} at {place} failed: {reason}.")
         )
-    reason = "the server does not use TLS"
-    return ConnectionFailure(
-        FailureStage.NEVER,
-        reason,
-        SetupError(
-            f"The {service} at {place} can't be reached by HTTPS ({reason}).",
-            "Check the address: scheme, host and port.",
-        ),
+    code = str(getattr(_find_cause(failure, ssl.SSLError), "reason", None) or "TLS error")
+    if code in _NOT_TLS:
+        reason, step = "the server does not use TLS", "Check the address: scheme, host and port."
+    else:
+        reason = code.replace("_", " ").lower()
+        step = (
+            "Ask the administrator of the service: it may require a client certificate, or a "
+            "version of TLS that is not supported here."
+        )
+    error = SetupError(f"The {service} at {place} can't be reached by HTTPS ({reason}).", step)
+    return ConnectionFailure(FailureStage.NEVER, reason, error)
+
+
+_NOT_TLS = frozenset(
+    {"HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
+    | {"WRONG_VERSION_NUMBER"}
+)
+"""OpenSSL's names of the errors after a response that is not TLS, in its various versions."""
+
+_TUNNEL_STATUS = re.compile(r"Tunnel connection failed: ([0-9]{3})")
+"""The message of `http.client` if a proxy refuses a connection to an HTTPS server."""
+
+
+def _tunnel_status(failure: Exception) -> int | None:
+    """Return the status with which a proxy refused a connection to an HTTPS server."""
+    matches = (_TUNNEL_STATUS.match(str(part)) for part in _causes(failure, 0))
+    return next((int(match[1]) for match in matches if match), None)
+
+
+def _proxy_failure(failure: Exception, service: str) -> ConnectionFailure | None:
+    """Return the failure of a proxy that refuses the request or can't be used, else None."""
+    kinds = requests.exceptions
+    status = _tunnel_status(failure)
+    if status is not None and status < 500:
+        error = proxy_error(status, service)
+    elif isinstance(failure, kinds.InvalidSchema) and "SOCKS" in str(failure):
+        reason = "can't be used: SOCKS proxies need the package PySocks"
+        error = SetupError(f"The proxy for the {service} {reason}.", _CHECK_PROXY)
+    elif isinstance(failure, kinds.InvalidProxyURL) or _find_cause(
+        failure, urllib3.exceptions.ProxySchemeUnknown
+    ):
+        error = SetupError(f"The address of the proxy for the {service} is invalid.", _CHECK_PROXY)
+    else:
+        return None
+    return ConnectionFailure(FailureStage.NEVER, "refused by the proxy", error)
+
+
+_CHECK_PROXY = (
+    "Correct the proxy in the environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY), or list the host "
+    "of the service in NO_PROXY."
+)
+
+
+def proxy_error(status: int, service: str) -> SetupError:
+    """Return the error of a proxy that refuses a request; 407 asks for a user and a password."""
+    why = "requires a user and a password" if status == 407 else "does not allow this connection"
+    return SetupError(
+        f"The proxy for the {service} {why} (status {status}).", _CHECK_PROXY, status=status
     )
 
 
@@ -310,7 +366,9 @@ def _failure_stage(failure: Exception) -> tuple[FailureStage, str]:
     if isinstance(failure, kinds.ConnectTimeout):
         return FailureStage.UNSENT, "the connection timed out"
     if isinstance(failure, kinds.ProxyError):
-        return FailureStage.UNSENT, "the proxy does not respond"
+        status = _tunnel_status(failure)
+        problem = "does not respond" if status is None else f"answered {status}"
+        return FailureStage.UNSENT, f"the proxy {problem}"
     if _find_cause(failure, urllib3.exceptions.NameResolutionError):
         return FailureStage.UNSENT, "unknown host name"
     if _find_cause(failure, urllib3.exceptions.NewConnectionError):

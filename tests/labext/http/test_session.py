@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import io
 import ssl
+import sys
 from collections.abc import Iterator
 from email.message import Message
 from email.parser import BytesParser
@@ -19,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from local_http import running
 
-from labext.errors import ResponseLimitError, ServiceError, SetupError
+from labext.errors import ResponseLimitError, SetupError, UnreachableError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.connection_pool import (
     MIB,
@@ -121,9 +122,20 @@ def test_certificate_for_another_host_is_not_trusted(server: Server, tmp_path: P
 
 
 def test_https_to_a_plain_http_server_is_an_error(server: Server) -> None:
-    with pytest.raises((SetupError, ServiceError)) as caught:
+    with pytest.raises(SetupError, match="does not use TLS"):
         ask(f"https://127.0.0.1:{server.server_port}/")
-    assert caught.value.next_step
+
+
+def test_server_that_requires_a_client_certificate_is_not_said_to_lack_tls(
+    server: Server, ca_bundle: str
+) -> None:
+    server.tls.maximum_version = ssl.TLSVersion.TLSv1_2  # which refuses during the handshake
+    server.tls.verify_mode = ssl.CERT_REQUIRED
+    server.tls.load_verify_locations(ca_bundle)
+    with pytest.raises(SetupError, match="by HTTPS") as caught:
+        ask(f"https://localhost:{server.server_port}/", verify=ca_bundle)
+    assert "does not use TLS" not in caught.value.message
+    assert "client certificate" in caught.value.next_step
 
 
 def test_ca_bundle_argument_overrides_the_environment(
@@ -144,6 +156,61 @@ def test_ca_bundle_of_the_environment_is_the_default(
 def test_missing_ca_bundle_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="no CA bundle"):
         ask("https://localhost:1/", verify=str(tmp_path / "none.pem"))
+
+
+def test_ca_bundle_without_a_certificate_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("not a certificate")
+    with pytest.raises(SetupError, match="has no certificate") as caught:
+        ask("https://localhost:1/", verify=str(tmp_path / "notes.txt"))
+    assert "the profile's ca_bundle" in caught.value.next_step
+
+
+def test_error_of_a_ca_bundle_of_the_environment_names_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
+    with pytest.raises(SetupError, match="no CA bundle") as caught:
+        ask("https://localhost:1/")
+    assert "REQUESTS_CA_BUNDLE" in caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("scheme", "status", "expected"),
+    [
+        ("http", 407, "requires a user and a password"),
+        ("https", 407, "requires a user and a password"),
+        ("https", 403, "does not allow"),
+    ],
+)
+def test_refusal_of_a_proxy_is_not_blamed_on_the_service(
+    faulty: Any, monkeypatch: pytest.MonkeyPatch, scheme: str, status: int, expected: str
+) -> None:
+    proxy = faulty(faulty.answer("", status))
+    monkeypatch.setenv(f"{scheme}_proxy", proxy.url)
+    with pytest.raises(SetupError, match=f"proxy for the service {expected}") as caught:
+        ask(f"{scheme}://jobs.example/")
+    assert "NO_PROXY" in caught.value.next_step
+    assert len(proxy.received) == 1
+
+
+def test_proxy_that_cannot_reach_the_service_is_named(
+    faulty: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", faulty(faulty.answer("", 502)).url)
+    with pytest.raises(UnreachableError, match="the proxy answered 502") as caught:
+        ask("https://jobs.example/")
+    assert "NO_PROXY" in caught.value.next_step
+
+
+@pytest.mark.parametrize("proxy", ["http://:8080", "ftp://127.0.0.1:9", "socks5://127.0.0.1:9"])
+def test_invalid_proxy_is_not_blamed_on_the_address_of_the_service(
+    monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "socks", None)  # PySocks is not installed
+    monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(SetupError, match="proxy") as caught:
+        ask("https://jobs.example/")
+    assert "HTTPS_PROXY" in caught.value.next_step
 
 
 def test_loopback_requests_bypass_proxies(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
