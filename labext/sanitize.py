@@ -1,4 +1,4 @@
-"""Remove terminal control characters and bidirectional overrides from untrusted text."""
+"""Remove control characters, bidirectional overrides and lone surrogates from untrusted text."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 DIRECTION_CONTROLS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """The characters with Unicode's property Bidi_Control, for a regular expression's `[…]`."""
 
-_CONTROL = re.compile(f"[\0-\x08\x0e-\x1f\x7f-\x9f{DIRECTION_CONTROLS}]")
+# Lone surrogates, as in names of files that are not UTF-8, can't be encoded, and thus not printed.
+_CONTROL = re.compile(f"[\0-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff{DIRECTION_CONTROLS}]")
 _ASCII = bytes({*range(32), 127} - {*b"\t\n\v\f\r"})
 _ESCAPED = re.compile(
     r"\\(?:b|u(?:000[0-8eEfF]|001[0-9a-fA-F]|007[fF]|00[89][0-9a-fA-F]"
-    r"|061[cC]|200[eEfF]|202[a-eA-E]|206[6-9]))"
+    r"|061[cC]|200[eEfF]|202[a-eA-E]|206[6-9]|[dD][89a-fA-F]))"
 )
 _ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 
 
 def strip_control(text: str) -> str:
-    """Return `text` with control characters and bidirectional overrides replaced by U+FFFD."""
+    """Return `text` with these characters replaced by U+FFFD."""
     return _CONTROL.sub(REPLACEMENT, text)
 
 
 def contains_control(text: str) -> bool:
     """Return True if `text` contains a control character, raw or as a JSON escape.
 
-    A backslash is taken for the start of a JSON escape: for a text that is not JSON the result may
-    be a false positive.
+    A backslash is taken for the start of a JSON escape, and an escaped surrogate for a lone one:
+    the result may be a false positive.
     """
     if text.isascii():  # the usual case; deleting from bytes is 20 times as fast as a search
         plain = text.encode()

@@ -171,20 +171,7 @@ def _text_array(cells: list[Any]) -> Any:
         ]
     if any(map(contains_control, _joined_chunks(cells))):
         cells = [cell and strip_control(cell) for cell in cells]
-    if not all(map(_is_storable, _joined_chunks(cells))):
-        cells = [cell and cell.encode("utf-8", "replace").decode() for cell in cells]
     return pd.array(cells, dtype=_TEXT)
-
-
-def _is_storable(text: str) -> bool:
-    """Return True if a text has no lone surrogates, which can't be stored or displayed."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeError:
-        return False
-    return True
 
 
 def _only_text(cells: list[Any]) -> bool:

@@ -27,7 +27,7 @@ from labext.errors import (
     StorageError,
     UnreachableError,
 )
-from labext.http.connection_pool import Deadline, new_session
+from labext.http.connection_pool import Deadline, content_length, new_session
 from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import send_following_redirects
 from labext.http.request import Request
@@ -327,7 +327,8 @@ class _Download:
                     method="GET",
                 )
             )
-        part.restart(_range_validator(response), _content_length(response))
+        total = None if _is_encoded(response) else content_length(response.headers)
+        part.restart(_range_validator(response), total)
         return True
 
     def _is_page(self, target: Path) -> bool:
@@ -427,13 +428,6 @@ def _range_validator(response: requests.Response) -> str | None:
         return None
     etag = response.headers.get("ETag", "")
     return etag if etag.startswith('"') else response.headers.get("Last-Modified")
-
-
-def _content_length(response: requests.Response) -> int | None:
-    length = response.headers.get("Content-Length", "")
-    return (
-        int(length) if re.fullmatch("[0-9]{1,18}", length) and not _is_encoded(response) else None
-    )
 
 
 def _is_encoded(response: requests.Response) -> bool:

@@ -391,13 +391,17 @@ def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None)
     seconds = header_number(value)
     if seconds is not None:
         return seconds
+    then = parse_http_date(value)
+    return None if then is None else max(0.0, (then - (now or datetime.now(UTC))).total_seconds())
+
+
+def parse_http_date(value: str) -> datetime | None:
+    """Return the time in a header, in UTC; None if it is invalid."""
     try:
-        then = parsedate_to_datetime(value)
-    except ValueError:
+        time = parsedate_to_datetime(value)
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    if then.tzinfo is None:
-        then = then.replace(tzinfo=UTC)
-    return max(0.0, (then - (now or datetime.now(UTC))).total_seconds())
 
 
 def header_number(value: str | None) -> float | None:

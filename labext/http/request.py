@@ -69,7 +69,18 @@ class Operation:
 def _quote_segment(name: str, value: str) -> str:
     if value in {"", ".", ".."}:
         raise InputError(f"{value!r} can't be a {name}.", f"Give the {name} a name of its own.")
-    return quote(value, safe="")
+    return quote(encode_text(name, value), safe="")
+
+
+def encode_text(name: str, text: str) -> bytes:
+    """Return a text as UTF-8; InputError if it can't be encoded, like some names of files."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"The {name} {text!a} contains characters that can't be sent.",
+            f"Rename it: a {name} must be valid Unicode text.",
+        ) from None
 
 
 QueryParams = Mapping[str, str | int | float | bool | None]
@@ -165,7 +176,9 @@ def _encode_query(params: QueryParams | None) -> dict[str, str]:
     written = {}
     for name, value in (params or {}).items():
         if value is not None:
-            written[name] = str(value).lower() if isinstance(value, bool) else str(value)
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            encode_text(name, text)
+            written[name] = text
     return written
 
 

@@ -24,7 +24,7 @@ from labext.http.connection_pool import (
 )
 from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import send_following_redirects
-from labext.http.request import stream_size
+from labext.http.request import encode_text, stream_size
 from labext.http.responses import (
     NETWORK_ERRORS,
     ConnectionFailure,
@@ -76,7 +76,7 @@ class MultipartForm:
         """Open the body at its start; raise OSError if a file can't be read."""
         parts: list[bytes | Path] = []
         for name, text in self._fields:
-            parts.append(self._head(name, None) + text.encode() + b"\r\n")
+            parts.append(self._head(name, None) + encode_text(name, text) + b"\r\n")
         for name, path in self._files.items():
             parts += [self._head(name, path.name), path, b"\r\n"]
         parts.append(f"--{self._boundary}--\r\n".encode())
@@ -86,7 +86,7 @@ class MultipartForm:
         field = RequestField(name, b"", filename=filename)
         kind = "application/octet-stream" if filename is not None else None
         field.make_multipart(content_type=kind)
-        return f"--{self._boundary}\r\n{field.render_headers()}".encode()
+        return encode_text("file name", f"--{self._boundary}\r\n{field.render_headers()}")
 
 
 class _MultipartStream:

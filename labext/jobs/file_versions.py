@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Self
 
+from labext.http.connection_pool import content_length
+from labext.http.rate_limiter import parse_http_date
 from labext.jobs.identity import account_digest
 from labext.storage import make_folder, write_atomic
 
@@ -48,16 +49,17 @@ class FileVersion:
     @classmethod
     def from_headers(cls, headers: Mapping[str, str]) -> Self:
         """Return the version that the headers of a HEAD response describe."""
-        length, etag = headers.get("Content-Length", ""), headers.get("ETag", "").strip()
+        etag = headers.get("ETag", "").strip()
+        modified = parse_http_date(headers.get("Last-Modified", ""))
         match = _SHA256.search(headers.get("Repr-Digest", ""))
         encoded = match[1] if match else headers.get("x-amz-checksum-sha256", "")
         md5 = _MD5.fullmatch(etag)
         return cls(
-            size=int(length) if length.isascii() and length.isdigit() else None,
+            size=content_length(headers),
             sha256=_base64_to_hex(encoded),
             md5=None if md5 is None else md5[1],
             etag=etag if etag and not etag.startswith("W/") else None,
-            modified=_normalize_http_date(headers.get("Last-Modified", "")),
+            modified=None if modified is None else modified.isoformat(),
         )
 
     @classmethod
@@ -165,13 +167,6 @@ def _base64_to_hex(encoded: str) -> str | None:
     except (binascii.Error, ValueError):
         return None
     return digest.hex() if len(digest) == 32 else None
-
-
-def _normalize_http_date(text: str) -> str | None:
-    try:
-        return parsedate_to_datetime(text).astimezone(UTC).isoformat()
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 class UploadRecords:

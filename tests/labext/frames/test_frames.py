@@ -130,8 +130,11 @@ def test_json_cell_may_contain_nan() -> None:
 
 
 def test_lone_surrogate_can_be_shown() -> None:
-    table = records_to_frame([{"JobName": "\ud800", "JobStatus": "\udfff"}], COLUMNS)
+    row = {"JobName": "\ud800", "JobStatus": "\udfff", "Score": '{"a": "\\ud800"}', "new": "\udce9"}
+    table = records_to_frame([row], COLUMNS)
     table.to_html().encode()
+    assert table.Score[0] == {"a": "\ufffd"}
+    assert table.new[0] == "\ufffd"
 
 
 def test_spread_columns_replace_the_dictionary() -> None:

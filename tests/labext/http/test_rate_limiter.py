@@ -140,6 +140,8 @@ def test_threads_share_one_limit() -> None:
         ("Fri, 20 Nov 2026 11:00:00 GMT", 0.0),
         ("soon", None),
         ("-5", None),
+        ("Fri, 20 Nov 99999999999 12:00:30 GMT", None),
+        ("Fri, 20 Nov 2026 12:00:30 +99999999999999", None),
         (None, None),
     ],
 )

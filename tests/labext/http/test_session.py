@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from local_http import running
 
-from labext.errors import ResponseLimitError, SetupError, UnreachableError
+from labext.errors import InputError, ResponseLimitError, SetupError, UnreachableError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.connection_pool import (
     MIB,
@@ -403,6 +403,15 @@ def test_items_without_an_identifier_count_as_new() -> None:
     pages = guard()
     assert pages.add_page([None, None]) == 2
     assert pages.add_page([None]) == 1
+
+
+@pytest.mark.parametrize(
+    "form",
+    [MultipartForm([("title", "caf\udce9")]), MultipartForm(files={"file": Path("caf\udce9.pdf")})],
+)
+def test_text_of_a_form_that_is_not_unicode_is_an_error(form: MultipartForm) -> None:
+    with pytest.raises(InputError, match=r"udce9"):
+        form.open()
 
 
 def parsed(form: MultipartForm, body: bytes) -> list[Message]:

@@ -25,6 +25,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ({"Content-Length": "4"}, {"size": 4}),
         ({"Content-Length": "-4"}, {}),
         ({"Content-Length": "٤"}, {}),
+        ({"Content-Length": "9" * 5000}, {}),
         ({"ETag": f'"{MD5}"'}, {"md5": MD5, "etag": f'"{MD5}"'}),
         ({"ETag": f'"{MD5}-7"'}, {"etag": f'"{MD5}-7"'}),
         ({"ETag": f'W/"{MD5}"'}, {}),
@@ -39,6 +40,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
             {"modified": "2026-03-01T12:00:00+00:00"},
         ),
         ({"Last-Modified": "last week"}, {}),
+        ({"Last-Modified": "Sun, 01 Mar 99999999999 12:00:00 GMT"}, {}),
     ],
 )
 def test_version_from_headers(headers: dict[str, str], known: dict[str, object]) -> None:

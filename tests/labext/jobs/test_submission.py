@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,19 @@ def test_presigned_upload_sends_no_key_and_is_verified(
     assert ledger.bodies("getPresignedUploadUrl") == [{"filename": "model.pdb", "folder": "set"}]
     assert [key for operation, key in ledger.keys if operation == "store"] == [None, None]
     assert ledger.count("upload") == 0
+
+
+def test_file_name_that_is_not_utf_8_is_an_error_without_a_request(
+    client: JobsClient, ledger: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.fasta")
+    path.write_bytes(b">a\nACGT\n")
+    with pytest.raises(InputError, match="can't be sent") as caught:
+        client.upload(path)
+    str(caught.value).encode()
+    with pytest.raises(InputError, match="folder"):
+        client.files("caf\udce9")
+    assert not ledger.files
 
 
 def test_empty_file_is_uploaded(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
