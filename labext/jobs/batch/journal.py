@@ -147,7 +147,7 @@ def _parse_event(line: bytes) -> tuple[str, object]:
 
 
 _PLAIN_DTYPES = ("int", "uint", "float", "bool", "str", "category")
-"""Prefixes of the names of dtypes whose values JSON represents exactly."""
+"""Prefixes of the names of dtypes, in lower case, whose values JSON represents exactly."""
 
 
 def rows_to_json(frame: pd.DataFrame) -> dict[str, Any]:
@@ -179,12 +179,15 @@ def rows_from_json(record: dict[str, Any]) -> pd.DataFrame:
 def _parse_column(record: dict[str, Any]) -> pd.Series[Any]:
     import pandas as pd
 
-    values = pd.Series(record["values"], dtype=object)
+    values, dtype = pd.Series(record["values"], dtype=object), record["dtype"]
     try:
-        if record["dtype"].startswith("datetime64"):
-            return pd.to_datetime(values, format="ISO8601").astype(record["dtype"])
-        if record["dtype"].startswith(_PLAIN_DTYPES):
-            return values.astype(record["dtype"])
+        if dtype.startswith("datetime64"):
+            # The offsets of a time zone may differ between summer and winter.
+            return pd.to_datetime(values, format="ISO8601", utc="," in dtype).astype(dtype)
+        if dtype.startswith("timedelta64"):
+            return pd.to_timedelta(values).astype(dtype)
+        if dtype.lower().startswith(_PLAIN_DTYPES):
+            return values.astype(dtype)
     except (TypeError, ValueError):
         return values  # keep the values if this pandas version does not know the dtype
     return values

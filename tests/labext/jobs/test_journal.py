@@ -26,8 +26,12 @@ ROWS = pd.DataFrame(
         "third": [n / 3 for n in range(150)],
         "whole": range(150),
         "some": [None if n % 2 else n for n in range(150)],
+        "nullable": pd.array([None if n % 2 else n for n in range(150)], dtype="Int64"),
+        "ratio": pd.array([None if n % 2 else n / 3 for n in range(150)], dtype="Float64"),
         "flag": [n % 2 == 0 for n in range(150)],
         "when": pd.date_range("2026-01-01", periods=150, tz="UTC"),
+        "local": pd.date_range("2026-01-01", periods=150, tz="Europe/Berlin"),
+        "duration": pd.to_timedelta([None, *range(149)], unit="s"),
         "word": pd.Categorical(["a", "b", "c"] * 50),
         "text": [None if n == 3 else f"é{n}" for n in range(150)],
     }
