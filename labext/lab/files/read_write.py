@@ -52,7 +52,8 @@ def parse_fasta(text: str) -> Iterator[Fields]:
     """
     for entry in f"\n{text}".split("\n>")[1:]:
         header, _, lines = entry.partition("\n")
-        name, _, description = header.strip().partition(" ")
+        name, *rest = header.split(None, 1) or [""]
+        description = rest[0] if rest else ""
         bases = "".join(lines.split())
         if description.startswith(PRESERVED_MARK):
             yield encoding.restore(
@@ -131,7 +132,13 @@ def _as_records(records: Any) -> list[Fields]:
         ]
     if isinstance(records, Mapping):
         return [dict(records)]
-    return [dict(record) for record in records]
+    rows = list(records)
+    if not all(isinstance(row, Mapping) for row in rows):
+        raise InputError(
+            "A sequence to write must be a record, not a name or an ID.",
+            "Give a DataFrame or records, such as those of `lab.sequence`.",
+        )
+    return [dict(row) for row in rows]
 
 
 def _cell_value(cell: Any) -> Any:
@@ -268,9 +275,10 @@ def _read_text(source: Path) -> str:
             f"{source} can't be read ({failure.strerror}).", "Check the file and its permissions."
         ) from None
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("latin-1")
+        text = content.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write(

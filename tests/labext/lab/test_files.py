@@ -110,6 +110,24 @@ def test_plain_fasta_has_names_and_bases(tmp_path: Path) -> None:
     assert [item["name"] for item in files.read(path)] == ["primer", "two_words"]
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_fasta_name_ends_at_the_first_whitespace_and_lines_at_any_newline(
+    tmp_path: Path, newline: str
+) -> None:
+    path = tmp_path / "a.fa"
+    path.write_text(
+        newline.join([">a\tfirst one", "ACGT", "AC", ">b  second", "GG", ""]), newline=""
+    )
+    first, second = files.read(path)
+    assert (first["name"], first["description"], first["bases"]) == ("a", "first one", "ACGTAC")
+    assert (second["name"], second["description"], second["bases"]) == ("b", "second", "GG")
+
+
+def test_name_instead_of_a_record_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="must be a record"):
+        files.write(["pBAD30"], tmp_path / "a.fa")
+
+
 def test_names_are_unique_after_conversion(tmp_path: Path) -> None:
     records = [
         {"name": name, "bases": "ACGT"} for name in ("a b", "a_b", "a/b", "a" * 99, "a" * 98)
