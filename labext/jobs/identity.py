@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from labext import messages
@@ -51,7 +52,7 @@ def stored_record(row: Mapping[str, Any], field: str) -> dict[str, Any] | None:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     return value if isinstance(value, dict) else None
 
@@ -90,7 +91,20 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
 
 def shorten_json(value: Any) -> str:
     """Return a value as JSON, with secrets masked, truncated to 40 characters."""
-    text = mask(canonical_json(value))
+    return _shorten(mask(canonical_json(value)))
+
+
+def describe_values(stored: Any, submitted: Any) -> str:
+    """Return `STORED, not SUBMITTED`, each shortened to 40 characters with the first difference."""
+    texts = [mask(canonical_json(value)) for value in (stored, submitted)]
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+    common = sum(1 for _ in pairs)
+    if common > 30:
+        texts = [f"…{text[common - 10 :]}" for text in texts]
+    return ", not ".join(map(_shorten, texts))
+
+
+def _shorten(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
@@ -103,7 +117,7 @@ def _describe_setting(name: str, stored: Mapping[str, Any], submitted: Mapping[s
         return f"it has {name}={shorten_json(stored[name])}"
     if name not in stored:
         return f"it has no {name}"
-    return f"its {name} is {shorten_json(stored[name])}, not {shorten_json(submitted[name])}"
+    return f"its {name} is {describe_values(stored[name], submitted[name])}"
 
 
 def _normalize_number(value: Any) -> Any:
@@ -120,7 +134,12 @@ MAX_NAME_LENGTH = 100
 """Maximum length of a name."""
 
 _NAME_PATTERN = re.compile(r"[a-zA-Z0-9_-]+")
-_PART_PATTERN = re.compile(r"(?P<batch>.+)-part(?P<number>[1-9]\d*)of(?P<count>[1-9]\d*)")
+MAX_PARTS = 9999
+"""Maximum number of parts of a batch; a name with a larger number is not that of a part."""
+
+_PART_PATTERN = re.compile(
+    r"(?P<batch>.+)-part(?P<number>[1-9][0-9]{0,3})of(?P<count>[1-9][0-9]{0,3})"
+)
 _PROJECT_PATTERN = re.compile(r"proj_[^\s/]+")
 _SHOWN = 3
 

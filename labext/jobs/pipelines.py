@@ -11,7 +11,12 @@ from labext.actions import Action
 from labext.errors import InputError
 from labext.jobs import input_files, records
 from labext.jobs.api import JobsApi
-from labext.jobs.identity import canonical_json, settings_difference, shorten_json, stored_settings
+from labext.jobs.identity import (
+    canonical_json,
+    describe_values,
+    settings_difference,
+    stored_settings,
+)
 from labext.jobs.input_files import FileReferences, InputContent
 from labext.jobs.records import JobRecord
 from labext.jobs.submission import Submission, name_taken_error, submit_once
@@ -329,7 +334,7 @@ def pipeline_difference(pipeline: Pipeline, row: JobRecord) -> str | None:
         return f"it runs {other}" if other else f"it does not run {pipeline.saved}"
     inputs = stored.get("initialInputs", stored.get("inputs"))
     if inputs is not None and canonical_json(inputs) != canonical_json(pipeline.inputs):
-        return f"its inputs are {shorten_json(inputs)}, not {shorten_json(pipeline.inputs)}"
+        return f"its inputs are {describe_values(inputs, pipeline.inputs)}"
     if pipeline.stages is None or "stages" not in stored:
         return None
     return _stages_difference(pipeline.stages, stored["stages"])

@@ -12,7 +12,13 @@ from labext.actions import Action, parameter
 from labext.errors import InputError, InvalidJobsError
 from labext.jobs import frames, identity
 from labext.jobs.batch.merge_parts import refuse_part_name
-from labext.jobs.batch.plan import BatchLimits, BatchPlan, max_job_name_length, named_settings
+from labext.jobs.batch.plan import (
+    MAX_JOBS,
+    BatchLimits,
+    BatchPlan,
+    max_job_name_length,
+    named_settings,
+)
 from labext.jobs.identity import adapt_names
 from labext.jobs.tools import Tool, ToolCatalogue
 from labext.sanitize import strip_control
@@ -419,6 +425,11 @@ def make_draft(
         draft.names, settings = list(by_name), list(by_name.values())
     if not draft.names:
         raise InputError("The batch has no jobs.", "A batch needs at least one job.")
+    if len(draft.names) > (most := MAX_JOBS * identity.MAX_PARTS):
+        raise InputError(
+            f"The batch has {len(draft.names):,} jobs, at most {most:,} are allowed.",
+            "Submit them in several batches.",
+        )
     draft.settings, faults = catalogue.clean_all(type, settings)
     draft.add_faults(faults)
     return draft

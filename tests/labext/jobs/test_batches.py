@@ -408,7 +408,8 @@ def test_part_names_round_trip(batch: str, number: int, more: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["folds", "folds-part0of3", "folds-part4of3", "-part1of", "a-part1of02"]
+    "name",
+    ["folds", "folds-part0of3", "folds-part4of3", "-part1of", "a-part1of02", "a-part1of20260301"],
 )
 def test_other_names_are_not_part_names(name: str) -> None:
     assert identity.parse_part_name(name) is None
@@ -480,6 +481,10 @@ def test_numbers_are_compared_by_value() -> None:
     assert submission_difference("fold", {"t": 37}, row('{"t": 37.0}')) is None
     assert submission_difference("fold", {"t": 37}, row('{"t": 37.5}')) == "its t is 37.5, not 37"
     assert submission_difference("fold", {"t": True}, row('{"t": 1}')) == "its t is 1, not true"
+    shared = "ACGT" * 500
+    difference = submission_difference("fold", {"t": f"{shared}A"}, row(f'{{"t": "{shared}C"}}'))
+    assert difference == 'its t is …GTACGTACGTC", not …GTACGTACGTA"'
+    assert submission_difference("fold", {}, row("[" * 10**5)) == "its settings can't be read"
 
 
 def test_internal_fields_are_ignored() -> None:

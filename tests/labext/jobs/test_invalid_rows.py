@@ -54,6 +54,16 @@ def test_invalid_rows_of_client_and_service_are_reported_together(
     assert restored.refused()["Error"].tolist() == refused["Error"].tolist()
 
 
+def test_batch_of_more_jobs_than_fit_into_its_parts_is_refused(
+    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labext.jobs.identity.MAX_PARTS", 1)
+    jobs = {f"j{number}": {"sequence": "ACGU"} for number in range(101)}
+    with pytest.raises(InputError, match="has 101 jobs, at most 100 are allowed"):
+        client.submit_batch("many", "fold", jobs)
+    assert ledger.count("submit-batch") == 0
+
+
 def test_skip_invalid_submits_valid_rows_and_returns_the_others(
     client: JobsClient, ledger: Any
 ) -> None:
