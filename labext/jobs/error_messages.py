@@ -141,6 +141,10 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
             _with_server_message(failure, "Not found"),
             "Check the pipeline's name: it is the one under which it was saved on the service.",
         )
+    if failure.op.name == api.OUTPUT.name:
+        return NotFoundError(
+            _with_server_message(failure, "Not found"), action=Action.list_outputs()
+        )
     if failure.op.name == api.DELETE_FILE.name:
         return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_files())
     return NotFoundError(

@@ -205,7 +205,9 @@ class LogMethods(ListMethods, ResultMethods):
         except LabextError as error:
             self._check_fallback(name, email, error, "files", parents=True)
             return self.read_result(name, file, email)
-        raise refusal  # the endpoint exists, so the file is missing
+        if isinstance(refusal, NotFoundError):  # the endpoint exists, so the file is missing
+            raise refusal.with_next_step(None, Action.list_outputs(name))
+        raise refusal
 
     def _log_part(self, name: str, email: str | None, offset: int) -> _LogPart:
         return _LogPart.parse(self._service.log(name, offset, email))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from labext.actions import Action
 from labext.errors import (
     AccessError,
     InputError,
@@ -63,6 +64,17 @@ def test_log_and_files_of_a_complete_job_come_from_its_results(
     assert files["view"].fillna("").tolist() == ["structure", "map and gel", "text", ""]
     assert files["modified"].isna().all()
     assert client.read_output("f1", "rank_1.pdb") == b"ATOM\n"
+
+
+def test_missing_output_file_is_not_found_and_the_others_can_be_listed(
+    client: JobsClient, ledger: Any
+) -> None:
+    message = {"message": "Job f1 has no output file 'x'."}
+    ledger.fail("job-outputs", ledger.answer(404, message), ledger.answer(200, {"files": []}))
+    with pytest.raises(NotFoundError) as raised:
+        client.read_output("f1", "x")
+    assert raised.value.message == "Not found: Job f1 has no output file 'x'."
+    assert raised.value.action == Action.list_outputs("f1")
 
 
 def test_unfinished_job_of_a_service_without_logs_is_an_error_in_one_line(
