@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
@@ -78,14 +77,10 @@ SUBMISSIONS = frozenset({SUBMIT.name, SUBMIT_BATCH.name, VALIDATE.name}) | PIPEL
 
 def confirmation_text(reply: Response) -> str:
     """Return the message of a confirmation, sent as plain text, a JSON string or an object."""
-    text = reply.text().strip()
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        return text
+    answer = _reply_value(reply)
     if isinstance(answer, Mapping):
         return str(answer.get("message") or answer.get("status") or "")
-    return answer if isinstance(answer, str) else text
+    return answer if isinstance(answer, str) else reply.text().strip()
 
 
 def presigned_url(reply: Response, name: str) -> str:
@@ -94,17 +89,21 @@ def presigned_url(reply: Response, name: str) -> str:
     Raises:
         ServiceError: the response has no HTTP URL.
     """
-    text = reply.text().strip()
-    try:
-        answer = json.loads(text)
-    except ValueError:
-        answer = text.strip("\"' \t\r\n")
+    answer = _reply_value(reply)
     if isinstance(answer, Mapping):
         answer = next((answer[key] for key in ("url", "resultUrl", "message") if key in answer), "")
-    address = str(answer).strip()
+    address = str(answer).strip("\"' \t\r\n")
     if not is_http_url(address):
         raise ServiceError(f"The service returned no download address for the results of {name}.")
     return address
+
+
+def _reply_value(reply: Response) -> Any:
+    """Return the JSON value of a response, or its text if it is not JSON."""
+    try:
+        return reply.json()
+    except ServiceError:
+        return reply.text().strip()
 
 
 def is_http_url(text: str) -> bool:

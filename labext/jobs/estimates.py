@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ def _parse_number(value: Any) -> float | None:
     """Return a finite number of at least 0; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if 0 <= value < math.inf else None
+    return float(value) if 0 <= value <= sys.float_info.max else None
 
 
 def format_duration(seconds: float) -> str:
@@ -213,7 +214,7 @@ def _size(value: Any) -> float:
     if isinstance(value, bool) or value is None:
         return math.nan
     if isinstance(value, int | float):
-        return math.log1p(abs(value)) if math.isfinite(value) else math.nan
+        return math.log1p(abs(value)) if abs(value) <= sys.float_info.max else math.nan
     return math.log1p(len(value)) if isinstance(value, str | list | dict) else math.nan
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from datetime import time as clock_time
 from functools import partial
 from itertools import pairwise
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from labext import messages
@@ -146,22 +147,24 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
         InputError: the value has another format.
     """
     now = (now or datetime.now(UTC)).astimezone()
-    if not isinstance(value, str):
-        if value != value:  # NaT of pandas
-            raise _invalid_time(value)
+    try:
+        if isinstance(value, str):
+            return _parse_since_text(value.strip(), now)
         if isinstance(value, timedelta):
             return now - value
-        return datetime.fromisoformat(
-            value.isoformat()
-        ).astimezone()  # also converts a Timestamp of pandas
-    text = value.strip()
+        # Also converts a Timestamp of pandas.
+        return datetime.fromisoformat(value.isoformat()).astimezone()
+    except (AttributeError, ValueError, OverflowError):
+        raise InputError(
+            f"{messages.quote_value(value)} is not a date, time or duration.",
+            'Use a format such as 2026-03-01, "2026-03-01 14:30", 14:30, today, 2h or 3d.',
+        ) from None
+
+
+def _parse_since_text(text: str, now: datetime) -> datetime:
     if _DURATION.fullmatch(text):
         parts = _DURATION_PART.findall(text.lower())
-        seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
-        try:
-            return now - timedelta(seconds=seconds)
-        except OverflowError:
-            raise _invalid_time(value) from None
+        return now - timedelta(seconds=sum(float(number) * _UNITS[unit] for number, unit in parts))
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if text.lower() == "today":
         return midnight
@@ -175,17 +178,7 @@ def parse_since(value: str | datetime | timedelta, now: datetime | None = None) 
         if ":" in text and at.tzinfo is None:
             today = datetime.combine(now.date(), at).astimezone()
             return today if today <= now else today - timedelta(days=1)
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise _invalid_time(value) from None
-
-
-def _invalid_time(value: object) -> InputError:
-    return InputError(
-        f"{messages.quote_value(value)} is not a date, time or duration.",
-        'Use a format such as 2026-03-01, "2026-03-01 14:30", 14:30, today, 2h or 3d.',
-    )
+    return datetime.fromisoformat(text).astimezone()
 
 
 def _matching_states(state: str) -> frozenset[str]:
@@ -225,8 +218,10 @@ class ListQuery:
     filter: JobFilter = ALL_JOBS
 
     def __post_init__(self) -> None:
-        if self.limit is not None and (isinstance(self.limit, bool) or self.limit < 1):
-            raise InputError(f"The limit is {self.limit}.", "Give a limit of 1 or more.")
+        if self.limit is not None and not (
+            isinstance(self.limit, Integral) and not isinstance(self.limit, bool) and self.limit > 0
+        ):
+            raise InputError(f"The limit is {self.limit!r}.", "Give a whole number, 1 or more.")
         if self.batch is not None:
             identity.check_name(self.batch, "batch")
 

@@ -84,12 +84,13 @@ class Parameter:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Parameter:
         """Return the parameter in a record of the service."""
+        options = record.get("options")
         return cls(
             name=str(record["name"]),
             required=record.get("required") is True,
             type=record["type"] if isinstance(record.get("type"), str) else None,
             default=record.get("default", MISSING),
-            options=tuple(_option_value(option) for option in record.get("options") or ()),
+            options=tuple(map(_option_value, options if isinstance(options, list) else ())),
             description=record.get("description"),
         )
 
@@ -127,9 +128,9 @@ class Tool:
         self.record = dict(record)
         self.name = str(record.get("name"))
         parameters = record.get("settings")
+        named = filter(_is_named, parameters if isinstance(parameters, list) else ())
         self.parameters = {
-            parameter.name: parameter
-            for parameter in map(Parameter.from_record, filter(_is_named, parameters or ()))
+            parameter.name: parameter for parameter in map(Parameter.from_record, named)
         }
 
     def __repr__(self) -> str:

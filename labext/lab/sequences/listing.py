@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any
 
 from labext import messages
@@ -34,7 +35,9 @@ class SequenceLister:
         Raises:
             InputError: the limit is not a non-negative integer, or a column does not exist.
         """
-        if limit is not None and not (type(limit) is int and limit >= 0):
+        if limit is not None and not (
+            isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 0
+        ):
             raise InputError(
                 f"{quote_value(limit)} is not a limit.", "Give the maximum number of sequences."
             )

@@ -269,6 +269,8 @@ BAD = {
     "unknown job": (lambda c: c.job("nobody"), 'called "nobody"'),
     "no results": (lambda c: c.download("nobody", "out"), 'called "nobody"'),
     "limit": (lambda c: c.jobs(limit=0), "The limit is 0"),
+    "limit of text": (lambda c: c.jobs(limit="5"), "The limit is '5'"),
+    "fraction of a limit": (lambda c: c.jobs(limit=2.5), "The limit is 2.5"),
 }
 
 

@@ -124,6 +124,13 @@ def test_any_settings_give_finite_times(known: list[Any], jobs: list[Any]) -> No
     assert all(math.isfinite(seconds) and seconds > 0 for seconds in expected.seconds)
 
 
+def test_number_beyond_the_range_of_floats_is_ignored() -> None:
+    runs = [Run({"seed": 10**400 if n else 1}, 2.0, None) for n in range(10)]
+    expected = estimate(runs, [{"seed": 10**400}])
+    assert expected is not None
+    assert expected.seconds == pytest.approx([2.0])
+
+
 def test_runs_are_complete_jobs_of_the_tool() -> None:
     times = {"Started": "2026-01-01T00:00:00Z", "Completed": "2026-01-01T00:00:09Z"}
     row = {"Type": "fold", "JobStatus": "Complete", "Settings": '{"n": 1}', **times}
@@ -149,7 +156,13 @@ def test_duration_has_two_digits(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "left"),
-    [({"budgetLeft": 1.5}, 1.5), ({}, None), ({"budgetLeft": "x"}, None), (5, None)],
+    [
+        ({"budgetLeft": 1.5}, 1.5),
+        ({}, None),
+        ({"budgetLeft": "x"}, None),
+        ({"budgetLeft": 10**400}, None),
+        (5, None),
+    ],
 )
 def test_budget_left_is_a_number(answer: Any, left: float | None) -> None:
     assert parse_budget_left(answer) == left

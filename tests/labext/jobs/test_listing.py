@@ -243,8 +243,9 @@ def test_filter_without_a_match(client: JobsClient, many: Any) -> None:
     with pytest.raises(InputError, match=r'The service has no tool "fld" .did you mean "fold"'):
         client.jobs(tool="fld")
     assert client.jobs(tool="batch").empty
-    with pytest.raises(InputError, match="not a date, time or duration"):
-        client.jobs(since="someday")
+    for since in ("someday", 5, timedelta.max, pd.NaT, f"{'9' * 400}h"):
+        with pytest.raises(InputError, match="not a date, time or duration"):
+            client.jobs(since=since)
 
 
 def test_jobs_of_a_batch_are_filtered(client: JobsClient, ledger: Any) -> None:

@@ -53,6 +53,11 @@ def test_malformed_cells_do_not_break_a_list(client: JobsClient, ledger: Any) ->
     assert not client.jobs()["Score"].isna().any()
 
 
+def test_deeply_nested_confirmation_is_plain_text(client: JobsClient, ledger: Any) -> None:
+    ledger.fail("submit-job", ledger.answer(body="[" * 10**5, kind="text/plain", first_acts=True))
+    assert client.submit("f1", "fold", SETTINGS).created
+
+
 def test_presigned_url_is_not_shown(client: JobsClient, ledger: Any) -> None:
     url = "https://bucket.example.org/f?X-Amz-Signature=0123456789abcdef"
     ledger.add("f1", resultUrl=url)

@@ -233,6 +233,9 @@ def test_parameter_record_needs_only_name_and_required() -> None:
     assert (bare.type, bare.default, bare.options, bare.kind) == (None, MISSING, (), None)
     assert Tool({"name": "t"}).parameters == {}
     assert Tool({"name": "t", "settings": [{"required": True}, "x"]}).parameters == {}
+    assert Tool({"name": "t", "settings": 5}).parameters == {}
+    for options in (5, True, "fast"):
+        assert Parameter.from_record({"name": "x", "options": options}).options == ()
     assert Parameter("receptorFile").is_file
     assert Parameter("x", type="pdb_file").is_file
     assert not Parameter("receptorFile", type="string").is_file
