@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 
 from labext.errors import InputError
 from labext.redaction import register_secret
@@ -36,7 +37,8 @@ def from_environment(service: str, name: str) -> str | None:
 def saved_secret(service: str, profile: str | None, name: str) -> str | None:
     """Return a secret saved in this session or in the keyring, None if there is none.
 
-    The keyring is queried once per session, because it may be slow, or ask the user to unlock it.
+    A secret is read from the keyring once per session, because that may be slow, or ask the user to
+    unlock the keyring.
     """
     user = _keyring_user(service, profile, name)
     secret = _session_secrets.get(user) or _keyring_get(user)
@@ -103,32 +105,28 @@ def _keyring_user(service: str, profile: str | None, name: str) -> str:
     return f"{profile or 'environment'}/{service}/{name}"
 
 
-def _keyring_get(user: str) -> str | None:
-    import keyring
-    import keyring.errors
+# Backends raise various exceptions, such as those of D-Bus. Any of them means that there is no
+# usable keyring. They are not shown, since their texts may contain the secret.
 
-    try:
+
+def _keyring_get(user: str) -> str | None:
+    with suppress(Exception):
+        import keyring
+
         return keyring.get_password(_KEYRING, user)
-    except keyring.errors.KeyringError:
-        return None  # there is no keyring, or it is locked
+    return None
 
 
 def _keyring_set(user: str, value: str) -> bool:
-    import keyring
-    import keyring.errors
+    with suppress(Exception):
+        import keyring
 
-    try:
         keyring.set_password(_KEYRING, user, value)
-    except keyring.errors.KeyringError:
-        return False
     return _keyring_get(user) == value  # a null keyring accepts secrets and discards them
 
 
 def _keyring_delete(user: str) -> None:
-    import keyring
-    import keyring.errors
+    with suppress(Exception):
+        import keyring
 
-    try:
         keyring.delete_password(_KEYRING, user)
-    except keyring.errors.KeyringError:
-        return  # the secret does not exist, or there is no keyring

@@ -370,7 +370,7 @@ def tls_verification(verify: bool | str) -> bool | str:
     bundle = os.environ.get("REQUESTS_CA_BUNDLE", "") if verify is True else verify
     if not isinstance(bundle, str) or not bundle:
         return verify
-    path = Path(bundle)
+    path = Path(bundle).expanduser()
     try:
         if not path.is_dir():  # the certificates of a folder are read when they are needed
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
@@ -381,7 +381,7 @@ def tls_verification(verify: bool | str) -> bool | str:
     except OSError as failure:
         fault = f"The CA bundle {bundle} can't be read ({failure.strerror})."
     else:
-        return bundle
+        return str(path)
     by_default = "REQUESTS_CA_BUNDLE in the environment"
     source = by_default if verify is True else "the profile's ca_bundle"
     raise SetupError(fault, f"Correct {source}.")

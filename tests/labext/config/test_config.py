@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import keyring
 import pytest
 
 import labext
@@ -93,6 +94,20 @@ def test_keyring_is_read_once_per_session(ring: Any) -> None:
     assert config.connection("jobs", "work").secrets["api_key"] == "key-of-work"
     config.forget_session()
     assert "api_key" not in config.connection("jobs", "work").secrets
+
+
+def test_keyring_that_fails_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: str) -> str:
+        raise OSError("the bus is gone")
+
+    for function in ("get_password", "set_password", "delete_password"):
+        monkeypatch.setattr(keyring, function, fail)
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "http://127.0.0.1:9/api/")
+    assert config.connection("jobs").secrets == {}
+    assert not config.save_secret("jobs", None, "api_key", "key-of-the-session")
+    assert config.connection("jobs").secrets == {"api_key": "key-of-the-session"}
+    config.forget_secret("jobs", None, "api_key")
+    assert config.connection("jobs").secrets == {}
 
 
 def test_key_without_a_keyring_lasts_for_the_session() -> None:

@@ -153,6 +153,13 @@ def test_ca_bundle_of_the_environment_is_the_default(
     assert ask(f"https://localhost:{server.server_port}/") == "ok"
 
 
+def test_ca_bundle_may_be_in_the_home_folder(
+    server: Server, ca_bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert ask(f"https://localhost:{server.server_port}/", verify="~/ca.pem") == "ok"
+
+
 def test_missing_ca_bundle_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="no CA bundle"):
         ask("https://localhost:1/", verify=str(tmp_path / "none.pem"))
