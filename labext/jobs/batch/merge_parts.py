@@ -16,6 +16,7 @@ from labext.jobs.api import JobsApi
 from labext.jobs.batch.journal import Journal, JournalEntry
 from labext.jobs.identity import stored_settings
 from labext.jobs.records import JobRecord
+from labext.jobs.submission import name_taken_error
 
 NOT_SENT = "not sent"
 """The state under which the jobs of missing parts are counted."""
@@ -47,6 +48,20 @@ class PartFinder:
             if entry is not None and entry.plan.split:
                 self._known[key] = tuple(part.name for part in entry.plan.parts)
         return self._known.get(key, ())
+
+    def check_not_split(self, name: str) -> None:
+        """Check that no split batch of this machine's journal has this name on the service.
+
+        Raises:
+            ConflictError: the name is taken: a job of this name would hide the batch.
+        """
+        entry = self.entry(name)
+        if (
+            entry is not None
+            and entry.plan.split
+            and any(self._service.find(part.name) for part in entry.plan.parts)
+        ):
+            raise name_taken_error(name, f"it is a batch of {len(entry.plan.jobs):,} jobs")
 
     def search(self, name: str, email: str | None = None) -> tuple[str, ...]:
         """Find the parts of a split batch in the service's list.

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 class PartLookup:
     """Look up the parts of a plan on one service and compare them with the plan."""
 
-    def __init__(self, service: JobsApi, journal: Journal, parts: PartFinder) -> None:
+    def __init__(self, service: JobsApi, parts: PartFinder) -> None:
         self._service = service
-        self._journal = journal
         self._parts = parts
 
     def find_all(self, plan: BatchPlan, content: InputContent = NO_FILES) -> dict[str, JobRecord]:
@@ -63,13 +62,7 @@ class PartLookup:
         return row
 
     def _single(self, plan: BatchPlan, content: InputContent) -> dict[str, JobRecord]:
-        entry = self._journal.read(plan.name)
-        if (
-            entry is not None
-            and entry.plan.split
-            and any(self._service.find(part.name) for part in entry.plan.parts)
-        ):
-            raise name_taken_error(plan.name, f"it is a batch of {len(entry.plan.jobs):,} jobs")
+        self._parts.check_not_split(plan.name)
         (part,) = plan.parts
         row = self.find(plan, part, content)
         return {} if row is None else {part.name: row}
@@ -148,7 +141,7 @@ class BatchSubmitter:
         self._journal = journal
         self._parts = parts
         self._contents = contents
-        self._lookup = PartLookup(service, journal, parts)
+        self._lookup = PartLookup(service, parts)
         self._validates_rows = True
 
     def submit(

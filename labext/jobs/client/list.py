@@ -266,7 +266,7 @@ class ResultMethods(BaseClient):
         list is empty for archives of several thousand files.
 
         Args:
-            name: name of a job, pipeline or unsplit batch.
+            name: name of a job, pipeline or batch.
             email: owner of the job, if it is a teammate's.
 
         Raises:
@@ -277,16 +277,34 @@ class ResultMethods(BaseClient):
 
     def result_sizes(self, name: str, email: str | None = None) -> dict[str, int]:
         """Return the sizes in bytes of the files listed by `result_files`, by path."""
+        from labext.jobs.results.archives import merge_sizes
+
+        try:
+            return self._archive_sizes(identity.check_name(name), email)
+        except NotFoundError as error:
+            parts = self._split_parts(name, email, error)
+        return merge_sizes({part: self._archive_sizes(part, email) for part in parts})
+
+    def _archive_sizes(self, name: str, email: str | None) -> dict[str, int]:
         from labext.jobs.results.archives import sizes_at_end
 
-        url = self._service.result_url(identity.check_name(name), email=email)
+        url = self._service.result_url(name, email=email)
         return sizes_at_end(self._service.http.store().tail(url, name, _CENTRAL_DIRECTORY_SIZE))
+
+    def _split_parts(self, name: str, email: str | None, error: NotFoundError) -> list[str]:
+        """Return the existing parts of a split batch; raise the error for any other name."""
+        from labext.jobs.batch.merge_parts import find_rows
+
+        rows = find_rows(self._service, self._parts, name, email)
+        if name in rows:
+            raise error
+        return [part for part, row in rows.items() if row is not None]
 
     def read_result(self, name: str, file: str, email: str | None = None) -> bytes:
         """Return the content of one result file of a complete job, without saving it.
 
         Args:
-            name: name of a job, pipeline or unsplit batch.
+            name: name of a job, pipeline or batch.
             file: path as listed by `result_files`.
             email: owner of the job, if it is a teammate's.
 
@@ -296,13 +314,19 @@ class ResultMethods(BaseClient):
         """
         from tempfile import TemporaryDirectory
 
+        from labext.jobs.results.download import ResultSelection
+
         def presigned_url() -> str:
             return self._service.result_url(name, file=file, email=email)
 
         identity.check_name(name)
         with TemporaryDirectory(prefix="labext-") as folder:
             target = Path(folder) / "result"
-            self._service.http.download(presigned_url(), target, renew_url=presigned_url)
+            try:
+                self._service.http.download(presigned_url(), target, renew_url=presigned_url)
+            except NotFoundError as error:
+                self._split_parts(name, email, error)
+                return self._fetcher.read(name, ResultSelection(file, email=email), Path(folder))
             return target.read_bytes()
 
 

@@ -164,14 +164,20 @@ class PipelineMethods(SubmitMethods):
         return frame
 
     def _pipeline_content(self, name: str | None, pipeline: Pipeline) -> tuple[str, InputContent]:
-        """Return the name of a pipeline, generated if None, and the content of its files."""
+        """Return the name of a pipeline, generated if None, and the content of its files.
+
+        Raises:
+            ConflictError: the name is taken by a split batch.
+        """
         from labext.jobs.pipelines import PIPELINE_TYPE, check_pipeline_references
 
         references = check_pipeline_references(self._service, self._catalogue, pipeline)
         content = self._content_of(references)
-        return name or identity.generate_name(
+        name = name or identity.generate_name(
             pipeline.saved or PIPELINE_TYPE, pipeline.settings, content.checksums()
-        ), content
+        )
+        self._parts.check_not_split(name)
+        return name, content
 
     def _estimate_pipeline(self, pipeline: Pipeline) -> PipelineEstimate | None:
         """Return the estimates of the tools; None if the stages are unknown."""

@@ -54,6 +54,7 @@ class SubmitMethods(BaseClient):
             identity.check_name(name)
         clean, content = self._checked(type, settings)
         name = name or identity.generate_name(type, clean, content.checksums())
+        self._parts.check_not_split(name)
         validate_job(self._service, name, type, clean, content)
         return clean
 
@@ -85,6 +86,7 @@ class SubmitMethods(BaseClient):
         clean, content = self._checked(type, settings)
         if name is None:
             name = identity.generate_name(type, clean, content.checksums())
+        self._parts.check_not_split(name)
         return submit_job(self._service, name, type, clean, project_tag, content)
 
     def submitted_row(self, submission: Submission) -> pd.DataFrame:

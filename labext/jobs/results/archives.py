@@ -436,6 +436,23 @@ def merge_archives(
         partial.replace(target)
 
 
+def merge_sizes(parts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Return the sizes of the files in the merged archive, given those in the archive of each part.
+
+    The metrics tables of the parts are added up.
+    """
+    merged: dict[str, int] = {}
+    used_paths: set[str] = {METRICS}
+    for part, sizes in parts.items():
+        for path, size in sizes.items():
+            inner = _strip_folder(path, part, sizes)
+            if _is_metrics(inner):
+                merged[METRICS] = merged.get(METRICS, 0) + size
+            else:
+                merged[_merged_path(inner, part, used_paths)] = size
+    return merged
+
+
 def merge_metrics(parts: Mapping[str, bytes], order: Sequence[str]) -> str:
     """Return the merged metrics tables of parts, for requests of this file alone."""
     metrics = MetricsMerger()

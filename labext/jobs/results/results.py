@@ -147,6 +147,12 @@ class ResultsFetcher:
                 raise
             raise _no_results_error(job) from error
 
+    def read(self, name: str, selection: ResultSelection, stage: Path) -> bytes:
+        """Return the content of the selected file, downloaded to the folder `stage`."""
+        rows = find_rows(self._service, self._parts, name, selection.email)
+        job = ResultsJob(name, merge_found_rows(name, rows, {}), rows, selection)
+        return self._source.fetch(job, stage, TransferCallbacks()).read_bytes()
+
     def _fetch_to(self, job: ResultsJob, to: Path | str, callbacks: TransferCallbacks) -> Results:
         path = Path(to).expanduser()
         if job.selection.file is not None:

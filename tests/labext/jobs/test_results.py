@@ -395,6 +395,35 @@ def test_result_file_is_read_without_being_saved(
         client.read_result("unknown", "rank_1.pdb")
 
 
+def test_result_files_of_a_split_batch_are_listed_and_read_like_those_of_its_archive(
+    client: JobsClient, split: Any, tmp_path: Path
+) -> None:
+    files = client.result_files("b")
+    assert set(files) == set(client.download("b", tmp_path / "r").files["file"])
+    for file in ("metrics.csv", next(name for name in files if "/" in name)):
+        assert client.read_result("b", file) == (tmp_path / "r" / file).read_bytes()
+    split.not_served["job-outputs"] = split.answer(404, "")
+    assert set(client.outputs("b")["file"]) == set(files)
+
+
+def test_name_of_a_split_batch_is_taken_for_jobs_and_pipelines(
+    client: JobsClient, ledger: Any
+) -> None:
+    client.submit_batch("b", "fold", {f"j{number}": {"sequence": "A"} for number in range(101)})
+    stages = [{"task": "fold", "toolSettings": {"fold": {"sequence": "pipe"}}}]
+    for submit in (
+        lambda: client.submit("b", "fold", {"sequence": "A"}),
+        lambda: client.validate("fold", {"sequence": "A"}, "b"),
+        lambda: client.submit_pipeline("b", stages, ["A"]),
+        lambda: client.check_pipeline("b", stages, ["A"]),
+    ):
+        with pytest.raises(ConflictError, match=r"b already exists .* it is a batch of \d+ jobs"):
+            submit()
+    assert "b" not in ledger.rows
+    client.delete("b")
+    assert client.submit("b", "fold", {"sequence": "A"}).created
+
+
 LEFT_OUT = "2 of 4 jobs did not complete: b (Out of budget); d (It broke)."
 
 
