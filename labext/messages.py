@@ -50,6 +50,11 @@ def capitalize_first(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
+def end_sentence(text: str) -> str:
+    """Return a text with a period, unless it ends like a sentence."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def join_words(words: Iterable[str], limit: int = 5) -> str:
     """Join words for a sentence, showing at most `limit` of them: `a, b and 3 more`."""
     items = list(words)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from labext.errors import StorageError
+from labext.errors import InputError, StorageError
 
 _DISK_FULL_ERRNOS = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
@@ -38,6 +38,17 @@ def storage_errors(place: Path) -> Iterator[None]:
             f"{where} can't be written ({why}).",
             "Choose another folder, or make this one writable.",
         ) from None
+
+
+def user_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path given by the user, with `~` expanded; InputError if it can't be a path."""
+    try:
+        expanded = Path(path).expanduser()
+    except (TypeError, RuntimeError):  # it is not text, or begins with ~ and an unknown user
+        expanded = None
+    if expanded is None or "\0" in str(expanded):
+        raise InputError(f"{path!r} is not a path.", "Give the path of a file or folder.")
+    return expanded
 
 
 def make_folder(path: Path, mode: int = 0o777) -> Path:

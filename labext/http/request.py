@@ -79,7 +79,7 @@ def encode_text(name: str, text: str) -> bytes:
     except UnicodeEncodeError:
         raise InputError(
             f"The {name} {text!a} contains characters that can't be sent.",
-            f"Rename it: a {name} must be valid Unicode text.",
+            "Use Unicode text; rename a file whose name is not UTF-8.",
         ) from None
 
 

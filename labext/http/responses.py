@@ -36,6 +36,7 @@ from labext.errors import (
 )
 from labext.http.connection_pool import MIB, ResponseLimits, ResponseTooLarge, ResponseTooSlow
 from labext.http.request import Operation
+from labext.messages import end_sentence
 from labext.redaction import mask_start
 from labext.sanitize import strip_control
 
@@ -163,8 +164,7 @@ def to_exception(
 
 def _default_exception(failure: ErrorResponse, service: str) -> LabextError:
     status, suffix = failure.status, f": {failure.server_message}" if failure.server_message else ""
-    message = f"The {service} answered {status} to '{failure.op.name}'{suffix}"
-    message = message if message.endswith((".", "!", "?", "…")) else f"{message}."
+    message = end_sentence(f"The {service} answered {status} to '{failure.op.name}'{suffix}")
     match status:
         case 401:
             return SignInError(message, "Check the key or password, and sign in again.")

@@ -17,6 +17,7 @@ from labext.errors import (
 )
 from labext.http import ErrorResponse
 from labext.jobs import api
+from labext.messages import end_sentence
 
 _KEY_PATTERN = re.compile(
     r"(?i)api[-_ ]?key|unauthori[sz]ed|not authenticated|authentication|credentials"
@@ -177,4 +178,4 @@ def _with_server_message(failure: ErrorResponse, summary: str) -> str:
     message = failure.server_message.strip()
     if not message:
         return f"{summary} (status {failure.status}, without a message)."
-    return f"{summary}: {message if message[-1] in '.!?…' else f'{message}.'}"
+    return end_sentence(f"{summary}: {message}")

@@ -219,7 +219,7 @@ def check_project_tag(tag: str | None) -> str | None:
     Raises:
         InputError: the tag has another form.
     """
-    if tag is not None and not _PROJECT_PATTERN.fullmatch(tag):
+    if tag is not None and not (isinstance(tag, str) and _PROJECT_PATTERN.fullmatch(tag)):
         raise InputError(
             f"{messages.quote_value(tag)} is not a project identifier.",
             "Copy it from the web interface; it looks like proj_123.",

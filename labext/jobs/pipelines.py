@@ -274,7 +274,9 @@ def validate_pipeline(
         response = service.validate({"type": tool, "settings": job})
         if response is not None and not response[0]:
             raise InputError(
-                f"The service would reject this pipeline: stage 1, {tool}: {response[1]}",
+                messages.end_sentence(
+                    f"The service would reject this pipeline: stage 1, {tool}: {response[1]}"
+                ),
                 action=Action.show_tool(tool),
             )
 

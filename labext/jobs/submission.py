@@ -21,6 +21,7 @@ from labext.jobs.api import JobsApi
 from labext.jobs.identity import submission_difference
 from labext.jobs.input_files import InputContent
 from labext.jobs.records import JobRecord
+from labext.messages import end_sentence
 from labext.progress import Outcome
 
 _MAX_ATTEMPTS = 3
@@ -141,7 +142,8 @@ def validate_job(
     response = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
     if response is not None and not response[0]:
         raise InputError(
-            f"The service would reject this job: {response[1]}", action=Action.show_tool(type)
+            end_sentence(f"The service would reject this job: {response[1]}"),
+            action=Action.show_tool(type),
         )
 
 

@@ -283,6 +283,8 @@ def normalize_settings(
         placeholder: value that stands for an output of the previous stage of a pipeline; valid for
             every parameter.
     """
+    if not hasattr(settings, "items"):  # a row of a frame has them, too
+        return {}, [f"they are a {type(settings).__name__}, not a mapping of names to values"]
     faults: list[str] = []
     cleaned: dict[str, Any] = {}
     for name, raw in settings.items():
@@ -473,7 +475,7 @@ class ToolCatalogue:
         tools = self.read()
         if name not in tools:
             raise InputError(
-                f'The service has no tool "{name}"{messages.did_you_mean(name, tools)}.',
+                f'The service has no tool "{name}"{messages.did_you_mean(str(name), tools)}.',
                 action=Action.list_tools(),
             )
         return tools[name]

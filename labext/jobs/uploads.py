@@ -9,6 +9,7 @@ from labext import messages
 from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SignInError
 from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion
+from labext.storage import user_path
 
 TOO_LARGE = 413
 """HTTP status of an upload that is too large for `/upload`."""
@@ -84,7 +85,7 @@ def _check_readable(path: Path | str) -> Path:
     Raises:
         InputError: the file does not exist or can't be read.
     """
-    source = Path(path).expanduser()
+    source = user_path(path)
     if source.is_dir():
         raise InputError(f"{source} is a folder.", "Upload its files one by one.")
     if not source.is_file():

@@ -348,7 +348,7 @@ class BatchDraft:
         if specific is not None:
             message, step, action = specific.message, specific.next_step, specific.action
         else:
-            message = f"{self._summary()}: {'; '.join(self.fault_lines())}."
+            message = messages.end_sentence(f"{self._summary()}: {'; '.join(self.fault_lines())}")
             action = Action.show_tool(self.type)
             step = action.sentence()
         if valid := len(self.valid_rows):

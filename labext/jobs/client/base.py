@@ -18,6 +18,7 @@ from labext.http.connection_pool import ResponseLimits
 from labext.jobs.api import JobsApi
 from labext.jobs.error_messages import map_error
 from labext.jobs.tools import Tool, ToolCatalogue
+from labext.storage import user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -189,7 +190,7 @@ class UploadMethods(BaseClient):
 
         upload = upload_file(self._service, path, folder, presigned=presigned)
         with contextlib.suppress(OSError):  # the upload succeeded; only its checksum stays unknown
-            version = FileVersion.from_file(Path(path).expanduser())
+            version = FileVersion.from_file(user_path(path))
             self._uploaded.note(upload.name, version, folder)
         return upload
 

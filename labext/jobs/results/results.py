@@ -27,7 +27,7 @@ from labext.jobs.results.download import (
 )
 from labext.jobs.results.manifest import Manifest
 from labext.progress import Outcome
-from labext.storage import storage_errors
+from labext.storage import storage_errors, user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,8 @@ class ResultsFetcher:
         _check_ended(job)
         callbacks.phase("Fetching")
         try:
-            return self._fetch_to(job, to, callbacks)
+            with storage_errors(user_path(to)):
+                return self._fetch_to(job, to, callbacks)
         except NotReadyError as error:
             if records.outcome(job.row) in (None, Outcome.COMPLETE):
                 raise
@@ -154,7 +155,7 @@ class ResultsFetcher:
         return self._source.fetch(job, stage, TransferCallbacks()).read_bytes()
 
     def _fetch_to(self, job: ResultsJob, to: Path | str, callbacks: TransferCallbacks) -> Results:
-        path = Path(to).expanduser()
+        path = user_path(to)
         if job.selection.file is not None:
             file_name = PurePosixPath(job.selection.file).name
             if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
@@ -173,7 +174,8 @@ class ResultsFetcher:
         if before is not None and before.same_results(fresh) and before.is_complete(folder):
             install.remove_old_stages(folder, stem)
             provenance.write_crate(folder)
-            return self._results(job, folder, before, False, f"are already complete in {folder}")
+            action = f"are already complete in {_shown(folder)}"
+            return self._results(job, folder, before, False, action)
         with install.staging_folder(folder, stem, _stage_key(fresh)) as stage:
             archive = folder / f"{stem}.zip"
             fetched = not _can_repair(before, fresh, folder)
@@ -209,7 +211,8 @@ class ResultsFetcher:
             done = replace(fresh, files=tuple(files), archive=stored_archive)
             done.write(record)
             provenance.write_crate(folder)
-        action = f"were downloaded to {folder}" if fetched else f"in {folder} were repaired"
+        shown = _shown(folder)
+        action = f"were downloaded to {shown}" if fetched else f"in {shown} were repaired"
         return self._results(job, folder, done, fetched, action)
 
     def _fetch_file(self, job: ResultsJob, target: Path, callbacks: TransferCallbacks) -> Results:
@@ -298,6 +301,11 @@ class ResultsFetcher:
         if missing := [part for part, row in job.parts.items() if row is None]:
             clauses.append(f"{messages.join_words(missing, 3)} is missing on the service")
         return "".join(f"; {clause}" for clause in clauses if clause)
+
+
+def _shown(folder: Path) -> Path:
+    """Return a folder as shown in a sentence: whole if its path consists of dots."""
+    return folder if folder.name not in ("", "..") else folder.resolve()
 
 
 def _check_ended(job: ResultsJob) -> None:

@@ -13,7 +13,7 @@ from labext.actions import parameter
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
-from labext.storage import make_folder, write_atomic
+from labext.storage import make_folder, storage_errors, user_path, write_atomic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +238,7 @@ def read(path: str | PathLike[str]) -> list[Fields]:
         InputError: the file can't be read, or contains no sequences.
         SetupError: the format is GenBank and Biopython is not installed.
     """
-    source = Path(path).expanduser()
+    source = user_path(path)
     text = _read_text(source)
     prefix = text.lstrip()[:5]
     if prefix.startswith(">"):
@@ -312,13 +312,15 @@ def write(
         SetupError: the format is GenBank and Biopython is not installed.
         StorageError: the file can't be written.
     """
-    target = Path(path).expanduser()
+    target = user_path(path)
     kind = _choose_format(target, format)
     rows = to_records(records)
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
     if _has_content(target, text.encode()) or _has_records(target, rows, text[:1]):
         return target  # running a notebook again is not a conflict
-    if target.exists() and not overwrite:
+    with storage_errors(target):
+        exists = target.exists()
+    if exists and not overwrite:
         raise ConflictError(
             f"{target} already exists with other content.",
             f"Replace it with {parameter('overwrite')}, or write to another path.",

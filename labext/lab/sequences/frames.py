@@ -144,7 +144,8 @@ class ColumnSelection:
 
 
 def _column_names(selected: Iterable[str] | str) -> list[str]:
-    names = selected.split(",") if isinstance(selected, str) else list(selected)
+    names = selected.split(",") if isinstance(selected, str) else selected
+    names = list(names) if isinstance(names, Iterable) else []
     if not names or not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError(
             f"{messages.quote_value(selected)} is not a list of column names.",

@@ -248,6 +248,10 @@ BAD = {
         lambda c: c.submit_batch("b", "digest", {"jobNames": ["a"], "settings": []}),
         "1 job names and settings for 0 jobs",
     ),
+    "settings in a list": (lambda c: c.submit("x", "digest", [("sequence", "A")]), "are a list"),
+    "no settings": (lambda c: c.submit("x", "digest", None), "are a NoneType, not a mapping"),
+    "no tool": (lambda c: c.submit("x", None, {}), 'no tool "None"'),
+    "number of a project": (lambda c: c.submit("x", "digest", {}, 5), "not a project identifier"),
     "no jobs": (lambda c: c.submit_batch("b", "digest", {}), "no jobs"),
     "no column": (
         lambda c: c.submit_batch("b", "rna_fold", bases(2), None, "name", {"sequence": "base"}),

@@ -64,6 +64,22 @@ def test_batch_of_more_jobs_than_fit_into_its_parts_is_refused(
     assert ledger.count("submit-batch") == 0
 
 
+@pytest.mark.parametrize(
+    ("error", "end"), [("Did you mean GU?", ": Did you mean GU?"), ("too hot", ": too hot.")]
+)
+def test_message_of_the_service_becomes_the_end_of_a_sentence(
+    client: JobsClient, ledger: Any, error: str, end: str
+) -> None:
+    row = {"index": 0, "valid": False, "error": error}
+    ledger.fail("validate-job", *[ledger.answer(body=row | {"results": [row]})] * 2)
+    with pytest.raises(InputError) as raised:
+        client.validate("fold", {"sequence": "G"})
+    assert raised.value.message.endswith(end)
+    with pytest.raises(InvalidJobsError) as raised:
+        client.check_batch("few", "fold", {"a": {"sequence": "G"}})
+    assert raised.value.message.endswith(end)
+
+
 def test_skip_invalid_submits_valid_rows_and_returns_the_others(
     client: JobsClient, ledger: Any
 ) -> None:

@@ -39,6 +39,27 @@ def done(ledger: Any) -> Any:
     return ledger
 
 
+@pytest.mark.parametrize("path", ["a\0b", "~nobody-has-this-name/out", None])
+def test_text_that_is_not_a_path_is_refused(client: JobsClient, done: Any, path: Any) -> None:
+    for act in (lambda: client.download("f1", path), lambda: client.upload(path)):
+        with pytest.raises(InputError, match="is not a path"):
+            act()
+
+
+def test_too_long_path_is_a_storage_error(client: JobsClient, done: Any, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="File name too long"):
+        client.download("f1", tmp_path / ("n" * 300))
+
+
+def test_current_folder_is_named_in_the_message(
+    client: JobsClient, done: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, again = client.download("f1", "."), client.download("f1", "")
+    assert first.message.endswith(f"were downloaded to {tmp_path}.")
+    assert again.message.endswith(f"are already complete in {tmp_path}.")
+
+
 def test_complete_results_are_not_downloaded_again(
     client: JobsClient, done: Any, tmp_path: Path
 ) -> None:

@@ -123,6 +123,13 @@ def test_fasta_name_ends_at_the_first_whitespace_and_lines_at_any_newline(
     assert (second["name"], second["description"], second["bases"]) == ("b", "second", "GG")
 
 
+def test_path_that_cannot_exist_is_an_error_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="File name too long"):
+        files.write([PRIMER], tmp_path / f"{'n' * 300}.fa")
+    with pytest.raises(InputError, match="is not a path"):
+        files.read("a\0b.fa")
+
+
 def test_name_instead_of_a_record_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be a record"):
         files.write(["pBAD30"], tmp_path / "a.fa")

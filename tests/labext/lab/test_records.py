@@ -136,6 +136,7 @@ def test_only_needed_fields_are_requested() -> None:
         ([], "is not a list of column names"),
         (["name", None], "is not a list of column names"),
         ("", "is not a list of column names"),
+        (5, "is not a list of column names"),
         (["fields.Mass", "fields.Volume"], "No sequence in this list has fields.Mass"),
     ],
 )
