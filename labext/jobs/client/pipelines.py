@@ -176,7 +176,7 @@ class PipelineMethods(SubmitMethods):
         name = name or identity.generate_name(
             pipeline.saved or PIPELINE_TYPE, pipeline.settings, content.checksums()
         )
-        self._parts.check_not_split(name)
+        self._check_not_split(name)
         return name, content
 
     def _estimate_pipeline(self, pipeline: Pipeline) -> PipelineEstimate | None:

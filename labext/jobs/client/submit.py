@@ -54,7 +54,7 @@ class SubmitMethods(BaseClient):
             identity.check_name(name)
         clean, content = self._checked(type, settings)
         name = name or identity.generate_name(type, clean, content.checksums())
-        self._parts.check_not_split(name)
+        self._check_not_split(name)
         validate_job(self._service, name, type, clean, content)
         return clean
 
@@ -86,7 +86,7 @@ class SubmitMethods(BaseClient):
         clean, content = self._checked(type, settings)
         if name is None:
             name = identity.generate_name(type, clean, content.checksums())
-        self._parts.check_not_split(name)
+        self._check_not_split(name)
         return submit_job(self._service, name, type, clean, project_tag, content)
 
     def submitted_row(self, submission: Submission) -> pd.DataFrame:
@@ -311,6 +311,16 @@ class SubmitMethods(BaseClient):
             f"(estimated from {messages.pluralize(expected.runs, 'earlier run')}); {budget_text}",
             f"{remedy}, or add {parameter('over_budget')}; {rule}",
         )
+
+    def _check_not_split(self, name: str) -> None:
+        """Check that a name is not that of a split batch sent from this machine.
+
+        Raises:
+            ConflictError: the name is taken.
+        """
+        # Without a record of this name, the modules of batches need not be imported.
+        if any(self._state.glob(f"batches/{name}.*")):
+            self._parts.check_not_split(name)
 
     def _checked(
         self, type: str, settings: Mapping[str, Any]
