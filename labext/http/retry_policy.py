@@ -91,7 +91,7 @@ def _next_wait(state: tenacity.RetryCallState) -> float:
 def _last_failure(state: tenacity.RetryCallState) -> RetryableError:
     failure = state.outcome.exception() if state.outcome else None
     if not isinstance(failure, RetryableError):
-        raise TypeError("only Again is tried again")
+        raise TypeError("only a RetryableError is retried")
     return failure
 
 

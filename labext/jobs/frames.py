@@ -6,12 +6,13 @@ import html
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from labext import messages
 from labext.errors import InputError, ServiceError
+from labext.frames.conversion import Column, records_to_frame
 from labext.frames.views import (
     RowView,
     cell_text,
@@ -23,10 +24,6 @@ from labext.frames.views import (
 from labext.jobs.records import REASON_FIELDS
 from labext.jobs.tools import MISSING, Tool
 from labext.sanitize import strip_control, strip_control_json
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _SENTENCES = (*REASON_FIELDS, "QueueReason")
 _FIRST = ("JobName", "Type", "JobStatus", "batchStatus", *_SENTENCES, "Stage", "statuses")
@@ -241,8 +238,6 @@ def concat_input_rows(
 
     The original names, in the column `name_column` of `rows`, follow the names of the jobs.
     """
-    import pandas as pd
-
     job_columns, input_columns = set(jobs.columns), list(map(str, rows.columns))
     renamed = [f"{name}{SUFFIX}" if name in job_columns else name for name in input_columns]
     right = rows.set_axis(pd.Index(renamed), axis=1).reset_index(drop=True)
@@ -272,8 +267,6 @@ def take_rows(frame: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
 
 def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
     """Return one row per tool."""
-    from labext.frames.conversion import Column, records_to_frame
-
     columns = ("name", "displayName", "description", "required", "optional", "paper", "github")
     records = [
         {
@@ -292,8 +285,6 @@ def workers_frame(answer: Any) -> pd.DataFrame:
     Raises:
         ServiceError: the response is invalid.
     """
-    from labext.frames.conversion import Column, records_to_frame
-
     workers = answer.get("workers") if isinstance(answer, Mapping) else None
     if not isinstance(workers, list) or not all(isinstance(row, Mapping) for row in workers):
         raise ServiceError("The service returned an invalid list of workers.")
@@ -318,10 +309,6 @@ def workers_frame(answer: Any) -> pd.DataFrame:
 
 def parameters_frame(tool: Tool) -> pd.DataFrame:
     """Return one row per parameter; `.attrs` has the other fields of the tool."""
-    import pandas as pd
-
-    from labext.frames.conversion import Column, records_to_frame
-
     columns = [
         Column("name", "text"),
         Column("required", "boolean"),
@@ -375,8 +362,6 @@ def usage_frame(answer: Any, statistic: str, scope: str) -> pd.DataFrame:
     Raises:
         ServiceError: the response has no usage values.
     """
-    import pandas as pd
-
     total, tools, users = _parse_usage(answer)
     rows: list[tuple[str, str, float]] = [] if total is None else [("total", "", total)]
     for group, numbers in (("tool", tools), ("user", users)):

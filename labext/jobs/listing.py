@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from labext import messages
 from labext.actions import Action, parameter
 from labext.errors import InputError, NotFoundError
+from labext.frames import conversion
 from labext.jobs import frames, identity, records
 from labext.jobs.api import PAGE_SIZE, JobsApi, page_guard, row_names
 from labext.jobs.batch.merge_parts import PartFinder, PartMerger
@@ -299,8 +300,6 @@ class JobLister:
         name_column: str | None = None,
     ) -> pd.DataFrame:
         """Return a list as a typed DataFrame; see `JobsClient.jobs`."""
-        from labext.jobs.frames import JOBS, MATCHING_JOBS
-
         table = self.table(query, scores=scores)
         attrs = table.attrs
         inputs = self.inputs(table, query, input_rows, name_column)
@@ -315,12 +314,10 @@ class JobLister:
                 missing=complete,
             )
         table.attrs |= attrs
-        return (MATCHING_JOBS if query.filter else JOBS).show(table)
+        return (frames.MATCHING_JOBS if query.filter else frames.JOBS).show(table)
 
     def table(self, query: ListQuery, *, scores: bool = False) -> pd.DataFrame:
         """Return a list as a typed DataFrame, in the service's order, without input columns."""
-        from labext.frames import conversion
-
         state = self._read_batch(query) if query.batch is not None else self._read_account(query)
         table = records.jobs_frame(state.rows)
         if scores:

@@ -125,9 +125,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
             case 403:
                 contact = _CONTACTS.get(method or "", "an administrator of the platform for access")
                 return AccessError(
-                    _with_server_message(
-                        failure, f"The lab platform refused to {_request_name(failure)}"
-                    ),
+                    _with_server_message(failure, f"The lab platform refused to {failure.op.name}"),
                     f"Ask {contact}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain "
                     "IP addresses.",
                 )
@@ -143,9 +141,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                 )
             case 400:
                 return InputError(
-                    _with_server_message(
-                        failure, f"The lab platform can't {_request_name(failure)}"
-                    ),
+                    _with_server_message(failure, f"The lab platform can't {failure.op.name}"),
                     "Correct the request as described in the message.",
                 )
             case 429:
@@ -158,10 +154,6 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
         return None
 
     return map_error
-
-
-def _request_name(failure: ErrorResponse) -> str:
-    return "get the current user" if failure.op.name == CURRENT_USER.name else failure.op.name
 
 
 def _with_server_message(failure: ErrorResponse, message: str) -> str:

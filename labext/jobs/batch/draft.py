@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from labext import messages
 from labext.actions import Action, parameter
@@ -22,9 +24,6 @@ from labext.jobs.batch.plan import (
 from labext.jobs.identity import adapt_names
 from labext.jobs.tools import Tool, ToolCatalogue
 from labext.sanitize import strip_control
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -321,10 +320,6 @@ class BatchDraft:
 
         The column with the original names is included only if some names were adapted.
         """
-        import pandas as pd
-
-        from labext.jobs.frames import REFUSED
-
         rows = sorted(self.faults)
         cells = [
             (self.names[row] or None, strip_control("; ".join(self.faults[row]))) for row in rows
@@ -338,9 +333,9 @@ class BatchDraft:
                 == input_rows[self.name_column].astype(str).tolist()
             ):
                 input_rows = input_rows.drop(columns=self.name_column)
-            return REFUSED.show(frames.concat_input_rows(frame, input_rows))
+            return frames.REFUSED.show(frames.concat_input_rows(frame, input_rows))
         settings = pd.Series([self.settings[row] for row in rows], dtype=object)
-        return REFUSED.show(frame.assign(Settings=settings))
+        return frames.REFUSED.show(frame.assign(Settings=settings))
 
     def error(self) -> InvalidJobsError:
         """Return the error that lists all invalid rows."""
@@ -438,8 +433,6 @@ def make_draft(
 def _to_frame(jobs: Any) -> pd.DataFrame | None:
     if isinstance(jobs, Mapping | list | tuple):
         return None
-    import pandas as pd
-
     if not isinstance(jobs, pd.DataFrame):
         return None
     return jobs.set_axis(pd.Index([str(column) for column in jobs.columns]), axis=1)

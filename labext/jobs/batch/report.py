@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from labext import messages
-from labext.jobs import frames, identity
+from labext.frames import conversion
+from labext.frames.conversion import Column
+from labext.jobs import identity
 from labext.jobs.batch.journal import Journal, JournalEntry
 from labext.jobs.batch.plan import BatchPart, BatchPlan
-
-if TYPE_CHECKING:
-    import pandas as pd
+from labext.jobs.frames import JOBS, UNFINISHED, concat_input_rows
 
 
 @dataclass(frozen=True)
@@ -124,15 +126,11 @@ def plan_overview(plan: BatchPlan) -> pd.DataFrame:
     If names were adapted, the original names follow JobName, and `.attrs["adapted"]` has a message
     that lists them.
     """
-    import pandas as pd
-
-    from labext.jobs.frames import JOBS
-
     records = [(job, f"{part.name}-{job}", part.name) for part in plan.parts for job in part.jobs]
     frame = pd.DataFrame(records, columns=["Name", "JobName", "Part"])
     if plan.input_columns is None:
         return JOBS.show(frame.assign(Settings=pd.Series([*plan.jobs.values()], dtype=object)))
-    overview = JOBS.show(frames.concat_input_rows(frame, plan.input_columns, plan.name_column))
+    overview = JOBS.show(concat_input_rows(frame, plan.input_columns, plan.name_column))
     overview.attrs["adapted"] = identity.adapted_names_message(plan.originals)
     return overview
 
@@ -205,10 +203,6 @@ def _part_range(plan: BatchPlan) -> str:
 
 def unfinished_frame(journal: Journal) -> pd.DataFrame:
     """Return one row per unfinished batch, newest first; see `JobsClient.unfinished`."""
-    from labext.frames import conversion
-    from labext.frames.conversion import Column
-    from labext.jobs.frames import UNFINISHED
-
     records = [
         record
         for name in journal.names()

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from labext.frames.conversion import spread_column, to_array
 from labext.jobs import records
-from labext.jobs.frames import concat_input_rows, join_input_rows
+from labext.jobs.frames import JOBS, concat_input_rows, join_input_rows
 from labext.jobs.identity import INTERNAL_FIELDS, canonical_json, stored_settings
 from labext.jobs.listing import JobLister, ListQuery
 from labext.jobs.pipelines import PIPE
 from labext.jobs.records import JobRecord
 from labext.jobs.results import manifest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def initial_inputs(
@@ -102,9 +102,6 @@ def results_frame(
         input_rows: the input rows; by default those in the journal, or the settings of the jobs.
         name_column: column of `input_rows` with the names of the jobs.
     """
-    from labext.frames import conversion
-    from labext.jobs.frames import JOBS
-
     name, is_parent = str(row.get("JobName")), records.is_parent(row)
     query = ListQuery(batch=name, email=email) if is_parent else ListQuery(email=email)
     jobs = lister.table(query) if is_parent else records.jobs_frame([row]).assign(Name=name)
@@ -115,13 +112,13 @@ def results_frame(
     folders = [
         _job_folder_path(folder, job, files[job], name, single=not is_parent) for job in stored
     ]
-    frame["Folder"] = _text_array(folders)
+    frame["Folder"] = to_array("text", folders)
     structures = [_structure_paths(folder, files[job]) for job in stored]
-    frame["Structures"] = _object_array(structures)
+    frame["Structures"] = to_array("value", structures)
     if records.is_pipeline(row):
         frame.insert(3, "Stage", _stage_numbers(jobs["Name"]))
-        frame.insert(4, "Input", _text_array(_input_column(row, jobs, frame["Stage"])))
-    scores = conversion.spread_column(jobs[["Score"]], "Score", _METRIC)
+        frame.insert(4, "Input", to_array("text", _input_column(row, jobs, frame["Stage"])))
+    scores = spread_column(jobs[["Score"]], "Score", _METRIC)
     frame = concat_input_rows(frame, _plain_names(scores, _METRIC, existing_columns=frame.columns))
     inputs = lister.inputs(jobs, query, input_rows, name_column)
     input_columns = None if inputs is None else inputs.rows
@@ -137,19 +134,18 @@ def results_frame(
             missing=is_parent,
         )
         missing = frame["JobName"].isna()
-        frame["Structures"] = _object_array(
+        frame["Structures"] = to_array(
+            "value",
             [
                 [] if is_missing else cell
                 for is_missing, cell in zip(missing, frame["Structures"], strict=True)
-            ]
+            ],
         )
     return JOBS.show(frame)
 
 
 def _settings_columns(jobs: pd.DataFrame) -> pd.DataFrame:
-    from labext.frames import conversion
-
-    spread = conversion.spread_column(jobs[["Settings"]], "Settings", _SETTING)
+    spread = spread_column(jobs[["Settings"]], "Settings", _SETTING)
     internal = [f"{_SETTING}.{name}" for name in INTERNAL_FIELDS]
     return _plain_names(
         spread.drop(columns=internal, errors="ignore"), _SETTING, existing_columns=()
@@ -173,7 +169,7 @@ def _reason_column(jobs: pd.DataFrame) -> Any:
     reason_rows = (
         dict(zip(fields, values, strict=True)) for values in cells.itertuples(index=False)
     )
-    return _text_array([records.reason(values) or None for values in reason_rows])
+    return to_array("text", [records.reason(values) or None for values in reason_rows])
 
 
 def _job_folder_path(
@@ -189,18 +185,13 @@ def _structure_paths(folder: Path, paths: Iterable[str]) -> list[str]:
 
 
 def _stage_numbers(names: Iterable[str]) -> Any:
-    from labext.frames.conversion import Column, records_to_frame
-
     matches = [_STAGE.match(name) for name in names]
-    cells = [{"Stage": int(match[1]) if match else None} for match in matches]
-    return records_to_frame(cells, [Column("Stage", "integer")])["Stage"]
+    return to_array("integer", [int(match[1]) if match else None for match in matches])
 
 
 def _input_column(
     pipeline: JobRecord, jobs: pd.DataFrame, stages: Iterable[Any]
 ) -> list[str | None]:
-    import pandas as pd
-
     job_fields = zip(jobs["JobName"], jobs["Type"], jobs["Settings"], stages, strict=True)
     return initial_inputs(
         pipeline,
@@ -212,15 +203,3 @@ def _input_column(
             for name, type, settings, stage in job_fields
         ),
     )
-
-
-def _text_array(cells: list[str | None]) -> Any:
-    from labext.frames.conversion import Column, records_to_frame
-
-    return records_to_frame([{"text": cell} for cell in cells], [Column("text", "text")])["text"]
-
-
-def _object_array(cells: list[Any]) -> Any:
-    import pandas as pd
-
-    return pd.Series(cells, dtype=object)

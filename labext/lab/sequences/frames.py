@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -14,10 +14,6 @@ from labext.frames.conversion import Column, FrameBuilder, Kind
 from labext.frames.views import RowView, cell_text
 from labext.lab.api import Record
 from labext.sanitize import strip_control
-
-if TYPE_CHECKING:
-    from labext.frames.conversion import Kind
-
 
 COLUMN_KINDS: Mapping[str, Kind] = {
     "id": "text",
