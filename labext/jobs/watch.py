@@ -29,6 +29,9 @@ Long enough for a restart of the service or an interrupted connection. Counted f
 request, so that a suspended machine does not exceed it.
 """
 
+OUTAGE_ERRORS = (ServiceError, BusyError, AccessError)
+"""Errors of an outage. Services temporarily respond with 403 after too many requests."""
+
 REQUEST_CREDIT = 5
 """Maximum number of requests beyond one per poll; above it, polls are skipped.
 
@@ -85,7 +88,7 @@ class JobWatcher:
             ServiceError, BusyError: the service did not respond to the first poll, or for
                 `OUTAGE_TIMEOUT` seconds.
             AccessError: the service denied access at the first poll, or for `OUTAGE_TIMEOUT`
-                seconds. Services temporarily respond with 403 after too many requests.
+                seconds.
         """
         self._skips = not self._skips and self._extra_requests > REQUEST_CREDIT
         if self._skips and self._last_shown is not None:
@@ -99,7 +102,7 @@ class JobWatcher:
         """Return a new snapshot, or the previous one during an outage."""
         try:
             self._last = self._poll()
-        except (ServiceError, BusyError, AccessError) as error:
+        except OUTAGE_ERRORS as error:
             now = self._clock()
             since = now if self._outage_started is None else self._outage_started
             if self._last is None or now - since >= OUTAGE_TIMEOUT:

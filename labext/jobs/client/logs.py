@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from labext import messages, progress
 from labext.actions import Action
 from labext.errors import (
-    BusyError,
     InputError,
     LabextError,
     NotFoundError,
@@ -114,10 +113,10 @@ class LogMethods(ListMethods, ResultMethods):
 
         Raises:
             NotFoundError, InputError, NotReadyError: as for `log`.
-            ServiceError, BusyError: the service did not respond to the first request, or for ten
-                minutes.
+            ServiceError, BusyError, AccessError: the service did not respond to the first request,
+                or for ten minutes, or denied access.
         """
-        from labext.jobs.watch import OUTAGE_TIMEOUT
+        from labext.jobs.watch import OUTAGE_ERRORS, OUTAGE_TIMEOUT
 
         identity.check_name(name)
         try:
@@ -136,7 +135,7 @@ class LogMethods(ListMethods, ResultMethods):
             previous = part
             try:
                 part = self._log_part(name, email, part.offset)
-            except (ServiceError, BusyError):
+            except OUTAGE_ERRORS:
                 now = time.monotonic()
                 outage_started = now if outage_started is None else outage_started
                 if now - outage_started >= OUTAGE_TIMEOUT:

@@ -176,6 +176,15 @@ def test_following_survives_an_outage_and_a_restart_of_the_job(
         list(client.follow_log("f1"))
 
 
+def test_following_survives_a_block_after_too_many_requests(
+    client: JobsClient, ledger: Any
+) -> None:
+    answers(ledger, part("one\n", 0, running=True))
+    ledger.fail("job-log", ledger.answer(403, "Too many requests, blocked", "text/plain"))
+    answers(ledger, part("two\n", 4, running=False))
+    assert [text for text in client.follow_log("f1") if text] == ["one\n", "two\n"]
+
+
 def test_following_ends_when_it_is_stopped(client: JobsClient, ledger: Any) -> None:
     answers(ledger, part("one\n", 0, running=True))
     stop = threading.Event()
