@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.errors import InputError
+from labext.storage import user_path
 from labext_magics.core.namespace import Namespace, check_name
 
 
@@ -94,7 +95,7 @@ def _since(raw: Raw, scope: Namespace) -> str | datetime | timedelta:
 
 
 def _path(raw: Raw, scope: Namespace) -> Path:
-    return Path(_text(raw, scope)).expanduser()
+    return user_path(_text(raw, scope))
 
 
 def _variable(raw: Raw, scope: Namespace) -> Any:

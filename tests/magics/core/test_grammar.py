@@ -175,6 +175,12 @@ def test_columns_and_variables() -> None:
     assert values("run x --from {[r]}", r=1)["from_"] == [1]
 
 
+def test_path_in_the_home_of_an_unknown_user_is_refused() -> None:
+    assert values("run x --to ~/out")["to"] == Path.home() / "out"
+    with pytest.raises(InputError, match="is not a path"):
+        values("run x --to ~nobody-has-this-name/out")
+
+
 def test_many_arguments_and_the_end_of_options() -> None:
     assert values("remove a b -- --c -h")["name"] == ["a", "b", "--c", "-h"]
     assert values('remove "--c" -5 -x')["name"] == ["--c", "-5", "-x"]
