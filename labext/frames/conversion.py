@@ -12,8 +12,6 @@ import pandas as pd
 
 from labext.sanitize import contains_control, strip_control, strip_control_json
 
-__all__ = ["Column", "FrameBuilder", "Kind", "records_to_frame", "spread_column"]
-
 
 class Column(NamedTuple):
     """A column's name and kind.

@@ -76,7 +76,7 @@ def fetch_identity(http: HttpClient, method: str | None, client_id: str | None) 
 
 
 def _text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None
+    return strip_control(value) if isinstance(value, str) and value.strip() else None
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from labext import messages
 from labext.actions import Action
@@ -71,7 +71,7 @@ class PartFinder:
         """
         parts = self.list_parts(name, email)
         if not parts.parts:
-            raise records.unknown_name_error(name, messages.did_you_mean(name, parts.others))
+            raise records.unknown_name_error(name, messages.did_you_mean(name, parts.names))
         count = max(parts.parts)
         names = tuple(identity.part_name(name, number, count) for number in range(1, count + 1))
         self._known[name, email] = names
@@ -80,15 +80,15 @@ class PartFinder:
     def list_parts(self, name: str, email: str | None = None) -> ListedParts:
         """Read the service's job list and return the parts of a split batch."""
         parts: dict[int, dict[int, JobRecord]] = {}
-        others: list[str] = []
+        names: list[str] = []
         for page in self._service.pages(jobEmail=email):
             for row in page.rows:
                 job = str(row.get("JobName"))
                 part = identity.parse_part_name(job)
-                others.append(job if part is None else part[0])
+                names.append(job if part is None else part[0])
                 if part is not None and part[0] == name and records.phase(row) != "Deleted":
                     parts.setdefault(part[2], {})[part[1]] = row
-        return ListedParts(parts, others)
+        return ListedParts(parts, names)
 
     def forget(self, name: str) -> None:
         """Forget the cached parts of a batch."""
@@ -96,12 +96,11 @@ class PartFinder:
             del self._known[key]
 
 
-class ListedParts:
-    """Parts in a job list, by number of parts and part number, and the names of other jobs."""
+class ListedParts(NamedTuple):
+    """Parts in a job list by number of parts and part number, and the names of all listed jobs."""
 
-    def __init__(self, parts: Mapping[int, Mapping[int, JobRecord]], others: Iterable[str]) -> None:
-        self.parts = parts
-        self.others = list(others)
+    parts: Mapping[int, Mapping[int, JobRecord]]
+    names: list[str]
 
 
 def merge_part_rows(

@@ -121,8 +121,6 @@ def _kind_name(row: JobRecord) -> str:
     return "pipeline" if records.is_pipeline(row) else "single job"
 
 
-__all__ = ["BatchSubmission", "BatchSubmitter"]
-
 _MAX_SINGLE_VALIDATIONS = 50
 """Maximum number of jobs to validate if the service validates one job per request."""
 

@@ -183,9 +183,6 @@ def _format_date(moment: Any) -> str:
     return f"{day.day:02d}-{_MONTHS[day.month - 1]}-{day.year}"
 
 
-__all__ = ["format_genbank", "max_name_length", "parse_genbank"]
-
-
 def format_genbank(records: Iterable[Mapping[str, Any]], names: Iterable[str]) -> str:
     """Format records as GenBank text, with these names in their LOCUS lines."""
     out = io.StringIO()

@@ -31,6 +31,13 @@ def test_whoami(lab: LabClient, tenant: Any) -> None:
     assert str(who) == "Ada <ada@lab.example>"
 
 
+def test_control_characters_in_the_name_of_the_user_are_replaced(
+    lab: LabClient, tenant: Any
+) -> None:
+    tenant.user = {"name": "\x1b[31mAda", "email": "ada@lab.example"}
+    assert str(lab.whoami()) == "\ufffd[31mAda <ada@lab.example>"
+
+
 def test_whoami_without_a_user_record(lab: LabClient, tenant: Any) -> None:
     tenant.user = None
     assert not lab.whoami().known
