@@ -62,6 +62,19 @@ def make_folder(path: Path, mode: int = 0o777) -> Path:
     return path
 
 
+def make_state_folder(path: Path) -> Path:
+    """Create a private folder inside that of `config.state_dir`.
+
+    Raises:
+        StorageError: the folder can't be created; the next step is to choose another state folder.
+    """
+    try:
+        return make_folder(path, 0o700)
+    except StorageError as error:
+        step = "Make this folder writable, or set LABEXT_STATE_DIR to another one."
+        raise error.with_next_step(step) from None
+
+
 def write_atomic(path: Path, content: bytes, *, private: bool = False) -> None:
     """Write a file atomically and durably: a reader sees the old content or the new.
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 from labext.http.connection_pool import content_length
 from labext.http.rate_limiter import parse_http_date
 from labext.jobs.identity import account_digest
-from labext.storage import make_folder, write_atomic
+from labext.storage import make_state_folder, write_atomic
 
 _CLOCK_MARGIN = timedelta(seconds=2)
 """Minimum time between `Last-Modified` of a file and a submission that used this version.
@@ -193,7 +193,7 @@ class UploadRecords:
             *self._versions(name),
             {"at": now, "folder": folder or "", **version.to_record()},
         ]
-        make_folder(self._folder, 0o700)
+        make_state_folder(self._folder)
         write_atomic(self._file(name), json.dumps(versions).encode(), private=True)
 
     def latest(self, name: str, folder: str = "") -> FileVersion | None:

@@ -26,7 +26,7 @@ from labext.jobs.tools import (
     split_file_path,
 )
 from labext.progress import Outcome
-from labext.storage import make_folder, write_atomic
+from labext.storage import make_state_folder, write_atomic
 
 _MAX_JOBS = 10
 """Maximum number of referenced jobs to look up; with more, only the service checks them."""
@@ -259,7 +259,7 @@ class ContentRecords:
             }
             for file in files
         }
-        make_folder(self._folder, 0o700)
+        make_state_folder(self._folder)
         write_atomic(self._file(name), json.dumps(record).encode(), private=True)
 
     def read(self, name: str) -> dict[str, InputFile]:

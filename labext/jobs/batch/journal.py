@@ -19,7 +19,7 @@ from labext.actions import Action
 from labext.errors import NotReadyError
 from labext.jobs.batch.plan import BatchLimits, BatchPart, BatchPlan
 from labext.jobs.identity import account_digest
-from labext.storage import make_folder, storage_errors, sync_folder, write_atomic
+from labext.storage import make_state_folder, storage_errors, sync_folder, write_atomic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,7 +265,7 @@ class Journal:
             "rows": None if plan.rows is None else rows_to_json(plan.rows),
             "nameColumn": plan.name_column,
         }
-        make_folder(self._folder, 0o700)
+        make_state_folder(self._folder)
         if not same:
             self.log(plan.name).clear()
         write_atomic(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
@@ -328,7 +328,7 @@ class Journal:
             NotReadyError: another process is submitting the batch.
             StorageError: the journal can't be written.
         """
-        make_folder(self._folder, 0o700)
+        make_state_folder(self._folder)
         path = self._file(name).with_suffix(".lock")
         while True:
             with storage_errors(path):

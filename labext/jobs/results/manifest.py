@@ -16,7 +16,7 @@ from labext.jobs import identity, records
 from labext.jobs.records import JobRecord
 from labext.jobs.results.archives import ArchiveFile, describe_file
 from labext.redaction import mask
-from labext.storage import make_folder, write_atomic
+from labext.storage import make_state_folder, write_atomic
 
 STRUCTURES = (".pdb", ".cif", ".mmcif", ".ent", ".sdf")
 """Suffixes of structure files."""
@@ -231,4 +231,4 @@ def recorded_fields(row: Mapping[str, Any]) -> dict[str, Any]:
 def separate_manifest_path(state: Path, target: Path) -> Path:
     """Return the path in the state folder for the manifest of a single file or archive."""
     key = hashlib.sha256(str(target.absolute()).encode("utf-8", "replace")).hexdigest()[:32]
-    return make_folder(state / "results", 0o700) / f"{key}.json"
+    return make_state_folder(state / "results") / f"{key}.json"

@@ -232,10 +232,13 @@ def test_journal_files_are_readable_by_the_owner_only(journal: Journal, tmp_path
         assert len(json.dumps(path.name)) < 120
 
 
-def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
+def test_unwritable_folder_is_a_storage_error_that_names_its_variable(tmp_path: Path) -> None:
     (tmp_path / "batches").write_text("")
-    with pytest.raises(StorageError):
-        Journal(tmp_path, ADDRESS, "key-a").write(PLAN, [])
+    journal = Journal(tmp_path, ADDRESS, "key-a")
+    with pytest.raises(StorageError, match="LABEXT_STATE_DIR"):
+        journal.write(PLAN, [])
+    with pytest.raises(StorageError, match="LABEXT_STATE_DIR"), journal.lock("folds"):
+        pass
 
 
 TABLE = pd.DataFrame({"Name": ["b", "a", "x"], "score": [2, 1, 9], "t": [np.nan, 1.0, 2.0]})
