@@ -143,8 +143,8 @@ class TaskKind:
         memory: the memory limit of a task's process and its descendants, in bytes; read when it is
             started. None is no limit.
         limit: the number of concurrent tasks of this kind; None means the number of workers.
-        owner_limits: returns the maximum number of concurrent tasks of this kind of those of the
-            given owners that have one.
+        owner_limit: returns the maximum number of concurrent tasks of this kind of an owner; None
+            for an owner without a limit.
         inputs: the folders beside the working folder that the entry reads. With it the kind may run
             on another machine, to which they are copied, and from which the working folder is
             copied back. None: it runs where the service runs.
@@ -167,7 +167,7 @@ class TaskKind:
     warm: Callable[[Task], bool] = lambda _task: False
     memory: Callable[[Session], int] | None = None
     limit: int | None = None
-    owner_limits: Callable[[Session, Collection[str]], Mapping[str, int]] | None = None
+    owner_limit: Callable[[Session, str], int | None] | None = None
     inputs: Callable[[Task], Sequence[Path]] | None = None
     cores: Callable[[Task], int] = lambda _task: 1
     reserved: Callable[[Task], int | None] = lambda _task: None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, func, or_, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
@@ -136,8 +136,12 @@ class TaskTransitions:
         """Return the task that may start next, given the number of running tasks of each kind."""
         with self._database.read() as session:
             limits = _OwnerLimits(self._queue, session)
-            waiting = self._waiting(running, unfit, limits.reached)
-            return session.scalar(waiting.with_only_columns(Task.id))
+            while True:
+                waiting = self._waiting(running, unfit, limits.reached)
+                columns = waiting.with_only_columns(Task.id, Task.kind, Task.owner)
+                task = session.execute(columns).first()
+                if task is None or limits.allow(task.kind, task.owner):
+                    return None if task is None else int(task.id)
 
     def turn(
         self,
@@ -229,11 +233,12 @@ class TaskTransitions:
             task = session.scalar(next_task.execution_options(populate_existing=True))
             if task is None:
                 break
+            if not limits.allow(task.kind, task.owner):
+                continue
             claim = self._claim(session, task, admit, unfit, ends=ends)
             if claim is not None:
                 turn.claims.append(claim)
                 running[task.kind] += 1
-                limits.add(task)
 
     def _count_others(self, session: Session, running: Counter[str]) -> None:
         """Count the tasks of other processes, of the kinds with a limit.
@@ -303,7 +308,11 @@ class TaskTransitions:
                 limits = _OwnerLimits(self._queue, session, lock=True)
                 task = session.get(Task, task_id, with_for_update=True)
                 claim = None
-                if task is not None and task.state == QUEUED and limits.allow(task):
+                if (
+                    task is not None
+                    and task.state == QUEUED
+                    and limits.allow(task.kind, task.owner)
+                ):
                     claim = self._claim(session, task, admit, set() if unfit is None else unfit)
         except OperationalError:  # the disk is full or the database is unreachable: retry later
             self._set_aside.discard(task_id)
@@ -452,58 +461,41 @@ class TaskTransitions:
         self._queue.finish(session, task, outcome)
 
 
-_TASKS = Task.metadata.tables[Task.__tablename__].c
-_TAKEN_BY_OWNER = (
-    select(_TASKS.owner, func.count())
-    .where(_TASKS.state.in_([STARTING, RUNNING]), _TASKS.kind == bindparam("kind_name"))
-    .group_by(_TASKS.owner)
-)
-"""Built once, since it is executed whenever a task is claimed."""
-
-
 class _OwnerLimits:
-    """The owners that have as many running tasks as they may, by kind of task.
+    """The limits of running tasks of the owners whose tasks are next.
 
-    With `lock` no other process starts tasks of such a kind before the end of the transaction.
+    With `lock` no other process starts tasks of a kind with such limits before the end of the
+    transaction.
+
+    Attributes:
+        reached: the owners by kind of task that have as many running tasks as they may.
     """
 
     def __init__(self, queue: Queue, session: Session, *, lock: bool = False) -> None:
         self._queue = queue
         self._session = session
-        self._counts: dict[str, Counter[str]] = {}
-        self._limits: dict[str, dict[str, int | None]] = {}
+        self._limits: dict[tuple[str, str], int | None] = {}
         self.reached: dict[str, set[str]] = {}
-        for kind in queue.kinds.values():
-            if kind.owner_limits is None:
-                continue
-            if lock and session.get_bind().dialect.name == "postgresql":
-                postgresql.lock(session, f"owners {kind.name}")
-            session.flush()
-            rows = session.connection().execute(_TAKEN_BY_OWNER, {"kind_name": kind.name})
-            self._counts[kind.name] = Counter({row[0]: row[1] for row in rows})
-            self._update(kind.name, list(self._counts[kind.name]))
+        if lock and session.get_bind().dialect.name == "postgresql":
+            for kind in queue.kinds.values():
+                if kind.owner_limit is not None:
+                    postgresql.lock(session, f"owners {kind.name}")
 
-    def allow(self, task: Task) -> bool:
+    def allow(self, kind: str, owner: str) -> bool:
         """Return whether one more task of an owner may run."""
-        return task.owner not in self.reached.get(task.kind, ())
-
-    def add(self, task: Task) -> None:
-        """Count a task that was claimed."""
-        if task.kind in self._counts:
-            self._counts[task.kind][task.owner] += 1
-            self._update(task.kind, [task.owner])
-
-    def _update(self, kind: str, owners: list[str]) -> None:
-        find, limits = self._queue.kinds[kind].owner_limits, self._limits.setdefault(kind, {})
-        unknown = [owner for owner in owners if owner not in limits]
-        if find is not None and unknown:
-            known = find(self._session, unknown)
-            limits.update((owner, known.get(owner)) for owner in unknown)
-        counts = self._counts[kind]
-        for owner in owners:
-            limit = limits[owner]
-            if limit is not None and counts[owner] >= limit:
-                self.reached.setdefault(kind, set()).add(owner)
+        find = self._queue.kinds[kind].owner_limit
+        if find is None:
+            return True
+        if (kind, owner) not in self._limits:
+            self._limits[kind, owner] = find(self._session, owner)
+        limit = self._limits[kind, owner]
+        if limit is None:
+            return True
+        taken = select(func.count()).where(IS_TAKEN, Task.kind == kind, Task.owner == owner)
+        if (self._session.scalar(taken) or 0) < limit:
+            return True
+        self.reached.setdefault(kind, set()).add(owner)
+        return False
 
 
 class _StartError(Exception):

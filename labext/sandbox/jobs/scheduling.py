@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import bindparam, func, or_, select
@@ -14,7 +13,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
 from labext.sandbox.jobs.limits import LIMITS, limit_value
 from labext.sandbox.jobs.schemas import forbidden
-from labext.sandbox.jobs.tables import ACTIVE_STATES, IN_QUEUE, Account, Job, Limit, queue_owner
+from labext.sandbox.jobs.tables import ACTIVE_STATES, IN_QUEUE, Account, Job, Limit
 from labext.sandbox.jobs.tools import catalogue
 
 _GENERAL_LIMIT = "max_running_per_account"
@@ -25,17 +24,15 @@ _LIMIT = func.coalesce(
     select(_LIMITS.value).where(_LIMITS.name == _GENERAL_LIMIT).scalar_subquery(),
     LIMITS[_GENERAL_LIMIT].default,
 )
-_RUNNING_LIMITS = select(_ACCOUNTS.id, _LIMIT).where(
-    _ACCOUNTS.id.in_(bindparam("account_ids", expanding=True)), _LIMIT > 0
-)
+_RUNNING_LIMIT = select(_LIMIT).where(_ACCOUNTS.id == bindparam("account_id"), _LIMIT > 0)
 """Built once, since it is executed whenever a job is claimed."""
 
 
-def running_limits(session: Session, owners: Collection[str]) -> dict[str, int]:
-    """Return the maximum number of running jobs by task owner, omitting owners without a limit."""
-    ids = [int(owner.rpartition(":")[2]) for owner in owners]
-    rows = session.connection().execute(_RUNNING_LIMITS, {"account_ids": ids})
-    return {queue_owner(account_id): int(value) for account_id, value in rows}
+def running_limit(session: Session, owner: str) -> int | None:
+    """Return the maximum number of running jobs of a task owner; None if it has no limit."""
+    account_id = int(owner.rpartition(":")[2])
+    limit = session.connection().execute(_RUNNING_LIMIT, {"account_id": account_id}).scalar()
+    return None if limit is None else int(limit)
 
 
 def check_queue_limit(session: Session, site: Site, account: Account, jobs: int) -> None:
@@ -77,7 +74,7 @@ def queue_reason(session: Session, site: Site, job: Job) -> str | None:
 
 
 def _limit_reason(session: Session, task: Task) -> str:
-    limit = running_limits(session, [task.owner]).get(task.owner)
+    limit = running_limit(session, task.owner)
     if limit is None:
         return ""
     taken = select(func.count()).where(IS_TAKEN, Task.kind == RUN_KIND, Task.owner == task.owner)

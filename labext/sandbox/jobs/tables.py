@@ -88,12 +88,7 @@ class Account(Base):
     @property
     def queue_owner(self) -> str:
         """The owner of its tasks in the queue."""
-        return queue_owner(self.id)
-
-
-def queue_owner(account_id: int) -> str:
-    """Return the owner of an account's tasks in the queue."""
-    return f"jobs:{account_id}"
+        return f"jobs:{self.id}"
 
 
 class Key(Base):

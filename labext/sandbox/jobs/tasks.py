@@ -17,7 +17,7 @@ from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.job_creation import RUN_KIND
 from labext.sandbox.jobs.limits import limit_value
 from labext.sandbox.jobs.pipelines import service
-from labext.sandbox.jobs.scheduling import running_limits
+from labext.sandbox.jobs.scheduling import running_limit
 from labext.sandbox.jobs.tables import (
     ACTIVE_STATES,
     COMPLETE,
@@ -51,7 +51,7 @@ def task_kinds(site: Site) -> list[TaskKind]:
             on_tick=partial(parent_jobs.check_budgets, site),
             work=work,
             memory=partial(limit_value, name="job_memory"),
-            owner_limits=running_limits,
+            owner_limit=running_limit,
             inputs=inputs,
             cores=_cores,
             reserved=_reserved_memory,

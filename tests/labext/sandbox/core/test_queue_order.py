@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from queueing import MOMENT, begin, put
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
@@ -119,10 +117,9 @@ def test_new_weight_holds_for_the_tasks_that_wait(database, queue, transitions):
 
 
 def _limited_queue(limits: dict[str, int]) -> Queue:
-    def owner_limits(_session: Session, owners: Collection[str]) -> dict[str, int]:
-        return {owner: limit for owner, limit in limits.items() if owner in owners}
-
-    return Queue([TaskKind("kind", "nowhere:nothing", owner_limits=owner_limits)])
+    return Queue(
+        [TaskKind("kind", "nowhere:nothing", owner_limit=lambda _, owner: limits.get(owner))]
+    )
 
 
 def test_owner_runs_no_more_tasks_than_its_limit(database):

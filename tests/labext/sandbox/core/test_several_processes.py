@@ -17,7 +17,7 @@ from labext.sandbox.core.task_transitions import TaskTransitions
 KINDS = [
     TaskKind("kind", "nowhere:nothing"),
     TaskKind("rare", "nowhere:nothing", limit=1),
-    TaskKind("shared", "nowhere:nothing", owner_limits=lambda _, owners: dict.fromkeys(owners, 3)),
+    TaskKind("shared", "nowhere:nothing", owner_limit=lambda *_: 3),
 ]
 
 
