@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import random
 import signal
@@ -51,7 +52,7 @@ def test_credentials_survive_a_killed_host(new_box, kit):
         assert runner.logged()[6:] == logged
 
 
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # urllib3, of a cut handshake
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_repeated_kills_neither_lose_nor_duplicate_tokens_and_entries(new_box, kit):
     box = new_box(services=["labext.sandbox.lab.app:service"])
     chance = random.Random(20261122)
@@ -76,6 +77,9 @@ def test_repeated_kills_neither_lose_nor_duplicate_tokens_and_entries(new_box, k
         for token in tokens:
             assert api.get("dna-sequences", f"Bearer {token}", pageSize=1).status_code == 200
         print(f"{KILLS} kills: {len(tokens)} of {attempts} tokens answered, {entries} log entries")
+    # Python leaves a socket unclosed, in a reference cycle, whose connection was reset just before
+    # its handshake. Collected later, it would fail another test.
+    gc.collect()
 
 
 def _kill(box):
