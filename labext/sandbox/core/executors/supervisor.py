@@ -282,7 +282,7 @@ class Supervisor:
 
     def _timeout(self) -> float:
         now = time.monotonic()
-        deadlines = [run.deadline for run in self._runs.values() if run.killed is None]
+        deadlines = [run.deadline for run in self._alive() if run.killed is None]
         moments = [moment - now for moment in deadlines if moment is not None]
         moments += [
             max(run.began + START_DELAY, run.next_try) - now

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -15,6 +16,7 @@ from waiting import wait_until
 
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.launcher import StartMethod
+from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.task_transitions import MAX_KILLS
 
@@ -391,21 +393,40 @@ def test_daemon_ends_with_a_killed_fork_server(new_harness: NewHarness) -> None:
     assert harness.result("only").outcome == "stopped"
 
 
+def _cpu_seconds(harness: Harness) -> float:
+    """Return the processor time of the supervisor and the fork server."""
+    threads = {thread.id: thread for thread in psutil.Process().threads()}
+    mine = threads[harness.supervisor._thread.native_id]
+    times = fork_server().cpu_times()
+    return float(mine.user_time + mine.system_time + times.user + times.system)
+
+
 def test_idle_supervisor_uses_no_cpu(forking_harness: Harness) -> None:
     forking_harness.run("answer")
-    server = fork_server()
-    thread = forking_harness.supervisor._thread
-    assert thread.native_id is not None
-
-    def spent() -> float:
-        threads = {thread.id: thread for thread in psutil.Process().threads()}
-        mine = threads[thread.native_id]
-        times = server.cpu_times()
-        return float(mine.user_time + mine.system_time + times.user + times.system)
-
-    before = spent()
+    before = _cpu_seconds(forking_harness)
     time.sleep(3)
-    assert spent() - before < 0.1
+    assert _cpu_seconds(forking_harness) - before < 0.1
+
+
+def test_supervisor_uses_no_cpu_while_results_are_stored_after_the_time_limit(
+    forking_harness: Harness,
+) -> None:
+    may_end = threading.Event()
+
+    def save(_payload: dict[str, Any]) -> list[StagedFile]:
+        may_end.wait(30)
+        return []
+
+    kind = TaskKind("stored", "labext_test_entries:answer", on_end=forking_harness._end, save=save)
+    forking_harness.queue.add(kind)
+    forking_harness.put("stored", "only", max_seconds=2.0)
+    time.sleep(3)
+    before = _cpu_seconds(forking_harness)
+    time.sleep(2)
+    used = _cpu_seconds(forking_harness) - before
+    may_end.set()
+    assert forking_harness.result("only").outcome == "done"
+    assert used < 0.3
 
 
 @pytest.fixture(params=["fork", "spawn"])
