@@ -468,7 +468,7 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     if folder.is_server():
         prepare_metrics(folder)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
-    state["executor"] = options.executor
+    state["executor"] = options.executor or "local"
     state["processes"] = options.processes
     storage = stored_settings(folder)
     if options.storage is not None:

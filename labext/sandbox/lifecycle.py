@@ -212,8 +212,7 @@ class Sandbox:
             if time.monotonic() > until:
                 raise ServiceError(
                     f"The {self.kind} in {self.data_dir} runs, but does not respond.",
-                    f"See {self._folder.log}, or stop it with {{action}}.",
-                    action=Action.stop_sandbox(),
+                    **self._next_step("stop", f"See {self._folder.log}, or stop it with"),
                 )
             if self._runs():
                 time.sleep(0.02)
@@ -370,7 +369,8 @@ class Sandbox:
         connection = self._connection() if self._runs() else {}
         if not connection:
             raise NotReadyError(
-                f"The {self.kind} in {self.data_dir} is not running.", action=Action.start_sandbox()
+                f"The {self.kind} in {self.data_dir} is not running.",
+                **self._next_step("start", "Start it with"),
             )
         for entry in connection.values():
             if isinstance(entry, dict):
@@ -528,15 +528,34 @@ class Sandbox:
         return arguments
 
     def _check_options(self) -> None:
+        """Raise ConflictError if the sandbox runs with other options than the requested ones."""
         state = read_json(self._folder.state)
-        for name, requested in self._options.items():
-            if requested is not None and requested != state.get(name):
-                raise ConflictError(
-                    f"The {self.kind} runs with {name} {state.get(name) or 'by default'}, "
-                    f"not {requested}.",
-                    "Stop it first with {action}, then start it with these options.",
-                    action=Action.stop_sandbox(),
-                )
+        conflicts = [
+            f"runs with {name} {state.get(name) or 'by default'}, not {requested}"
+            for name, requested in self._options.items()
+            if requested is not None and requested != state.get(name)
+        ]
+        if self._database_url is not None:
+            from labext.sandbox.core import postgresql
+
+            current, requested = self._folder.database_name, postgresql.display(self._database_url)
+            if requested != current:
+                conflicts.append(f"keeps its data in {current}, not in {requested}")
+        if conflicts:
+            raise ConflictError(
+                f"The {self.kind} {conflicts[0]}.",
+                **self._next_step("stop", "Stop it, then start it with these options:"),
+            )
+
+    def _next_step(self, verb: Literal["start", "stop"], step: str) -> dict[str, Any]:
+        """Return the next step of an error: a sentence that ends with how to do it.
+
+        An action is for the sandbox of the session; for another one it is a shell command.
+        """
+        if self.kind == "sandbox" and self.data_dir == sandbox_dir():
+            action = Action.start_sandbox() if verb == "start" else Action.stop_sandbox()
+            return {"next_step": f"{step} {{action}}.", "action": action}
+        return {"next_step": f"{step} `{self.command(verb)}`."}
 
 
 def check_system() -> None:

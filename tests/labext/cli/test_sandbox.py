@@ -124,7 +124,7 @@ def test_rate_option_is_kept_by_the_running_sandbox(run, data_dir):
     assert Sandbox(data_dir).status().rate == "off"
     code, _, err = run("start", "--rate", "named")
     assert code == 1
-    assert "labext: " in err
+    assert f"`labext sandbox stop --data-dir {data_dir}`" in err
 
 
 PASSWORD = "correct-horse-battery"

@@ -214,6 +214,19 @@ def test_changed_rate_applies_after_a_restart(small_box):
     assert requests.get(f"{named.jobs.base_url}site", timeout=60).json()["rate"] == "named"
 
 
+def test_start_of_a_running_host_with_another_database_is_refused(shared_small_box):
+    address = "postgresql+psycopg://user:secret@db.example/other"
+    with pytest.raises(ConflictError, match=r"not in postgresql.*db\.example/other") as refused:
+        Sandbox(shared_small_box.data_dir, database_url=address).start()
+    assert "secret" not in str(refused.value)
+
+
+def test_executor_of_a_host_is_local_by_default(shared_small_box):
+    assert Sandbox(shared_small_box.data_dir, executor="local").start().running
+    with pytest.raises(ConflictError, match="runs with executor local, not dask"):
+        Sandbox(shared_small_box.data_dir, executor="dask").start()
+
+
 # Killed
 
 
