@@ -90,16 +90,16 @@ def set_account(admin: Admin, email: str, owner: str | None, **shares: Any) -> R
         )
     changed: Record = {}
     lines = []
-    if owner is not None:
-        changed |= admin.set_owner(email, owner == "yes")
-        lines.append(f"{email} is {'' if changed['owner'] else 'not '}an owner.")
-    if scheduling:
+    if scheduling:  # first, since it may be refused
         changed |= admin.set_scheduling(email, **scheduling)
         running, queued = (_limit_text(changed[name]) for name in ("max_running", "max_queued"))
         lines.append(
             f"{email} has the weight {changed['weight']:g}, {running} for running jobs and "
             f"{queued} for queued ones."
         )
+    if owner is not None:
+        changed |= admin.set_owner(email, owner == "yes")
+        lines.append(f"{email} is {'' if changed['owner'] else 'not '}an owner.")
     return changed, "\n".join(lines)
 
 

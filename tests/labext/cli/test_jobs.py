@@ -83,6 +83,14 @@ def test_error_is_one_line_with_the_next_step(run, words, message):
     assert message in run.error(*words)
 
 
+def test_refused_change_of_an_account_changes_nothing(run):
+    before = run.json("accounts", "list")
+    words = ["accounts", "set", "student@sandbox.local", "--owner", "yes"]
+    assert "The weight of an account can't be 1000" in run.error(*words, "--weight", "1000")
+    assert "can't be" in run.error(*words, "--weight", "2", "--max-running", "9999999999999")
+    assert run.json("accounts", "list") == before
+
+
 @pytest.mark.parametrize("holder", [[], ["--account", TEACHER, "--organization", "sandbox"]])
 def test_budget_needs_one_holder(run, holder, capsys):
     with pytest.raises(SystemExit) as ended:

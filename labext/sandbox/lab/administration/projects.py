@@ -176,10 +176,11 @@ class ProjectAdministration(TenantAdministration):
 
 def _add_place(session: Session, place: Place, kind: str, siblings: Any) -> Record:
     """Add a place; its name must be unique among its siblings."""
-    validate_name(f"a {kind}", place.name)
+    noun = messages.with_article(kind)
+    validate_name(noun, place.name)
     table = type(place)
     if session.scalars(select(table.id).where(siblings, table.name == place.name)).first():
-        raise already_exists_error(f"a {kind}", place.name)
+        raise already_exists_error(noun, place.name)
     place.id = tables.new_identifier(PLACE_KINDS[kind].prefix)
     session.add(place)
     session.flush()

@@ -225,6 +225,9 @@ def list_places(session: Session, tenant: Tenant, kind: str) -> Sequence[Place]:
 MAX_TOKEN_SECONDS = 366 * 24 * 3600
 """Maximum lifetime of an ID token."""
 
+MAX_ENTRIES = 1_000_000_000
+"""Maximum number of entries of the audit log that are listed at once."""
+
 _AUDIT_COLUMNS = (
     "time", "status", "method", "path", "user", "app", "credential", "address", "reason",
 )  # fmt: skip
@@ -352,8 +355,13 @@ class SecurityAdministration(TenantAdministration):
         status: int | None = None,
     ) -> list[Record]:
         """List calls of the tenant's API, newest first, including those of removed users."""
-        if limit is not None and limit < 1:
-            raise InputError(f"{limit} is not a valid number of entries.", "Give at least 1.")
+        if limit is not None and not 1 <= limit <= MAX_ENTRIES:
+            raise InputError(
+                f"{limit:,} is not a valid number of entries.",
+                f"Give a number from 1 to {MAX_ENTRIES:,}.",
+            )
+        if status is not None and not 100 <= status <= 599:
+            raise InputError(f"{status:,} is not an HTTP status.", "Give one such as 403.")
         filters = {"user": user and user.lower(), "app": app, "status": status}
         conditions = {name: value for name, value in filters.items() if value is not None}
         with self.read() as (session, tenant):
