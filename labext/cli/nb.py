@@ -106,8 +106,8 @@ def add_model(admin: Admin, name: str, kind: str, base_url: str, no_key: bool) -
     """
     created = admin.add_model(name, kind, base_url, _read_key(no_key))
     return created, (
-        f"{created['name']} of {created['base_url']} is added as {created['id']}; `labext "
-        f"sandbox nb models default SLOT {created['name']}` selects it."
+        f"{created['name']} of {created['base_url']} is added as {created['id']}; `{program()} "
+        f"nb models default SLOT {created['name']}` selects it."
     )
 
 

@@ -24,6 +24,7 @@ from sqlalchemy.orm import Session
 from labext.errors import (
     ConflictError,
     InputError,
+    NotFoundError,
     SetupError,
 )
 from labext.sandbox.core.data_folder import (
@@ -92,6 +93,7 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
 
     Raises:
         SetupError: there is no sandbox.
+        NotFoundError: the folder of `target` does not exist.
         InputError: `target` is in the sandbox's folder.
         ConflictError: `target` exists, or another backup is running.
         SetupError, StorageError: the database is empty or damaged, the disk is full, or the object
@@ -101,6 +103,8 @@ def back_up(folder: DataFolder, target: Path) -> BackupResult:
     target = target.expanduser().absolute()
     if target.exists():
         raise ConflictError(f"{target} exists.", "Give the backup another name.")
+    if not target.parent.is_dir():
+        raise NotFoundError(f"There is no folder {target.parent}.", "Create it, or name another.")
     if target.is_relative_to(folder.path):
         raise InputError(
             f"{target} is in the sandbox's own folder.", "Put the backup somewhere else."

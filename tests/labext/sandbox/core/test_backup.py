@@ -188,7 +188,7 @@ def test_backup_does_not_overwrite_a_file(folder, tmp_path):
     assert (tmp_path / "thesis.zip").read_text() == "dear"
     with pytest.raises(InputError, match="own folder"):
         back_up(folder, folder.path / "b.zip")
-    with pytest.raises(StorageError):
+    with pytest.raises(NotFoundError, match="There is no folder"):
         back_up(folder, tmp_path / "nowhere" / "b.zip")
 
 
