@@ -153,8 +153,8 @@ class TaskKind:
         prepare: called in a thread before a task is started, with its payload, to fetch its files
             from an object store. None: the files are present.
         save: called in a thread after its process has ended, with its payload, to put its results
-            into an object store before `on_end`. None: they are not moved. Both are repeated after
-            a StoreError.
+            into an object store before `on_end`. None: they are not moved. Both are repeated
+            while the store, the database or the disk is not available; other errors fail the task.
     """
 
     name: str

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
 
+from labext.sandbox.core.database import is_disk_full, is_unavailable
 from labext.sandbox.core.executors.task_run import TaskRun
 from labext.sandbox.core.file_storage.objects import StoreError
 from labext.sandbox.core.file_storage.service_files import NotCachedError
@@ -49,14 +50,16 @@ class FileTransfers:
         done, run.prepared = run.prepared, None
         try:
             done.result()
-        except StoreError as error:
-            log.warning("%s waits for its files: %s", run.task.key, error)
-            run.later()
-            return False
         except FileNotFoundError:
             run.outcome = TaskOutcome("failed", "The storage has lost a file that it needs.")
-            return False
-        return True
+        except Exception as error:  # a fault of a service fails only the task
+            if _is_temporary(error):
+                log.warning("%s waits for its files: %s", run.task.key, error)
+                run.later()
+                return False
+            log.exception("The files of %s could not be fetched.", run.task.key)
+            run.outcome = TaskOutcome("failed", f"Its files could not be fetched: {error}")
+        return run.outcome is None
 
     def fetch(self, run: TaskRun, error: NotCachedError) -> None:
         """Fetch a file that is needed to record the end of a task, which is then retried."""
@@ -77,11 +80,11 @@ class FileTransfers:
         done, run.saved = run.saved, None
         try:
             stored = tuple(done.result())
-        except StoreError as error:
-            log.warning("The results of %s are not stored yet: %s", run.task.key, error)
-            run.later()
-            return False
         except Exception as error:  # a fault of a service fails only the task
+            if _is_temporary(error):
+                log.warning("The results of %s are not stored yet: %s", run.task.key, error)
+                run.later()
+                return False
             log.exception("The results of %s could not be stored.", run.task.key)
             run.outcome = TaskOutcome(
                 "failed",
@@ -126,3 +129,8 @@ class FileTransfers:
         future = self._pool.submit(call, payload)
         future.add_done_callback(lambda _: self._on_done())
         return future
+
+
+def _is_temporary(error: Exception) -> bool:
+    """Return whether a repeated transfer may succeed."""
+    return isinstance(error, StoreError) or is_disk_full(error) or is_unavailable(error)

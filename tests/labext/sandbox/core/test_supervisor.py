@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import psutil
 import pytest
+from sqlalchemy.exc import OperationalError
 from supervision import Harness, NewHarness, descendants, fork_server, is_gone, no_process, state
 from waiting import wait_until
 
 from labext.sandbox.core.executors import supervisor
+from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import StartMethod
 from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
@@ -285,6 +290,68 @@ def test_outcome_that_cannot_be_stored_is_stored_later(
     assert forking_harness.result("other").outcome == "done"
     assert forking_harness.result("late").outcome == "done"
     assert calls == ["late", "late"]
+
+
+def _transfer_kind(harness: Harness, **transfers: Any) -> None:
+    kind = TaskKind("files", "labext_test_entries:answer", on_end=harness._end, **transfers)
+    harness.queue.add(kind)
+
+
+def _locked_error() -> OperationalError:
+    cause = sqlite3.OperationalError("database is locked")
+    cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    return OperationalError("SELECT", {}, cause)
+
+
+@pytest.mark.parametrize("transfer", ["prepare", "save"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        _locked_error(),
+    ],
+)
+def test_transfer_of_files_is_repeated_when_the_disk_or_the_database_is_available(
+    forking_harness: Harness, transfer: str, error: Exception
+) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def refuse_once(payload: dict[str, Any]) -> list[StagedFile]:
+        calls.append(payload)
+        if len(calls) == 1:
+            raise error
+        return []
+
+    _transfer_kind(forking_harness, **{transfer: refuse_once})
+    assert forking_harness.run("files", x=1).result == {"x": 1}
+    assert calls == [{"x": 1}] * 2
+
+
+def test_fault_in_the_transfer_of_files_fails_one_task_only(
+    forking_harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetch_at_once(
+        _transfers: FileTransfers, call: Callable[[Any], Any], payload: Any
+    ) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(call(payload))
+        except RuntimeError as error:
+            future.set_exception(error)
+        return future
+
+    def refuse_first(payload: dict[str, Any]) -> None:
+        if payload["number"] == 0:
+            raise RuntimeError("no such folder")
+
+    monkeypatch.setattr(FileTransfers, "_submit", fetch_at_once)
+    _transfer_kind(forking_harness, prepare=refuse_first)
+    with forking_harness.database.write() as session:
+        for number in range(3):
+            forking_harness.queue.put(session, "files", f"t{number}", {"number": number})
+    first, *others = [forking_harness.result(f"t{number}") for number in range(3)]
+    assert first == TaskOutcome("failed", "Its files could not be fetched: no such folder")
+    assert [outcome.outcome for outcome in others] == ["done", "done"]
 
 
 def test_killed_fork_server_is_replaced_and_its_task_repeated(
