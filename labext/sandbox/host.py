@@ -561,7 +561,7 @@ def _check_processes(folder: DataFolder, options: argparse.Namespace) -> None:
     Raises:
         SetupError: the database is a SQLite file.
     """
-    if options.processes > 1 and not folder.database_url_file.exists():
+    if options.processes > 1 and not folder.uses_postgresql:
         raise SetupError(
             "Several service processes need a PostgreSQL database.",
             "Start one process, or choose a PostgreSQL database for a new data folder.",

@@ -321,7 +321,7 @@ class Sandbox:
         Raises:
             StorageError: the database cannot be reached or changed; nothing has been deleted.
         """
-        if not self._folder.database_url_file.exists():
+        if not self._folder.uses_postgresql:
             return
         from sqlalchemy.exc import DBAPIError
 

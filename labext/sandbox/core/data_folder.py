@@ -81,7 +81,7 @@ class DataFolder:
     @property
     def has_database(self) -> bool:
         """Whether a database was ever created for it."""
-        return self.database_url_file.is_file() or self.database.is_file()
+        return self.uses_postgresql or self.database.is_file()
 
     def use_database(self, url: str) -> None:
         """Keep the data in a database at an address from the next start on.
@@ -134,8 +134,6 @@ class DataFolder:
             for folder in (self.secrets, self.tasks):
                 folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            if isinstance(error, SetupError):
-                raise
             raise StorageError(
                 f"The sandbox's folder {self.path} can't be written: {error.strerror}.",
                 "Choose another folder for the sandbox, or make room.",

@@ -180,7 +180,7 @@ def explain_failure(error: Exception, folder: DataFolder) -> LabextError:
     """Return the cause of a start-up failure, with its remedy."""
     if isinstance(error, LabextError):
         return error
-    if isinstance(error, DBAPIError) and folder.database_url_file.exists():
+    if isinstance(error, DBAPIError) and folder.uses_postgresql:
         return postgresql.explain(error, folder.database_url)
     if is_disk_full(error):
         return StorageError(

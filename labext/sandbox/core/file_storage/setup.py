@@ -16,6 +16,7 @@ from uuid import uuid4
 from sqlalchemy import delete, exists, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
+from labext import messages
 from labext.actions import parameter
 from labext.errors import ConflictError, LabextError, SetupError
 from labext.sandbox.core.data_folder import DataFolder, FileLock, has_content, read_json, write_json
@@ -237,8 +238,8 @@ class FileStorageSetup:
             return None
         assert self.settings is not None
         return (
-            f"Moved {len(orphans)} object{'' if len(orphans) == 1 else 's'} without a database "
-            f"record to {self.settings.url}/{start}. Delete them if you do not need them."
+            f"Moved {messages.pluralize(len(orphans), 'object')} without a database record to "
+            f"{self.settings.url}/{start}. Delete them if you do not need them."
         )
 
     def _clean_up(self) -> None:
