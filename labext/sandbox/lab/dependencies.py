@@ -111,8 +111,8 @@ class AuditLog:
                 log.error("The audit log cannot be written; its entries are kept: %s", error.orig)
 
     def _insert(self, rows: list[dict[str, Any]]) -> None:
-        # Calls are read-only, so a disk sync is not needed.
-        with self._database.write(durable=False) as session:
+        # Calls are read-only, so they need no disk sync, and need not wait for other writers.
+        with self._database.write_concurrently(durable=False) as session:
             connection = session.connection()
             for row in rows:
                 number: int = connection.execute(_INSERT, row).scalar_one()

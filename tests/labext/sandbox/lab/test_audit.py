@@ -13,9 +13,10 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
 from labext.sandbox.core import database as database_module
+from labext.sandbox.core.database import Database
 from labext.sandbox.core.web import RateLimitStatus, SlidingWindowLimiter
 from labext.sandbox.lab import dependencies, limits
-from labext.sandbox.lab.tables import AuditEntry, Limit, current_timestamp
+from labext.sandbox.lab.tables import AuditEntry, Base, Limit, Tenant, current_timestamp
 
 
 def _summary(entry) -> tuple:
@@ -33,6 +34,21 @@ def test_entry_records_every_detail_of_the_call(world, kit):
     assert before <= datetime.fromisoformat(entry.time) <= datetime.now(UTC)
     with world.database.read() as session:
         assert entry.tenant_id == world.tenant_id(session)
+
+
+@pytest.mark.parametrize("each_database", ["postgresql"], indirect=True)
+def test_entry_is_written_while_another_request_changes_rows(each_database, monkeypatch):
+    monkeypatch.setattr("labext.sandbox.core.postgresql.LOCK_SECONDS", 1)
+    log_database = Database(each_database.url)
+    log_database.create(Base.metadata)
+    with log_database.write() as session:
+        session.add(Tenant(id=1, name="campus", enterprise=False))
+    values = dependencies.PendingEntry(1, "GET", "/api/v2/users/me", None).values(200, None)
+    with each_database.write() as session:
+        session.add(Limit(name="rate_requests", value=5))
+        session.flush()
+        dependencies.AuditLog(log_database).write(values, required=True)
+    log_database.close()
 
 
 def test_entry_names_the_acting_identity(world, kit):
