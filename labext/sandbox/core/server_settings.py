@@ -67,9 +67,19 @@ class ServerSettings:
 
     @classmethod
     def load(cls, folder: DataFolder) -> Self | None:
-        """Return the settings of a data folder; None for a sandbox's."""
+        """Return the settings of a data folder; None for a sandbox's.
+
+        Raises:
+            SetupError: they were stored by another version of labext.
+        """
         values = read_json(folder.server)
-        return cls(**values) if values else None
+        try:
+            return cls(**values) if values else None
+        except TypeError:
+            raise SetupError(
+                f"The settings in {folder.server} were made by another version of labext.",
+                "Use that version, or another data folder.",
+            ) from None
 
     def save(self, folder: DataFolder) -> None:
         """Make the folder a server's, or change its settings."""

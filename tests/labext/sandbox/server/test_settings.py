@@ -146,6 +146,14 @@ def test_folder_of_a_sandbox_is_refused(tmp_path):
         server.start()
 
 
+def test_settings_of_another_version_are_refused(tmp_path):
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    folder.server.write_text('{"host": "localhost", "newer": true}')
+    with pytest.raises(SetupError, match="another version of labext"):
+        Server(folder.path).start()
+
+
 def test_running_server_refuses_other_settings(server):
     other = Server(server.data_dir)
     other.configure(**(vars(server.settings) | {"port": 40_000}))
