@@ -171,19 +171,22 @@ def read_sequence(
 
 def _clean_sequence(name: str, text: str, alphabet: Alphabet) -> str:
     """Return `text` in upper case without whitespace; ToolError for letters not in `alphabet`."""
-    letters = "".join(text.split()).upper()
+    letters = "".join(text.split())
+    allowed = {*alphabet.letters, *alphabet.letters.lower()}
     invalid = [
         f"{letter!r} at {number}"
         for number, letter in enumerate(letters, 1)
-        if letter not in alphabet.letters
+        if letter not in allowed
     ]
     if invalid:
+        if letters.startswith(">"):
+            raise ToolError(f"{name}: it is in FASTA format; send the sequence without its header.")
         more = f" and {len(invalid) - 3} more" if len(invalid) > 3 else ""
         nouns = alphabet.noun if len(invalid) == 1 else f"{alphabet.noun}s"
         raise ToolError(
             f"{name}: invalid {nouns} {', '.join(invalid[:3])}{more} (allowed: {alphabet.letters})."
         )
-    return letters
+    return letters.upper()
 
 
 def check_length(name: str, letters: str, min_length: int, max_length: int) -> None:
@@ -208,8 +211,12 @@ def parse_fasta(
             an invalid letter, or the rows of an alignment differ in length.
     """
     gaps: dict[str, str | int | None] = {"-": "-", ".": "-"} if aligned else {"-": "", ".": ""}
-    head, *entries = text.replace("\r", "\n").lstrip("\ufeff \n\t").split(">")
-    if head.strip() or not entries:
+    plain_text = text.replace("\r", "\n").lstrip("\ufeff \n\t")
+    if not plain_text:
+        raise ToolError(f"{parameter}: it is empty.")
+    # Names may contain >, as in c.524G>A.
+    head, *entries = re.split(r"^[ \t]*>", plain_text, flags=re.MULTILINE)
+    if head:
         raise ToolError(f"{parameter}: it is not FASTA; a record starts with > and a name.")
     sequences: dict[str, str] = {}
     for number, entry in enumerate(entries, 1):

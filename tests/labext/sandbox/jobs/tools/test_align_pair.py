@@ -122,6 +122,10 @@ def test_scores_match_a_reference_implementation(
     ("options", "message"),
     [
         ({"sequence1": "ACGM"}, "sequence1: invalid DNA base 'M' at 4 (allowed: ACGTN)."),
+        (
+            {"sequence1": ">a\nACGT"},
+            "sequence1: it is in FASTA format; send the sequence without its header.",
+        ),
         ({"sequence2": "A" * 5001}, "sequence2: it has 5001 letters; 1 to 5000 are allowed."),
         (
             {"matrix": "BLOSUM62"},

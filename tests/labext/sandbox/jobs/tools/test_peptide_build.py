@@ -150,6 +150,10 @@ def test_angles_can_be_text(tmp_path):
             {"sequence": "ACB"},
             "sequence: invalid amino acid 'B' at 3 (allowed: ACDEFGHIKLMNPQRSTVWY).",
         ),
+        (
+            {"sequence": "MKß"},  # its capital letter is SS
+            "sequence: invalid amino acid 'ß' at 3 (allowed: ACDEFGHIKLMNPQRSTVWY).",
+        ),
         ({"sequence": "A"}, "sequence: it has 1 letters; 2 to 1000 are allowed."),
         ({"sequence": "A" * 1001}, "sequence: it has 1001 letters; 2 to 1000 are allowed."),
         (
