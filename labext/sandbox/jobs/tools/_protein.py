@@ -69,21 +69,27 @@ def read_residues(
     """Read the protein residues of a model (from 1), in the order of the file.
 
     Raises:
-        ToolError: the file is too large or not a protein in PDB format, a record is malformed, or
-            the model or a chain does not exist.
+        ToolError: the file is too large or not a protein in PDB format, a record is malformed, a
+            residue occurs twice, or the model or a chain does not exist.
     """
     if path.stat().st_size > _MAX_FILE_BYTES:
         raise ToolError(f"{parameter}: the file is larger than {_MAX_FILE_BYTES // 1_000_000} MB.")
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    content = (line for line in lines if line and not line.startswith("#"))
+    if next(content, "").startswith("data_"):
+        raise ToolError(f"{parameter}: it is an mmCIF file; send the structure in PDB format.")
     grouped: dict[tuple[str, str], list[_AtomRecord]] = {}
     for record in _read_records(lines, parameter, model):
         grouped.setdefault(record.residue, []).append(record)
     residues = [
-        residue for group in grouped.values() if (residue := _build_residue(group)) is not None
+        residue
+        for group in grouped.values()
+        if (residue := _build_residue(group, parameter)) is not None
     ]
     if not residues:
-        kind = "an mmCIF file" if lines and lines[0].startswith("data_") else "not a PDB file"
-        raise ToolError(f"{parameter}: it has no alpha carbons; it may be {kind} or not a protein.")
+        raise ToolError(
+            f"{parameter}: it has no alpha carbons; a protein in PDB format is required."
+        )
     existing = dict.fromkeys(residue.chain for residue in residues)
     for chain in chains:
         if chain not in existing:
@@ -129,7 +135,8 @@ def _parse_record(line: str) -> _AtomRecord:
     x, y, z = (float(line[start : start + 8]) for start in (30, 38, 46))
     occupancy = float(line[54:60].strip() or 1)
     name = line[12:16].strip()
-    if not name or not all(abs(value) < 1e5 for value in (x, y, z, occupancy)):
+    # A line that was cut within its coordinates has wrong ones.
+    if not name or len(line) < 54 or not all(abs(value) < 1e5 for value in (x, y, z, occupancy)):
         raise ValueError("name, coordinates or occupancy")
     return _AtomRecord(
         (line[21].strip() or "_", line[22:27].strip()),
@@ -161,8 +168,12 @@ def _parse_element(line: str) -> str:
     return letters[:1].upper()
 
 
-def _build_residue(records: list[_AtomRecord]) -> Residue | None:
-    """Build a residue from its main alternative location; None without an alpha carbon."""
+def _build_residue(records: list[_AtomRecord], parameter: str) -> Residue | None:
+    """Build a residue from its main alternative location; None without an alpha carbon.
+
+    Raises:
+        ToolError: the records are those of several residues.
+    """
     weights: dict[str, float] = {}
     for record in records:
         if record.alternative:
@@ -175,7 +186,15 @@ def _build_residue(records: list[_AtomRecord]) -> Residue | None:
         if record.name == name:
             residue.atoms.setdefault(record.atom.name, record.atom)
     alpha = residue.atoms.get("CA")
-    return residue if alpha is not None and alpha.element == "C" else None
+    if alpha is None or alpha.element != "C":
+        return None
+    alphas = [record.alternative for record in selected if record.atom.name == "CA"]
+    if len(alphas) > len({*alphas}):
+        raise ToolError(
+            f"{parameter}: residue {number} of chain {chain} occurs twice; give each chain its own "
+            "letter, and each model MODEL and ENDMDL records."
+        )
+    return residue
 
 
 def dihedral_angle(

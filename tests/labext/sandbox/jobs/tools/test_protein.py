@@ -72,6 +72,13 @@ def test_insertion_codes_separate_residues(write):
     assert [residue.number for residue in read_residues(path, "x")] == ["52", "52A", "52B"]
 
 
+@pytest.mark.parametrize("between", ["TER\n", "END\n", ""])
+def test_residue_that_occurs_twice_is_an_error(write, between):
+    path = write(atom(1, chain=" "), atom(2, chain=" "), between, atom(2, (60, 0, 0), chain=" "))
+    with pytest.raises(ToolError, match=r"^x: residue 2 of chain _ occurs twice; give each chain"):
+        read_residues(path, "x")
+
+
 def test_chains_can_be_selected_and_a_missing_chain_is_named(write):
     path = write(atom(1, chain="A"), atom(1, chain="b"), atom(1, chain=" "))
     assert len(read_residues(path, "x")) == 3
@@ -90,10 +97,11 @@ def test_short_line_without_occupancy_is_read(write):
     [
         ("", "no alpha carbons"),
         (">seq\nACGT\n", "no alpha carbons"),
-        ("data_1ABC\nloop_\n", "no alpha carbons; it may be an mmCIF file"),
+        ("# by hand\ndata_1ABC\nloop_\nATOM   1 N N . MSE A 1 1 ? 19.5\n", "it is an mmCIF file"),
         ("REMARK\n" + atom(1).replace("   0.000", "   x.000"), "line 2 is not a valid ATOM record"),
         (atom(1).replace("   0.000", "     nan"), "line 1 is not a valid ATOM record"),
         (atom(1)[:40], "line 1 is not a valid ATOM record"),
+        (atom(1, (1, 2, 13.5))[:50], "line 1 is not a valid ATOM record"),
     ],
 )
 def test_invalid_file_is_an_error_with_the_line(write, text, message):
