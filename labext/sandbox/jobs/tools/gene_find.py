@@ -128,7 +128,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `genes.gff3` and `genes.csv`; with genes also `genes.fasta` and `proteins.fasta`.
 
     The score: the number of `sequences` and `genes`, the `mode` used, and the percentages of
-    `coding` bases and of G and C (`gc`).
+    `coding` bases and of G and C among the unambiguous bases (`gc`).
     """
     request = _read_request(settings)
     text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
@@ -139,12 +139,13 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     if genes:
         _write_fasta(genes, out)
     bases = sum(map(len, records.values()))
+    counts = {base: sum(s.count(base) for s in records.values()) for base in _inputs.DNA.letters}
     return {
         "sequences": len(records),
         "genes": len(genes),
         "mode": mode,
         "coding": round(100 * _covered_bases(genes) / bases, 2),
-        "gc": round(100 * sum(s.count("G") + s.count("C") for s in records.values()) / bases, 2),
+        "gc": round(100 * (counts["G"] + counts["C"]) / max(1, sum(counts.values())), 2),
     }
 
 

@@ -161,7 +161,8 @@ TOOL = Tool(
         "distance of each pair from the alignment, and builds a tree by neighbour joining. "
         "Returns the alignment as FASTA, the distances as CSV and the unrooted tree as "
         "Newick. Negative branch lengths are set to 0 and counted. Identities are "
-        "percentages of the columns in which both sequences have a letter."
+        "percentages of the columns in which both sequences have an unambiguous letter (not a "
+        "gap, N or X)."
     ),
     github="https://github.com/biotite-dev/biotite",
     paper="https://doi.org/10.1093/oxfordjournals.molbev.a040454",
@@ -187,8 +188,8 @@ TOOL = Tool(
             default="identity",
             options=("identity", "corrected"),
             description=(
-                "identity: the fraction of different letters without gaps; corrected: "
-                "the same, corrected by Jukes and Cantor (DNA) or Kimura (protein)."
+                "identity: the fraction of different letters without gaps and ambiguous letters; "
+                "corrected: the same, corrected by Jukes and Cantor (DNA) or Kimura (protein)."
             ),
         ),
         Parameter(
@@ -218,15 +219,15 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     """Write `alignment.fasta`, `distances.csv` and `tree.nwk`.
 
     The score: `columns` of the alignment; `mean_identity` and `min_identity` of all pairs, in
-    percent of the columns without gaps; `negative_branches`, the number of negative branch lengths
-    that were set to 0. The log has the lowest of these.
+    percent of the columns with two unambiguous letters; `negative_branches`, the number of
+    negative branch lengths that were set to 0. The log has the lowest of these.
     """
     request = _read_request(settings)
     text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
     records = _read_records(text, request.molecule)
     names = list(records)
     aligned = _align(list(records.values()), request)
-    identities = _identity_matrix(aligned)
+    identities = _identity_matrix(aligned, request.molecule)
     distances = 1 - identities
     if request.corrected:
         distances = _correct_distances(distances, names, request.molecule)
@@ -284,12 +285,12 @@ def _align(sequences: list[str], request: _Request) -> list[str]:
     return rows
 
 
-def _identity_matrix(rows: list[str]) -> NDArray[Any]:
-    """Return the (n, n) fractions of identical letters among columns without gaps."""
+def _identity_matrix(rows: list[str], molecule: str) -> NDArray[Any]:
+    """Return the (n, n) fractions of identical letters among columns of unambiguous letters."""
     import numpy as np
 
     letters = np.array([list(row) for row in rows])
-    is_letter = letters != "-"
+    is_letter = np.isin(letters, [*(_inputs.DNA if molecule == "DNA" else _inputs.PROTEIN).letters])
     identities = np.ones((len(rows), len(rows)))
     for i, j in combinations(range(len(rows)), 2):
         both = is_letter[i] & is_letter[j]

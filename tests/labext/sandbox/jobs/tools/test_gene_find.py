@@ -167,6 +167,11 @@ def test_unknown_bases_have_no_genes(tmp_path):
 
 
 @needs_pyrodigal
+def test_gc_content_is_that_of_the_known_bases(tmp_path):
+    assert find(tmp_path, f">a\nACGG{'N' * 60}\n")[0]["gc"] == 75
+
+
+@needs_pyrodigal
 def test_single_mode_refuses_short_sequences(tmp_path):
     with pytest.raises(ToolError, match=r"^mode: single needs at least 20,000 bases, not 4"):
         find(tmp_path, ">a\nACGT\n", mode="single")

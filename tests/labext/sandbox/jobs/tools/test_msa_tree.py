@@ -135,7 +135,7 @@ def test_newick_round_trips_unusual_names():
     ("text", "message"),
     [
         ("ACGT", "sequences: it is not FASTA; a record starts with > and a name."),
-        ("", "sequences: it is not FASTA; a record starts with > and a name."),
+        ("\n\n", "sequences: it is empty."),
         (">a\nACGT\n>\nACGT", "sequences: record 2 has no name."),
         (">a\nACGT\n>a x\nACGT", "sequences: the name a occurs twice."),
         (">a\n--\n", "sequences: a has no letters."),
@@ -151,6 +151,11 @@ def test_invalid_fasta_is_an_error(text, message):
 def test_fasta_is_normalized():
     text = "\ufeff\n>a first\r\nac-g\r\nT.\r\n\r\n>b\nAC GT*\n"
     assert _inputs.parse_fasta(text, "x", _inputs.DNA) == {"a": "ACGT", "b": "ACGT"}
+
+
+def test_only_a_line_starts_a_record():
+    text = ">a c.524G>A\nACGT\n >b->c\nACGA\n"
+    assert _inputs.parse_fasta(text, "x", _inputs.DNA) == {"a": "ACGT", "b->c": "ACGA"}
 
 
 def run(out: Path, text: str, **options):
@@ -179,6 +184,17 @@ def test_small_alignment_by_hand(tmp_path):
     assert score["sequences"] == 3
     assert score["mean_identity"] == pytest.approx(100 * (1 + 11 / 12 + 10 / 11) / 3, abs=0.01)
     assert score["min_identity"] == pytest.approx(100 * 10 / 11, abs=0.01)
+
+
+@needs_biotite
+@pytest.mark.parametrize(
+    ("molecule", "a", "b"),
+    [("DNA", "ACGTRCGTNNNN", "ACGTACGANNCC"), ("protein", "MKTAYIBXXW", "MKTAFIDXAW")],
+)
+def test_ambiguous_letters_are_neither_equal_nor_different(tmp_path, molecule, a, b):
+    score, _, distances, _ = run(tmp_path, fasta(a=a, b=b, c=a), molecule=molecule, gapOpen=50)
+    assert distances["a", "b"] == pytest.approx(1 / 7, abs=1e-6)
+    assert score["min_identity"] == pytest.approx(100 * 6 / 7, abs=0.01)
 
 
 @needs_biotite
@@ -224,7 +240,8 @@ def test_alignment_keeps_every_letter(tmp_path_factory, sequences):
     assert {len(row) for row in aligned.values()} == {score["columns"]}
     assert all(set(column) != {"-"} for column in zip(*aligned.values(), strict=True))
     for a, b in combinations(named, 2):
-        both = [(x, y) for x, y in zip(aligned[a], aligned[b], strict=True) if "-" not in (x, y)]
+        columns = zip(aligned[a], aligned[b], strict=True)
+        both = [column for column in columns if not {*"-N"} & {*column}]
         differ = sum(x != y for x, y in both) / len(both) if both else 1
         assert distances[a, b] == distances[b, a] == pytest.approx(differ, abs=1e-6)
     assert tree.endswith(";\n")
