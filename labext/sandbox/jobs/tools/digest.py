@@ -201,7 +201,7 @@ def _find_cuts(request: _Request) -> list[_Cut]:
     size, dna = len(request.sequence), Seq(request.sequence)
     cuts: dict[int, _Cut] = {}
     for enzyme in sorted(request.enzymes, key=str):
-        for position in enzyme.search(dna, linear=not request.circular):
+        for position in _cut_positions(enzyme, dna, linear=not request.circular):
             # Positions are those after the cut, from 1; `ovhg` is negative for a 5' overhang.
             low, high = sorted((position, position - enzyme.ovhg))
             if not request.circular and not 1 < low <= high <= size:
@@ -216,6 +216,19 @@ def _find_cuts(request: _Request) -> list[_Cut]:
             overhang = "".join(request.sequence[(i - 1) % size] for i in range(low, high))
             cuts[position] = _Cut(position, str(enzyme), kind, overhang)
     return [cuts[position] for position in sorted(cuts)]
+
+
+def _cut_positions(enzyme: Any, dna: Any, linear: bool) -> list[int]:
+    """Return the positions after the cuts of the input strand, from 1, in ascending order.
+
+    Biopython finds a site of the other strand only if none of the input strand begins at the same
+    base, as those of LpnPI (CCDG) in CCGG.
+    """
+    positions = {*enzyme.search(dna, linear=linear)}
+    if not enzyme.is_palindromic():
+        other_strand = enzyme.search(dna.reverse_complement(), linear=linear)
+        positions |= {len(dna) + 2 - (position - enzyme.ovhg) for position in other_strand}
+    return sorted(positions)
 
 
 _Fragment = tuple[int, int, int, _Cut | None, _Cut | None]

@@ -144,6 +144,15 @@ def test_fragments_do_not_depend_on_the_origin_of_circular_dna(tmp_path_factory,
     assert lengths[0] == lengths[1]
 
 
+@pytest.mark.parametrize("circular", [False, True])
+def test_sites_of_both_strands_at_the_same_bases_are_cut(tmp_path, circular):
+    # LpnPI is CCDG(10/14), and cuts the input strand 14 bases before a site of the other strand.
+    sequence = "A" * 20 + "CCGG" + "T" * 20
+    _, rows, _ = digest(tmp_path, sequence, "LpnPI", circular)
+    starts = [int(row["start"]) for row in rows if row["left_enzyme"]]
+    assert starts == [20 - 14 + 1, 20 + 4 + 10 + 1]
+
+
 def test_unknown_base_is_not_cut(tmp_path):
     assert digest(tmp_path, "AAGANTTCAA", "EcoRI")[0]["cuts"] == 0
 
