@@ -178,19 +178,22 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     )
     columns = ("i", "j", "probability", "in_mfe", "in_centroid")
     _outputs.write_csv(out / "pairs.csv", columns, rows)
-    points = RNA.get_xy_coordinates(best)
+    layout = RNA.get_xy_coordinates(best)
+    points = [(layout.get(i).X, layout.get(i).Y) for i in range(length)]
+    if length == 1:  # ViennaRNA returns NaN
+        points = [(0.0, 0.0)]
     (out / "structure.svg").write_text(
         draw_structure(
             request.sequence,
             best,
-            [(points.get(i).X, points.get(i).Y) for i in range(length)],
+            points,
             {(i, j): probability for i, j, probability in likely},
         ),
         encoding="utf-8",
     )
     return {
         "mfe": round(mfe, 2),
-        "ensemble": round(ensemble, 2),
+        "ensemble": round(ensemble, 2) + 0.0,  # no -0.0
         "centroid": round(energy, 2),
         "frequency": float(f"{fold.pr_structure(best):.4g}"),
         "diversity": round(fold.mean_bp_distance(), 2),

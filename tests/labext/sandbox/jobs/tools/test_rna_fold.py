@@ -80,6 +80,12 @@ def test_pair_probabilities_are_at_most_one_per_base(tmp_path_factory, sequence)
     assert "".join(letters) == lines[1] == sequence.upper().replace("T", "U")
 
 
+def test_single_base_is_drawn_and_has_the_energy_zero(tmp_path):
+    score, _, _ = fold(tmp_path, "A")
+    assert str(score["ensemble"]) == "0.0"
+    assert "nan" not in (tmp_path / "structure.svg").read_text()
+
+
 def test_t_is_read_as_u(tmp_path):
     assert fold(tmp_path, "GGGTAAAACCC") == fold(tmp_path, "gggu aaaa ccc")
 
