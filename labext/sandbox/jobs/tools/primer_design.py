@@ -144,7 +144,7 @@ TOOL = Tool(
         Parameter(
             "productMax",
             default=500,
-            description=f"The longest product, bases; at most productMin and {MAX_SIZE_RANGE:,}.",
+            description=f"The longest product, bases, at most productMin + {MAX_SIZE_RANGE:,}.",
         ),
         Parameter(
             "sizeMin",

@@ -105,8 +105,8 @@ TOOL = Tool(
         "Describes a protein structure: the solvent-accessible surface (Shrake and Rupley), "
         "the secondary structure from alpha carbons (P-SEA, doi "
         "10.1093/bioinformatics/13.3.291), backbone angles and radius of gyration, as a "
-        "table of residues and a picture. Hydrogens, water, ligands and chains that are not "
-        "selected are ignored. Surfaces are in Å², the radius of gyration in Å; helix, "
+        "table of residues and a picture. Hydrogens, water, ligands, nucleic acids and chains that "
+        "are not selected are ignored. Surfaces are in Å², the radius of gyration in Å; helix, "
         "strand and coil are fractions."
     ),
     github="https://github.com/biotite-dev/biotite",
