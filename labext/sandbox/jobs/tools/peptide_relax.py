@@ -93,6 +93,7 @@ def _terminal_oxygen(residue: Residue) -> Coordinates:
 
 ENERGY_TERMS = ("bonds", "angles", "torsions", "nonbonded", "solvent")
 _FORCE_FIELD = "amber14/protein.ff14SB.xml"
+_SINGLE_TERMINAL_FORMS = ("ASP", "CYS", "GLU", "LYS")
 _WATER_DIELECTRIC = 78.5
 _BORN_RADII = {"C": 1.7, "N": 1.55, "O": 1.5, "S": 1.8}
 _SCREENING = {"H": 0.85, "C": 0.72, "N": 0.79, "O": 0.85, "S": 0.96}
@@ -162,7 +163,9 @@ def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
     field = app.ForceField(_FORCE_FIELD)
     modeller = app.Modeller(pdb.topology, pdb.positions)
     with _fixed_random_seed():
-        modeller.addHydrogens(field, pH=ph, platform=_platform())
+        modeller.addHydrogens(
+            field, pH=ph, variants=_terminal_variants(modeller.topology), platform=_platform()
+        )
     topology = modeller.topology
     system = field.createSystem(topology, nonbondedMethod=app.NoCutoff, removeCMMotion=False)
     groups = {
@@ -177,6 +180,27 @@ def prepare_peptide(path: Path, ph: float, solvent: bool) -> PreparedPeptide:
         system.addForce(_solvent_force(topology, system))
     coordinates = np.array(modeller.positions.value_in_unit(unit.angstrom), dtype=float)
     return PreparedPeptide(topology, coordinates, system)
+
+
+def _terminal_variants(topology: Any) -> list[str | None]:
+    """Return the forms of the residues; None for those that OpenMM chooses for the pH.
+
+    Amber ff14SB has a single form of `_SINGLE_TERMINAL_FORMS` at the ends of chains, besides that
+    of cysteine in a disulfide.
+    """
+    variants: list[str | None] = [None] * topology.getNumResidues()
+    bonded = {
+        atom.residue.index
+        for bond in topology.bonds()
+        if all(atom.name == "SG" for atom in bond)
+        for atom in bond
+    }
+    for chain in topology.chains():
+        residues = list(chain.residues())
+        for residue in (residues[0], residues[-1]):
+            if residue.name in _SINGLE_TERMINAL_FORMS and residue.index not in bonded:
+                variants[residue.index] = residue.name
+    return variants
 
 
 def _solvent_force(topology: Any, system: Any) -> Any:
@@ -361,7 +385,14 @@ TOOL = Tool(
                 "Root mean square force in kJ/mol/nm below which minimisation stops, 0.1 to 1,000."
             ),
         ),
-        Parameter("ph", default=7.0, description="The pH for which hydrogens are added, 0 to 14."),
+        Parameter(
+            "ph",
+            default=7.0,
+            description=(
+                "The pH for which hydrogens are added, 0 to 14. Both ends of a chain, and Asp, "
+                "Cys, Glu or Lys there, keep their form of pH 7, the only one of the force field."
+            ),
+        ),
         Parameter(
             "solvent",
             default="obc2",

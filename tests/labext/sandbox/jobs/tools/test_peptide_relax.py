@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from job_tools import DATA, assert_setting_error, read_csv, run_tool, write_corrupted
+from job_tools import (
+    DATA,
+    assert_setting_error,
+    pdb_atom,
+    read_csv,
+    run_tool,
+    write_corrupted,
+)
 
 from labext.sandbox.jobs.tools import _protein, peptide_build, peptide_relax
 from labext.sandbox.jobs.tools.peptide_relax import ENERGY_TERMS, prepare_peptide
@@ -139,8 +146,43 @@ def test_number_of_hydrogens_depends_on_ph(tmp_path):
     atoms = [
         run(tmp_path / "out", sequence="GDKHG", ph=ph, iterations=1)["atoms"] for ph in (1, 7, 13)
     ]
-    # Asp and His gain a hydrogen at pH 1; Lys and the N-terminus lose one at pH 13.
+    # Asp and His gain a hydrogen at pH 1; Lys loses one at pH 13.
     assert atoms[0] > atoms[1] > atoms[2]
+
+
+@pytest.mark.parametrize(
+    ("sequence", "ph"), [("DGE", 1), ("EGD", 1), ("CGK", 13), ("KGC", 13), ("KCG", 9)]
+)
+def test_ends_have_the_only_form_that_the_force_field_has(tmp_path, sequence, ph):
+    atoms = [
+        run(tmp_path / "out", sequence=sequence, ph=value, iterations=1)["atoms"]
+        for value in (7, ph)
+    ]
+    assert atoms[1] - atoms[0] == (-1 if sequence == "KCG" else 0)
+
+
+def test_disulfide_between_ends_is_kept(tmp_path):
+    peptide_build.run({"sequence": "CG"}, {}, tmp_path)
+    first, last = _protein.read_residues(tmp_path / "peptide.pdb", "x")
+    carbon, sulfur = (np.array(first.atoms[name].xyz) for name in ("CB", "SG"))
+    along = (sulfur - carbon) / np.linalg.norm(sulfur - carbon)
+    axis = np.cross(along, (1.0, 0.0, 0.0))
+    axis /= np.linalg.norm(axis)
+    center = sulfur + 1.02 * along  # the middle of the bond; the second chain is turned by 180°
+    lines = []
+    for chain in "AB":
+        for residue in (first, last):
+            for atom in residue.heavy:
+                offset = np.array(atom.xyz) - center
+                turned = 2 * axis * np.dot(axis, offset) - offset if chain == "B" else offset
+                number = int(residue.number)
+                x, y, z = (float(value) for value in turned)
+                kind = {"name": f" {atom.name:<3}", "residue": residue.name, "chain": chain}
+                lines.append(pdb_atom(number, (x, y, z), **kind))
+    (tmp_path / "dimer.pdb").write_text("".join(lines))
+    score = run(tmp_path / "out", tmp_path / "dimer.pdb", iterations=20)
+    free = run(tmp_path / "free", sequence="CG", iterations=1)
+    assert score["atoms"] == 2 * free["atoms"] - 2  # both sulfurs have no hydrogen
 
 
 def test_solvent_term_is_zero_without_solvent(tmp_path):
