@@ -53,11 +53,11 @@ def find_teammate(
         return caller
     if not caller.owner:
         raise forbidden(f"{field}: only an owner of the organization may see a teammate's jobs.")
-    teammate = session.scalars(
-        select(Account).where(
-            Account.email == email, Account.organization_id == caller.organization_id
-        )
-    ).one_or_none()
+    matches = select(Account).where(
+        Account.email == email, Account.organization_id == caller.organization_id
+    )
+    # PostgreSQL refuses texts with NUL characters.
+    teammate = None if "\0" in email else session.scalars(matches).one_or_none()
     if teammate is None:
         raise not_found(
             f"{field}: no account of your organization has the address {quote_value(email)}."

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.redaction import mask
+from labext.sanitize import strip_control
 
 TASK_VARIABLE = "LABEXT_TASK"
 """Environment variable that marks the processes of a task: its scratch folder."""
@@ -176,7 +177,8 @@ def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None
     except Exception as error:  # noqa: BLE001 - any exception of a tool becomes its job's reason
         sys.stderr.write(mask(traceback.format_exc()))
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    reason = " ".join(mask(reason).split())[:MAX_REASON_LENGTH]
+    # PostgreSQL stores no NUL characters, which files of users may contain.
+    reason = " ".join(strip_control(mask(reason)).split())[:MAX_REASON_LENGTH]
     return json.dumps({"outcome": "failed", "reason": reason}).encode()
 
 

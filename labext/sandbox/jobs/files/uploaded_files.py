@@ -146,19 +146,21 @@ def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[st
 
 def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
     """Delete the file `filePath` (`name` or `folder/name`) or a `folder`; return a confirmation."""
+    path, folder = query.get("filePath"), query.get("folder")
+    if (path is None) == (folder is None):
+        raise bad_request("Send either filePath or folder.")
     with site.database.write() as session:
-        path, folder = query.get("filePath"), query.get("folder")
-        if (path is None) == (folder is None):
-            raise bad_request("Send either filePath or folder.")
         where = [UploadedFile.account_id == account.id]
         if path is not None:
             head, slash, tail = path.rpartition("/")
+            names = [head, tail] if slash else [tail]
             where += [UploadedFile.folder == head, UploadedFile.name == tail]
-            if slash and not head:
-                raise not_found(f"There is no file {quote_value(path)}.")
         else:
+            names = [folder or ""]
             where.append(UploadedFile.folder == folder)
-        files = session.scalars(select(UploadedFile).where(*where)).all() if folder != "" else []
+        # An invalid name does not exist, and PostgreSQL refuses those with NUL characters.
+        is_valid = not any(file_name_error("", name) for name in names)
+        files = session.scalars(select(UploadedFile).where(*where)).all() if is_valid else []
         if not files:
             kind = "file" if path is not None else "folder"
             raise not_found(

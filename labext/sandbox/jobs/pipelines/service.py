@@ -329,16 +329,18 @@ def run_pipeline(site: Site, caller: Account, body: bytes) -> str:
     saved = schemas.require_text(content, "pipelineName")
     inputs = read_inputs(content, "initialInputs", "inputs")
     with site.database.read() as session:
-        is_owned = SavedPipeline.organization_id == caller.organization_id
-        stages = session.scalars(
-            select(SavedPipeline.stages).where(is_owned, SavedPipeline.name == saved)
-        ).one_or_none()
-        names = session.scalars(select(SavedPipeline.name).where(is_owned).order_by("name")).all()
-    if stages is None:
-        suggestion = _suggest_saved(saved, names)
+        pipelines = select(SavedPipeline.name, SavedPipeline.stages).where(
+            SavedPipeline.organization_id == caller.organization_id
+        )
+        stages_by_name = {
+            row.name: row.stages for row in session.execute(pipelines.order_by(SavedPipeline.name))
+        }
+    if saved not in stages_by_name:
+        suggestion = _suggest_saved(saved, [*stages_by_name])
         raise not_found(
             f"There is no saved pipeline {quote_value(saved)} in your organization{suggestion}"
         )
+    stages = stages_by_name[saved]
     settings = {"pipelineName": saved, "initialInputs": inputs, "stages": stages}
     return _store_pipeline(site, caller, name, settings, schemas.optional_project(content))
 

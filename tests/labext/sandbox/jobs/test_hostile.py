@@ -159,6 +159,35 @@ def test_archive_instead_of_an_input_stops_the_job(api, kit, tool, setting, name
     assert "Traceback" not in row["Reason"]
 
 
+def test_control_characters_of_a_file_do_not_reach_the_reason(api, kit):
+    name = f"{kit.name()}.fasta"
+    assert api.upload(name, b">a\0\x1b[2J\nAC1\n").status_code == 200
+    row = api.ended(api.submit("msa_tree", {"sequences": name}))
+    assert row["JobStatus"] == "Stopped"
+    assert row["Reason"].startswith("sequences, a\ufffd\ufffd[2J: invalid DNA base '1' at 3")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "content"),
+    [
+        ("DELETE", "delete-file", {"params": {"filePath": "a\0b"}}),
+        ("DELETE", "delete-file", {"params": {"folder": "a\0b"}}),
+        ("GET", "jobs", {"params": {"jobName": "a\0b"}}),
+        ("GET", "jobs", {"params": {"jobEmail": "a\0b"}}),
+        ("GET", "job-log", {"params": {"name": "a", "email": "a\0b"}}),
+        ("POST", "result", {"json": {"jobName": "a", "jobEmail": "a\0b"}}),
+        (
+            "POST",
+            "run-pipeline",
+            {"json": {"jobName": "nul", "pipelineName": "a\0b", "initialInputs": ["GA"]}},
+        ),
+    ],
+)
+def test_name_with_a_nul_character_is_404(teacher, method, path, content):
+    response = teacher.session.request(method, teacher.base + path, timeout=30, **content)
+    assert response.status_code == 404
+
+
 def test_chunked_body_is_accepted(api, kit):
     name = kit.name()
     body = json.dumps({"jobName": name, "type": "digest", "settings": kit.cut()}).encode()
