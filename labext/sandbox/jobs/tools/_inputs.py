@@ -189,6 +189,21 @@ def _clean_sequence(name: str, text: str, alphabet: Alphabet) -> str:
     return letters.upper()
 
 
+_MIN_DNA_LENGTH = 20
+
+
+def check_default_molecule(settings: Settings, name: str, letters: str) -> None:
+    """Raise ToolError if a sequence is read as protein by default and is probably DNA.
+
+    A, C, G, T and N are amino acids too, so that DNA would give a meaningless result.
+    """
+    is_dna = {*DNA.letters} <= {*letters} <= {*DNA.letters, "N"}
+    if "molecule" not in settings and is_dna and len(letters) >= _MIN_DNA_LENGTH:
+        raise ToolError(
+            f"molecule: send it, DNA or protein, since the letters of {name} are those of DNA."
+        )
+
+
 def check_length(name: str, letters: str, min_length: int, max_length: int) -> None:
     """Raise ToolError if a sequence is too short or too long."""
     if not min_length <= len(letters) <= max_length:

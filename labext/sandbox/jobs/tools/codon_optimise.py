@@ -198,6 +198,7 @@ def _read_request(settings: Settings) -> _Request:
     else:
         alphabet = _inputs.PROTEIN + "*"
         protein = _inputs.read_sequence(values, "sequence", alphabet, 1, MAX_LENGTH)
+        _inputs.check_default_molecule(settings, "sequence", protein)
     if "*" in protein[:-1]:
         raise ToolError(
             f"sequence: it has a stop codon at {protein.index('*') + 1}, before the end of the "

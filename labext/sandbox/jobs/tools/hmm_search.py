@@ -186,12 +186,13 @@ def _read_request(settings: Settings) -> _Request:
     if query.lstrip().startswith(">"):
         read_query(query, request.molecule)
     if targets.lstrip().startswith(">"):
-        _read_targets(targets, request.molecule)
+        _read_targets(targets, settings, request.molecule)
     return request
 
 
-def _read_targets(text: str, molecule: str) -> dict[str, str]:
+def _read_targets(text: str, settings: Settings, molecule: str) -> dict[str, str]:
     records = _inputs.parse_fasta(text, "targets", ALPHABETS[molecule])
+    _inputs.check_default_molecule(settings, "targets", "".join(records.values()))
     if len(records) > MAX_TARGETS:
         raise ToolError(
             f"targets: {len(records):,} sequences; at most {MAX_TARGETS:,} are allowed."
@@ -281,7 +282,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     `domains`; `best_evalue` and `best_score` (bits) of the first hit, omitted without hits.
     """
     request = _read_request(settings)
-    targets = _read_targets(_read_file(inputs["targets"]), request.molecule)
+    targets = _read_targets(_read_file(inputs["targets"]), settings, request.molecule)
     hmm = build_profile(_read_file(inputs["query"]), request.molecule)
     cells, max_cells = hmm.M * sum(map(len, targets.values())), MAX_CELLS[request.molecule]
     if cells > max_cells:

@@ -239,6 +239,10 @@ def test_impossible_constraints_are_an_error(tmp_path, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            {"sequence": "ATGGCTCTGAAATGGTGCTA"},
+            "molecule: send it, DNA or protein, since the letters of sequence are those of DNA.",
+        ),
         ({"sequence": "MKJ"}, "sequence: invalid amino acid 'J' at 3"),
         (
             {"sequence": "MK*L"},
@@ -266,3 +270,8 @@ def test_impossible_constraints_are_an_error(tmp_path, options, message):
 )
 def test_invalid_setting_is_named(options, message):
     assert_setting_error(TOOL, options, message)
+
+
+def test_letters_of_dna_are_a_protein_if_the_molecule_is_set():
+    assert TOOL.check({"sequence": "ACGT" * 5, "molecule": "protein"}) is None
+    assert TOOL.check({"sequence": "GA" * 20}) is None

@@ -207,6 +207,10 @@ def test_too_large_search_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            {"query": ">a\nMKV", "targets": ">t\nACGTACGTAC\n>u\nNNNACGTACGT"},
+            "molecule: send it, DNA or protein, since the letters of targets are those of DNA.",
+        ),
         ({"query": ">a\nMK1"}, "query, a: invalid amino acid '1' at 3"),
         ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: invalid DNA base 'E' at 4"),
         ({"targets": ">a\nMK\n>a\nMK"}, "targets: the name a occurs twice."),
