@@ -123,27 +123,6 @@ def list_folders(site: Site, account: Account) -> list[str]:
         return sorted(names)
 
 
-def file_headers(site: Site, account_id: int, folder: str, name: str) -> dict[str, str] | None:
-    """Return the headers of a file, or None if it does not exist.
-
-    The headers are the length, the upload time, and the SHA-256 as `ETag` and `Repr-Digest`
-    (RFC 9530).
-    """
-    with site.database.read() as session:
-        file = _find_file(session, Upload(account_id, folder, name, 0))
-        if file is None:
-            return None
-        uploaded = datetime.fromisoformat(file.created)
-        headers = {
-            "Content-Length": str(file.bytes),
-            "Last-Modified": format_datetime(uploaded, usegmt=True),
-        }
-        if file.sha256 is not None:
-            encoded = base64.b64encode(bytes.fromhex(file.sha256)).decode()
-            headers |= {"ETag": f'"{file.sha256}"', "Repr-Digest": f"sha-256=:{encoded}:"}
-        return headers
-
-
 def delete_file(site: Site, account: Account, query: Mapping[str, str]) -> str:
     """Delete the file `filePath` (`name` or `folder/name`) or a `folder`; return a confirmation."""
     path, folder = query.get("filePath"), query.get("folder")
@@ -312,11 +291,24 @@ def begin_presigned_upload(
 
 
 def presigned_headers(site: Site, path: str, query: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers of a presigned HEAD; 404 if the file does not exist, 403 as for a PUT."""
+    """Return the headers of a presigned HEAD; 404 if the file does not exist, 403 as for a PUT.
+
+    The headers are the length, the upload time, and the SHA-256 as `ETag` and `Repr-Digest`
+    (RFC 9530).
+    """
     account_id, folder, name = _signed_file(site, "HEAD", path, query)
-    headers = file_headers(site, account_id, folder, name)
-    if headers is None:
+    with site.database.read() as session:
+        file = _find_file(session, Upload(account_id, folder, name, 0))
+    if file is None:
         raise not_found(f"There is no file {quote_value(name)}.")
+    uploaded = datetime.fromisoformat(file.created)
+    headers = {
+        "Content-Length": str(file.bytes),
+        "Last-Modified": format_datetime(uploaded, usegmt=True),
+    }
+    if file.sha256 is not None:
+        encoded = base64.b64encode(bytes.fromhex(file.sha256)).decode()
+        headers |= {"ETag": f'"{file.sha256}"', "Repr-Digest": f"sha-256=:{encoded}:"}
     return headers
 
 

@@ -35,7 +35,7 @@ def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
     `without_negative_lengths`.
 
     Args:
-        distances: the (n, n) distances; n is at least 2.
+        distances: the (n, n) distances; n is at least 3.
         names: the n names of the leaves.
     """
     import numpy as np
@@ -61,8 +61,6 @@ def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
         table = np.delete(np.delete(table, j, axis=0), j, axis=1)
         nodes[i] = joined
         del nodes[j]
-    if len(nodes) == 2:
-        return TreeNode(branches=tuple((node, float(table[0, 1]) / 2) for node in nodes))
     half = table.sum() / 4
     lengths = [float(half - table[(k + 1) % 3, (k + 2) % 3]) for k in range(3)]
     return TreeNode(branches=tuple(zip(nodes, lengths, strict=True)))

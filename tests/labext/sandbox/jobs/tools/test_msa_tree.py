@@ -70,7 +70,7 @@ def branches(node: msa_tree.TreeNode):
 
 @st.composite
 def trees(draw) -> msa_tree.TreeNode:
-    size = draw(st.integers(2, 9))
+    size = draw(st.integers(3, 9))
     nodes = [msa_tree.TreeNode(f"t{i}") for i in range(size)]
     length = st.integers(1, 50).map(lambda tenths: tenths / 10)
     while len(nodes) > 2:
