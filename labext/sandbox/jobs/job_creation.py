@@ -32,6 +32,7 @@ from labext.sandbox.jobs.tables import (
     find_job,
 )
 from labext.sandbox.jobs.tools.tool import Parameter, Settings, Tool
+from labext.sanitize import strip_control
 
 _PATH = re.compile(r"([^\s/]+)/([^\r\n]+)")
 _MAX_PATH_LENGTH = 1024
@@ -155,7 +156,7 @@ class FileResolver:
 
 def not_uploaded_message(values: list[str]) -> str:
     """Return the error message for missing uploaded files."""
-    names = ", ".join(dict.fromkeys(values))
+    names = strip_control(", ".join(dict.fromkeys(values)))
     return f"The following files have not been uploaded: {names}."
 
 

@@ -167,6 +167,13 @@ def test_control_characters_of_a_file_do_not_reach_the_reason(api, kit):
     assert row["Reason"].startswith("sequences, a\ufffd\ufffd[2J: invalid DNA base '1' at 3")
 
 
+def test_missing_file_is_named_without_control_characters(api, kit):
+    body = {"jobName": kit.name(), "type": "msa_tree", "settings": {"sequences": "a\0b/c"}}
+    response = api.session.post(api.base + "submit-job", json=body, timeout=30)
+    message = "The following files have not been uploaded: a\ufffdb/c."
+    assert (response.status_code, response.json()) == (400, {"error": message})
+
+
 @pytest.mark.parametrize(
     ("method", "path", "content"),
     [
