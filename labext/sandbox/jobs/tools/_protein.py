@@ -164,6 +164,8 @@ def _parse_element(line: str) -> str:
     # Columns 13 and 14 have the element, right-justified; hydrogen names may use all four.
     if line[12:14] == "SE":
         return "SE"
+    if line[17:20].strip() in ("CA", "CAL"):  # a calcium ion, also of simulations
+        return "CA"
     letters = line[12:16].strip().lstrip("0123456789")
     return letters[:1].upper()
 
@@ -188,7 +190,11 @@ def _build_residue(records: list[_AtomRecord], parameter: str) -> Residue | None
     alpha = residue.atoms.get("CA")
     if alpha is None or alpha.element != "C":
         return None
-    alphas = [record.alternative for record in selected if record.atom.name == "CA"]
+    alphas = [
+        record.alternative
+        for record in selected
+        if (record.atom.name, record.atom.element) == ("CA", "C")
+    ]
     if len(alphas) > len({*alphas}):
         raise ToolError(
             f"{parameter}: residue {number} of chain {chain} occurs twice; give each chain its own "

@@ -62,8 +62,12 @@ def test_only_modified_residues_are_read_from_hetatm_records(write):
     assert [residue.number for residue in read_residues(path, "x")] == ["1", "2", "3"]
 
 
-def test_calcium_in_an_atom_record_is_no_residue(write):
-    path = write(atom(1), atom(5, (9, 9, 0), "CA  ", residue="CA", element="CA"))
+@pytest.mark.parametrize(
+    "ion", [{"residue": "CA", "element": "CA"}, {"residue": "CAL"}, {"residue": "CA"}]
+)
+@pytest.mark.parametrize("number", [1, 5])
+def test_calcium_in_an_atom_record_is_no_residue(write, ion, number):
+    path = write(atom(1), atom(number, (9, 9, 0), "CA  ", **ion))
     assert [residue.number for residue in read_residues(path, "x")] == ["1"]
 
 
