@@ -240,7 +240,9 @@ def parse_fasta(
         if not name:
             raise ToolError(f"{parameter}: record {number} has no name.")
         if name in sequences:
-            raise ToolError(f"{parameter}: the name {name} occurs twice.")
+            raise ToolError(
+                f"{parameter}: the name {name} occurs twice; a name ends at the first space."
+            )
         plain = body.translate(str.maketrans(gaps)).rstrip().removesuffix("*")
         letters = alphabet + "-" if aligned else alphabet
         sequences[name] = _clean_sequence(f"{parameter}, {name}", plain, letters)

@@ -181,7 +181,10 @@ def test_single_mode_refuses_short_sequences(tmp_path):
     ("options", "message"),
     [
         ({"sequences": ">a\nACGE"}, "sequences, a: invalid DNA base 'E' at 4"),
-        ({"sequences": ">a\nACGT\n>a\nAC"}, "sequences: the name a occurs twice."),
+        (
+            {"sequences": ">a\nACGT\n>a\nAC"},
+            "sequences: the name a occurs twice; a name ends at the first space.",
+        ),
         (
             {"sequences": ">a\nACGT", "mode": "single"},
             "mode: single needs at least 20,000 bases, not 4; use meta.",

@@ -137,7 +137,10 @@ def test_newick_round_trips_unusual_names():
         ("ACGT", "sequences: it is not FASTA; a record starts with > and a name."),
         ("\n\n", "sequences: it is empty."),
         (">a\nACGT\n>\nACGT", "sequences: record 2 has no name."),
-        (">a\nACGT\n>a x\nACGT", "sequences: the name a occurs twice."),
+        (
+            ">a\nACGT\n>a x\nACGT",
+            "sequences: the name a occurs twice; a name ends at the first space.",
+        ),
         (">a\n--\n", "sequences: a has no letters."),
         (">a\nAC\nXT", "sequences, a: invalid DNA base 'X' at 3 (allowed: ACGTN)."),
     ],
