@@ -273,13 +273,38 @@ class _TLSPool(HTTPSConnectionPool):
     ConnectionCls = _TLSConnection
 
 
+def _socket_options() -> list[tuple[int, int, int]]:
+    """Return options that end a connection two minutes after its server has vanished.
+
+    Some requests have no read timeout, because the server may work for long before it responds.
+    """
+    options = [
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (
+            ("TCP_KEEPIDLE", 60),
+            ("TCP_KEEPALIVE", 60),  # its name on macOS
+            ("TCP_KEEPINTVL", 15),
+            ("TCP_KEEPCNT", 4),
+        )
+        if hasattr(socket, name)
+    ]
+    return [
+        *HTTPConnection.default_socket_options,
+        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+        *options,
+    ]
+
+
 class _Adapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
-        super().init_poolmanager(*args, blocksize=SEND_BLOCK_SIZE, **options)
+        super().init_poolmanager(
+            *args, blocksize=SEND_BLOCK_SIZE, socket_options=_socket_options(), **options
+        )
         self._make_patient(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        return self._make_patient(super().proxy_manager_for(proxy, **options))
+        manager = super().proxy_manager_for(proxy, socket_options=_socket_options(), **options)
+        return self._make_patient(manager)
 
     @staticmethod
     def _make_patient(manager: Any) -> Any:

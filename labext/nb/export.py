@@ -178,8 +178,8 @@ def export_notebook(
     answers: Iterable[Answer] = (),
 ) -> Export:
     """Write a notebook to a file; see `NotebookClient.export`."""
-    path = path.expanduser()
-    bibliography = bibliography and bibliography.expanduser()
+    path = storage.user_path(path)
+    bibliography = bibliography and storage.user_path(bibliography)
     form = format or _format_of(path)
     _check_places(path, bibliography)
     record = client.notebooks.get(notebook)

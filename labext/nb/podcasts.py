@@ -17,6 +17,7 @@ from labext.nb.episode_generation import EpisodeWatch
 from labext.nb.records import SPEAKER, Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names
 from labext.progress import Progress
+from labext.storage import user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +148,7 @@ class Podcasts(Resource):
         """
         record = self._run(self._backend.episode(self.find(episode)))
         episode_generation.check_audio(record)
-        target = Path(to or ".").expanduser()
+        target = user_path(to or ".")
         if target.is_dir():
             target /= episode_generation.audio_file_name(record)
         written = self._executor.download(self._backend.audio(record["id"]), target, on_bytes)

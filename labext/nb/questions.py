@@ -9,10 +9,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from labext import messages
 from labext.errors import InputError
+from labext.storage import user_path
 
 COLUMNS = ("question", "kind", "facts", "sources", "refused")
 """The columns of the file; only `question` is required in the header."""
@@ -61,7 +61,7 @@ def read_questions(path: str | os.PathLike[str]) -> list[ExpectedAnswer]:
     Raises:
         InputError: the file can't be read, or a cell is invalid; the message names row and column.
     """
-    file = Path(path).expanduser()
+    file = user_path(path)
     try:
         if file.stat().st_size > _MAX_SIZE:
             raise InputError(

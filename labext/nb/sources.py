@@ -18,6 +18,7 @@ from labext.nb.resource import (
     require_text,
     unique_names,
 )
+from labext.storage import user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -212,7 +213,7 @@ class Sources(Resource):
         """
         source_id = self.find(source)
         name = uploads.original_file_name(self._run(self._backend.source(source_id)))
-        target = Path(to or ".").expanduser()
+        target = user_path(to or ".")
         if target.is_dir():
             target /= name
         request = self._backend.original(source_id)

@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 
 from labext import messages
 from labext.errors import AccessError, InputError, LabextError, NotFoundError
+from labext.http.connection_pool import content_length
 from labext.nb.backends import Request, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Record
+from labext.storage import user_path
 
 MAX_COMPARED_BYTES = 2**20
 """Originals up to this number of bytes are compared by content, larger ones by size only.
@@ -47,11 +49,11 @@ def has_content(executor: RequestExecutor, original: Request, file: Path) -> boo
     size = file.stat().st_size
     try:
         with executor.open(original) as response:
-            length = response.headers.get("Content-Length", "")
-            if length.isdigit() and int(length) != size:
+            length = content_length(response.headers)
+            if length is not None and length != size:
                 return False
             if size > MAX_COMPARED_BYTES:
-                return True if length.isdigit() else None
+                return None if length is None else True
             content: bytes = response.raw.read(MAX_COMPARED_BYTES + 1, decode_content=True)
     except (NotFoundError, AccessError):
         return None
@@ -74,7 +76,7 @@ def validate_file(path: Path | str) -> Path:
     Raises:
         InputError: the file is missing, a folder, empty or unreadable.
     """
-    file = Path(path).expanduser()
+    file = user_path(path)
     if file.is_dir():
         raise InputError(f"{file} is a folder.", "Add its files, such as `FOLDER/*.pdf`.")
     if not file.is_file():

@@ -339,7 +339,7 @@ def test_live_view_turns_pages(
 def test_broken_page_leaves_the_others(
     pdf: PdfPages, placeholders: list[FakePlaceholder], set_front_end: Any, monkeypatch: Any
 ) -> None:
-    import pypdfium2
+    import pypdfium2  # type: ignore[import-untyped]
 
     get_page = pypdfium2.PdfDocument.__getitem__
 

@@ -109,8 +109,8 @@ class RecordParser:
 CONNECT_TIMEOUT = 5.0
 """Connect timeout in seconds, for requests without a read timeout."""
 
-IDLE_TIMEOUT = 300.0
-"""Read timeout of a stream in seconds; a slow model needs minutes for its first token."""
+IDLE_TIMEOUT = 1_800.0
+"""Read timeout of a stream in seconds; a slow model needs many minutes for a first token."""
 
 
 class RequestExecutor:

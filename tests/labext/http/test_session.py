@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import io
+import socket
 import ssl
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from labext.http.connection_pool import (
     ResponseTooLarge,
     ResponseTooSlow,
     is_loopback,
+    new_session,
     origin,
     proxies_for,
     read_body,
@@ -229,6 +231,22 @@ def test_loopback_requests_bypass_proxies(server: Server, monkeypatch: pytest.Mo
     assert proxies_for("https://jobs.example/")["https"] == "http://127.0.0.1:9"
     monkeypatch.setenv("no_proxy", "jobs.example")
     assert proxies_for("https://jobs.example/") == {}
+
+
+def test_connection_whose_server_vanishes_ends_by_keepalive(server: Server) -> None:
+    session = new_session()
+    url = f"http://127.0.0.1:{server.server_port}/look"
+    response = session.get(url, stream=True)
+    connection = response.raw.connection
+    assert connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+    if sys.platform == "linux":
+        seconds, interval, count = (
+            connection.sock.getsockopt(socket.IPPROTO_TCP, option)
+            for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        )
+        assert seconds + interval * count == 120
+    response.close()
+    session.close()
 
 
 def test_netrc_is_ignored(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

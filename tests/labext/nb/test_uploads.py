@@ -15,6 +15,7 @@ from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.models import validate_slot
 from labext.nb.podcasts import validate_speakers
+from labext.nb.questions import read_questions
 
 FIELDS: dict[str, Any] = {"notebook": None, "title": None, "topic": None, "process_async": True}
 
@@ -37,6 +38,12 @@ def test_invalid_file_states_the_reason(paper, tmp_path):
     (tmp_path / "empty.pdf").touch()
     with pytest.raises(InputError, match="is empty"):
         uploads.validate_file(tmp_path / "empty.pdf")
+
+
+@pytest.mark.parametrize("read", [uploads.validate_file, read_questions])
+def test_path_in_the_home_of_an_unknown_user_is_an_error(read):
+    with pytest.raises(InputError, match="is not a path"):
+        read("~no such user/paper.csv")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")

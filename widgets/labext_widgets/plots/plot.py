@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize
+from labext.storage import user_path
 from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
 from labext_widgets.core.placeholder import LiveOutput
@@ -150,7 +151,7 @@ class Plot(LiveOutput):
         Raises:
             InputError: the suffix is not that of a format which matplotlib writes.
         """
-        target = Path(path).expanduser()
+        target = user_path(path)
         formats = sorted(self.figure.canvas.get_supported_filetypes())
         format = target.suffix.lower().removeprefix(".")
         if format not in formats:
