@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,37 +72,6 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
         yield f"```\n{source}\n```"
     for output in cell["outputs"]:
         yield "".join(output.get("text") or output.get("data", {}).get("text/plain") or "")
-
-
-_LATEX_SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
-_LATEX_TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
-_LATEX_FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
-_LATEX_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
-_MARK = "\ue000"
-"""Stands for `#`, which is a special character of LaTeX, until the text is converted."""
-
-
-def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
-    """Read the body of a LaTeX document, with its sections as headings."""
-    from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
-
-    source = reading.clean_text(reading.decode_text(file.content(), file.charset))
-    title = _LATEX_TITLE.search(source)
-    body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or source
-    marked = _LATEX_SECTION.sub(
-        lambda match: f"\n\n{_MARK * _LATEX_LEVELS[match[1]]} {{", body.replace(_MARK, "")
-    )
-    marked = _LATEX_FRONT_MATTER.sub("", marked)
-    converter = LatexNodes2Text(math_mode="text", keep_comments=False)
-    try:
-        text = converter.latex_to_text(marked)
-        title_text = None if title is None else converter.latex_to_text(title[1])
-    except Exception as error:  # pylatexenc is tolerant, but not of all errors
-        raise UnreadableError(
-            "The LaTeX can't be parsed: check that it compiles, and add it again."
-        ) from error
-    lines = (line.strip() for line in text.replace(_MARK, "#").splitlines())
-    return Document([(None, re.sub(r"\n{3,}", "\n\n", "\n".join(lines)))], title_text)
 
 
 def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:

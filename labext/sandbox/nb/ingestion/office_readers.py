@@ -46,12 +46,6 @@ def _open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
         raise broken from error
 
 
-def _table(rows: Iterable[Iterable[str]]) -> str:
-    """Return the rows that have text as lines, the cells separated by `|`."""
-    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
-    return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
-
-
 def read_word(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a Word document."""
     import docx
@@ -131,7 +125,9 @@ def _slide_text(slide: Any) -> str:
             is_title = title is not None and shape.shape_id == title.shape_id
             blocks.append(f"# {' '.join(text.split())}" if is_title and text else text)
         elif getattr(shape, "has_table", False):
-            blocks.append(_table([cell.text for cell in row.cells] for row in shape.table.rows))
+            blocks.append(
+                reading.format_table([cell.text for cell in row.cells] for row in shape.table.rows)
+            )
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         blocks.append(slide.notes_slide.notes_text_frame.text.strip())
     return "\n\n".join(filter(None, blocks))
@@ -183,7 +179,7 @@ def _limited_table(rows: Iterable[list[str]], max_bytes: int) -> str:
     lines: list[str] = []
     size = 0
     for row in rows:
-        line = _table([row])
+        line = reading.format_table([row])
         size += len(line)
         if size > max_bytes:
             raise reading.text_too_long(max_bytes)
@@ -241,7 +237,7 @@ def _odf_blocks(parent: Any) -> Iterator[str]:
                 yield text
         elif element.tag == _ODF_TABLE:
             name = element.get(_ODF % ("table", "name"))
-            if table := _table(_odf_row(row) for row in element.iter(_ODF_ROW)):
+            if table := reading.format_table(_odf_row(row) for row in element.iter(_ODF_ROW)):
                 yield f"# {name}\n\n{table}" if name else table
         else:
             yield from _odf_blocks(element)
@@ -305,7 +301,9 @@ def _chapter_text(content: bytes) -> str:
         if any(parent.tag in _EPUB_BLOCKS for parent in element.iterancestors()):
             continue
         if element.tag == "tr":
-            blocks.append(_table([[cell.text_content() for cell in element.iterchildren()]]))
+            blocks.append(
+                reading.format_table([[cell.text_content() for cell in element.iterchildren()]])
+            )
         elif text := " ".join(element.text_content().split()):
             is_heading = element.tag[0] == "h" and element.tag[1:].isdigit()
             blocks.append(f"{'#' * int(element.tag[1])} {text}" if is_heading else text)

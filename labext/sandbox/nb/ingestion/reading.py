@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -120,6 +120,12 @@ def clean_title(text: str | None) -> str | None:
     if not any(letter.isalnum() for letter in line):
         return None
     return line if len(line) <= MAX_TITLE_LENGTH else f"{line[: MAX_TITLE_LENGTH - 1].rstrip()}…"
+
+
+def format_table(rows: Iterable[Iterable[str]]) -> str:
+    """Return the rows that have text as lines, the cells separated by `|`."""
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
 
 
 FileType = Literal[
@@ -311,7 +317,7 @@ _READERS: Mapping[FileType, str] = {
     "markdown": "readers.read_plain_text",
     "table": "markup_readers.read_table",
     "notebook": "markup_readers.read_notebook",
-    "latex": "markup_readers.read_latex",
+    "latex": "latex_reader.read_latex",
     "rich_text": "markup_readers.read_rich_text",
     "xml": "markup_readers.read_xml",
     "text": "readers.read_plain_text",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import nbformat.v4
 import pytest
@@ -256,6 +257,61 @@ def test_sections_of_latex_are_headings(read, name):
     assert "with arabinose, 0.2 %" in lines[1]
     assert lines[2:] == ["### Strains", "DH10B."]
     assert "not read" not in result.text
+
+
+@pytest.mark.parametrize(
+    ("latex", "expected"),
+    [
+        (r"See \href{https://a.example/x_1}{the protocol}.", "See the protocol."),
+        (r"Plasmid \texttt{pBAD-33} in \mbox{DH10B}.", "Plasmid pBAD-33 in DH10B."),
+        (r"Set \verb|a_1 % b| to 3.", "Set a_1 % b to 3."),
+        (r"At \SI{37}{\celsius}, \qty{5}{\micro\litre}.", "At 37 °C, 5 µL."),
+        (
+            r"At 37\,$^\circ$C, as in \citep[see][p. 3]{guzman1995}.",
+            "At 37 °C, as in [guzman1995].",
+        ),
+        ("\\begin{verbatim}\nx = 1 % a\n\\end{verbatim}", "```\nx = 1 % a\n```"),
+        (
+            "\\begin{tabular}[t]{lr}\n\\toprule\nStrain &\n\\multicolumn{1}{c}{Rate} \\\\ \\hline\n"
+            "A & 1.5 \\\\\nB & 2.5\n\\end{tabular}",
+            "Strain | Rate\nA | 1.5\nB | 2.5",
+        ),
+    ],
+)
+def test_text_in_macros_of_latex_is_read(read, latex, expected):
+    assert read(latex.encode(), "paper.tex").text == expected
+
+
+def test_macros_that_a_latex_document_defines_are_expanded(read):
+    definitions = (
+        r"\newcommand{\ecoli}{\textit{E.~coli}}"
+        r"\newcommand\strain[1]{strain \textsc{#1}}"
+        r"\def\both{\ecoli{} K-12}"
+        r"\newenvironment{steps}{\begin{enumerate}}{\end{enumerate}}"
+        r"\title{Growth of \ecoli}"
+    )
+    body = r"\begin{document}\both{} and \strain{DH10B}.\end{document}"
+    result = read(f"{definitions}{body}".encode(), "paper.tex")
+    assert result.title == "Growth of E. coli"
+    assert result.text == "E. coli K-12 and DH10B."
+
+
+def test_macros_of_latex_that_double_each_other_stay_small(read):
+    doubling = "".join(rf"\def\x{b}{{\x{a}\x{a}}}" for a, b in pairwise("abcdefghijklmnopqrst"))
+    content = rf"\def\xa{{0123456789}}{doubling} Text \xt\xb"
+    assert read(content.encode(), "paper.tex").text == f"Text {'0123456789' * 2}"
+
+
+def test_definitions_of_latex_environments_take_little_time(read):
+    definition = r"\newenvironment{steps}{\begin{enumerate}}{\end{enumerate}}"
+    assert read(f"{definition * 30} Text.".encode(), "paper.tex").text == "Text."
+
+
+def test_latex_with_many_errors_is_refused_soon(read_error):
+    content = r"\textcolor{\begin{quote}}{\end{quote}}" * 30
+    assert read_error(content.encode(), "paper.tex") == (
+        "The LaTeX can't be parsed: check that it compiles, and add it again."
+    )
 
 
 def test_rich_text_is_read_without_its_codes(read):

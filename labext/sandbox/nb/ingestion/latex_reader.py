@@ -1,0 +1,230 @@
+"""Reader of LaTeX documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
+
+_SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
+_TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
+_DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
+_FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
+_LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
+_MARK = "\ue000"
+"""Stands for `#`, which is a special character of LaTeX, until the text is converted."""
+
+_RESERVED = {0xE000: None, 0xE001: None}
+_TRANSLATED = str.maketrans({_MARK: "#", "\N{NO-BREAK SPACE}": " "})
+
+_CODE = re.compile(
+    r"\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|comment)\}(?:\[[^\]]*\])?(?:\{\w+\})?"
+    r"(.*?)\\end\{\1\}|\\(?:verb|lstinline)\*?([^\w\s*\[{])([^\n]*?)\3",
+    re.DOTALL,
+)
+_CODE_PLACE = re.compile("\ue001(\\d+)\ue001")
+_DEFINITION = re.compile(
+    r"\\(?:(?P<environment>(?:re)?newenvironment)|(?:(?:re)?new|provide)command|[gex]?def|"
+    r"DeclareRobustCommand|DeclareMathOperator)\*?\s*\{?\s*\\?(?P<name>[a-zA-Z@]+)\s*\}?\s*"
+    r"(?P<parameters>(?:\[[^\]]*\]\s*)*|[#\d]*)(?=\{)"
+)
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+_MAX_DEFINITION_LENGTH = 500
+"""Maximum characters of the text of a macro: definitions that double each other stay small."""
+
+_MAX_PARSE_ERRORS = 1000
+"""Errors after which parsing stops: pylatexenc parses again what is in an incomplete argument."""
+
+_CITATION_LIST = """
+    cite citet citep citealt citealp citeauthor citeyear Cite Citet Citep Citealt Citealp parencite
+    textcite autocite footcite
+"""
+_MACROS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("SI", "qty"), ("[{[{", "%(2)s %(4)s")),
+    **dict.fromkeys(_CITATION_LIST.split(), ("*[[{", "[%(4)s]")),
+    **dict.fromkeys(("autoref", "cref", "Cref", "eqref", "pageref"), ("*{", "<ref>")),
+    **dict.fromkeys(("keywords", "mbox", "textmd", "textsf", "texttt", "textup"), ("{", "%(1)s")),
+    **dict.fromkeys(("author", "caption"), ("[{", "%(2)s")),
+    **dict.fromkeys(
+        ("cline", "cmidrule", "pagestyle", "thispagestyle", "bibliographystyle", "index"), ("{", "")
+    ),
+    "bibitem": ("[{", "\n\n[%(2)s]"),
+    "href": ("{{", "%(2)s"),
+    "includegraphics": ("*[[{", ""),
+    "multicolumn": ("{{{", "%(3)s"),
+    "multirow": ("[{[{[{", "%(6)s"),
+    "newtheorem": ("*{[{[", ""),
+    "pagenumbering": ("{", ""),
+    "parbox": ("[[[{{", "%(5)s"),
+    "raisebox": ("{[[{", "%(4)s"),
+    "resizebox": ("*{{{", "%(4)s"),
+    "rule": ("[{{", ""),
+    "scalebox": ("{[{", "%(3)s"),
+    "setcounter": ("{{", ""),
+    "setlength": ("{{", ""),
+    "specialrule": ("{{{", ""),
+    "url": ("{", "%(1)s"),
+}
+"""The arguments of macros in the notation of pylatexenc, and their text."""
+
+_TABLES = {"tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "longtable": "[{", "array": "[{"}
+_ENVIRONMENTS = {
+    **dict.fromkeys(("enumerate", "itemize", "description", "table", "table*"), "["),
+    **dict.fromkeys(("thebibliography", "multicols"), "{"),
+    "minipage": "[[[{",
+    "wrapfigure": "[{[{",
+}
+
+_SYMBOL_LIST = """
+    ampere=A bar=bar celsius=°C dalton=Da day=d degree=° degreeCelsius=°C gram=g hertz=Hz hour=h
+    joule=J kelvin=K liter=L litre=L meter=m metre=m minute=min molar=M mole=mol newton=N ohm=Ω
+    pascal=Pa percent=% second=s volt=V watt=W pico=p nano=n micro=µ milli=m centi=c kilo=k mega=M
+    giga=G per=/ squared=² cubed=³ ng=ng ug=µg mg=mg kg=kg ul=µL ml=mL nM=nM uM=µM mM=mM nm=nm um=µm
+    mm=mm cm=cm textgreater=> textless=< textbar=| textdegree=° textmu=µ
+"""
+_SYMBOLS = dict(unit.split("=") for unit in _SYMBOL_LIST.split())
+"""Units and prefixes of siunitx, and symbols that pylatexenc does not know."""
+
+
+def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read the body of a LaTeX document, with its sections as headings."""
+    source = reading.clean_text(reading.decode_text(file.content(), file.charset))
+    codes: list[str] = []
+
+    def take_code(match: re.Match[str]) -> str:
+        place = f"\ue001{len(codes)}\ue001"
+        if match[1] is None:
+            codes.append(match[4])
+            return place
+        codes.append("" if match[1] == "comment" else f"```\n{match[2].strip(chr(10))}\n```")
+        return f"\n\n{place}\n\n"
+
+    source = _CODE.sub(take_code, source.translate(_RESERVED))
+    try:
+        converter = _Converter()
+        source = converter.take_definitions(_DEGREE.sub("°", source))
+        title = _TITLE.search(source)
+        body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or source
+        marked = _SECTION.sub(lambda match: f"\n\n{_MARK * _LEVELS[match[1]]} {{", body)
+        text = converter.text(_FRONT_MATTER.sub("", marked)).translate(_TRANSLATED)
+        title_text = None if title is None else converter.text(title[1])
+    except Exception as error:  # pylatexenc is tolerant, but not of all errors
+        raise UnreadableError(
+            "The LaTeX can't be parsed: check that it compiles, and add it again."
+        ) from error
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.strip() for line in text.splitlines()))
+    return Document([(None, _CODE_PLACE.sub(lambda place: codes[int(place[1])], text))], title_text)
+
+
+class _Converter:
+    """Converts LaTeX to text, with the macros that a document defines."""
+
+    def __init__(self) -> None:
+        from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
+
+        self._macro_texts = dict(_SYMBOLS)
+        self._parsed = latexwalker.get_default_latex_context_db()
+        self._parsed.add_context_category(
+            "labext",
+            macros=[macrospec.MacroSpec(name, spec) for name, (spec, _) in _MACROS.items()],
+            environments=[
+                macrospec.EnvironmentSpec(name, spec)
+                for name, spec in (_TABLES | _ENVIRONMENTS).items()
+            ],
+            prepend=True,
+        )
+        shown = latex2text.get_default_latex_context_db()
+        shown.add_context_category(
+            "labext",
+            macros=[latex2text.MacroTextSpec(name, text) for name, (_, text) in _MACROS.items()],
+            environments=[
+                latex2text.EnvironmentTextSpec(name, simplify_repl=_table_text)
+                for name in _TABLES
+                if name != "array"
+            ],
+            prepend=True,
+        )
+        shown.set_unknown_macro_spec(
+            latex2text.MacroTextSpec("", lambda node: self._macro_texts.get(node.macroname, ""))
+        )
+        self._to_text = latex2text.LatexNodes2Text(math_mode="text", latex_context=shown)
+
+        class Walker(latexwalker.LatexWalker):  # type: ignore[misc]
+            """A parser that gives up on a text with very many errors."""
+
+            errors = 0
+
+            def _report_ignore_parse_error(self, exc: Exception) -> None:
+                self.errors += 1
+                if self.errors > _MAX_PARSE_ERRORS:
+                    raise ValueError("too many errors") from exc
+
+        self._walker = Walker
+
+    def text(self, latex: str) -> str:
+        """Return the text of LaTeX.
+
+        Raises:
+            Exception: if pylatexenc can't parse it.
+        """
+        walker = self._walker(latex, latex_context=self._parsed, tolerant_parsing=True)
+        return str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
+
+    def take_definitions(self, source: str) -> str:
+        """Return the source without its definitions; macros without parameters are expanded."""
+        kept: list[str] = []
+        start = 0
+        while (match := _DEFINITION.search(source, start)) is not None:
+            kept.append(source[start : match.start()])
+            groups = 2 if match["environment"] else 1
+            end = body = match.end()
+            for _ in range(groups):
+                end = _group_end(source, end)
+            if groups == 1 and not match["parameters"]:
+                self._define(match["name"], source[body + 1 : end - 1])
+            start = max(end, match.end())
+        return "".join([*kept, source[start:]])
+
+    def _define(self, name: str, body: str) -> None:
+        if len(body) > _MAX_DEFINITION_LENGTH:
+            return
+        text = self.text(body)
+        if len(text) <= _MAX_DEFINITION_LENGTH:
+            self._macro_texts[name] = text
+
+
+def _group_end(source: str, start: int) -> int:
+    """Return the end of the group in braces at `start`; `start` if there is none."""
+    blanks = re.compile(r"\s*").match(source, start)
+    position = start if blanks is None else blanks.end()
+    if source[position : position + 1] != "{":
+        return start
+    depth = 0
+    for brace in _BRACE.finditer(source, position):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if depth == 0:
+            return brace.end()
+    return start
+
+
+def _table_text(node: Any, l2tobj: Any) -> str:
+    """Return a table with a line per row; the name of the second parameter is pylatexenc's."""
+    rows: list[list[list[Any]]] = [[[]]]
+    for part in node.nodelist:
+        if getattr(part, "macroname", "") in ("\\", "tabularnewline"):
+            rows.append([[]])
+        elif getattr(part, "specials_chars", "") == "&":
+            rows[-1].append([])
+        else:
+            rows[-1][-1].append(part)
+    table = reading.format_table(_cell_texts(row, l2tobj) for row in rows)
+    return f"\n\n{table}\n\n"
+
+
+def _cell_texts(cells: list[list[Any]], l2tobj: Any) -> Iterator[str]:
+    return (l2tobj.nodelist_to_text(cell) for cell in cells)
