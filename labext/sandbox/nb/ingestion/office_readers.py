@@ -1,4 +1,4 @@
-"""Readers of documents in zip packages: Word, PowerPoint, Excel, OpenDocument and EPUB."""
+"""Readers of documents in zip packages: PowerPoint, Excel, OpenDocument and EPUB."""
 
 from __future__ import annotations
 
@@ -19,15 +19,12 @@ from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 MAX_UNPACKED_BYTES = 1 << 30
 """Maximum total size of a document's entries after decompression."""
 
-_MAX_TABLE_DEPTH = 20
-"""Maximum nesting depth of tables."""
-
 _MAX_REPEATED_CELLS = 100
 """Maximum copies of a repeated cell; spreadsheets repeat the empty ones to the last column."""
 
 
 @contextmanager
-def _open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
+def open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
     """Open a package of limited size; any error in the block means that it is broken."""
     broken = UnreadableError(
         f"The {kind} is broken: check that it opens, save it again and add it again."
@@ -46,66 +43,13 @@ def _open_package(file: SourceFile, kind: str) -> Iterator[zipfile.ZipFile]:
         raise broken from error
 
 
-def read_word(file: SourceFile, _on_stage: OnStage) -> Document:
-    """Read a Word document."""
-    import docx
-
-    with _open_package(file, "Word document"), file.path.open("rb") as stream:
-        document = docx.Document(stream)
-        blocks = [*_word_blocks(document.element.body, document)]
-        title = document.core_properties.title
-    headings = [text for level, text in blocks if level is not None and text]
-    text = "\n\n".join(f"{'#' * level} {text}" if level else text for level, text in blocks if text)
-    return Document([(None, text)], title or next(iter(headings), None))
-
-
-def _word_blocks(parent: Any, document: Any, depth: int = 0) -> Iterator[tuple[int | None, str]]:
-    """Yield paragraphs with their heading level (or None), and tables with a line per row."""
-    from docx.oxml.ns import qn
-
-    for element in parent.iterchildren(qn("w:p"), qn("w:tbl"), qn("w:sdt")):
-        if element.tag == qn("w:p"):
-            yield _word_paragraph(element, document)
-        elif depth < _MAX_TABLE_DEPTH and element.tag == qn("w:tbl"):
-            rows = element.iterchildren(qn("w:tr"))
-            yield None, "\n".join(filter(None, (_word_row(row, document, depth) for row in rows)))
-        elif depth < _MAX_TABLE_DEPTH:
-            for content in element.iterchildren(qn("w:sdtContent")):
-                yield from _word_blocks(content, document, depth + 1)
-
-
-def _word_paragraph(element: Any, document: Any) -> tuple[int | None, str]:
-    from docx.text.paragraph import Paragraph
-
-    paragraph = Paragraph(element, document)
-    style = paragraph.style.name if paragraph.style is not None else ""
-    return _heading_level(style or ""), paragraph.text.strip()
-
-
-def _heading_level(style: str) -> int | None:
-    if style == "Title":
-        return 1
-    name, _, number = style.rpartition(" ")
-    return int(number) if name == "Heading" and number in "123456" else None
-
-
-def _word_row(row: Any, document: Any, depth: int) -> str:
-    from docx.oxml.ns import qn
-
-    cells = [
-        " ".join(text for _level, text in _word_blocks(cell, document, depth + 1) if text)
-        for cell in row.iterchildren(qn("w:tc"))
-    ]
-    return " | ".join(cells) if any(cells) else ""
-
-
 def read_presentation(file: SourceFile, on_stage: OnStage) -> Document:
     """Read a PowerPoint presentation: a page for each slide, with its notes."""
     import pptx
 
     pages: list[tuple[int, str]] = []
     titles: list[str] = []
-    with _open_package(file, "presentation"), file.path.open("rb") as stream:
+    with open_package(file, "presentation"), file.path.open("rb") as stream:
         slides = pptx.Presentation(stream).slides
         for number, slide in enumerate(slides, 1):
             on_stage(f"slide {number} of {len(slides)}")
@@ -128,17 +72,38 @@ def _slide_text(slide: Any) -> str:
             blocks.append(
                 reading.format_table([cell.text for cell in row.cells] for row in shape.table.rows)
             )
+        elif getattr(shape, "has_chart", False):
+            blocks.append(_chart_table(shape.chart))
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         blocks.append(slide.notes_slide.notes_text_frame.text.strip())
     return "\n\n".join(filter(None, blocks))
 
 
+def _chart_table(chart: Any) -> str:
+    """Return a chart as a table: a column for each series, a row for each category."""
+    series = [*chart.element.iter("{*}ser")]
+    categories = next((_points(one, "cat", "xVal") for one in series), {})
+    columns = [_points(one, "val", "yVal") for one in series]
+    header = ["", *(" ".join(_points(one, "tx").values()) for one in series)]
+    places = dict.fromkeys(place for points in [categories, *columns] for place in points)
+    rows = ([points.get(place, "") for points in [categories, *columns]] for place in places)
+    return reading.format_table([header, *rows])
+
+
+def _points(series: Any, *names: str) -> dict[str, str]:
+    """Return the stored values of a series by their positions."""
+    return {
+        point.get("idx", ""): point.findtext("{*}v", "")
+        for name in names
+        for values in series.iterchildren(f"{{*}}{name}")
+        for point in values.iter("{*}pt")
+    }
+
+
 def _slide_shapes(shapes: Any) -> Iterator[Any]:
     """Yield the shapes of a slide, also those in groups."""
-    from pptx.enum.shapes import MSO_SHAPE_TYPE
-
     for shape in shapes:
-        if shape.shape_type == MSO_SHAPE_TYPE.GROUP:
+        if hasattr(shape, "shapes"):
             yield from _slide_shapes(shape.shapes)
         else:
             yield shape
@@ -150,7 +115,7 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
 
     sheets = []
     with (
-        _open_package(file, "spreadsheet"),
+        open_package(file, "spreadsheet"),
         file.path.open("rb") as stream,
         warnings.catch_warnings(),
     ):
@@ -167,7 +132,7 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
 
 
 def _excel_row(row: Iterable[Any]) -> list[str]:
-    return ["" if value is None else str(value) for value in row]
+    return ["" if value is None else str(value).removesuffix(" 00:00:00") for value in row]
 
 
 def _limited_table(rows: Iterable[list[str]], max_bytes: int) -> str:
@@ -204,7 +169,7 @@ _ODF_SPACES = {
 
 def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read an OpenDocument text, spreadsheet or presentation, of which each slide is a page."""
-    with _open_package(file, "document") as archive:
+    with open_package(file, "document") as archive:
         if b"encryption-data" in archive.read("META-INF/manifest.xml"):
             raise UnreadableError(
                 "The document is encrypted: save it without a password and add it again."
@@ -273,7 +238,7 @@ _EPUB_BLOCKS = (
 
 def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
     """Read the chapters of an EPUB book in their order."""
-    with _open_package(file, "book") as archive:
+    with open_package(file, "book") as archive:
         if "META-INF/rights.xml" in archive.namelist():
             raise UnreadableError("The book is encrypted: add a copy without copy protection.")
         container = parse_xml(archive.read("META-INF/container.xml"))

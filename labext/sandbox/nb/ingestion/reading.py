@@ -242,6 +242,7 @@ def _type_by_magic(path: Path, head: bytes) -> FileType | None:
 
 _PACKAGE_ENTRIES: tuple[tuple[str, FileType], ...] = (
     ("word/document.xml", "word"),
+    ("word/document2.xml", "word"),  # from Office 365
     ("ppt/presentation.xml", "presentation"),
     ("xl/workbook.xml", "spreadsheet"),
     ("META-INF/container.xml", "epub"),
@@ -308,7 +309,7 @@ _PAGE_SEPARATOR = "\n\n"
 
 _READERS: Mapping[FileType, str] = {
     "pdf": "pdf_reader.read_pdf",
-    "word": "office_readers.read_word",
+    "word": "word_reader.read_word",
     "presentation": "office_readers.read_presentation",
     "spreadsheet": "office_readers.read_spreadsheet",
     "open_document": "office_readers.read_open_document",

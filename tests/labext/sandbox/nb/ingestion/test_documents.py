@@ -11,6 +11,9 @@ import openpyxl  # type: ignore[import-untyped]
 import pptx
 import pytest
 from labext_test_documents import docx, pdf
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+from pptx.enum.shapes import MSO_SHAPE
 
 from labext.sandbox.nb.text.passages import split_passages
 
@@ -219,6 +222,31 @@ def test_slides_are_pages_with_tables_groups_and_notes(read):
     assert stages[-1] == "slide 2 of 2"
 
 
+@pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
+def test_charts_of_slides_are_tables(read, kind):
+    data = CategoryChartData()
+    data.categories = ["glucose", "arabinose"]
+    data.add_series("OD600", (0.5, None))
+    data.add_series("GFP", (12, 340))
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Yields"
+    chart = shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9, 9, data).chart
+    next(chart.element.iter("{*}barChart")).tag = f"{chart.element.tag.split('}')[0]}}}{kind}"
+    assert read(saved(presentation)).text == (
+        "Yields\n\n | OD600 | GFP\nglucose | 0.5 | 12\narabinose |  | 340"
+    )
+
+
+def test_shape_of_an_unknown_kind_does_not_hide_the_slide(read):
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Text."
+    shape = shapes.add_shape(MSO_SHAPE.RECTANGLE, 0, 0, 9, 9)
+    shape._element.spPr.remove(shape._element.spPr.prstGeom)
+    assert read(saved(presentation)).text == "Text."
+
+
 def test_sheets_are_tables_under_their_names(read):
     book = openpyxl.Workbook()
     book.active.title = "Plasmids"
@@ -229,7 +257,7 @@ def test_sheets_are_tables_under_their_names(read):
     result = read(saved(book), "plasmids.xlsx")
     assert result.text == (
         "# Plasmids\n\nname | length\npBAD30 | 4923\npUC19 | 2686.5\n\n"
-        "# Dates\n\n2026-11-23 00:00:00 | two lines"
+        "# Dates\n\n2026-11-23 | two lines"
     )
 
 

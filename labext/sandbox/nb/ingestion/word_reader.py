@@ -1,0 +1,191 @@
+"""Reader of Word documents.
+
+The elements of both forms of Office Open XML, transitional and strict, are found by their local
+names.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.markup_readers import parse_xml
+from labext.sandbox.nb.ingestion.office_readers import open_package
+from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
+
+_HEADING_STYLE = re.compile(r"(?i)heading ([1-6])")
+_MAX_HEADING_LEVEL = 6
+
+_HIDDEN = frozenset(
+    {"del", "delText", "Fallback", "instrText", "moveFrom", "pPr", "rPr", "sdtPr", "txbxContent"}
+)
+"""Elements without text to read here: deletions, codes, properties, and text boxes, which follow
+their paragraph."""
+
+_MARKS = {"br": "\n", "cr": "\n", "noBreakHyphen": "-", "tab": "\t"}
+_MATH_MARKS = {"d": "(", "den": "/", "rad": "√", "sub": "_", "sup": "^"}
+"""Text before the elements of a formula: brackets, denominators, roots, indices and exponents."""
+
+_SYMBOL_FONT = dict(
+    zip(
+        range(0x41, 0x7B),
+        "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ",
+        strict=True,
+    )
+) | {0xA3: "≤", 0xAE: "→", 0xB0: "°", 0xB1: "±", 0xB3: "≥", 0xB4: "×"}
+"""Characters of the font Symbol, by which Word used to write Greek letters."""
+
+
+def read_word(file: SourceFile, _on_stage: OnStage) -> Document:
+    """Read a Word document: paragraphs, tables, text boxes and notes."""
+    with open_package(file, "Word document") as archive:
+        package = _related_parts(archive, "")
+        path = package["officeDocument"]
+        parts = _related_parts(archive, path)
+        reader = _WordReader(archive, parts)
+        blocks = [*reader.blocks(parse_xml(archive.read(path)))]
+        title = None
+        if (properties := package.get("core-properties")) in archive.namelist():
+            found = parse_xml(archive.read(properties)).iter("{*}title")
+            title = next((reading.clean_title(element.text) for element in found), None)
+    headings = [text for level, text in blocks if level and text]
+    text = "\n\n".join(f"{'#' * level} {text}" if level else text for level, text in blocks if text)
+    return Document([(None, text)], title or next(iter(headings), None))
+
+
+def _related_parts(archive: zipfile.ZipFile, path: str) -> dict[str, str]:
+    """Return the paths of the parts that a part refers to, by the last word of their types."""
+    folder, name = posixpath.split(path)
+    relations = posixpath.join(folder, "_rels", f"{name}.rels")
+    if relations not in archive.namelist():
+        return {}
+    parts = {}
+    for relation in parse_xml(archive.read(relations)).iter("{*}Relationship"):
+        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", "")))
+        parts[relation.get("Type", "").rpartition("/")[2]] = target.lstrip("/")
+    return parts
+
+
+def _name(element: Any) -> str:
+    """Return the local name of an element; empty for an entity."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def _attribute(element: Any, name: str) -> str:
+    """Return an attribute by its local name; empty if there is none."""
+    return next(
+        (value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), ""
+    )
+
+
+def _value(element: Any, path: str) -> str:
+    """Return the `val` of the element at a path; empty if there is none."""
+    found = element.find(path)
+    return "" if found is None else _attribute(found, "val")
+
+
+class _WordReader:
+    """Reads the blocks of a document, with its styles and notes."""
+
+    def __init__(self, archive: zipfile.ZipFile, parts: Mapping[str, str]) -> None:
+        self._styles: dict[str, Any] = {}
+        self._notes: dict[tuple[str, str], Any] = {}
+        for style in _children(archive, parts.get("styles")):
+            self._styles[_attribute(style, "styleId")] = style
+        for kind in ("footnote", "endnote"):
+            for note in _children(archive, parts.get(f"{kind}s")):
+                self._notes[f"{kind}Reference", _attribute(note, "id")] = note
+
+    def blocks(self, parent: Any) -> Iterator[tuple[int | None, str]]:
+        """Yield paragraphs with their heading level (or None), and tables with a line per row."""
+        for element in parent:
+            name = _name(element)
+            if name == "p":
+                yield self._heading_level(element), "".join(self._texts(element)).strip()
+                for box in _text_boxes(element):
+                    yield from self.blocks(box)
+            elif name == "tbl":
+                rows = [*_parts_of(element, "tr")]
+                yield None, reading.format_table(map(self._cells, rows))
+            elif name not in _HIDDEN:
+                yield from self.blocks(element)
+
+    def _cells(self, row: Any) -> list[str]:
+        if row.find("{*}trPr/{*}del") is not None:
+            return []
+        return [
+            " ".join(text for _level, text in self.blocks(cell) if text)
+            for cell in _parts_of(row, "tc")
+        ]
+
+    def _texts(self, element: Any) -> Iterator[str]:
+        """Yield the text of a paragraph, with its notes and formulas, in parts."""
+        for child in element:
+            name = _name(child)
+            if name in _HIDDEN:
+                continue
+            if name == "t":
+                yield child.text or ""
+            elif name in _MARKS:
+                yield _MARKS[name]
+            elif name == "sym":
+                yield _symbol(child)
+            elif name in ("footnoteReference", "endnoteReference"):
+                yield self._note(name, _attribute(child, "id"))
+            else:
+                yield _MATH_MARKS.get(name, "")
+                yield from self._texts(child)
+                yield ")" if name == "d" else ""
+
+    def _note(self, kind: str, identifier: str) -> str:
+        note = self._notes.pop((kind, identifier), ())  # each once, also if it refers to itself
+        text = " ".join(text for _level, text in self.blocks(note) if text)
+        return f" [{text}]" if text else ""
+
+    def _heading_level(self, paragraph: Any) -> int | None:
+        outline = _value(paragraph, "{*}pPr/{*}outlineLvl")
+        style = self._styles.get(_value(paragraph, "{*}pPr/{*}pStyle"))
+        if style is not None and _value(style, "{*}name").lower() == "title":
+            return 1
+        for _ in range(len(self._styles)):  # a style may be based on itself
+            if outline or style is None:
+                break
+            if heading := _HEADING_STYLE.fullmatch(_value(style, "{*}name")):
+                return int(heading[1])
+            outline = _value(style, "{*}pPr/{*}outlineLvl")
+            style = self._styles.get(_value(style, "{*}basedOn"))
+        level = int(outline) + 1 if outline.isdecimal() else 0
+        return level if 0 < level <= _MAX_HEADING_LEVEL else None
+
+
+def _children(archive: zipfile.ZipFile, path: str | None) -> Any:
+    return parse_xml(archive.read(path)) if path in archive.namelist() else ()
+
+
+def _text_boxes(element: Any) -> Iterator[Any]:
+    """Yield the contents of text boxes in a paragraph, without their copies for old programs."""
+    for child in element:
+        name = _name(child)
+        if name == "txbxContent":
+            yield child
+        elif name not in _HIDDEN:
+            yield from _text_boxes(child)
+
+
+def _parts_of(element: Any, kind: str) -> Iterator[Any]:
+    """Yield the rows of a table or the cells of a row, also those in content controls."""
+    for child in element:
+        name = _name(child)
+        if name == kind:
+            yield child
+        elif name not in _HIDDEN and name not in ("tbl", "tc"):
+            yield from _parts_of(child, kind)
+
+
+def _symbol(element: Any) -> str:
+    code = int(_attribute(element, "char") or "0", 16) & 0xFF
+    return _SYMBOL_FONT.get(code, "") if _attribute(element, "font") == "Symbol" else ""

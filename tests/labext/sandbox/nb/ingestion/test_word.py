@@ -1,0 +1,135 @@
+"""Text, headings and notes of Word documents, from their XML."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
+_STRICT = "http://purl.oclc.org/ooxml/officeDocument"
+
+
+def word(body: str, office: str = _OFFICE, main: str = "document.xml", **parts: str) -> bytes:
+    """Return a Word document with an XML body and further parts, such as `footnotes`."""
+    spaces = f'xmlns:w="{office}/w" xmlns:m="{office}/math" xmlns:mc="urn:mc"'
+    kind = f"{office}/relationships"
+    related = "".join(f'<Relationship Type="{kind}/{name}" Target="{name}.xml"/>' for name in parts)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(
+            "_rels/.rels",
+            f'<Rs><Relationship Type="{kind}/officeDocument" Target="/word/{main}"/></Rs>',
+        )
+        archive.writestr(
+            f"word/{main}", f"<w:document {spaces}><w:body>{body}</w:body></w:document>"
+        )
+        archive.writestr(f"word/_rels/{main}.rels", f"<Rs>{related}</Rs>")
+        for name, content in parts.items():
+            archive.writestr(f"word/{name}.xml", f"<w:{name} {spaces}>{content}</w:{name}>")
+    return out.getvalue()
+
+
+def run(text: str) -> str:
+    return f"<w:r><w:t>{text}</w:t></w:r>"
+
+
+def paragraph(*content: str, style: str = "") -> str:
+    return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{"".join(content)}</w:p>'
+
+
+def formula(element: str, **parts: str) -> str:
+    inner = "".join(
+        f"<m:{name}><m:r><m:t>{text}</m:t></m:r></m:{name}>" for name, text in parts.items()
+    )
+    return f"<m:oMath><m:{element}>{inner}</m:{element}></m:oMath>"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (f"<w:ins>{run('arabinose')}</w:ins>", "arabinose"),
+        (f"<w:moveTo>{run('arabinose')}</w:moveTo>", "arabinose"),
+        ("<w:del><w:r><w:delText>glucose</w:delText></w:r></w:del>", ""),
+        (f"<w:moveFrom>{run('glucose')}</w:moveFrom>", ""),
+        (f"<w:smartTag>{run('Berlin')}</w:smartTag>", "Berlin"),
+        (f"<w:sdt><w:sdtContent>{run('Lee 2011')}</w:sdtContent></w:sdt>", "Lee 2011"),
+        ("<w:r><w:instrText>PAGE</w:instrText></w:r>", ""),
+        ('<w:r><w:sym w:font="Symbol" w:char="F06D"/></w:r>', "μ"),
+        ("<w:r><w:noBreakHyphen/></w:r>", "-"),
+        (formula("sSup", e="10", sup="5"), "10^5"),
+        (formula("f", num="a", den="b"), "a/b"),
+        (formula("d", e="a+b"), "(a+b)"),
+    ],
+)
+def test_visible_text_of_a_word_paragraph_is_read(read, content, expected):
+    body = paragraph(run("Add "), content, run(" now."))
+    assert read(word(body)).text == f"Add {expected} now."
+
+
+def test_text_box_of_word_follows_its_paragraph_once(read):
+    box = f"<w:txbxContent>{paragraph(run('A box.'))}</w:txbxContent>"
+    shape = (
+        f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
+        "</mc:AlternateContent>"
+    )
+    body = paragraph(run("Before."), f"<w:r>{shape}</w:r>") + paragraph(run("After."))
+    assert read(word(body)).text == "Before.\n\nA box.\n\nAfter."
+
+
+def test_notes_of_word_follow_their_marks(read):
+    body = paragraph(
+        run("Cells"),
+        '<w:r><w:footnoteReference w:id="2"/></w:r>',
+        run(" grow"),
+        '<w:r><w:endnoteReference w:id="2"/></w:r>',
+        run("."),
+    )
+    own_mark = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+    notes = {
+        "footnotes": f'<w:footnote w:id="2">{paragraph(own_mark, run("DH10B"))}</w:footnote>',
+        "endnotes": f'<w:endnote w:id="2">{paragraph(run("At 37 °C"))}</w:endnote>',
+    }
+    assert read(word(body, **notes)).text == "Cells [DH10B] grow [At 37 °C]."
+
+
+def style(name: str, based_on: str = "", level: str = "") -> str:
+    return (
+        f'<w:style w:styleId="{name}"><w:name w:val="{name}"/><w:basedOn w:val="{based_on}"/>'
+        f'<w:pPr><w:outlineLvl w:val="{level}"/></w:pPr></w:style>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("styles", "mark"),
+    [
+        (style("heading 3"), "### "),
+        (style("Title"), "# "),
+        (style("Step", "heading 2") + style("heading 2"), "## "),
+        (style("Step", level="1"), "## "),
+        (style("Subtitle", "Title") + style("Title"), ""),
+        (style("TOC", "heading 1", level="9") + style("heading 1"), ""),
+        (style("Step", "Step"), ""),
+    ],
+)
+def test_headings_of_word_have_the_level_of_their_style(read, styles, mark):
+    name = styles.partition('styleId="')[2].partition('"')[0]
+    content = word(paragraph(run("Methods"), style=name), styles=styles)
+    assert read(content).text == f"{mark}Methods"
+
+
+def test_deleted_rows_and_line_breaks_are_no_rows_of_a_word_table(read):
+    rows = (
+        f"<w:tr><w:tc>{paragraph(run('a'), '<w:r><w:br/></w:r>', run('b'))}</w:tc>"
+        f"<w:sdt><w:sdtContent><w:tc>{paragraph(run('c'))}</w:tc></w:sdtContent></w:sdt></w:tr>"
+        f"<w:tr><w:trPr><w:del/></w:trPr><w:tc>{paragraph(run('deleted'))}</w:tc></w:tr>"
+    )
+    assert read(word(f"<w:tbl>{rows}</w:tbl>")).text == "a b | c"
+
+
+@pytest.mark.parametrize(
+    ("office", "main"), [(_STRICT, "document.xml"), (_OFFICE, "document2.xml")]
+)
+def test_word_documents_of_other_programs_are_read(read, office, main):
+    assert read(word(paragraph(run("Text.")), office, main), "paper.docx").text == "Text."
