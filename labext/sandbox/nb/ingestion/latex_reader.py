@@ -8,6 +8,7 @@ from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
+from labext.sandbox.nb.ingestion.markup_readers import group_end
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
@@ -32,7 +33,6 @@ _DEFINITION = re.compile(
     r"DeclareRobustCommand|DeclareMathOperator)\*?\s*\{?\s*\\?(?P<name>[a-zA-Z@]+)\s*\}?\s*"
     r"(?P<parameters>(?:\[[^\]]*\]\s*)*|[#\d]*)(?=\{)"
 )
-_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 _MAX_DEFINITION_LENGTH = 500
 """Maximum characters of the text of a macro: definitions that double each other stay small."""
@@ -184,7 +184,7 @@ class _Converter:
             groups = 2 if match["environment"] else 1
             end = body = match.end()
             for _ in range(groups):
-                end = _group_end(source, end)
+                end = group_end(source, end)
             if groups == 1 and not match["parameters"]:
                 self._define(match["name"], source[body + 1 : end - 1])
             start = max(end, match.end())
@@ -196,20 +196,6 @@ class _Converter:
         text = self.text(body)
         if len(text) <= _MAX_DEFINITION_LENGTH:
             self._macro_texts[name] = text
-
-
-def _group_end(source: str, start: int) -> int:
-    """Return the end of the group in braces at `start`; `start` if there is none."""
-    blanks = re.compile(r"\s*").match(source, start)
-    position = start if blanks is None else blanks.end()
-    if source[position : position + 1] != "{":
-        return start
-    depth = 0
-    for brace in _BRACE.finditer(source, position):
-        depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if depth == 0:
-            return brace.end()
-    return start
 
 
 def _table_text(node: Any, l2tobj: Any) -> str:

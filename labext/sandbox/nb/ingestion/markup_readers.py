@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,18 +75,55 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
         yield "".join(output.get("text") or output.get("data", {}).get("text/plain") or "")
 
 
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+
+def group_end(source: str, start: int) -> int:
+    """Return the end of the group in braces at `start`; `start` if there is none.
+
+    Blanks may precede it. A backslash escapes a brace, in LaTeX and in RTF.
+    """
+    blanks = re.compile(r"\s*").match(source, start)
+    position = start if blanks is None else blanks.end()
+    if source[position : position + 1] != "{":
+        return start
+    depth = 0
+    for brace in _BRACE.finditer(source, position):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if depth == 0:
+            return brace.end()
+    return start
+
+
+_RTF_NOTE = re.compile(r"\{\\footnote\b(?:\s*\\ftnalt\b)? ?")
+_RTF_BINARY_WITHOUT_LENGTH = re.compile(r"\\bin(?![a-z\d-])")
+"""As written by pandoc, before hexadecimal digits; striprtf fails with it."""
+
+
 def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a document in rich text format (RTF)."""
     from striprtf.striprtf import rtf_to_text
 
-    source = file.content().decode("latin-1")
+    source = _RTF_BINARY_WITHOUT_LENGTH.sub("", file.content().decode("latin-1"))
     try:
-        text = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
+        text = rtf_to_text(_with_rtf_notes(source), errors="replace")  # type: ignore[no-untyped-call]
     except Exception as error:  # striprtf raises many types of exceptions
         raise UnreadableError(
             "The RTF document is broken: check that it opens, save it again and add it again."
         ) from error
     return Document([(None, text)])
+
+
+def _with_rtf_notes(source: str) -> str:
+    """Return RTF with its notes in brackets at their marks, where striprtf reads them."""
+    parts: list[str] = []
+    start = 0
+    for note in _RTF_NOTE.finditer(source):
+        end = group_end(source, note.start())
+        if start <= note.start() < end:
+            parts += [source[start : note.start()], "{ [", source[note.end() : end - 1], "]}"]
+            start = end
+    return "".join([*parts, source[start:]])
 
 
 def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:

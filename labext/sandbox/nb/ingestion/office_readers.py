@@ -7,7 +7,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from labext import zip_archives
@@ -20,7 +20,9 @@ MAX_UNPACKED_BYTES = 1 << 30
 """Maximum total size of a document's entries after decompression."""
 
 _MAX_REPEATED_CELLS = 100
-"""Maximum copies of a repeated cell; spreadsheets repeat the empty ones to the last column."""
+"""Maximum copies of a repeated cell or row; spreadsheets repeat the empty ones to the last one."""
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -156,11 +158,16 @@ def _limited_table(rows: Iterable[list[str]], max_bytes: int) -> str:
 _ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
 _ODF_HEADING = _ODF % ("text", "h")
 _ODF_PARAGRAPH = _ODF % ("text", "p")
+_ODF_NOTE = _ODF % ("text", "note")
+_ODF_SPREADSHEET = _ODF % ("office", "spreadsheet")
 _ODF_TABLE = _ODF % ("table", "table")
 _ODF_ROW = _ODF % ("table", "table-row")
-_ODF_CELL = _ODF % ("table", "table-cell")
+_ODF_CELLS = (_ODF % ("table", "table-cell"), _ODF % ("table", "covered-table-cell"))
 _ODF_PAGE = _ODF % ("drawing", "page")
-_ODF_SPACES = {
+_ODF_HIDDEN = (_ODF % ("text", "tracked-changes"), _ODF % ("office", "annotation"))
+"""Deleted text, and comments."""
+
+_ODF_BLANKS = {
     _ODF % ("text", "s"): " ",
     _ODF % ("text", "tab"): "\t",
     _ODF % ("text", "line-break"): "\n",
@@ -175,8 +182,6 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
                 "The document is encrypted: save it without a password and add it again."
             )
         content = parse_xml(archive.read("content.xml"))
-        for element in content.iter(*_ODF_SPACES):
-            element.text = _ODF_SPACES[element.tag]
         slides = [*content.iter(_ODF_PAGE)]
         pages: list[tuple[int | None, str]] = [
             (number, "\n\n".join(_odf_blocks(slide))) for number, slide in enumerate(slides, 1)
@@ -201,22 +206,51 @@ def _odf_blocks(parent: Any) -> Iterator[str]:
             if text := _odf_text(element):
                 yield text
         elif element.tag == _ODF_TABLE:
-            name = element.get(_ODF % ("table", "name"))
-            if table := reading.format_table(_odf_row(row) for row in element.iter(_ODF_ROW)):
-                yield f"# {name}\n\n{table}" if name else table
-        else:
+            table = reading.format_table(_odf_rows(element))
+            is_sheet = parent.tag == _ODF_SPREADSHEET
+            if table:
+                yield f"# {element.get(_ODF % ('table', 'name'))}\n\n{table}" if is_sheet else table
+        elif element.tag not in _ODF_HIDDEN:
             yield from _odf_blocks(element)
 
 
 def _odf_text(element: Any) -> str:
-    return "".join(element.itertext()).strip()
+    return "".join(_odf_parts(element)).strip()
+
+
+def _odf_parts(element: Any) -> Iterator[str]:
+    """Yield the text of an element in parts, its notes in brackets."""
+    yield element.text or ""
+    for child in element:
+        if child.tag == _ODF_NOTE:
+            body = child.find(_ODF % ("text", "note-body"))
+            yield f" [{' '.join(_odf_blocks(body))}]" if body is not None else ""
+        elif child.tag in _ODF_BLANKS:
+            yield _ODF_BLANKS[child.tag]
+        elif child.tag == _ODF_PARAGRAPH:  # in a frame
+            yield f" {_odf_text(child)} "
+        elif child.tag not in _ODF_HIDDEN:
+            yield from _odf_parts(child)
+        yield child.tail or ""
+
+
+def _odf_rows(table: Any) -> Iterator[list[str]]:
+    """Yield the rows of a table, also those in groups, without those of tables in its cells."""
+    for element in table:
+        if element.tag == _ODF_ROW:
+            yield from _repeated(element, "rows", [*_odf_row(element)])
+        elif element.tag != _ODF_TABLE:
+            yield from _odf_rows(element)
 
 
 def _odf_row(row: Any) -> Iterator[str]:
-    for cell in row.iterchildren(_ODF_CELL):
-        count = int(cell.get(_ODF % ("table", "number-columns-repeated"), "1"))
-        text = " ".join(_odf_text(part) for part in cell.iter(_ODF_PARAGRAPH))
-        yield from [text] * min(count, _MAX_REPEATED_CELLS)
+    for cell in row.iterchildren(*_ODF_CELLS):
+        yield from _repeated(cell, "columns", " ".join(_odf_blocks(cell)))
+
+
+def _repeated(element: Any, kind: str, value: T) -> list[T]:
+    count = int(element.get(_ODF % ("table", f"number-{kind}-repeated"), "1"))
+    return [value] * min(count, _MAX_REPEATED_CELLS)
 
 
 _EPUB_BLOCKS = (

@@ -303,8 +303,36 @@ def test_open_document_has_headings_lists_and_tables(read):
             "</table:table-row></table:table></office:text>"
         )
     )
-    assert result.text == "## Induction\n\nAdd arabinose\nnow.\n\none\n\n# T\n\nSugar | %"
+    assert result.text == "## Induction\n\nAdd arabinose\nnow.\n\none\n\nSugar | %"
     assert result.title == "Induction"
+
+
+def test_notes_of_an_open_document_are_in_brackets_without_deletions_and_comments(read):
+    result = read(
+        open_document(
+            "<office:text><text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>"
+            "<text:p>Cells<text:note><text:note-citation>1</text:note-citation><text:note-body>"
+            "<text:p>DH10B</text:p></text:note-body></text:note> grow<office:annotation>"
+            "<text:p>Really?</text:p></office:annotation>.</text:p></office:text>"
+        )
+    )
+    assert result.text == "Cells [DH10B] grow."
+
+
+def test_rows_of_open_document_tables_keep_their_columns_and_are_read_once(read):
+    cell = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
+    inner = f"<table:table><table:table-row>{cell.format('x')}</table:table-row></table:table>"
+    result = read(
+        open_document(
+            '<office:spreadsheet><table:table table:name="Yields"><table:table-row>'
+            f"{cell.format('a')}<table:covered-table-cell/><table:table-cell>{inner}"
+            "</table:table-cell></table:table-row><table:table-row-group><table:table-row "
+            f'table:number-rows-repeated="2">{cell.format("b")}</table:table-row>'
+            '</table:table-row-group><table:table-row table:number-rows-repeated="1048576"/>'
+            "</table:table></office:spreadsheet>"
+        )
+    )
+    assert result.text == "# Yields\n\na |  | x\nb\nb"
 
 
 def test_slides_of_an_open_document_are_pages(read):

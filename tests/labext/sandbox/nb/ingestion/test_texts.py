@@ -319,6 +319,16 @@ def test_rich_text_is_read_without_its_codes(read):
     assert read(content).text == "Grow at 37 °C.\nAdd arabinose."
 
 
+def test_notes_of_rich_text_follow_their_marks(read):
+    content = rb"{\rtf1 Cells{\super 1}{\footnote \pard {\super 1} DH10B \{K-12\}} grow.}"
+    assert " ".join(read(content).text.split()) == "Cells1 [1 DH10B {K-12}] grow."
+
+
+def test_pictures_of_rich_text_from_pandoc_are_no_text(read):
+    content = rb"{\rtf1 Before.{\pict\jpegblip\picw2 \bin ffd8ffe0} After.}"
+    assert read(content).text == "Before. After."
+
+
 def test_paragraphs_and_fields_of_xml(read):
     content = (
         "<article><front><article-title>Induction of <i>pBAD</i></article-title></front>"
