@@ -18,6 +18,11 @@ _MAX_FIELD_LENGTH = 120
 """Maximum characters of an XML element that is taken as a field, `name: value`."""
 
 
+_XML_ROWS = ("tr", "row")
+_XML_LAYOUT = ("col", "colspec", "graphic")
+"""Elements of tables and figures that have attributes for their layout only."""
+
+
 def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read delimited values; each row becomes a line."""
     text = reading.clean_text(reading.decode_text(file.content(), file.charset))
@@ -163,8 +168,12 @@ def _xml_blocks(element: Any) -> Iterator[str]:
     if not isinstance(element.tag, str):  # an entity
         return
     name = element.tag.rpartition("}")[2]
-    if (element.text or "").strip() or any((child.tail or "").strip() for child in element):
-        text = " ".join("".join(element.itertext()).split())
+    if name in _XML_LAYOUT:
+        return
+    if name in _XML_ROWS:
+        yield reading.format_table([[_xml_text(cell) for cell in element]])
+    elif _has_own_text(element):
+        text = " ".join(_xml_text(element).split())
         if name in ("title", "head"):
             yield f"\n## {text}\n"
         elif len(element) or name == "p" or len(text) > _MAX_FIELD_LENGTH:
@@ -178,9 +187,25 @@ def _xml_blocks(element: Any) -> Iterator[str]:
         yield f"{name}: " + ", ".join(f"{key} {value}" for key, value in element.attrib.items())
 
 
+def _has_own_text(element: Any) -> bool:
+    return bool((element.text or "").strip()) or any(
+        (child.tail or "").strip() for child in element
+    )
+
+
+def _xml_text(element: Any) -> str:
+    """Return the text of an element; blanks separate elements that have no text between them."""
+    if not isinstance(element.tag, str):  # an entity
+        return ""
+    if not _has_own_text(element):
+        return " ".join(map(_xml_text, element))
+    inner = (text for child in element for text in (_xml_text(child), child.tail or ""))
+    return "".join([element.text or "", *inner])
+
+
 def _xml_title(root: Any) -> str | None:
     for name in ("article-title", "title"):
         for element in root.iter(f"{{*}}{name}"):
-            if text := reading.clean_title("".join(element.itertext())):
+            if text := reading.clean_title(_xml_text(element)):
                 return text
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -253,21 +254,13 @@ def _repeated(element: Any, kind: str, value: T) -> list[T]:
     return [value] * min(count, _MAX_REPEATED_CELLS)
 
 
-_EPUB_BLOCKS = (
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "p",
-    "li",
-    "tr",
-    "pre",
-    "dt",
-    "dd",
-    "figcaption",
-)
+_EPUB_INLINE_LIST = """
+    a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small
+    span strike strong sub sup time tt u var wbr br
+"""
+_EPUB_INLINE = frozenset(_EPUB_INLINE_LIST.split())
+_EPUB_HIDDEN = ("audio", "head", "script", "style", "svg", "template", "video")
+_HEADING_TAG = re.compile("h([1-6])")
 
 
 def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
@@ -293,17 +286,44 @@ def _chapter_text(content: bytes) -> str:
     """Return the headings, paragraphs, list items and table rows of a chapter."""
     from lxml import html  # type: ignore[import-untyped]
 
-    blocks = []
     parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
     tree = html.document_fromstring(content, parser=parser)
-    for element in tree.iter(*_EPUB_BLOCKS):
-        if any(parent.tag in _EPUB_BLOCKS for parent in element.iterancestors()):
-            continue
-        if element.tag == "tr":
-            blocks.append(
-                reading.format_table([[cell.text_content() for cell in element.iterchildren()]])
-            )
-        elif text := " ".join(element.text_content().split()):
-            is_heading = element.tag[0] == "h" and element.tag[1:].isdigit()
-            blocks.append(f"{'#' * int(element.tag[1])} {text}" if is_heading else text)
-    return "\n\n".join(filter(None, blocks))
+    for line_break in tree.iter("br"):
+        line_break.tail = f"\n{line_break.tail or ''}"
+    return "\n\n".join(_chapter_blocks(tree))
+
+
+def _chapter_blocks(element: Any) -> Iterator[str]:
+    if element.tag in _EPUB_HIDDEN:
+        return
+    if element.tag == "pre":
+        yield f"```\n{element.text_content().strip(chr(10))}\n```"
+    elif element.tag == "table":
+        rows = (
+            [cell.text_content() for cell in row.iterchildren()]
+            for row in element.iter("tr")
+            if next(row.iterancestors("table")) is element
+        )
+        if table := reading.format_table(rows):
+            yield table
+    elif heading := _HEADING_TAG.fullmatch(element.tag):
+        if text := " ".join(element.text_content().split()):
+            yield f"{'#' * int(heading[1])} {text}"
+    else:
+        yield from _flow(element)
+
+
+def _flow(element: Any) -> Iterator[str]:
+    """Yield the blocks in an element, and the text between them."""
+    text = element.text or ""
+    for child in element:
+        if child.tag in _EPUB_INLINE:
+            text += child.text_content()
+        else:
+            if line := " ".join(text.split()):
+                yield line
+            yield from _chapter_blocks(child)
+            text = ""
+        text += child.tail or ""
+    if line := " ".join(text.split()):
+        yield line

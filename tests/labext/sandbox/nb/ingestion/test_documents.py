@@ -372,6 +372,25 @@ def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<div>In a <b>div</b>.<div>Inner.</div>After.</div>", "In a div.\n\nInner.\n\nAfter."),
+        ("<p>one<br/>two</p>", "one two"),
+        ("<pre>a:\n  b</pre>", "```\na:\n  b\n```"),
+        ("<h2>A <i>b</i></h2><script>x</script>text", "## A b\n\ntext"),
+        (
+            "<table><tr><td><table><tr><td>a</td></tr></table></td><td>b</td></tr></table>",
+            "a | b",
+        ),
+    ],
+)
+def test_all_visible_text_of_a_chapter_is_read(read, body, expected):
+    chapter = f"<html><head><title>Not read</title></head><body>{body}</body></html>"
+    content = epub(**{"OPS/a 1.xhtml": "<html/>", "OPS/b.xhtml": chapter})
+    assert read(content).text == expected
+
+
 def test_book_with_copy_protection_is_refused(read_error):
     assert "copy protection" in read_error(epub(**{"META-INF/rights.xml": "<rights/>"}))
 

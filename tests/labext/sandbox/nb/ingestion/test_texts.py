@@ -349,6 +349,16 @@ def test_paragraphs_and_fields_of_xml(read):
     ]
 
 
+def test_rows_and_names_of_xml_are_not_run_together(read):
+    content = (
+        '<article><table><col align="left"/><tr><th>Sugar</th><th>OD</th></tr>'
+        "<tr><td>glucose</td><td/><td><b>0</b>.5</td></tr></table><ref><name><surname>Lee</surname>"
+        "<given-names>J</given-names></name>, <i>p</i>BAD. 2011</ref></article>"
+    )
+    lines = [line for line in read(content.encode(), "a.xml").text.splitlines() if line]
+    assert lines == ["Sugar | OD", "glucose |  | 0.5", "Lee J, pBAD. 2011"]
+
+
 def test_entities_of_xml_are_not_expanded(read_error, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("do not read")
