@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +15,13 @@ from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.readers import find_heading
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
-_DELIMITERS = ",;\t|"
+_DELIMITERS = "\t;|,"
+"""Delimiters of values, the most reliable ones first: a comma may be a decimal one."""
+
+_DECLARED_DELIMITER = re.compile(r"sep=([,;\t|])\n")
+"""The first line of tables for Excel."""
+
+_MAX_SAMPLE_LINES = 50
 _MAX_FIELD_LENGTH = 120
 """Maximum characters of an XML element that is taken as a field, `name: value`."""
 
@@ -26,16 +34,27 @@ _XML_LAYOUT = ("col", "colspec", "graphic")
 def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read delimited values; each row becomes a line."""
     text = reading.clean_text(reading.decode_text(file.content(), file.charset))
-    first_line = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=first_line.count)
-    try:
-        rows = [*csv.reader(text.splitlines(), delimiter=delimiter)]
-    except csv.Error as error:
-        raise UnreadableError(
-            f"The table is broken: {error}. Correct it and add it again."
-        ) from None
-    lines = (" | ".join(" ".join(cell.split()) for cell in row) for row in rows)
-    return Document([(None, "\n".join(line for line in lines if line.strip(" |")))])
+    declared = _DECLARED_DELIMITER.match(text)
+    if declared is not None:
+        text = text[declared.end() :]
+    csv.field_size_limit(len(text) + 1)  # such as a genome; the default is 128 KiB
+    delimiter = declared[1] if declared is not None else _guess_delimiter(text)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return Document([(None, reading.format_table(rows))])
+
+
+def _guess_delimiter(text: str) -> str:
+    """Return the delimiter that splits most of the first lines into equally many fields."""
+    lines = text.split("\n", _MAX_SAMPLE_LINES)[:_MAX_SAMPLE_LINES]
+
+    def rank(delimiter: str) -> tuple[int, int]:
+        rows = [*csv.reader(lines, delimiter=delimiter)]
+        widths = Counter(map(len, rows))
+        del widths[1]
+        cut_quotations = sum('"' in field for row in rows for field in row)
+        return max(widths.values(), default=0), -cut_quotations
+
+    return max(_DELIMITERS, key=rank)
 
 
 _CLEAR_OUTPUTS = "clear its large outputs, save it and add it again"

@@ -96,7 +96,52 @@ def _guess_utf16(content: bytes) -> str | None:
     return None
 
 
+_WESTERN_ALPHABETS = (
+    "äöüß",
+    "àâæçèéêëîïôùûüÿœ",
+    "áéíñóúüªº",
+    "àáâãçéêíóôõúü",
+    "áåäæéóöø",
+    "àèéìíòóù",
+)
+"""The letters beyond ASCII of German, French, Spanish, Portuguese, Nordic languages and Italian."""
+
+_WESTERN_SYMBOLS = "\xa0°µ±×÷·²³¹¼½¾€£§©®™«»‹›¿¡–—‘’‚“”„…•†‰"
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_NOT_WESTERN = re.compile(r"[^\x00-\x7f]{3}|[^\W\d_][°²³¹¿¡“”„][^\W\d_]")
+"""Signs of another encoding: accented letters in a row, and symbols in words."""
+
+_MAX_FOREIGN_LETTERS = 0.02
+"""Share of letters beyond ASCII that may be of several languages, such as those of names."""
+
+
+def _is_western(text: str) -> bool:
+    """Return whether a text decoded as a Western encoding is likely to have that encoding."""
+    sample = text[:SAMPLE_BYTES]
+    special = _NOT_ASCII.findall(sample)
+    letters = [char.lower() for char in special if char.isalpha() and char not in _WESTERN_SYMBOLS]
+    known = {*_WESTERN_SYMBOLS, *"".join(_WESTERN_ALPHABETS)}
+    return (
+        known.issuperset(char.lower() for char in special)
+        and not _NOT_WESTERN.search(sample)
+        and sample.count("¡") <= sample.count("!")
+        and sample.count("¿") <= sample.count("?")
+        and (
+            any(set(alphabet).issuperset(letters) for alphabet in _WESTERN_ALPHABETS)
+            or len(letters) <= _MAX_FOREIGN_LETTERS * sum(map(str.isalpha, sample))
+        )
+    )
+
+
 def _decode_by_guess(content: bytes) -> str:
+    # charset-normalizer takes a few symbols, such as ° and µ, for those of a rare encoding.
+    for name in ("cp1252", "mac_roman"):
+        try:
+            text = content.decode(name)
+        except UnicodeError:
+            continue
+        if _is_western(text):
+            return text
     from charset_normalizer import from_bytes
 
     best = from_bytes(content[:SAMPLE_BYTES]).best()

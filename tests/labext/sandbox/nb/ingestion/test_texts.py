@@ -165,6 +165,40 @@ def test_title_is_one_line_of_limited_length(text):
         assert title == " ".join(title.split())
 
 
+@pytest.mark.parametrize(
+    ("text", "encodings"),
+    [
+        ("Grow at 37 °C in 5 µl.", ["cp1252", "mac_roman"]),
+        ("café", ["cp1252"]),
+        ("Müller;0,5 µg/ml;37 °C", ["cp1252", "mac_roman"]),
+        ("Die Zellen wurden „über Nacht“ geschüttelt – bei 30 °C.", ["cp1252", "mac_roman"]),
+        ("¿Dónde crecen las células?", ["cp1252"]),
+        ("Müller, Gómez and Øystein wrote the protocol. " + "It is long. " * 50, ["cp1252"]),
+        ("jméno;město\nŽofie;Plzeň\nJiří;Třebíč\nVáclav;České Budějovice", ["cp1250"]),
+        ("имя;город\nАнна;Москва\nПётр;Казань", ["cp1251"]),
+        ("名前,濃度\nグルコース,0.2%\nアラビノース,1.5%", ["shift_jis"]),
+    ],
+)
+def test_encoding_of_a_short_text_is_recognized(read, text, encodings):
+    for encoding in encodings:
+        assert read(text.encode(encoding), "notes.txt").text == text.strip()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("sep=;\na;b,c,d\n", "a | b,c,d"),
+        ("# Export; v1; x\nwell,od\nA1,0.5\n", "# Export; v1; x\nwell | od\nA1 | 0.5"),
+        ("1,5;2,5\n2,5;3,5\n", "1,5 | 2,5\n2,5 | 3,5"),
+        ('a,"b;c;d",e\n', "a | b;c;d | e"),
+        ('a,"one\ntwo"\n', "a | one two"),
+        (f'a,"{"ACGT" * 50_000}"\n', f"a | {'ACGT' * 50_000}"),
+    ],
+)
+def test_delimiter_and_fields_of_a_table_are_recognized(read, content, expected):
+    assert read(content.encode(), "table.csv").text == expected
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_rows_of_a_table_are_lines(read, delimiter):
     content = '"name,x"{0}length\n"pBAD, 30"{0}4923\n{0}\n'.replace(",x", "").format(delimiter)
