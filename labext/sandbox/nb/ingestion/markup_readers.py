@@ -57,6 +57,10 @@ def _guess_delimiter(text: str) -> str:
     return max(_DELIMITERS, key=rank)
 
 
+_TERMINAL_CODE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_OVERWRITTEN = re.compile(r"[^\r\n]*\r(?=[^\r\n])")
+"""Text before a carriage return, such as earlier states of a progress bar."""
+
 _CLEAR_OUTPUTS = "clear its large outputs, save it and add it again"
 
 
@@ -95,8 +99,9 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
         return
     if source.strip():
         yield f"```\n{source}\n```"
-    for output in cell["outputs"]:
-        yield "".join(output.get("text") or output.get("data", {}).get("text/plain") or "")
+    for output in cell.get("outputs", ()):
+        text = "".join(output.get("text") or output.get("data", {}).get("text/plain") or "")
+        yield _OVERWRITTEN.sub("", _TERMINAL_CODE.sub("", text))
 
 
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)

@@ -231,6 +231,16 @@ INVALID_NOTEBOOK = (
 )
 
 
+def test_output_of_a_notebook_is_read_as_a_terminal_shows_it(read):
+    printed = "\x1b[1;31mred\x1b[0m\n 10%|#   |\r 90%|### |\r100%|####|\r\ndone\r\n"
+    cells = [
+        {"cell_type": "code", "source": "", "outputs": [{"text": printed}]},
+        {"cell_type": "code", "source": ["a = 1"]},
+    ]
+    content = json.dumps({"cells": cells}).encode()
+    assert read(content, "a.ipynb").text == "red\n100%|####|\ndone\n\n\n```\na = 1\n```"
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
