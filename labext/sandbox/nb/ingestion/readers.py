@@ -54,6 +54,12 @@ _CHARSET = re.compile(
     rb"""(?i)<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)=["']?([\w-]{2,40})"""
 )
 
+_HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_HEADING_MARK = "\N{ASTERISM}"  # trafilatura removes private characters
+_MARKED_HEADING = re.compile(f"(?m)^[^\\S\n]*{_HEADING_MARK}([1-6])[^\\S\n]+(\\S.*)$")
+_OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
+"""The mark of a heading in a table, or without text."""
+
 _HIDDEN_TAGS = ("noscript", "template", "head", "svg", "select", "button")
 
 
@@ -101,19 +107,26 @@ def _html_title(tree: Any) -> str | None:
 
 
 def _main_text(tree: Any) -> str:
-    """Return the main text found by trafilatura, or else all visible text."""
+    """Return the main text found by trafilatura, or else all visible text, with its headings.
+
+    trafilatura's Markdown escapes characters, as in `pBAD\\_33`, which search and quotations would
+    not find; in its plain text, headings are lines like others, so they are marked before.
+    """
     import trafilatura
     from lxml import etree
 
+    for heading in tree.iter(*_HEADING_TAGS):
+        heading.text = f"{_HEADING_MARK}{heading.tag[1]} {heading.text or ''}"
     try:
         text = trafilatura.extract(
             tree, include_comments=False, include_tables=True, favor_recall=True
         )
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, TypeError, KeyError):
         text = None
-    if text and text.strip():
-        return str(text)
-    return _visible_text(tree)
+    if not text or not text.strip():
+        text = _visible_text(tree)
+    text = _MARKED_HEADING.sub(lambda line: f"\n{'#' * int(line[1])} {line[2]}\n", str(text))
+    return re.sub(r"\n{3,}", "\n\n", _OTHER_MARK.sub("", text))
 
 
 def _visible_text(tree: Any) -> str:

@@ -42,6 +42,21 @@ def test_html_without_text_is_refused(read_error):
     assert read_error(b"<html><script>only()</script></html>", "app.html")
 
 
+def test_headings_of_html_are_marked_and_other_text_is_not(read):
+    filler = "Cells grow until noon and are then kept cold in the dark, as in the last week. " * 3
+    page = (
+        f"<html><body><article><h1>Induction</h1><p>{filler}</p><h2>Add <i>arabinose</i></h2>"
+        f"<p>pBAD_33 in H<sub>2</sub>O [1]. {filler}</p><h2><img src='a.png'></h2>"
+        "<table><tr><th><h3>Sugar</h3></th><th>OD</th></tr><tr><td>a</td><td>1</td></tr></table>"
+        "</article></body></html>"
+    )
+    lines = [line for line in read(page.encode(), "page.html").text.splitlines() if line]
+    assert lines[0] == "# Induction"
+    assert lines[2] == "## Add arabinose"
+    assert lines[3].startswith("pBAD_33 in H2O [1]. Cells")
+    assert lines[4].strip("| ") == "Sugar | OD"
+
+
 @pytest.mark.parametrize(
     ("declared", "encoding"),
     [
