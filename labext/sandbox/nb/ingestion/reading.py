@@ -279,6 +279,8 @@ def _type_by_magic(path: Path, head: bytes) -> FileType | None:
     for beginning, file_type in _MAGIC:
         if head.startswith(beginning):
             return file_type
+    if head[8:12] == b"WEBP" or (head.startswith(b"BM") and head[6:10] == bytes(4)):
+        return "picture"
     for beginning, description in _UNSUPPORTED_MAGIC:
         if head.startswith(beginning):
             raise _unsupported(description)

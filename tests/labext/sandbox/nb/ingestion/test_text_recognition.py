@@ -44,8 +44,9 @@ def no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
-def test_text_of_a_picture_is_recognized(read, engine):
-    result = read(saved(picture_of_text([])), "gel.png")
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "TIFF", "WEBP", "BMP"])
+def test_text_of_a_picture_is_recognized(read, engine, kind):
+    result = read(saved(picture_of_text([]), kind=kind), "gel")
     assert result.pages == [(None, "A gel of pBAD30")]
 
 
