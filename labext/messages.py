@@ -63,6 +63,12 @@ def join_words(words: Iterable[str], limit: int = 5) -> str:
     return f"{shown} and {hidden:,} more" if hidden > 0 else shown
 
 
+def join_all(words: Iterable[str], conjunction: str) -> str:
+    """Join all words for a sentence: `a`, `a or b`, `a, b or c`."""
+    *first, last = words
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
 def join_subject(words: Iterable[str]) -> str:
     """Join words as the subject of a sentence, with its verb: `a is`, `a, b are`."""
     items = list(words)

@@ -21,7 +21,7 @@ def register(ip: InteractiveShell) -> None:
         ip.register_magic_function(_lazy_magic(ip, name), "line_cell", name)
         if ip.Completer is not None:
             ip.Completer.custom_matchers.append(_lazy_matcher(ip, name))
-    ip.input_transformers_cleanup.append(_rewrite_help)
+    ip.input_transformers_cleanup.insert(0, _rewrite_help)  # before that of cell magics
 
 
 def unregister(ip: InteractiveShell) -> None:
@@ -41,13 +41,21 @@ def unregister(ip: InteractiveShell) -> None:
 
 
 def _rewrite_help(lines: list[str]) -> list[str]:
-    """Replace `%jobs submit?` by `%jobs submit --help`; IPython would inspect `submit`."""
-    if len(lines) != 1 or not lines[0].startswith("%"):
+    """Replace `%jobs submit?` by `%jobs submit --help`; IPython would inspect `submit`.
+
+    The question mark of `%nb ask Why?` belongs to the question.
+    """
+    if len(lines) != 1 or not lines[0].rstrip().endswith("?"):
         return lines
-    words = lines[0].strip().rstrip("?").split()
-    if lines[0].strip().endswith("?") and len(words) > 1 and words[0][1:] in MAGICS:
-        return [f"{' '.join(words)} --help\n"]
-    return lines
+    mark, _, text = lines[0].strip().partition(" ")
+    name, line = mark.lstrip("%"), text.rstrip("?").strip()
+    if mark not in (f"%{name}", f"%%{name}") or name not in MAGICS or not line:
+        return lines
+    from labext_magics.core import dispatch
+
+    if dispatch.ends_with_prose(name, line):
+        return [f"get_ipython().run_line_magic({name!r}, {text!r})\n"]
+    return [f"%{name} {line} --help\n"]
 
 
 def _lazy_magic(ip: InteractiveShell, name: str) -> Any:

@@ -54,6 +54,11 @@ def test_pluralize_and_join_words() -> None:
     assert messages.pluralize(1200, "file") == "1,200 files"
     assert messages.join_words("abc", 3) == "a, b, c"
     assert messages.join_words("abcd", 2) == "a, b and 2 more"
+    assert [messages.join_all(words, "or") for words in ("a", "ab", "abc")] == [
+        "a",
+        "a or b",
+        "a, b or c",
+    ]
 
 
 def test_quoted_value_is_shortened() -> None:

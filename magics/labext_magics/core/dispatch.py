@@ -61,6 +61,23 @@ def help_text(name: str, topic: str = "") -> str:
     return help.help_text(magic_named(name), topic)
 
 
+def ends_with_prose(name: str, text: str) -> bool:
+    """Return True if a line ends with unquoted words of a question or another text."""
+    magic = magic_named(name)
+    tokens = list(line.iter_tokens(text, partial=True))
+    command = magic.find([token.text for token in tokens])
+    if command is None:
+        return False
+    arguments = tokens[len(command.name.split()) :]
+    before = [a for a in command.arguments if not a.is_prose]
+    return (
+        len(before) < len(command.arguments)
+        and len(arguments) > len(before)
+        and not any(token.is_option for token in arguments)
+        and not arguments[-1].quoted
+    )
+
+
 @use_style(MAGIC_STYLE)
 def run(
     ip: InteractiveShell, name: str, text: str, body: str | None, local: dict[str, Any] | None

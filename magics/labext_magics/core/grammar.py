@@ -140,6 +140,11 @@ class Parameter:
         return f"{key}_" if keyword.iskeyword(key) else key
 
     @property
+    def is_prose(self) -> bool:
+        """True for a text of several words."""
+        return self.kind is not None and self.kind.is_prose
+
+    @property
     def default(self) -> Any:
         """The value for the handler if the parameter is not on the line."""
         if self.kind is None:
@@ -319,13 +324,22 @@ def _match(
                 raise secrets.typed_secret_error(
                     "more than an address or a name", magic, command.name
                 )
-            raise InputError(
-                f"`{title}` does not take `{_token_text(token)}`.",
-                f"Did you mean `{command.instead} {_token_text(token)}`?"
-                if command.instead
-                else f"`{title} --help` shows its arguments; quote a text that contains spaces.",
-            )
+            raise _unexpected_argument(command, title, token)
     return typed
+
+
+def _unexpected_argument(command: Command, title: str, token: Token) -> InputError:
+    text = _token_text(token)
+    if text.startswith("-") and not token.quoted:
+        return InputError(
+            f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
+        )
+    next_step = f"`{title} --help` shows its arguments; quote a text that contains spaces."
+    if command.instead:
+        next_step = f"Did you mean `{command.instead} {text}`?"
+    elif command.arguments and command.arguments[-1].is_prose:
+        next_step = f'Put the whole text in quotes: `{title} "…"`.'
+    return InputError(f"`{title}` does not take `{text}`.", next_step)
 
 
 def _option(
@@ -366,7 +380,8 @@ def _check_required(command: Command, title: str, typed: dict[Parameter, list[Ra
     first = (missing + missing_options)[0]
     example = f"Example: `{command.examples[0]}`." if command.examples else None
     raise InputError(
-        f"`{title}` needs {' and '.join(names)}" + (f": {first.help}." if len(names) == 1 else "."),
+        f"`{title}` needs {messages.join_all(names, 'and')}"
+        + (f": {first.help}." if len(names) == 1 else "."),
         example or f"`{title} --help` shows its arguments.",
     )
 
@@ -387,7 +402,7 @@ def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope:
         name = parameter.name if parameter.name.isupper() else f"--{parameter.name}"
         suggestion = messages.closest_match(raw.text, kind.choices)
         raise InputError(
-            f"`{name}` takes {kind.expects}, not `{raw}`.",
+            f"`{name}` takes {kind.expects}, not {f'`{raw}`' if str(raw) else 'an empty text'}.",
             f"Did you mean `{suggestion}`?"
             if suggestion
             else f"`{title} --help` shows the syntax.",

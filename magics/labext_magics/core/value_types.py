@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from labext import messages
 from labext.errors import InputError
 from labext.storage import user_path
 from labext_magics.core.namespace import Namespace, check_name
@@ -35,6 +36,7 @@ class ValueType:
         convert: function that converts the typed text.
         names: the kind of names to complete; unused with `choices`.
         choices: the allowed or suggested words.
+        is_prose: True for a text of several words, such as a question.
     """
 
     metavar: str
@@ -42,6 +44,7 @@ class ValueType:
     convert: Callable[[Raw, Namespace], Any]
     names: str = ""
     choices: tuple[str, ...] = ()
+    is_prose: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,7 @@ def _variable(raw: Raw, scope: Namespace) -> Any:
     if not raw.text.isidentifier():
         raise InputError(
             f"`{raw.text}` is not a valid variable name.",
-            "Use braces for an expression: {{raw.text}}.",
+            f"Use braces for an expression: `{{{raw.text}}}`.",
         )
     return scope.variable(raw.text)
 
@@ -176,6 +179,11 @@ def text_type(metavar: str = "TEXT", names: str = "") -> ValueType:
     return ValueType(metavar, "a text", _text, names)
 
 
+def prose(metavar: str = "TEXT") -> ValueType:
+    """Return the type of a text of several words."""
+    return replace(text_type(metavar), is_prose=True)
+
+
 def comma_separated(metavar: str, names: str = "") -> ValueType:
     """Return the type of a comma-separated list."""
     return ValueType(metavar, "comma-separated words, or {a list}", _comma_separated, names)
@@ -185,7 +193,7 @@ def order_by(*columns: str) -> ValueType:
     """Return the type of a column to sort by, optionally followed by `:asc` or `:desc`."""
     directions = ("", ":asc", ":desc")
     orders = choice(*(f"{column}{direction}" for column in columns for direction in directions))
-    expects = f"{', '.join(columns[:-1])} or {columns[-1]}, optionally followed by :asc or :desc"
+    expects = f"{messages.join_all(columns, 'or')}, optionally followed by :asc or :desc"
     return replace(orders, metavar="COLUMN[:asc|:desc]", expects=expects)
 
 
@@ -203,7 +211,7 @@ def choice(*words: str) -> ValueType:
             raise ValueError(word)
         return word
 
-    return ValueType("|".join(words), " or ".join(words), convert, choices=words)
+    return ValueType("|".join(words), messages.join_all(words, "or"), convert, choices=words)
 
 
 JOB = text_type("NAME", "jobs")

@@ -258,13 +258,10 @@ def _check_batch_sources(
 
 
 def _missing_parts_error(request: cell_body.Batch) -> InputError:
-    missing = {
-        "a NAME": request.name is None,
-        "`--type`": request.tool is None,
-        "`--from`": request.jobs is None,
-    }
+    parts = {"a NAME": request.name, "`--type`": request.tool, "`--from`": request.jobs}
+    missing = [option for option, value in parts.items() if value is None]
     return InputError(
-        f"`%jobs batch` needs {' and '.join(option for option in missing if missing[option])}.",
+        f"`%jobs batch` needs {messages.join_all(missing, 'and')}.",
         "Example: `%jobs batch folds --type rna_fold --from frame --name-column name "
         "--map sequence=bases`.",
     )

@@ -132,7 +132,7 @@ SHORTCUTS = (
         chat,
         [
             Parameter(
-                "MESSAGE", value_types.text_type("MESSAGE"), "the message, if not in the cell body"
+                "MESSAGE", value_types.prose("MESSAGE"), "the message, if not in the cell body"
             )
         ],
         [
@@ -402,7 +402,7 @@ SOURCE_CHAT_COMMANDS = (
         [
             options.ONE_SOURCE,
             Parameter(
-                "MESSAGE", value_types.text_type("MESSAGE"), "the message, if not in the cell body"
+                "MESSAGE", value_types.prose("MESSAGE"), "the message, if not in the cell body"
             ),
         ],
         [

@@ -71,7 +71,7 @@ def _describe_deleted(deleted: Record) -> str:
         *_quantity(deleted.get("deleted_sources"), "source"),
     ]
     kept = [f"; kept {count}" for count in _quantity(deleted.get("unlinked_sources"), "source")]
-    return (f", with {' and '.join(counts)}" if counts else "") + "".join(kept)
+    return (f", with {messages.join_all(counts, 'and')}" if counts else "") + "".join(kept)
 
 
 def _quantity(number: Any, noun: str) -> list[str]:

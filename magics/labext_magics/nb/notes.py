@@ -40,7 +40,7 @@ def new(
     notebook: str | None,
 ) -> None:
     """Add a note to a notebook; an identical note is kept."""
-    content = scope.text_of(call, text, "note", "%nb note --title …")
+    content = scope.text_of(call, text, "note", "%nb note")
     target = scope.notebook_of(call, notebook)
     kind: Literal["human", "ai"] = note_type or "human"
     if (existing := _find_identical(call, target.id, title, content, kind)) is not None:
@@ -124,7 +124,7 @@ _TYPE = Parameter(
     "type", value_types.choice("human", "ai"), "the author of the note", dest="note_type"
 )
 _NEW: dict[str, Any] = {
-    "arguments": [Parameter("TEXT", value_types.text_type(), "the note, if not in the cell body")],
+    "arguments": [Parameter("TEXT", value_types.prose(), "the note, if not in the cell body")],
     "options": [options.TITLE, _TYPE, options.INTO_NOTEBOOK],
     "body": "the note.",
     "details": "An identical note is kept. A model's note (--type ai) without a title gets one.",

@@ -131,25 +131,35 @@ def require_changes(values: Mapping[str, Any], line: str) -> dict[str, Any]:
     """Return the options that are not None; raise InputError if all options are None."""
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
-        options = " or ".join(f"`--{name.replace('_', '-')}`" for name in values)
+        options = messages.join_all((f"`--{name.replace('_', '-')}`" for name in values), "or")
         raise InputError("The line has no change.", f"Add {options} to `{line} …`.")
     return changes
 
 
-def text_of(call: Call, typed: str | None, noun: str, line: str) -> str:
+def text_of(call: Call, typed: str | None, noun: str, line: str, option: str = "") -> str:
     """Return the text from the line or the cell body.
+
+    Args:
+        call: the call of the command.
+        typed: the text on the line.
+        noun: what the text is.
+        line: the line without the text.
+        option: the option for the text, if it is not an argument.
 
     Raises:
         InputError: the text is missing, or is both on the line and in the cell body.
     """
     body = (call.body or "").strip()
     if bool(body) == bool(typed):
-        message = (
-            f"The {noun} is given both on the line and in the cell body."
-            if body
-            else f"The {noun} has no text."
+        if body:
+            raise InputError(
+                f"The {noun} is given both on the line and in the cell body.", "Keep one of them."
+            )
+        raise InputError(
+            f"The {noun} has no text.",
+            f'Write it in quotes, `{f"{line} {option}".rstrip()} "…"`, or below `%{line}` in the '
+            "same cell.",
         )
-        raise InputError(message, f"Write it below `%{line}`, in the same cell.")
     return body or str(typed)
 
 

@@ -149,7 +149,7 @@ SHORTCUTS = (
         [
             Parameter(
                 "QUERY",
-                value_types.text_type("QUERY"),
+                value_types.prose("QUERY"),
                 "the words or the topic to search",
                 required=True,
             )
@@ -174,7 +174,7 @@ SHORTCUTS = (
         [
             Parameter(
                 "QUESTION",
-                value_types.text_type("QUESTION"),
+                value_types.prose("QUESTION"),
                 "the question, if not in the cell body",
             )
         ],

@@ -207,7 +207,7 @@ TRANSFORM_SHORTCUTS = (
         transform,
         [
             options.ONE_TRANSFORMATION,
-            Parameter("TEXT", value_types.text_type(), "the text, if not in the cell body"),
+            Parameter("TEXT", value_types.prose(), "the text, if not in the cell body"),
         ],
         [
             Parameter(
@@ -289,7 +289,7 @@ def new(
     model: str | None,
 ) -> pd.DataFrame:
     """Create a transformation; an identical transformation is kept."""
-    text = scope.text_of(call, prompt, "prompt", "%nb transformations new NAME")
+    text = scope.text_of(call, prompt, "prompt", "%nb transformations new NAME", "--prompt")
     model_id = scope.resolve_model(call, model)
     expected = {"title": title, "description": description, "model": model_id}
     matches = [other for other in call.nb.transformations.iter() if other["name"] == name]
@@ -332,7 +332,7 @@ def edit(
         raise InputError("`--model` and `--no-model` exclude each other.", "Keep one of them.")
     text = prompt
     if (call.body or "").strip():
-        text = scope.text_of(call, prompt, "prompt", "%nb transformations edit NAME")
+        text = scope.text_of(call, prompt, "prompt", "%nb transformations edit NAME", "--prompt")
     values = {
         "name": name,
         "prompt": text,

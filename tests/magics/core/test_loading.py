@@ -74,13 +74,43 @@ def test_magic_docstring_is_the_help(
     assert info["docstring"].strip() == output.strip()
     shell.run_cell("%jobs?")
     assert "Submit one job." in capsys.readouterr().out
-    for line in ("%jobs submit --help", "%jobs submit?", "%jobs submit ??"):
+    for line in ("%jobs submit --help", "%jobs submit?", "  %jobs submit ??", "%%jobs submit?"):
         shell.run_cell(line)
         assert "--set SETTING=VALUE" in capsys.readouterr().out
     shell.run_cell("%nb notebooks show?")
     assert "%nb notebooks show" in capsys.readouterr().out
     shell.run_cell("%lab")
     assert "sandbox start" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "is_help"),
+    [
+        ("%nb ask?", True),
+        ("%nb ask --limit 3 ?", True),
+        ('%nb ask "What is pBAD30" ?', True),
+        ("%nb transform Summary?", True),
+        ("%jobs tool digest?", True),
+        ("%nb ask Why?", False),
+        ("%nb ask What is pBAD30 ?", False),
+        ("%nb sources chat Paper Why?", False),
+    ],
+)
+def test_question_mark_shows_help_unless_it_ends_a_typed_question(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], line: str, is_help: bool
+) -> None:
+    shell.run_line_magic("load_ext", "labext")
+    error = shell.run_cell(line).error_in_exec
+    assert (error is None) == is_help
+    assert ("[options]" in capsys.readouterr().out) == is_help
+
+
+def test_unquoted_question_is_refused_with_the_quotes_to_add(shell: InteractiveShell) -> None:
+    shell.run_line_magic("load_ext", "labext")
+    error = shell.run_cell("%nb ask What is pBAD30?").error_in_exec
+    assert str(error) == (
+        '`%nb ask` does not take `is`. Put the whole text in quotes: `%nb ask "…"`.'
+    )
 
 
 def test_reload_and_unload_leave_nothing(shell: InteractiveShell) -> None:

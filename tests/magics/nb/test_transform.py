@@ -162,8 +162,8 @@ LINES: RefusedLines = [
     ("%%nb transform Summary --note Leak\ntwo", InputError, "Keep one of them"),
     ("%nb transform Summary x --model extractve", NotFoundError, 'did you mean "extractive"'),
     ("%nb transform Summary x --model all-MiniLM-L6-v2", LabextError, "llm"),
-    ("%nb transformations new X", InputError, "The prompt has no text"),
-    ("%nb transformations edit Summary", InputError, "`--name` or `--prompt`"),
+    ("%nb transformations new X", InputError, 'NAME --prompt "…"`, or below'),
+    ("%nb transformations edit Summary", InputError, "`--name`, `--prompt`"),
     ("%nb transformations shwo X", InputError, "Did you mean `%nb transformations show`"),
     ("%nb transformations prompt --set x --clear", InputError, "Keep one of them"),
 ]
