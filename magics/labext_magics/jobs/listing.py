@@ -131,9 +131,10 @@ SCOPES = ("user", "organization")
 
 def stop(call: Call, *, name: list[str]) -> None:
     """Stop jobs, batches or pipelines after checking that all of them exist."""
-    for job in name:
+    jobs = dict.fromkeys(name)
+    for job in jobs:
         call.jobs.job(job)
-    for job in name:
+    for job in jobs:
         output.print_confirmation(call.jobs.stop(job))
 
 
@@ -146,7 +147,7 @@ def delete(call: Call, *, name: list[str], yes: bool, preview: bool) -> pd.DataF
         from labext.jobs.records import jobs_frame
 
         return JOBS.show(jobs_frame(rows.values()))
-    for job in name:
+    for job in rows:
         output.print_confirmation(call.jobs.delete(job))
     return None
 

@@ -372,7 +372,8 @@ def delete_source_chats(
 ) -> None:
     """Delete chats about a source with their messages after checking that all of them exist."""
     source_id = scope.resolve_id(call, "source", source, to_delete=True)
-    records = [call.nb.source_chats.get(source_id, session) for session in dict.fromkeys(sessions)]
+    matches = (call.nb.source_chats.get(source_id, session) for session in dict.fromkeys(sessions))
+    records = list({record["id"]: record for record in matches}.values())
     affected = [session_label(record) for record in records]
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return

@@ -370,7 +370,8 @@ def by_provider(call: Call, *, provider: str) -> pd.DataFrame:
 def delete(call: Call, *, credentials: list[str], yes: bool, preview: bool) -> None:
     """Delete credentials with their models; raise ConflictError if a model is in a default slot."""
     nb = call.nb
-    records = [nb.credentials.get(credential) for credential in dict.fromkeys(credentials)]
+    matches = (nb.credentials.get(credential) for credential in dict.fromkeys(credentials))
+    records = list({record["id"]: record for record in matches}.values())
     slots = slots_by_model(call)
     models = list(nb.models.iter())
     for record in records:

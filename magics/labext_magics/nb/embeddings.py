@@ -36,8 +36,7 @@ def embed_sources(call: Call, *, sources: list[str]) -> pd.DataFrame:
 
 def embed_notes(call: Call, *, notes: list[str]) -> None:
     """Compute vectors of notes, and wait until they are complete."""
-    identifiers = [scope.resolve_id(call, "note", note) for note in dict.fromkeys(notes)]
-    titles = dict(zip(identifiers, notes, strict=False))
+    titles = {scope.resolve_id(call, "note", note): note for note in dict.fromkeys(notes)}
     _wait(call, [(name, call.nb.embeddings.note(note)) for note, name in titles.items()])
 
 
@@ -79,7 +78,7 @@ def _wait(call: Call, started: Sequence[tuple[str, Record]]) -> None:
         snapshots = call.nb.commands.watch(job, f"Vectors of {name}")
         commands.watch_snapshots(snapshots, f"%nb commands wait {job}")
     output.print_message(
-        f"Computing vectors of {messages.join_words([name for name, _ in started])}."
+        f"Computed the vectors of {messages.join_words([name for name, _ in started])}."
     )
 
 

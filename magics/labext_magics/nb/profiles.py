@@ -371,7 +371,8 @@ def delete(
     call: Call, *, profiles: list[str], kind: KindName | None, yes: bool, preview: bool
 ) -> None:
     """Delete profiles after checking that all of them exist; their episodes are kept."""
-    targets = [find_profile(call, profile, kind) for profile in dict.fromkeys(profiles)]
+    matches = (find_profile(call, profile, kind) for profile in dict.fromkeys(profiles))
+    targets = {record["id"]: (profile_kind, record) for profile_kind, record in matches}.values()
     affected = [f"the {profile_kind} profile {record['name']}" for profile_kind, record in targets]
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
         return

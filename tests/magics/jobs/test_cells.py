@@ -183,7 +183,10 @@ def test_delete_asks_for_confirmation(ready: Run, capsys: pytest.CaptureFixture[
     with pytest.raises(InputError, match="No job, batch or pipeline is called"):
         ready("%jobs delete gone1 nosuch --yes")
     assert list(ready("%jobs show gone1")["JobName"]) == ["gone1"]
-    ready("%jobs delete gone1 gone2 --yes")
+    capsys.readouterr()
+    ready("%jobs stop gone1 gone1")
+    ready("%jobs delete gone1 gone2 gone1 --yes")
+    assert capsys.readouterr().out.count("gone1 is") == 2  # complete, and deleted
     with pytest.raises(InputError, match="gone1"):
         ready("%jobs show gone1")
 

@@ -47,6 +47,22 @@ def test_notebook_name_may_contain_a_colon(run: Run, printed: Printed) -> None:
     run('%nb delete "Plan: part 2" --yes')
 
 
+@pytest.mark.parametrize(
+    ("new", "noun"),
+    [
+        ("profiles new twice --speakers host", "profiles"),
+        ("credentials new ollama --name twice --base-url http://127.0.0.1:9", "credentials"),
+        ("transformations new twice --prompt x", "transformations"),
+    ],
+)
+def test_object_given_by_name_and_by_id_is_deleted_once(
+    run: Run, printed: Printed, new: str, noun: str
+) -> None:
+    identifier = run(f"%nb {new}")["id"].item()
+    assert printed(f"%nb {noun} delete twice {identifier} twice --yes").count("Deleted ") == 1
+    assert "twice" not in names(run(f"%nb {noun}"), "name")
+
+
 def test_notes(run: Run, printed: Printed) -> None:
     run("%nb use Notes --create")
     run("%nb note 'Without a title.'")

@@ -129,8 +129,8 @@ def test_failed_insight_is_an_error(run, error_of, replay):
 
 def test_vectors(run, error_of, capsys):
     assert list(run('%nb sources embed "Bench notes"')["title"]) == ["Bench notes"]
-    run("%nb note Warm --title Plan\n%nb notes embed Plan")
-    assert "Computing vectors of Plan." in capsys.readouterr().out
+    run("%nb note Warm --title Plan\n%nb note Cold --title Next\n%nb notes embed Plan Plan Next")
+    assert "Computed the vectors of Plan, Next." in capsys.readouterr().out
     done = run("%nb embeddings rebuild --mode all --no-insights")
     assert list(done["status"]) == ["completed"]
     started = run("%nb embeddings rebuild --background")
@@ -174,7 +174,8 @@ def test_source_chat_is_continued(run, error_of, replay, capsys):
     assert "The line has no change" in error_of("%nb source-chats edit 'Again?'" + about)
     run("%nb source-chats edit 'Again?' --title Second" + about)
     assert "the chat" in error_of("%nb source-chats delete Second" + about).casefold()
-    run("%nb source-chats delete Second 'Which strain?' --yes" + about)
+    chats = run("%nb source-chats" + about).set_index("title")["id"]
+    run(f"%nb source-chats delete Second {chats['Second']} 'Which strain?' --yes" + about)
     assert run("%nb source-chats" + about).empty
     run("%nb sources chat 'Bench notes' 'Anew?'")  # the deleted chat is not continued
     assert list(run("%nb source-chats" + about)["title"]) == ["Anew?"]
