@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
@@ -78,10 +79,18 @@ class LabextError(Exception):
         return type(self), (self.message, self.next_step), self.__dict__
 
     def _render_traceback_(self) -> list[str]:
-        """Return one coloured line, which IPython displays instead of a traceback."""
-        return [
-            f"\x1b[31m{type(self).__name__}:\x1b[0m {self.message} \x1b[1m{self.next_step}\x1b[0m"
-        ]
+        """Return one line, which IPython displays instead of a traceback, in its colours."""
+        name = f"{type(self).__name__}:"
+        if _has_no_colours():
+            return [f"{name} {self.message} {self.next_step}"]
+        return [f"\x1b[31m{name}\x1b[0m {self.message} \x1b[1m{self.next_step}\x1b[0m"]
+
+
+def _has_no_colours() -> bool:
+    """Return True in an IPython that was started with `--colors=NoColor`."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
+    return str(getattr(shell, "colors", "")).casefold() == "nocolor"
 
 
 def render_next_step(next_step: str | None, action: Action | None) -> str:

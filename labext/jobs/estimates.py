@@ -76,10 +76,10 @@ class Estimate:
 
     def __str__(self) -> str:
         total = self.total_seconds
-        text = (
-            f"Expected: {format_duration(total)} of computing "
-            f"({format_duration(total / self.factor)} to {format_duration(total * self.factor)})"
-        )
+        least, most = format_duration(total / self.factor), format_duration(total * self.factor)
+        text = f"Expected: {format_duration(total)} of computing"
+        if least != most:
+            text += f" ({least} to {most})"
         if self.weighted_hours is not None:
             text += f", {self.weighted_hours:.3g} weighted hours"
         text += f", by {messages.pluralize(self.runs, 'earlier run')}."

@@ -336,7 +336,9 @@ def to_json_types(value: Any, depth: int = 0) -> Any:
         return to_json_types(value.tolist(), depth + 1)
     if type(value).__name__ in ("NAType", "NaTType"):
         raise ValueError("is missing (NA)")
-    raise ValueError(f"is a {type(value).__name__}, which JSON cannot represent")
+    raise ValueError(
+        f"is {messages.with_article(type(value).__name__)}, which JSON cannot represent"
+    )
 
 
 def file_values(tool: Tool, settings: Mapping[str, Any]) -> dict[str, str]:

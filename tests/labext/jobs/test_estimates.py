@@ -17,6 +17,7 @@ from labext.errors import InputError
 from labext.jobs import JobsClient
 from labext.jobs.estimates import (
     MIN_RUNS,
+    Estimate,
     Run,
     estimate,
     find_runs,
@@ -152,6 +153,15 @@ def test_runs_are_complete_jobs_of_the_tool() -> None:
 )
 def test_duration_has_two_digits(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+def test_estimate_has_a_range_unless_both_ends_are_equal() -> None:
+    assert str(Estimate([9.0], 3.0, None, 1)) == (
+        "Expected: 9 s of computing (3 s to 27 s), by 1 earlier run."
+    )
+    assert str(Estimate([0.01], 3.0, None, 1)) == (
+        "Expected: under 0.1 s of computing, by 1 earlier run."
+    )
 
 
 @pytest.mark.parametrize(

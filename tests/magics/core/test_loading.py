@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
+
+from labext.errors import InputError
 
 HEAVY = ("pandas", "numpy", "requests", "ipywidgets", "anywidget", "yaml", "keyring", "orjson")
 
@@ -111,6 +115,16 @@ def test_unquoted_question_is_refused_with_the_quotes_to_add(shell: InteractiveS
     assert str(error) == (
         '`%nb ask` does not take `is`. Put the whole text in quotes: `%nb ask "…"`.'
     )
+
+
+@pytest.mark.parametrize(("colors", "coloured"), [("nocolor", False), ("linux", True)])
+def test_error_has_the_colours_of_ipython(
+    monkeypatch: pytest.MonkeyPatch, colors: str, coloured: bool
+) -> None:
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(colors=colors))
+    (line,) = InputError("No limit.", "Add one.")._render_traceback_()
+    assert ("\x1b" in line) == coloured
+    assert re.sub(r"\x1b\[\d+m", "", line) == "InputError: No limit. Add one."
 
 
 def test_reload_and_unload_leave_nothing(shell: InteractiveShell) -> None:
