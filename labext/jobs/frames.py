@@ -106,6 +106,12 @@ UNFINISHED = RowView(
 REFUSED = RowView(
     name="rejected jobs", empty="No rows were rejected.", first=("Name", "Error"), whole=("Error",)
 )
+OUTPUTS = RowView(name="output files", empty="The job has not written any files yet.")
+RESULT_FILES = RowView(name="result files", empty="There are no files.")
+UPLOADED_FILES = RowView(name="uploaded files", empty="There are no uploaded files.")
+ESTIMATED_STAGES = RowView(
+    name="estimated stages", empty="The stages are unknown until the pipeline has run once."
+)
 
 
 _PARAGRAPH_WIDTH = 88

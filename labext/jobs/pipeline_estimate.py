@@ -92,8 +92,6 @@ class PipelineEstimate:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per tool of each stage; `Basis` says what the estimate is based on."""
-        import pandas as pd
-
         rows = [
             {
                 "Stage": part.stage,
@@ -111,9 +109,18 @@ class PipelineEstimate:
             }
             for part, item in zip(self._plan, self._estimates, strict=True)
         ]
-        columns = ["Stage", "Task", "Tool", "Jobs", "ExpectedSeconds", "WeightedHours", "Runs"]
-        frame = pd.DataFrame(rows, columns=[*columns, "Basis"])
-        return frame.astype({"ExpectedSeconds": float, "WeightedHours": float})
+        return stages_frame(rows)
+
+
+def stages_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return one row per tool of each stage; without rows, the columns only."""
+    import pandas as pd
+
+    from labext.jobs.frames import ESTIMATED_STAGES
+
+    columns = ["Stage", "Task", "Tool", "Jobs", "ExpectedSeconds", "WeightedHours", "Runs"]
+    frame = pd.DataFrame(rows, columns=[*columns, "Basis"])
+    return ESTIMATED_STAGES.show(frame.astype({"ExpectedSeconds": float, "WeightedHours": float}))
 
 
 def plan_jobs(pipeline: Pipeline) -> list[ToolJobs]:

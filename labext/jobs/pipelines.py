@@ -219,7 +219,7 @@ def _type_name(value: Any) -> str:
         dict: "a mapping",
         list: "a list",
     }
-    return names.get(type(value), f"a {type(value).__name__}")
+    return names.get(type(value), messages.with_article(type(value).__name__))
 
 
 PIPELINE_TYPE = "pipeline"

@@ -165,6 +165,7 @@ class LogMethods(ListMethods, ResultMethods):
                 unfinished jobs.
         """
         from labext.frames.conversion import Column, records_to_frame
+        from labext.jobs.frames import OUTPUTS
 
         identity.check_name(name)
         rows = [
@@ -177,7 +178,7 @@ class LogMethods(ListMethods, ResultMethods):
             Column("modified", "time"),
             Column("view", "text"),
         ]
-        return records_to_frame(rows, columns)
+        return OUTPUTS.show(records_to_frame(rows, columns))
 
     def read_output(self, name: str, file: str, email: str | None = None) -> bytes:
         """Return the content of one output file of a complete, failed or stopped job.

@@ -149,15 +149,14 @@ class PipelineMethods(SubmitMethods):
         return submit_pipeline(self._service, name, pipeline, project_tag, content)
 
     def _check_pipeline(self, name: str | None, pipeline: Pipeline) -> pd.DataFrame:
+        from labext.jobs.pipeline_estimate import stages_frame
         from labext.jobs.pipelines import validate_pipeline
 
         name, content = self._pipeline_content(name, pipeline)
         validate_pipeline(self._service, name, pipeline, content)
         expected = self._estimate_pipeline(pipeline)
         if expected is None:
-            import pandas as pd
-
-            return pd.DataFrame()
+            return stages_frame([])
         frame, total = expected.frame(), expected.total()
         if total is not None:
             frame.attrs["estimate"] = asdict(replace(total, budget_left=self._budget_left()))

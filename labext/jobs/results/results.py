@@ -274,11 +274,14 @@ class ResultsFetcher:
     ) -> Results:
         import pandas as pd
 
+        from labext.jobs.frames import RESULT_FILES
         from labext.jobs.results.frame import results_frame
 
-        files = pd.DataFrame(
-            [(file.path, file.size, file.sha256) for file in done.files],
-            columns=["file", "bytes", "sha256"],
+        files = RESULT_FILES.show(
+            pd.DataFrame(
+                [(file.path, file.size, file.sha256) for file in done.files],
+                columns=["file", "bytes", "sha256"],
+            )
         )
         single = done.archive is None
         archive = None if done.archive is None else path / done.archive.path

@@ -112,9 +112,11 @@ def _upload_status(upload: Upload) -> str:
 def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
     """Return one row per uploaded file."""
     from labext.frames.conversion import Column, records_to_frame
+    from labext.jobs.frames import UPLOADED_FILES
 
     names = call.jobs.files(folder, include_folders=folders)
-    return records_to_frame([{"file": name} for name in names], [Column("file", "text")])
+    records = [{"file": name} for name in names]
+    return UPLOADED_FILES.show(records_to_frame(records, [Column("file", "text")]))
 
 
 def rm(

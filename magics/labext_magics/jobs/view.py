@@ -53,10 +53,7 @@ def log(call: Call, *, name: str, follow: bool, tail: int | None, email: str | N
 
 def outputs(call: Call, *, name: str, email: str | None) -> pd.DataFrame:
     """Return one row per file that a job has written so far."""
-    files = call.jobs.outputs(name, email)
-    if files.empty:
-        output.print_message(f"{name} has not written any files yet.")
-    return files
+    return call.jobs.outputs(name, email)
 
 
 LOG = Command(
@@ -103,10 +100,7 @@ def view(
     row = call.jobs.job(name, email)
     if records.is_parent(row) and file is None:
         if compare is not None:
-            raise InputError(
-                f"{name} is a {records.kind(row)}; `--compare` takes a single job.",
-                f"`%jobs list --batch {name}` lists its jobs.",
-            )
+            _check_single(row, name)
         return _batch_gallery(call.jobs, name, email, sort, descending, page)
     if sort is not None or descending or page is not None:
         raise InputError(
@@ -116,8 +110,21 @@ def view(
     files = _job_files(call.jobs, row, email)
     if compare is None:
         return results.open_job(files, file)
-    other = _job_files(call.jobs, call.jobs.job(compare, email), email)
+    other_row = call.jobs.job(compare, email)
+    _check_single(other_row, compare)
+    other = _job_files(call.jobs, other_row, email)
     return results.open_comparison(files, file, other)
+
+
+def _check_single(row: JobRecord, name: str) -> None:
+    """Check that a row is a single job, else raise InputError."""
+    from labext.jobs import records
+
+    if records.is_parent(row):
+        raise InputError(
+            f"{name} is a {records.kind(row)}; `--compare` takes a single job.",
+            f"`%jobs list --batch {name}` lists its jobs.",
+        )
 
 
 def _batch_gallery(

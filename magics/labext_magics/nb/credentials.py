@@ -95,7 +95,7 @@ def register_models(
         )
     if all_models and not call.nb.models.defaults().get("chat"):
         output.print_message("`%nb models auto-assign` sets default models.")
-    return models_frame(call, type(registered)(models_of_credential))
+    return models_frame(call, models_of_credential.reset_index(drop=True))
 
 
 def _test_types(call: Call, credential: Record, names: Sequence[str]) -> str:

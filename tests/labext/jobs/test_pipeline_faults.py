@@ -16,6 +16,7 @@ from labext.errors import (
     LabextError,
     NotFoundError,
 )
+from labext.frames.views import frame_text
 from labext.jobs import JobsClient
 from labext.jobs.estimates import Estimate
 from labext.jobs.pipeline_estimate import PipelineEstimate, latest_stages, plan_jobs
@@ -148,6 +149,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "missing": ({"inputs": pd.Series(["G", None])}, "input 2 is"),
     "not a number": ({"inputs": [1.0, float("nan")]}, "input 2 is not a number"),
     "a mapping": ({"stages": STAGES[0]}, "must be a list, not a mapping"),
+    "an unknown type": ({"stages": object()}, "must be a list, not an object"),
     "no stages": ({"stages": []}, "has no stages"),
     "no task": ({"stages": changed(1, task="")}, "stage 2 has no `task`"),
     "no tools": ({"stages": changed(1, toolSettings={})}, "stage 2 has no `toolSettings`"),
@@ -357,7 +359,9 @@ def test_saved_pipeline_is_estimated_from_the_stages_of_its_latest_run(
     used: Any, client: JobsClient
 ) -> None:
     empty = client.check_saved_pipeline(None, "saved", ESTIMATED_INPUTS)
-    assert (len(empty), empty.attrs) == (0, {})
+    assert len(empty) == 0
+    assert "estimate" not in empty.attrs
+    assert frame_text(empty) == "The stages are unknown until the pipeline has run once."
     used.usage = {"budgetLeft": 7.9}
     assert client.run_pipeline("first", "saved", ESTIMATED_INPUTS).created, "its cost is unknown"
     settings = {"pipelineName": "saved", "initialInputs": ["A"], "stages": STAGES}

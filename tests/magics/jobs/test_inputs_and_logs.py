@@ -63,6 +63,21 @@ def test_log_and_outputs_of_a_running_and_a_stopped_job(ready: Run, printed: Pri
     assert "log.txt" in set(ready("%jobs outputs slow1")["file"])
 
 
+def test_lists_of_files_fit_the_terminal_without_empty_columns(
+    ready: Run, shell: InteractiveShell
+) -> None:
+    assert frame_text(ready("%jobs files --folder nosuch")) == "There are no uploaded files."
+    shell.user_ns["rows"] = {n: {"sequence": "GAATTC", "enzymes": "EcoRI"} for n in "ab"}
+    ready("%jobs batch listed --type digest --from rows --wait")
+    outputs = frame_text(ready("%jobs outputs listed"))
+    assert "a/map.svg" in outputs
+    assert "NaT" not in outputs
+    results = frame_text(ready("%jobs results listed --to out/listed"))
+    assert "b/map.svg" in results
+    assert max(map(len, results.splitlines())) <= 80
+    assert "\\" not in results
+
+
 def test_log_of_a_failed_job_ends_with_its_reason(ready: Run, printed: Printed) -> None:
     atom = "ATOM      1  CA  ALA A   1      11.104   6.134  -6.504  1.00  0.00           C"
     ready(

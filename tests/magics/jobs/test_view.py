@@ -53,6 +53,8 @@ def test_batch_is_a_gallery_of_its_complete_jobs(ready: Run, refused: Refused) -
     assert reverse.jobs == gallery.jobs[::-1]
     assert "no score lenght" in refused("%jobs view view-cuts --sort lenght").message
     assert "--compare" in refused("%jobs view view-cuts --compare view-cuts").message
+    error = refused("%jobs view view-cuts-short --compare view-cuts")
+    assert error.message == "view-cuts is a batch; `--compare` takes a single job."
 
 
 def test_unknown_job_cannot_be_viewed(ready: Run, refused: Refused) -> None:

@@ -116,7 +116,9 @@ def test_models_of_a_credential_are_registered(
     named = "%nb credentials register lab --model alpha=llm --model beta=embedding"
     assert "Added 2 models" in printed(named)
     assert "No new models; kept 2 existing ones." in printed(named)
-    models = run("%nb credentials register lab --all").set_index("name")
+    models = run("%nb credentials register lab --all")
+    assert "times in UTC" in frame_text(models)
+    models = models.set_index("name")
     assert set(offered["name"]) | {"alpha", "beta"} == set(models.index)
     assert models.loc["beta", "type"] == "embedding"
     assert set(models["credential"]) == {"lab"}
