@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from labext.actions import Action, parameter
@@ -73,6 +74,19 @@ BY_NAME = frozenset({JOB.name, RESULT.name, STOP.name, CANCEL_BATCH.name, DELETE
 """Names of the operations that look up an existing job by its name."""
 PIPELINES = frozenset({SUBMIT_PIPELINE.name, RUN_PIPELINE.name})
 SUBMISSIONS = frozenset({SUBMIT.name, SUBMIT_BATCH.name, VALIDATE.name}) | PIPELINES
+
+
+@contextmanager
+def _names_in_action(**names: str | None) -> Iterator[None]:
+    """Add the names of a request to the next step of its error, in place of placeholders."""
+    try:
+        yield
+    except LabextError as error:
+        if error.action is None:
+            raise
+        action = error.action.with_arguments(**{k: v for k, v in names.items() if v})
+        next_step = error.next_step.replace(str(error.action), str(action))
+        raise error.with_next_step(next_step, action) from error.__cause__
 
 
 def confirmation_text(reply: Response) -> str:
@@ -326,11 +340,13 @@ class JobsApi(FilesApi):
 
     def submit_job(self, body: Mapping[str, Any]) -> str:
         """Submit a job; return the service's message."""
-        return confirmation_text(self.http.send(SUBMIT, json=body))
+        with _names_in_action(tool=body.get("type")):
+            return confirmation_text(self.http.send(SUBMIT, json=body))
 
     def submit_batch(self, body: Mapping[str, Any]) -> str:
         """Submit a batch of at most 100 jobs; return the service's message."""
-        return confirmation_text(self.http.send(SUBMIT_BATCH, json=body))
+        with _names_in_action(tool=body.get("type")):
+            return confirmation_text(self.http.send(SUBMIT_BATCH, json=body))
 
     def submit_pipeline(self, body: Mapping[str, Any]) -> str:
         """Submit a pipeline with its stages; return the service's message."""
@@ -356,7 +372,8 @@ class JobsApi(FilesApi):
             body["pdbsOnly"] = True
         if email is not None:
             body["jobEmail"] = email
-        return presigned_url(self.http.send(RESULT, json=body), name)
+        with _names_in_action(name=None if email else name):
+            return presigned_url(self.http.send(RESULT, json=body), name)
 
     def log(self, name: str, offset: int, email: str | None = None) -> Any:
         """Return a part of a job's log; an endpoint of the sandbox (JOBS-188)."""

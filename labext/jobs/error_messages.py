@@ -132,8 +132,8 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
     if failure.op.name == api.RESULT.name and _OUTPUT_PATTERN.search(failure.server_message):
         return NotFoundError(
             _with_server_message(failure, "Not found"),
-            f"Omit {parameter('file', 'FILE')} and {parameter('pdbs_only')} to fetch all files of "
-            "the job.",
+            "{action} lists its files.",
+            action=Action.list_outputs(),
         )
     if failure.op.name in api.BY_NAME:
         return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_jobs())

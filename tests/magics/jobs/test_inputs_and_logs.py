@@ -18,6 +18,7 @@ from labext.errors import (
     InvalidJobsError,
     JobFailedError,
     NotFoundError,
+    NotReadyError,
     WatchInterrupted,
 )
 from labext.frames.views import frame_text
@@ -56,6 +57,8 @@ def test_log_and_outputs_of_a_running_and_a_stopped_job(ready: Run, printed: Pri
     ready("import time\nwhile not len(_l := get_ipython().run_line_magic('jobs', 'log slow1')):"
           " time.sleep(0.1)")  # fmt: skip
     assert "rna_fold with " in printed("%jobs log slow1")
+    with pytest.raises(NotReadyError, match="Wait for it with `%jobs watch slow1`"):
+        ready("%jobs results slow1")
     ready("%jobs stop slow1")
     output = printed("text = %jobs log slow1 --follow")
     assert output.count("rna_fold with ") == 1
