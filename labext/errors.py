@@ -200,6 +200,10 @@ class WatchInterrupted(LabextError):
     """The user interrupted a watch; the watched job continues."""
 
 
+class CommandInterrupted(LabextError, KeyboardInterrupt):
+    """The user interrupted a line of a magic at a prompt or during a request."""
+
+
 class TransferInterrupted(LabextError):
     """The user interrupted a download; the next download resumes it."""
 

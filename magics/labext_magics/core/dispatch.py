@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from labext.actions import use_style
-from labext.errors import LabextError
+from labext.errors import CommandInterrupted, LabextError
 from labext_magics.core import candidates, grammar, help, line, session
 from labext_magics.core.actions import MAGIC_STYLE
 from labext_magics.core.namespace import Namespace
@@ -104,6 +104,11 @@ def run(
         if adapted is error:
             raise
         raise adapted from error.__cause__
+    except KeyboardInterrupt:
+        raise CommandInterrupted(
+            f"`%{name} {parsed.command.name}` was interrupted.",
+            "Requests that it had sent may still take effect; run the line again to complete it.",
+        ) from None
     finally:
         current_session.names.expire()
     if parsed.command.name in ("connect", "login"):

@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run
 
 from labext.cli import examples
-from labext.errors import InputError, JobFailedError
+from labext.errors import CommandInterrupted, InputError, JobFailedError
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
@@ -189,6 +189,19 @@ def test_delete_asks_for_confirmation(ready: Run, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.count("gone1 is") == 2  # complete, and deleted
     with pytest.raises(InputError, match="gone1"):
         ready("%jobs show gone1")
+
+
+def test_interrupted_line_is_an_error_of_one_line(
+    ready: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    ready("%jobs status")
+    monkeypatch.setattr("labext.jobs.JobsClient.jobs", interrupted)
+    with pytest.raises(CommandInterrupted, match="`%jobs list` was interrupted") as raised:
+        ready("%jobs list")
+    assert len(raised.value._render_traceback_()) == 1
 
 
 def test_stopped_job_stops_run_all(ready: Run) -> None:

@@ -22,6 +22,7 @@ from openai_server import serving as other_server
 
 from labext import config
 from labext.errors import (
+    CommandInterrupted,
     ServiceError,
     SetupError,
     SignInError,
@@ -263,7 +264,11 @@ def test_interrupt_at_the_last_prompt_saves_nothing(
     monkeypatch.setattr(getpass, "getpass", lambda *_, **__: nb_box.nb.password)
     monkeypatch.setattr(builtins, "input", interrupted)
     done = shell.run_cell(f"%nb connect {nb_box.nb.base_url} --save left")
-    assert isinstance(done.error_in_exec, KeyboardInterrupt)
+    error = done.error_in_exec
+    assert isinstance(error, KeyboardInterrupt)
+    assert isinstance(error, CommandInterrupted)
+    assert error.message == "`%nb connect` was interrupted."
+    assert len(error._render_traceback_()) == 1
     assert "left" not in config.profile_names()
     assert config.chosen_profile("nb") == "sandbox"
 
