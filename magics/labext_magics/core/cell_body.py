@@ -52,6 +52,8 @@ def as_text(value: Any) -> Any:
     """Replace each `BareText` in a value by its text, for names."""
     if isinstance(value, BareText):
         return value.text
+    if isinstance(value, Mapping):
+        return {name: as_text(item) for name, item in value.items()}
     return [as_text(item) for item in value] if isinstance(value, list) else value
 
 

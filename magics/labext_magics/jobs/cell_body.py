@@ -133,12 +133,12 @@ def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
 
 
 def _input_values(inputs: Any) -> Any:
-    if not isinstance(inputs, list):
-        return cell_body.as_text(inputs)
-    return [
-        cell_body.as_text(value) if isinstance(value, BareText) else cell_body.untyped(value)
-        for value in inputs
-    ]
+    return [*map(plain_text, inputs)] if isinstance(inputs, list) else plain_text(inputs)
+
+
+def plain_text(value: Any) -> Any:
+    """Return the text of a `BareText`, or a value with default types."""
+    return value.text if isinstance(value, BareText) else cell_body.untyped(value)
 
 
 def _merge_with_line(

@@ -11,7 +11,6 @@ from labext_magics.core import output, value_types
 from labext_magics.core.cell_body import cast_settings, untyped
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
-from labext_magics.core.value_types import BareText
 from labext_magics.jobs import cell_body, submit
 from labext_magics.jobs.options import AFTERWARDS, CHECK, OVER_BUDGET, PROJECT
 
@@ -123,7 +122,9 @@ def _cast_stage(tools: Mapping[str, Tool], stage: Any) -> Any:
     settings = stage.get("toolSettings") if isinstance(stage, Mapping) else None
     if not isinstance(settings, Mapping):
         return untyped(stage)
-    rest = {key: _plain_text(value) for key, value in stage.items() if key != "toolSettings"}
+    rest = {
+        key: cell_body.plain_text(value) for key, value in stage.items() if key != "toolSettings"
+    }
     return {
         **rest,
         "toolSettings": {name: _cast(tools.get(name), item) for name, item in settings.items()},
@@ -136,12 +137,10 @@ def _cast(tool: Tool | None, settings: Any) -> Any:
 
     if tool is None or not isinstance(settings, Mapping):
         return untyped(settings)
-    values = {k: PIPE if _plain_text(value) == PIPE else value for k, value in settings.items()}
+    values = {
+        k: PIPE if cell_body.plain_text(value) == PIPE else value for k, value in settings.items()
+    }
     return cast_settings(tool, values)
-
-
-def _plain_text(value: Any) -> Any:
-    return value.text if isinstance(value, BareText) else untyped(value)
 
 
 PIPELINE = Command(

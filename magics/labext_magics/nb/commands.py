@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from labext.errors import InputError
 from labext.progress import Outcome, Progress
 from labext_magics.core import output, value_types
-from labext_magics.core.cell_body import merge_pairs
+from labext_magics.core.cell_body import merge_pairs, untyped
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.options import OUT, PREVIEW, YES
-from labext_magics.core.value_types import BareText
 from labext_magics.nb import options
 
 if TYPE_CHECKING:
@@ -61,10 +60,7 @@ def cancel(call: Call, *, job: str, yes: bool, preview: bool) -> pd.DataFrame | 
 
 def run(call: Call, *, command: str, set: list[dict[str, Any]], app: str | None) -> pd.DataFrame:
     """Start a command, and return its row."""
-    arguments = {
-        name: value.default if isinstance(value, BareText) else value
-        for name, value in merge_pairs(set).items()
-    }
+    arguments = untyped(merge_pairs(set))
     if not arguments:
         raise InputError(
             f"The command {command} has no input.",

@@ -11,12 +11,11 @@ from labext.config import Connection
 from labext.errors import NotFoundError, SetupError
 from labext.messages import join_words
 from labext_magics.core import output, value_types
-from labext_magics.core.cell_body import merge_pairs
+from labext_magics.core.cell_body import as_text, merge_pairs
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, SAVE, WHERE, YES_KEYRING
 from labext_magics.core.sign_in import SignIn, SignInMethod
-from labext_magics.core.value_types import BareText
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,10 +151,7 @@ def settings(call: Call, *, set: list[dict[str, Any]]) -> pd.DataFrame:
     """Return one row per setting, after changing the settings in `set`."""
     from labext.nb.views import format_setting, settings_frame
 
-    requested = {
-        name: value.text if isinstance(value, BareText) else value
-        for name, value in merge_pairs(set).items()
-    }
+    requested = as_text(merge_pairs(set))
     before = call.nb.settings.get()
     if not requested:
         return settings_frame(before)

@@ -211,9 +211,8 @@ def _parse_speakers(text: str) -> list[dict[str, Any]]:
             "The cell body is not a list of speakers.",
             "Write one per line: `- {name: Ada, voice_id: en-us}`.",
         )
-    return [
-        {key: cell_body.as_text(value) for key, value in speaker.items()} for speaker in speakers
-    ]
+    parsed: list[dict[str, Any]] = cell_body.as_text(speakers)
+    return parsed
 
 
 def new_profile(

@@ -69,6 +69,7 @@ LINES: RefusedLines = [
     ("%nb profiles new x --segments 21 --speakers host", InputError, "20"),
     ("%nb profiles new x --voice-model extractive", LabextError, "extractive"),
     ("%%nb profiles new x\njust a text", InputError, "not a list of speakers"),
+    ("%%nb profiles new x\n- {name: {first: Ann}}", InputError, "name"),
     ("%%nb profiles new x --voice en-us\n- {name: Ann}", InputError, "Keep one of them"),
     ("%%nb profiles new x --segments 2\n- {name: Ann}", InputError, "a separate cell"),
     ("%%nb profiles new x\n- {name: Ann, vocie_id: en}", InputError, "vocie_id"),
