@@ -51,6 +51,11 @@ def user_path(path: str | os.PathLike[str]) -> Path:
     return expanded
 
 
+def is_folder_name(path: Path | str) -> bool:
+    """Return True for an existing folder, and for a text that ends with a slash."""
+    return user_path(path).is_dir() or str(path).endswith(("/", "\\"))
+
+
 def make_folder(path: Path, mode: int = 0o777) -> Path:
     """Create a folder and its parents; the folder itself with `mode`.
 
@@ -115,6 +120,10 @@ def _temporary_file(path: Path, content: bytes, *, private: bool) -> Iterator[Pa
                 os.fsync(out.fileno())
             yield temporary
             sync_folder(path.parent)
+        except OSError as error:
+            if error.filename == str(temporary):
+                error.filename = str(path)  # the file that the caller knows
+            raise
         finally:
             temporary.unlink(missing_ok=True)
 

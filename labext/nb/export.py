@@ -310,7 +310,8 @@ def _format_of(path: Path) -> ExportFormat:
         return _SUFFIXES[suffix]
     raise InputError(
         f"The format of {messages.quote_value(path.name)} is not known.",
-        "Choose a name that ends in .md, .html or .ipynb, or name the format.",
+        "Choose a name that ends in .md, .html or .ipynb, or set the format: "
+        f"{parameter('format', 'md')}.",
     )
 
 

@@ -17,7 +17,7 @@ from labext.nb.episode_generation import EpisodeWatch
 from labext.nb.records import SPEAKER, Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names
 from labext.progress import Progress
-from labext.storage import user_path
+from labext.storage import is_folder_name, user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,8 +135,8 @@ class Podcasts(Resource):
 
         Args:
             episode: the episode.
-            to: a file name or an existing folder; by default the working folder. In a folder, the
-                file is named after the episode.
+            to: a file name or a folder, which exists or ends with a slash; by default the working
+                folder. In a folder, the file is named after the episode.
             on_bytes: called with the bytes received so far and the total, if it is known.
 
         Raises:
@@ -149,7 +149,7 @@ class Podcasts(Resource):
         record = self._run(self._backend.episode(self.find(episode)))
         episode_generation.check_audio(record)
         target = user_path(to or ".")
-        if target.is_dir():
+        if is_folder_name(to or "."):
             target /= episode_generation.audio_file_name(record)
         written = self._executor.download(self._backend.audio(record["id"]), target, on_bytes)
         episode_generation.verify_download(record, written)

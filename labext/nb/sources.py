@@ -18,7 +18,7 @@ from labext.nb.resource import (
     require_text,
     unique_names,
 )
-from labext.storage import user_path
+from labext.storage import is_folder_name, user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,8 +203,8 @@ class Sources(Resource):
 
         Args:
             source: the source.
-            to: a file name or an existing folder; by default the working folder. In a folder, the
-                file has the name under which it was uploaded.
+            to: a file name or a folder, which exists or ends with a slash; by default the working
+                folder. In a folder, the file has the name under which it was uploaded.
             on_bytes: called with the bytes received so far and the total, if it is known.
 
         Raises:
@@ -214,7 +214,7 @@ class Sources(Resource):
         source_id = self.find(source)
         name = uploads.original_file_name(self._run(self._backend.source(source_id)))
         target = user_path(to or ".")
-        if target.is_dir():
+        if is_folder_name(to or "."):
             target /= name
         request = self._backend.original(source_id)
         return self._executor.download(request, target, on_bytes, page=is_html_name(name))

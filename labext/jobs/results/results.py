@@ -27,7 +27,7 @@ from labext.jobs.results.download import (
 )
 from labext.jobs.results.manifest import Manifest
 from labext.progress import Outcome
-from labext.storage import storage_errors, user_path
+from labext.storage import is_folder_name, storage_errors, user_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +158,7 @@ class ResultsFetcher:
         path = user_path(to)
         if job.selection.file is not None:
             file_name = PurePosixPath(job.selection.file).name
-            if path.is_dir() or not path.suffix or str(to).endswith(("/", "\\")):
+            if not path.suffix or is_folder_name(to):
                 path = path / file_name
             return self._fetch_file(job, path, callbacks)
         if path.suffix.lower() == ".zip" and not path.is_dir():

@@ -236,6 +236,8 @@ PROFILE = text_type("URL|PROFILE", "profiles")
 COLUMN = text_type("COLUMN", "columns")
 PLOT_COLUMN = text_type("COLUMN", "plot_columns")
 PATH = ValueType("PATH", "a path", _path, "paths")
+FILE_OR_FOLDER = text_type("PATH", "paths")
+"""A text, since the slash at its end distinguishes a new folder from a file."""
 PATHS_OR_URLS = text_type("PATH|URL", "paths")
 SEQUENCE = text_type("NAME", "sequences")
 FIELDS = comma_separated("A,B,…", "fields")

@@ -22,7 +22,7 @@ def results(
     call: Call,
     *,
     name: str,
-    to: Path | None,
+    to: Path | str | None,
     file: str | None,
     pdbs_only: bool,
     email: str | None,
@@ -39,7 +39,7 @@ def results(
     if not frame and (from_ is not None or name_column is not None):
         raise InputError("`--from` and `--name-column` need `--frame`.", "Add `--frame`.")
     rows = None if from_ is None else to_frame(from_)
-    target = to or Path(name)
+    target = to or name
     options = {"--to": target, "--file": file, "--email": email}
     words = [f" {option} {quote(str(value))}" for option, value in options.items() if value]
     again = f"%jobs results {quote(name)}{''.join(words)}{' --pdbs-only' if pdbs_only else ''}"

@@ -179,7 +179,9 @@ MAGIC = Magic(
             files.results,
             [JOB],
             [
-                Parameter("to", value_types.PATH, "the folder; by default the job's name"),
+                Parameter(
+                    "to", value_types.FILE_OR_FOLDER, "the folder; by default the job's name"
+                ),
                 Parameter("file", value_types.RESULT_FILE, "download only this file"),
                 Parameter("pdbs-only", None, "download only structure files"),
                 Parameter("frame", None, "return a row per job with its metrics, input and folder"),

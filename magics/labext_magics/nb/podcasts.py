@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labext import messages
@@ -302,13 +301,13 @@ def delete(call: Call, *, episodes: list[str], yes: bool, preview: bool) -> None
         output.print_message(f"Deleted the episode {_name(record)}.")
 
 
-def download(call: Call, *, episode: str, to: Path | None) -> None:
+def download(call: Call, *, episode: str, to: str | None) -> None:
     """Download an episode's audio as an MP3 file, by default to the current folder."""
     import labext_widgets
 
     record = call.nb.podcasts.episode(episode)
     name = _name(record)
-    to_option = "" if to is None else f" --to {quote(str(to))}"
+    to_option = "" if to is None else f" --to {quote(to)}"
     again = f"%nb episodes download {quote(name)}{to_option}"
     with labext_widgets.Transfer(name, "episode", again) as transfer:
         written = call.nb.podcasts.audio(record["id"], to, transfer.bytes)
@@ -429,7 +428,7 @@ COMMANDS = (
         "Download an episode's audio.",
         download,
         [options.ONE_EPISODE],
-        [Parameter("to", value_types.PATH, "a file, or an existing folder")],
+        [Parameter("to", value_types.FILE_OR_FOLDER, "a file, or a folder: `FOLDER/`")],
     ),
     Command(
         "episodes delete",

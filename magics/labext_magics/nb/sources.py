@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
@@ -68,7 +67,7 @@ def delete(call: Call, *, sources: list[str], yes: bool, preview: bool) -> None:
     output.delete_each(labels, call.nb.sources.delete, yes=yes, preview=preview)
 
 
-def download(call: Call, *, source: str, to: Path | None, check: bool) -> None:
+def download(call: Call, *, source: str, to: str | None, check: bool) -> None:
     """Download the original file of a source, or check that the service has the file.
 
     By default the file is saved in the current folder under its original name.
@@ -157,7 +156,7 @@ COMMANDS = (
         download,
         [options.ONE_SOURCE],
         [
-            Parameter("to", value_types.PATH, "a file, or an existing folder"),
+            Parameter("to", value_types.FILE_OR_FOLDER, "a file, or a folder: `FOLDER/`"),
             Parameter("check", None, "only check whether the service has the file"),
         ],
     ),

@@ -249,6 +249,8 @@ def test_failed_write_keeps_the_existing_file(tmp_path: Path) -> None:
 def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused(StorageError, [PRIMER], tmp_path / "file" / "a.fa")
+    message = refused(StorageError, [PRIMER], Path("/proc/a.fa"))
+    assert message.startswith("/proc/a.fa can't be written")
 
 
 @pytest.mark.parametrize("bases", [None, "", float("nan"), pd.NA])

@@ -228,6 +228,8 @@ def test_list_options(ready: Run) -> None:
     assert list(first["JobName"]) != list(rest["JobName"])
     score_file = ready("%jobs results listed2 --to one --file score.json")
     assert len(score_file) == 1
+    ready("%jobs results listed2 --to one.d/ --file score.json")
+    assert Path("one.d/score.json").is_file()
     ready("import pandas as pd\nmine = pd.DataFrame({'who': ['a'], 'note': ['x']})")
     joined = ready("%jobs list --batch listed --from mine --name-column who")
     assert list(joined["note"]) == ["x"]

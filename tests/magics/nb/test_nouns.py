@@ -109,7 +109,9 @@ def test_source_life_cycle(
     assert "insight_type" in run("%nb sources insights Selection").columns
     assert "can be downloaded" in printed("%nb sources download Selection --check")
     run("%nb sources download Selection --to copy.txt")
-    assert (tmp_path / "copy.txt").read_bytes() == (tmp_path / "a.txt").read_bytes()
+    run("%nb sources download Selection --to new.d/")
+    for copy in ("copy.txt", "new.d/a.txt"):
+        assert (tmp_path / copy).read_bytes() == (tmp_path / "a.txt").read_bytes()
     assert "No source of Sources is being processed" in printed("%nb sources wait")
     ordered = names(run("%nb sources --order-by title:asc"))
     assert ordered == sorted(ordered)

@@ -86,6 +86,7 @@ def test_episode_is_created_once_and_played(
     assert soundfile.info(tmp_path / "out.mp3").duration == pytest.approx(
         episode["duration"].item(), abs=1
     )
+    assert "new/Episode 1.mp3" in printed("%nb episodes download 'Episode 1' --to new/")
     assert "Episode 1.mp3" in printed("%nb episodes download 'Episode 1'")
     assert (tmp_path / "Episode 1.mp3").stat().st_size == episode["audio_bytes"].item()
 
