@@ -46,7 +46,7 @@ def test_insights_are_rendered_as_markdown() -> None:
     assert "<li><strong>LB</strong> medium</li>" in html
     assert ">pBAD30</code>" in html
     assert "insight:0" in html
-    assert frame_text(frame) == f"Methods\n{MARKDOWN}"
+    assert frame_text(frame) == f"Methods · insight:0 · source:1\n{MARKDOWN}"
     assert frame["content"].tolist() == [MARKDOWN], "the frame has the original text"
     assert type(frame) is pd.DataFrame
 

@@ -268,6 +268,7 @@ def test_other_pages_name_the_page_of_the_passage(pdf: PdfPages) -> None:
     assert "The passage is on page 2." in SourceView("paper.pdf", pdf, 1, ON_PAGE_2).html()
     absent = SourceView("paper.pdf", pdf, 1, "Nothing of the kind is written here.")
     assert "The passage was not found in this source." in absent.html()
+    assert "The passage was not found in this source.\n\n" in str(absent)
 
 
 def test_yellow_mark_covers_only_the_passage(pdf: PdfPages) -> None:

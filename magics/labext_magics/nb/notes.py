@@ -58,7 +58,8 @@ def edit(
     record = _note(call, note, to_delete=content is not None)
     fields = {"title": title, "type": note_type}
     if content is None:
-        scope.require_changes(fields, "%nb notes edit")
+        body = f", or write the new text below `%%nb notes edit {quote(note)}`"
+        scope.require_changes(fields, "%nb notes edit", body)
     changed = call.nb.notes.update(record["id"], title=title, content=content, note_type=note_type)
     output.print_message(f"Changed {_note_label(changed)}.")
     return _row(changed)

@@ -127,12 +127,18 @@ def order_parameter(order: str | None) -> str | None:
     return None if order is None else order.replace(":", " ")
 
 
-def require_changes(values: Mapping[str, Any], line: str) -> dict[str, Any]:
-    """Return the options that are not None; raise InputError if all options are None."""
+def require_changes(values: Mapping[str, Any], line: str, more: str = "") -> dict[str, Any]:
+    """Return the options that are not None; raise InputError if all options are None.
+
+    Args:
+        values: the values of the options by name.
+        line: the beginning of the line.
+        more: the end of the error's sentence, such as another way to make a change.
+    """
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
         options = messages.join_all((f"`--{name.replace('_', '-')}`" for name in values), "or")
-        raise InputError("The line has no change.", f"Add {options} to `{line} …`.")
+        raise InputError("The line has no change.", f"Add {options} to `{line} …`{more}.")
     return changes
 
 

@@ -77,6 +77,7 @@ LINES: RefusedLines = [
     ("%nb note other --title Plan", ConflictError, "with another text"),
     ("%nb notes show Plna", NotFoundError, 'did you mean "Plan"'),
     ("%nb notes edit Plan", InputError, "`--title` or `--type`"),
+    ("%nb notes edit Plan", InputError, "or write the new text below `%%nb notes edit Plan`."),
     ("%nb notes delete Plan Nothing --yes", NotFoundError, 'no note "Nothing"'),
     ("%nb search", InputError, "needs QUERY"),
     ("%nb search x --type vektor", InputError, "hybrid, text or vector"),

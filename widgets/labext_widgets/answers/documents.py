@@ -43,12 +43,14 @@ class DocumentView(RowView):
         content: the column with the document's text.
         plain: the headings of documents not written by a model, which are not Markdown.
         hidden: columns that are not listed beside the heading.
+        in_text: columns that plain text lists beside the heading.
     """
 
     heading: str
     content: str
     plain: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    in_text: tuple[str, ...] = ()
 
     def applies_to(self, frame: pd.DataFrame) -> bool:
         """Return True if the rows are documents."""
@@ -59,7 +61,7 @@ class DocumentView(RowView):
         if not len(frame) or not self._are_short(frame):
             return super().text(frame)
         documents = [
-            f"{plain(heading)}\n{self._body_text(content, row)}"
+            f"{plain(self._text_heading(heading, row))}\n{self._body_text(content, row)}"
             for heading, content, _, row in self._rows(frame)
         ]
         return "\n\n".join(documents)
@@ -80,6 +82,10 @@ class DocumentView(RowView):
 
     def _are_short(self, frame: pd.DataFrame) -> bool:
         return int(frame[self.content].astype("str").str.len().sum()) <= _OPEN
+
+    def _text_heading(self, heading: str, row: Mapping[Any, Any]) -> str:
+        listed = (cell_text(row[column]) for column in self.in_text if column in row)
+        return " · ".join(filter(None, (heading, *listed)))
 
     def _body_text(self, content: str, row: Mapping[Any, Any]) -> str:  # noqa: ARG002
         return tidy(content)
@@ -130,6 +136,7 @@ INSIGHTS = DocumentView(
     last=("id", "source_id", "created_at", "updated_at"),
     heading="insight_type",
     content="content",
+    in_text=("id", "source_id"),
 )
 MESSAGES = MessageView(
     name="message documents",

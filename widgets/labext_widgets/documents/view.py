@@ -102,8 +102,9 @@ def render_text(state: PageState) -> str:
     span = locate(state.passage, text) if state.passage else None
     if span:
         text = f"{text[: span[0]]}*{text[slice(*span)]}*{text[span[1] :]}"
-    rows = [place(state), plain(state.note), "", text.strip() or "The page has no text."]
-    return "\n".join(row for n, row in enumerate(rows) if row or n == 2)
+    missing = _missing_passage(state) if state.passage and not span else ""
+    rows = [place(state), plain(state.note), missing, "", text.strip() or "The page has no text."]
+    return "\n".join(row for n, row in enumerate(rows) if row or n == 3)
 
 
 def _page(state: PageState) -> str:
@@ -113,10 +114,15 @@ def _page(state: PageState) -> str:
 def _passage_row(state: PageState, is_marked: bool) -> str:
     if not state.passage or is_marked:
         return ""
+    return div(_missing_passage(state), MUTED)
+
+
+def _missing_passage(state: PageState) -> str:
+    """Return where the passage is that the displayed page does not have."""
     page = state.pages.find(state.passage)
     if page is None:
-        return div("The passage was not found in this source.", MUTED)
-    return div(f"The passage is on page {page}.", MUTED)
+        return "The passage was not found in this source."
+    return f"The passage is on page {page}."
 
 
 def _text_rows(state: PageState) -> list[str]:
