@@ -219,6 +219,11 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
         output.print_message(
             f"This session uses {record['name']}" + (f", with {contents}." if contents else ".")
         )
+        if description not in (None, record["description"] or ""):
+            output.print_message(
+                "It has another description, which was kept; "
+                f"`%nb notebooks edit {quote(name)} --description …` changes it."
+            )
     call.session.notebook = scope.notebook_from_record(record)
 
 

@@ -21,6 +21,10 @@ def names(frame: Any, column: str = "title") -> list[str]:
 def test_notebook_life_cycle(run: Run, printed: Printed) -> None:
     assert "Created " in printed('%nb new Alpha --description "first"')
     assert "kept" in printed("%nb notebooks new Alpha")
+    assert "another description" not in printed("%nb use Alpha --create --description first")
+    assert "another description, which was kept" in printed(
+        "%nb use Alpha --create --description x"
+    )
     run("%nb notebooks new Beta")
     assert "Using Beta" in printed("%nb use")
     run("%nb notebooks edit Alpha --name Gamma --description other --archived yes")
