@@ -61,6 +61,8 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
     """Upload files after checking that all of them exist, and return one row per file."""
     import pandas as pd
 
+    from labext.frames.views import ROWS
+
     folders = [p for p in path if p.is_dir()]
     if folders:
         raise InputError(
@@ -75,17 +77,16 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
         )
     uploads = [call.jobs.upload(file, folder, presigned=presigned) for file in path]
     _report_uploads(uploads)
-    return pd.DataFrame(
-        [
-            {
-                "file": upload.name,
-                "folder": upload.folder,
-                "bytes": upload.size,
-                "status": _upload_status(upload),
-            }
-            for upload in uploads
-        ]
-    )
+    rows = [
+        {
+            "file": upload.name,
+            "folder": upload.folder,
+            "bytes": upload.size,
+            "status": _upload_status(upload),
+        }
+        for upload in uploads
+    ]
+    return ROWS.show(pd.DataFrame(rows))
 
 
 def _report_uploads(uploads: list[Upload]) -> None:

@@ -33,6 +33,7 @@ def describe_user(identity: Identity) -> str:
 def whoami(call: Call) -> pd.DataFrame:
     """Print the caller as reported by the tenant, and return it as a row."""
     from labext.frames.conversion import Column, records_to_frame
+    from labext.frames.views import ROWS
 
     target, lab = call.session.connected("lab")
     identity = lab.whoami()
@@ -47,7 +48,7 @@ def whoami(call: Call) -> pd.DataFrame:
         "address": target.base_url,
         "app": identity.client_id,
     }
-    return records_to_frame([row], [Column(name, "text") for name in row])
+    return ROWS.show(records_to_frame([row], [Column(name, "text") for name in row]))
 
 
 def status(call: Call) -> pd.DataFrame:

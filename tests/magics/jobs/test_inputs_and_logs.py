@@ -78,6 +78,8 @@ def test_lists_of_files_fit_the_terminal_without_empty_columns(
     results = frame_text(ready("%jobs results listed --to out/listed"))
     assert "b/map.svg" in results
     assert max(map(len, results.splitlines())) <= 80
+    Path("one.txt").write_text("x")
+    assert "folder" not in frame_text(ready("%jobs upload one.txt"))
     assert "\\" not in results
 
 

@@ -20,6 +20,7 @@ from labext_test_shell import Run
 
 from labext import cli, config
 from labext.errors import InputError, LabextError, SetupError, SignInError, UnreachableError
+from labext.frames.views import frame_text
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
@@ -111,6 +112,7 @@ def who(run: Run) -> dict[str, Any]:
 
 
 def test_sandbox_sign_in_prompts_for_nothing(sandbox: Run, user: User, box: Sandbox) -> None:
+    assert "\napp" not in frame_text(sandbox("%lab whoami")), "it has no value"
     assert who(sandbox) == {
         "name": "Sam Student",
         "email": STUDENT,
@@ -416,7 +418,7 @@ def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User
         ("%lab connect ohter", "no profile ohter"),
         ("%lab connect jobs", "no address for lab"),
         ("%lab connect odd", 'has no sign-in method "magic"'),
-        ("%lab connect URL --method magic", "key or oauth or oidc"),
+        ("%lab connect URL --method magic", "key, oauth or oidc"),
         ("%lab connect nosuch", "no profile nosuch"),
         ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),
         ("%lab connect localhost:8443/api", "%lab connect https://localhost:8443/api"),
