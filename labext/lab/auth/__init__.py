@@ -59,9 +59,10 @@ def choose_sign_in(connection: Connection) -> SignIn:
             action=Action.sign_in("lab", "api_key"),
         )
     missing = [name for name in REQUIRED_SECRETS[configured] if not secrets.get(name)]
+    variables = messages.join_all((f"LABEXT_LAB_{name.upper()}" for name in missing), "and")
     raise SignInError(
-        f"Sign-in to the lab platform by {configured} needs {' and '.join(missing)}.",
-        f"Run {{action}}, or set LABEXT_LAB_{missing[0].upper()}.",
+        f"Sign-in to the lab platform by {configured} needs {messages.join_all(missing, 'and')}.",
+        f"Run {{action}}, or set {variables}.",
         action=Action.sign_in("lab", missing[0], configured),
     )
 

@@ -210,6 +210,7 @@ def test_app_can_act_for_a_user() -> None:
         ({}, {}, "LABEXT_LAB_API_KEY"),
         ({"client_id": "id"}, {}, 'save_secret("lab"'),
         ({"client_id": "id"}, {"method": "oauth"}, "LABEXT_LAB_CLIENT_SECRET"),
+        ({}, {"method": "oauth"}, "LABEXT_LAB_CLIENT_ID and LABEXT_LAB_CLIENT_SECRET."),
         ({"api_key": KEY}, {"method": "oidc"}, '"id_token"'),
     ],
 )
