@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -40,22 +41,37 @@ def unregister(ip: InteractiveShell) -> None:
             sys.modules[module].unload()
 
 
+_HELP_LINE = re.compile(
+    rf"(?P<indent>\s*)(?P<target>[\w, ]+=\s*)?%%?(?P<name>{'|'.join(MAGICS)}) (?P<text>.*\S.*)\?\s*"
+)
+
+
 def _rewrite_help(lines: list[str]) -> list[str]:
     """Replace `%jobs submit?` by `%jobs submit --help`; IPython would inspect `submit`.
 
     The question mark of `%nb ask Why?` belongs to the question.
     """
-    if len(lines) != 1 or not lines[0].rstrip().endswith("?"):
+    is_cell_magic = "".join(lines).lstrip().startswith("%%")
+    if not any(map(_HELP_LINE.fullmatch, lines)) or (is_cell_magic and len(lines) > 1):
         return lines
-    mark, _, text = lines[0].strip().partition(" ")
-    name, line = mark.lstrip("%"), text.rstrip("?").strip()
-    if mark not in (f"%{name}", f"%%{name}") or name not in MAGICS or not line:
-        return lines
+    rewritten, before = [], ""
+    for line in lines:
+        in_string = before.count('"""') % 2 or before.count("'''") % 2
+        match = None if in_string else _HELP_LINE.fullmatch(line)
+        rewritten.append(line if match is None else _help_line(match))
+        before += line
+    return rewritten
+
+
+def _help_line(match: re.Match[str]) -> str:
+    """Return the line that shows the help, or that runs the line with its question mark."""
     from labext_magics.core import dispatch
 
-    if dispatch.ends_with_prose(name, line):
-        return [f"get_ipython().run_line_magic({name!r}, {text!r})\n"]
-    return [f"%{name} {line} --help\n"]
+    indent, name, text = match["indent"], match["name"], match["text"].rstrip("? ")
+    if dispatch.ends_with_prose(name, text):
+        call = f"get_ipython().run_line_magic({name!r}, {match['text'] + '?'!r})"
+        return f"{indent}{match['target'] or ''}{call}\n"
+    return f"{indent}%{name} {text} --help\n"
 
 
 def _lazy_magic(ip: InteractiveShell, name: str) -> Any:

@@ -95,9 +95,14 @@ def test_magic_docstring_is_the_help(
         ('%nb ask "What is pBAD30" ?', True),
         ("%nb transform Summary?", True),
         ("%jobs tool digest?", True),
+        ("# help\n%jobs submit?", True),
+        ("shown = %jobs submit?", True),
+        ("if True:\n    %jobs submit?", True),
         ("%nb ask Why?", False),
         ("%nb ask What is pBAD30 ?", False),
         ("%nb sources chat Paper Why?", False),
+        ("x = 1\nanswer = %nb ask Why?", False),
+        ("if True:\n    answer = %nb ask Why?", False),
     ],
 )
 def test_question_mark_shows_help_unless_it_ends_a_typed_question(
@@ -107,6 +112,15 @@ def test_question_mark_shows_help_unless_it_ends_a_typed_question(
     error = shell.run_cell(line).error_in_exec
     assert (error is None) == is_help
     assert ("[options]" in capsys.readouterr().out) == is_help
+
+
+def test_question_mark_in_a_string_or_a_cell_body_stays(shell: InteractiveShell) -> None:
+    shell.run_line_magic("load_ext", "labext")
+    shell.register_magic_function(lambda _, cell: cell, "cell", "body")
+    text = "\n%jobs submit?\n"
+    assert shell.run_cell(f"%%body{text}").result == text.removeprefix("\n")
+    assert shell.run_cell(f"'''{text}'''").result == text
+    assert shell.run_cell("jobs = 1\n%jobs?").success
 
 
 def test_unquoted_question_is_refused_with_the_quotes_to_add(shell: InteractiveShell) -> None:
