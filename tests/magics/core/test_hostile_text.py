@@ -148,14 +148,14 @@ LINES = {
     "nb models sync": ["builtin", ""],
     "nb models count": ["builtin"],
     "nb models by-provider": ["builtin"],
-    "nb credentials show": ["lab", "none"],
+    "nb credentials show": ["own", "none"],
     "nb credentials new": ["openai --name again --base-url http://127.0.0.1:9/v1 --no-key"],
-    "nb credentials edit": ["lab --name lab"],
-    "nb credentials delete": ["lab --preview", "lab --yes"],
-    "nb credentials test": ["lab"],
-    "nb credentials discover": ["lab"],
-    "nb credentials register": ["lab --model m=llm", "lab --all"],
-    "nb models setup": ["lab"],
+    "nb credentials edit": ["own --name own"],
+    "nb credentials delete": ["own --preview", "own --yes"],
+    "nb credentials test": ["own"],
+    "nb credentials discover": ["own"],
+    "nb credentials register": ["own --model m=llm", "own --all"],
+    "nb models setup": ["own"],
     "nb credentials by-provider": ["openai"],
     "nb connect": ["sandbox"],
     "nb logout": ["--yes"],
@@ -317,7 +317,7 @@ made = %nb add up.txt --title S --sync
 s = made.id[0]
 %nb note "glucose is added" --title T
 answer = %nb chat "Why is glucose added?"
-made = %nb credentials new openai --name lab --base-url http://127.0.0.1:9/v1 --no-key
+made = %nb credentials new openai --name own --base-url http://127.0.0.1:9/v1 --no-key
 made = %nb podcast --name E --profile interview --wait
 %nb notebooks --out n
 %nb notes --out t
@@ -332,7 +332,7 @@ made = %nb add up.txt --title S --sync
 s = made.id[0]
 %nb note "glucose is added" --title T
 answer = %nb chat "Why is glucose added?"
-%nb credentials new openai --name lab --base-url http://127.0.0.1:9/v1 --no-key
+%nb credentials new openai --name own --base-url http://127.0.0.1:9/v1 --no-key
 %nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
 %nb profiles edit solo_expert --voice-model fake-tts
 %nb profiles edit tech_experts --voice-model fake-tts
