@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -250,7 +251,7 @@ class Candidates:
         )
         if paths:
             return [str(file) for file in paths]
-        folder = Path(self._typed.get("to") or job).expanduser()
+        folder = Path(os.path.expanduser(self._typed.get("to") or job))
         files = (path for path in islice(folder.rglob("*"), 1000) if path.is_file())
         return sorted(path.relative_to(folder).as_posix() for path in files)
 
@@ -373,11 +374,14 @@ def _profiles() -> list[str]:
 
 def _paths(typed: str) -> list[str]:
     """Return the paths with the typed prefix; folders end with a slash."""
+    from labext.errors import InputError
+    from labext.storage import user_path
+
     head, slash, start = typed.rpartition("/")
-    folder = Path(head + slash).expanduser() if head or slash else Path()
     try:
+        folder = user_path(head + slash) if head or slash else Path()
         entries = sorted(islice(folder.iterdir(), 1000))
-    except OSError:
+    except (OSError, InputError):
         return []
     visible = (e for e in entries if e.name.startswith(start) and (start or e.name[:1] != "."))
     return [f"{head}{slash}{e.name}{'/' if e.is_dir() else ''}" for e in visible]

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from labext import messages
 from labext.errors import ConflictError, InputError, LabextError, WatchInterrupted
+from labext.storage import user_path
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
@@ -360,7 +361,7 @@ def _expand_path(typed: str) -> list[Path]:
             "The line contains a text, not a file name.",
             "Write the text as a cell body: `%%nb source --title TITLE`.",
         )
-    path = Path(typed).expanduser()
+    path = user_path(typed)
     if path.exists() or not glob.has_magic(typed):
         return [path]
     matches = sorted(glob.glob(str(path), recursive=True))

@@ -237,6 +237,8 @@ def test_paths(complete: Complete, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert complete("%jobs upload data/|") == ['%jobs upload "data/a b.pdb"']
     assert complete("%jobs upload 'data/a|") == ["%jobs upload 'data/a b.pdb'"]
     assert complete("%jobs results x --to |") == ["%jobs results x --to data/"]
+    unknown_user = "%jobs upload ~no-such-user/d"
+    assert complete(f"{unknown_user}|") == [unknown_user]
 
 
 def test_slow_names_are_offered_by_a_later_tab(complete: Complete, jobs: Jobs) -> None:

@@ -84,7 +84,7 @@ def test_tutorial_cells_can_be_repeated(
     preview = printed(CELLS[-1])
     assert "Nothing was changed" in preview
     deleted = printed(LAST)
-    assert "with 1 note and 1 chat and 4 sources" in deleted
+    assert "with 1 note, 1 chat and 4 sources" in deleted
     assert run("%nb notebooks").query("name == 'Arabinose induction'").empty
     assert "this session uses it" in printed(CELLS[0])
     run(LAST)
