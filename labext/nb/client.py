@@ -218,7 +218,7 @@ class NotebookClient(SearchResource, ServiceClient):
 
         Raises:
             ConflictError: a file exists, and `overwrite` is False; nothing was written.
-            InputError: the format is not known, a folder is missing, or there is nothing to write.
+            InputError: the format is not known, or there is nothing to write.
             StorageError: a file can't be written.
         """
         return export_notebook(

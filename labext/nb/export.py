@@ -212,6 +212,7 @@ def export_notebook(
                 f"Choose another name, or replace it with {parameter('overwrite')}.",
             )
     for file in changed:
+        storage.make_folder(file.parent)
         storage.write_atomic(file, contents[file])
     return Export(path, document.counts, cited)
 
@@ -316,16 +317,12 @@ def _format_of(path: Path) -> ExportFormat:
 
 
 def _check_places(path: Path, bibliography: Path | None) -> None:
-    """Refuse the names of folders, and files in folders that do not exist."""
+    """Refuse the names of folders, and the same name for both files."""
     if bibliography is not None and bibliography.absolute() == path.absolute():
         raise InputError(
             "The bibliography has the name of the export.", "Choose another name for it."
         )
     for file in filter(None, (path, bibliography)):
-        if not file.parent.is_dir():
-            raise InputError(
-                f"There is no folder {file.parent}.", "Make it first, or choose another one."
-            )
         if file.is_dir():
             raise InputError(
                 f"{messages.quote_value(str(file))} is a folder.", "Add the name of a file."

@@ -1,4 +1,4 @@
-"""`%jobs connect`, `login` and `status`."""
+"""`%jobs connect`, `login`, `logout` and `status`."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def connect(
 def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
     """Check the key of the service in use; prompt for a new one if it is rejected."""
     SIGN_IN.login(keep=keep)
+
+
+def logout(call: Call, *, yes: bool) -> None:
+    """Remove the key of this session."""
+    call.session.forget("jobs")
+    SIGN_IN.logout(from_keyring=yes)
 
 
 def status(call: Call) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labext_magics.core import value_types
 from labext_magics.core.grammar import Command, Magic, Parameter
-from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, PREVIEW, SAVE, WHERE, YES
+from labext_magics.core.options import CA_BUNDLE, KEEP, OUT, PREVIEW, SAVE, WHERE, YES, YES_KEYRING
 from labext_magics.jobs import connect, files, listing, submit
 from labext_magics.jobs.listing import USAGE, WORKERS
 from labext_magics.jobs.options import (
@@ -259,6 +259,7 @@ MAGIC = Magic(
             options=[KEEP],
             guarded=True,
         ),
+        Command("logout", "Sign out for this session.", connect.logout, options=[YES_KEYRING]),
         Command(
             "status",
             "Show which service is in use.",

@@ -167,11 +167,16 @@ def test_home_folder_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {file.name for file in tmp_path.iterdir()} == {"a.md", "a.bib"}
 
 
+def test_missing_folders_are_created(tmp_path: Path) -> None:
+    path, library = tmp_path / "new" / "a.md", tmp_path / "other" / "a.bib"
+    export(path, bibliography=library)
+    assert path.is_file()
+    assert library.is_file()
+
+
 def test_bad_names_and_empty_notebooks_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="format"):
         export(tmp_path / "a.docx")
-    with pytest.raises(InputError, match="no folder"):
-        export(tmp_path / "none" / "a.md")
     with pytest.raises(InputError, match="bibliography"):
         export(tmp_path / "a.md", bibliography=tmp_path / "a.md")
     with pytest.raises(InputError, match="nothing to export"):

@@ -70,6 +70,7 @@ LINES = {
     "jobs rm": ["up.txt --preview", "up.txt --yes", "none --yes"],
     "jobs usage": ["", "--statistic weighted_hours --scope user"],
     "jobs connect": ["sandbox"],
+    "jobs logout": ["--yes"],
     "nb use": ["", "N", "none"],
     "nb new": ["N2"],
     "nb delete": ["{n} --preview", "{n} --yes", "none --yes"],

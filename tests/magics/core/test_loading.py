@@ -184,7 +184,8 @@ def test_every_module_declares_all() -> None:
         "jobs": [
             "tools", "tool", "submit", "batch", "pipeline", "run-pipeline", "resume", "list",
             "plot", "show", "watch", "results", "log", "outputs", "view", "stop", "delete",
-            "upload", "files", "rm", "usage", "workers", "connect", "login", "status",
+            "upload", "files", "rm", "usage", "workers", "connect", "login", "logout",
+            "status",
         ],
         "nb": [
             "use", "new", "delete", "add", "source", "note", "search", "ask", "evaluate", "export",

@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run
+from labext_test_shell import Refused, Run
 
 from labext.cli import examples
-from labext.errors import CommandInterrupted, InputError, JobFailedError
+from labext.errors import CommandInterrupted, InputError, JobFailedError, SignInError
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
@@ -276,3 +276,9 @@ def test_sandbox_has_its_own_data_dir(
     finally:
         ready(f"%lab sandbox reset --data-dir {other} --yes")
     assert not any(other.glob("*")) or not Sandbox(other).status().running
+
+
+def test_logout_forgets_the_key_until_the_next_login(ready: Run, refused: Refused) -> None:
+    ready("%jobs logout")
+    assert isinstance(refused("%jobs list"), SignInError)
+    ready("%jobs login\n%jobs list")

@@ -140,4 +140,4 @@ def test_help_is_a_command_too(line: str, topic: str) -> None:
 
 def test_destructive_commands_are_listed() -> None:
     known = {command.name for command in magic_named("jobs").commands if command.is_destructive}
-    assert known == {"stop", "delete", "rm"}
+    assert known == {"stop", "delete", "rm", "logout"}
