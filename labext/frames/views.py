@@ -486,9 +486,12 @@ def _scrollable(table: str) -> str:
 
 
 def _frame_as_html(frame: pd.DataFrame, *, header: bool = True) -> str:
-    """Return pandas' notebook HTML for a frame whose texts are already HTML."""
+    """Return pandas' notebook HTML for a frame whose texts are already HTML.
+
+    MathJax is disabled: a `$` in a name or a text is a dollar, not a formula.
+    """
     max_rows, min_rows = pd.get_option("display.max_rows"), pd.get_option("display.min_rows")
-    with pd.option_context("display.max_colwidth", None):
+    with pd.option_context("display.max_colwidth", None, "display.html.use_mathjax", False):
         return frame.to_html(
             header=header,
             escape=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +56,12 @@ def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
     derived = displayed(shell, plants().sort_values("name", ascending=False).head(2))
     assert "note" not in derived["text/html"]
     assert derived["text/plain"].split()[:3] == ["name", "seen", "id"]
+
+
+def test_dollars_in_a_table_are_no_formula(shell: InteractiveShell) -> None:
+    for frame in (plants(), plants().head(1)):
+        [table] = re.findall(r"<table[^>]*>", displayed(shell, frame)["text/html"])
+        assert "mathjax_ignore" in table
 
 
 def test_other_frames_are_displayed_by_pandas(shell: InteractiveShell) -> None:
