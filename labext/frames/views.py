@@ -70,10 +70,14 @@ def frame_text(frame: pd.DataFrame) -> str:
 
 
 def frame_html(frame: pd.DataFrame) -> str | None:
-    """Return the HTML that IPython displays for a frame in a notebook."""
+    """Return the HTML that IPython displays for a frame in a notebook.
+
+    In labext's own frames, a `$` in a name or a text is a dollar, not a formula of MathJax.
+    """
     view = _view_of(frame)
     if view and pd.get_option("display.notebook_repr_html") and not _is_html_configured():
-        return view.html(frame)
+        with pd.option_context("display.html.use_mathjax", False):
+            return view.html(frame)
     return frame._repr_html_()  # type: ignore[operator, no-any-return]
 
 
@@ -486,12 +490,9 @@ def _scrollable(table: str) -> str:
 
 
 def _frame_as_html(frame: pd.DataFrame, *, header: bool = True) -> str:
-    """Return pandas' notebook HTML for a frame whose texts are already HTML.
-
-    MathJax is disabled: a `$` in a name or a text is a dollar, not a formula.
-    """
+    """Return pandas' notebook HTML for a frame whose texts are already HTML."""
     max_rows, min_rows = pd.get_option("display.max_rows"), pd.get_option("display.min_rows")
-    with pd.option_context("display.max_colwidth", None, "display.html.use_mathjax", False):
+    with pd.option_context("display.max_colwidth", None):
         return frame.to_html(
             header=header,
             escape=False,

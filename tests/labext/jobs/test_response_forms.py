@@ -128,7 +128,7 @@ def test_missing_output_differs_from_a_missing_job(
     ledger.add("f1")
     ledger.complete("f1")
     ledger.fail("result", ledger.answer(404, {"error": words}))
-    with pytest.raises(NotFoundError, match='Omit `file="FILE"` and `pdbs_only=True`'):
+    with pytest.raises(NotFoundError, match=r'`jobs\.outputs\("f1"\)` lists its files'):
         client.download("f1", tmp_path, file="x.txt")
 
 

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
@@ -37,10 +38,20 @@ def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     declared = _DECLARED_DELIMITER.match(text)
     if declared is not None:
         text = text[declared.end() :]
-    csv.field_size_limit(len(text) + 1)  # such as a genome; the default is 128 KiB
-    delimiter = declared[1] if declared is not None else _guess_delimiter(text)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    return Document([(None, reading.format_table(rows))])
+    with _unlimited_fields():
+        delimiter = declared[1] if declared is not None else _guess_delimiter(text)
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        return Document([(None, reading.format_table(rows))])
+
+
+@contextmanager
+def _unlimited_fields() -> Iterator[None]:
+    """Accept CSV fields above the default limit of 128 KiB, such as genomes."""
+    limit = csv.field_size_limit(1 << 30)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _guess_delimiter(text: str) -> str:

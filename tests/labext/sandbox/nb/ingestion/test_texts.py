@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from itertools import pairwise
 
@@ -219,6 +220,12 @@ def test_rows_of_a_table_are_lines(read, delimiter):
     content = '"name,x"{0}length\n"pBAD, 30"{0}4923\n{0}\n'.replace(",x", "").format(delimiter)
     expected = "name | length\npBAD, 30 | 4923"
     assert read(content.encode(), "plasmids.csv").text == expected
+
+
+def test_long_cell_of_a_table_leaves_the_limit_of_csv(read):
+    limit = csv.field_size_limit()
+    assert "ACGT" * limit in read(b"a," + b"ACGT" * limit, "genomes.csv").text
+    assert csv.field_size_limit() == limit
 
 
 def test_notebook_is_read_with_its_outputs(read):
