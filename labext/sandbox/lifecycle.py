@@ -54,7 +54,6 @@ STOP_SECONDS = 15.0
 
 _PACKAGES = (
     "Bio",
-    "docx",
     "fastapi",
     "fastapi_offline",
     "itsdangerous",

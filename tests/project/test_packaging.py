@@ -20,6 +20,7 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from labext.cli import examples
+from labext.sandbox import lifecycle
 
 ROOT = Path(__file__).parents[2]
 TOP = {"pyproject.toml", "README.md", "LICENSE"} | {
@@ -185,6 +186,12 @@ def test_imported_packages_are_the_declared_ones(graph: grimp.ImportGraph) -> No
         if name not in sys.stdlib_module_names and not name.startswith("labext")
     }
     assert used - {canonical(line) for line in EXTRAS["demo"]} == declared - SERVED
+
+
+def test_packages_that_a_sandbox_requires_are_those_of_its_extra() -> None:
+    homes = metadata.packages_distributions()
+    required = {canonical(homes[name][0]) for name in lifecycle._PACKAGES}
+    assert required <= {canonical(line) for line in EXTRAS["sandbox"]}
 
 
 @pytest.mark.parametrize(("package", "module"), GPL.items())
