@@ -48,8 +48,8 @@ is for other sources, if the best passage has none of the question's words; it r
 all of them.
 """
 
-MAX_UNCERTAIN, CERTAIN_SHARE = 2, 1 / 4
-"""Number of passages selected if the best one has less than this share of the question's words."""
+CERTAIN_SHARE = 0.3
+"""Only the best passage is selected if it has less than this share of the question's words."""
 
 
 @dataclass(frozen=True)
@@ -226,20 +226,20 @@ def select(question: Question, matches: Sequence[Match], count: int) -> list[Mat
     """
     if not matches:
         return []
+    best = max(matches, key=lambda match: match[2])
+    share = word_share(question.stems, best[0])
+    if share < CERTAIN_SHARE and not question.compares:
+        return [best]
     chosen: list[Match] = []
     for side in question.sides:
         of_side = [m for m in matches if not side.rare or side.rare in question.groups_of(m[0])]
-        best = max(of_side, key=lambda m: m[2] + side.share_in(m[0]) ** 2, default=None)
-        if best is not None and best not in chosen:
-            chosen.append(best)
-    top, _, top_score = max(matches, key=lambda item: item[2])
-    share = word_share(question.stems, top)
+        match = max(of_side, key=lambda m: m[2] + side.share_in(m[0]) ** 2, default=None)
+        if match is not None and match not in chosen:
+            chosen.append(match)
     unrelated_score = UNRELATED_SCORE + (1 - UNRELATED_SCORE) * share
-    if share < CERTAIN_SHARE and not question.compares:
-        count = min(count, MAX_UNCERTAIN)
     for match in matches:
-        related = question.compares or match[0].parent_id == top.parent_id
-        minimum = top_score * (RELATED_SCORE if related else unrelated_score)
+        related = question.compares or match[0].parent_id == best[0].parent_id
+        minimum = best[2] * (RELATED_SCORE if related else unrelated_score)
         if match not in chosen and match[2] >= minimum:
             chosen.append(match)
     return chosen[:count]

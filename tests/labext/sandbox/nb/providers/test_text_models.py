@@ -176,19 +176,19 @@ def test_source_that_is_clearly_more_similar_than_the_others_needs_less_similari
     assert [citation.id for citation in answer.citations] == ["note:plan"]
     assert request(question, [near, close]) == NO_MATCH
     own = hit("note:plan", 4, "Read the note.", similarity=0.325)
-    assert len(request(question, [near, own]).citations) == 2, "its own passages do not count"
+    assert request(question, [near, own]) != NO_MATCH, "its own passages do not count"
     lower = hit("note:plan", 3, NOTE.text, similarity=0.31)
     assert request(question, [lower]) == NO_MATCH
 
 
-def test_two_passages_are_quoted_if_the_best_has_few_of_the_words() -> None:
+def test_one_passage_is_quoted_if_the_best_has_few_of_the_words() -> None:
     texts = ["The freezer is defrosted.", "Ask Dana first.", "Vary the sugar.", "Read the note."]
     hits = [hit(f"source:{n}", n, text, similarity=0.5) for n, text in enumerate(texts)]
     answer = request("Whom do I contact prior to thawing?", hits)
-    assert [citation.id for citation in answer.citations] == ["source:0", "source:1"]
+    assert [citation.id for citation in answer.citations] == ["source:0"]
 
 
-def test_three_passages_are_quoted_if_the_best_has_a_quarter_of_the_words() -> None:
+def test_three_passages_are_quoted_if_the_best_has_a_third_of_the_words() -> None:
     texts = [
         "The frozen culture.",
         "Every frozen culture.",
@@ -196,7 +196,7 @@ def test_three_passages_are_quoted_if_the_best_has_a_quarter_of_the_words() -> N
         "One frozen culture.",
     ]
     hits = [hit(f"source:{n}", n, text, similarity=0.5) for n, text in enumerate(texts)]
-    answer = request("Whom do I contact prior to thawing a frozen culture safely overnight?", hits)
+    answer = request("Whom do I contact prior to thawing a frozen culture overnight?", hits)
     assert len(answer.citations) == 3
 
 
