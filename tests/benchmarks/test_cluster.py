@@ -34,7 +34,7 @@ WORKERS = 3
 # Read at import, since the environment of a test lacks these variables.
 TASKS, KILLS, PARTITIONS, SEED = (
     int(os.environ.get(f"LABEXT_CLUSTER_{name}", default))
-    for name, default in (("TASKS", 40), ("KILLS", 3), ("PARTITIONS", 1), ("SEED", 1))
+    for name, default in (("TASKS", 16), ("KILLS", 1), ("PARTITIONS", 0), ("SEED", 1))
 )
 
 
