@@ -61,7 +61,7 @@ def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
 def test_dollars_in_a_table_are_no_formula(shell: InteractiveShell) -> None:
     for frame in (plants(), plants().head(1), properties_frame({"title": "$5"}, "prices")):
         [table] = re.findall(r"<table[^>]*>", displayed(shell, frame)["text/html"])
-        assert "mathjax_ignore" in table
+        assert "tex2jax_ignore" in table
 
 
 def test_other_frames_are_displayed_by_pandas(shell: InteractiveShell) -> None:

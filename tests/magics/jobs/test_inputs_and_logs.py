@@ -71,11 +71,11 @@ def test_lists_of_files_fit_the_terminal_without_empty_columns(
 ) -> None:
     assert frame_text(ready("%jobs files --folder nosuch")) == "There are no uploaded files."
     shell.user_ns["rows"] = {n: {"sequence": "GAATTC", "enzymes": "EcoRI"} for n in "ab"}
-    ready("%jobs batch listed --type digest --from rows --wait")
-    outputs = frame_text(ready("%jobs outputs listed"))
+    ready("%jobs batch digests-listed --type digest --from rows --wait")
+    outputs = frame_text(ready("%jobs outputs digests-listed"))
     assert "a/map.svg" in outputs
     assert "NaT" not in outputs
-    results = frame_text(ready("%jobs results listed --to out/listed"))
+    results = frame_text(ready("%jobs results digests-listed --to out/listed"))
     assert "b/map.svg" in results
     assert max(map(len, results.splitlines())) <= 80
     Path("one.txt").write_text("x")

@@ -58,7 +58,7 @@ _HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _HEADING_MARK = "\N{ASTERISM}"  # trafilatura removes private characters
 _MARKED_HEADING = re.compile(f"(?m)^[^\\S\n]*{_HEADING_MARK}([1-6])[^\\S\n]+(\\S.*)$")
 _OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
-"""The mark of a heading in a table, or without text."""
+"""The mark of a heading without text."""
 
 _HIDDEN_TAGS = ("noscript", "template", "head", "svg", "select", "button")
 
@@ -116,6 +116,8 @@ def _main_text(tree: Any) -> str:
     from lxml import etree
 
     for heading in tree.iter(*_HEADING_TAGS):
+        if next(heading.iterancestors("table"), None) is not None:
+            continue
         heading.text = f"{_HEADING_MARK}{heading.tag[1]} {heading.text or ''}"
     try:
         text = trafilatura.extract(
