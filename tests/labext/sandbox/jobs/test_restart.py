@@ -64,8 +64,10 @@ def test_acknowledged_jobs_exist_once_after_a_kill(new_box, kit):
         ends = pool.map(submit, range(4))
         while len(acknowledged) < 40:
             time.sleep(0.01)
-        psutil.Process(box.status().pid).kill()
+        host = psutil.Process(box.status().pid)
+        host.kill()
         list(ends)
+        host.wait(30)
     box.start()
     api = kit.Api(box)
     for name in acknowledged:
