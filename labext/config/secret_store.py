@@ -106,7 +106,7 @@ def _keyring_user(service: str, profile: str | None, name: str) -> str:
 
 
 # Backends raise various exceptions, such as those of D-Bus. Any of them means that there is no
-# usable keyring. They are not shown, since their texts may contain the secret.
+# usable keyring. Their texts are not displayed, since they may contain the secret.
 
 
 def _keyring_get(user: str) -> str | None:

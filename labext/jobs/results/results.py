@@ -174,7 +174,7 @@ class ResultsFetcher:
         if before is not None and before.same_results(fresh) and before.is_complete(folder):
             install.remove_old_stages(folder, stem)
             provenance.write_crate(folder)
-            action = f"are already complete in {_shown(folder)}"
+            action = f"are already complete in {_display_path(folder)}"
             return self._results(job, folder, before, False, action)
         with install.staging_folder(folder, stem, _stage_key(fresh)) as stage:
             archive = folder / f"{stem}.zip"
@@ -211,8 +211,8 @@ class ResultsFetcher:
             done = replace(fresh, files=tuple(files), archive=stored_archive)
             done.write(record)
             provenance.write_crate(folder)
-        shown = _shown(folder)
-        action = f"were downloaded to {shown}" if fetched else f"in {shown} were repaired"
+        place = _display_path(folder)
+        action = f"were downloaded to {place}" if fetched else f"in {place} were repaired"
         return self._results(job, folder, done, fetched, action)
 
     def _fetch_file(self, job: ResultsJob, target: Path, callbacks: TransferCallbacks) -> Results:
@@ -306,8 +306,8 @@ class ResultsFetcher:
         return "".join(f"; {clause}" for clause in clauses if clause)
 
 
-def _shown(folder: Path) -> Path:
-    """Return a folder as shown in a sentence: whole if its path consists of dots."""
+def _display_path(folder: Path) -> Path:
+    """Return a path to display; an absolute one for `.` and `..`."""
     return folder if folder.name not in ("", "..") else folder.resolve()
 
 

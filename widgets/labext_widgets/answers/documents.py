@@ -84,8 +84,8 @@ class DocumentView(RowView):
         return int(frame[self.content].astype("str").str.len().sum()) <= _OPEN
 
     def _text_heading(self, heading: str, row: Mapping[Any, Any]) -> str:
-        listed = (cell_text(row[column]) for column in self.in_text if column in row)
-        return " · ".join(filter(None, (heading, *listed)))
+        details = (cell_text(row[column]) for column in self.in_text if column in row)
+        return " · ".join(filter(None, (heading, *details)))
 
     def _body_text(self, content: str, row: Mapping[Any, Any]) -> str:  # noqa: ARG002
         return tidy(content)

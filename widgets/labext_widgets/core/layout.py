@@ -14,11 +14,12 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     clusters: list[list[float]] = []  # sum of the desired first positions, count
     for position in positions:
         clusters.append([position, 1])
-        while len(clusters) > 1 and _start(clusters[-2], low, high, gap) + gap * clusters[-2][
-            1
-        ] > _start(clusters[-1], low, high, gap):
+        while len(clusters) > 1:
+            before, last = clusters[-2:]
+            end = _start(before, low, high, gap) + gap * before[1]
+            if end <= _start(last, low, high, gap):
+                break
             total, count = clusters.pop()
-            before = clusters[-1]
             before[0] += total - count * gap * before[1]
             before[1] += count
     return [

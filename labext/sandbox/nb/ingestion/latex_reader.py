@@ -38,7 +38,7 @@ _MAX_DEFINITION_LENGTH = 500
 """Maximum characters of the text of a macro: definitions that double each other stay small."""
 
 _MAX_PARSE_ERRORS = 1000
-"""Errors after which parsing stops: pylatexenc parses again what is in an incomplete argument."""
+"""Maximum number of parse errors: pylatexenc parses the rest of an unclosed argument repeatedly."""
 
 _CITATION_LIST = """
     cite citet citep citealt citealp citeauthor citeyear Cite Citet Citep Citealt Citealp parencite
@@ -128,8 +128,8 @@ class _Converter:
         from pylatexenc import latex2text, latexwalker, macrospec  # type: ignore[import-untyped]
 
         self._macro_texts = dict(_SYMBOLS)
-        self._parsed = latexwalker.get_default_latex_context_db()
-        self._parsed.add_context_category(
+        self._parsing_context = latexwalker.get_default_latex_context_db()
+        self._parsing_context.add_context_category(
             "labext",
             macros=[macrospec.MacroSpec(name, spec) for name, (spec, _) in _MACROS.items()],
             environments=[
@@ -138,8 +138,8 @@ class _Converter:
             ],
             prepend=True,
         )
-        shown = latex2text.get_default_latex_context_db()
-        shown.add_context_category(
+        text_context = latex2text.get_default_latex_context_db()
+        text_context.add_context_category(
             "labext",
             macros=[latex2text.MacroTextSpec(name, text) for name, (_, text) in _MACROS.items()],
             environments=[
@@ -149,10 +149,10 @@ class _Converter:
             ],
             prepend=True,
         )
-        shown.set_unknown_macro_spec(
+        text_context.set_unknown_macro_spec(
             latex2text.MacroTextSpec("", lambda node: self._macro_texts.get(node.macroname, ""))
         )
-        self._to_text = latex2text.LatexNodes2Text(math_mode="text", latex_context=shown)
+        self._to_text = latex2text.LatexNodes2Text(math_mode="text", latex_context=text_context)
 
         class Walker(latexwalker.LatexWalker):  # type: ignore[misc]
             """A parser that gives up on a text with very many errors."""
@@ -172,7 +172,7 @@ class _Converter:
         Raises:
             Exception: if pylatexenc can't parse it.
         """
-        walker = self._walker(latex, latex_context=self._parsed, tolerant_parsing=True)
+        walker = self._walker(latex, latex_context=self._parsing_context, tolerant_parsing=True)
         return str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
 
     def take_definitions(self, source: str) -> str:
