@@ -199,12 +199,6 @@ def read_body(response: requests.Response, limit: int) -> bytes:
     return body.getvalue()
 
 
-def content_length(headers: Mapping[str, str]) -> int | None:
-    """Return the Content-Length; None if it is missing or invalid."""
-    length = headers.get("Content-Length", "")
-    return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
-
-
 def _positive(options: Mapping[str, str], name: str, default: float) -> float:
     written = options.get(name)
     if written is None:

@@ -27,7 +27,8 @@ from labext.errors import (
     StorageError,
     UnreachableError,
 )
-from labext.http.connection_pool import Deadline, content_length, new_session
+from labext.http.connection_pool import Deadline, new_session
+from labext.http.headers import content_length
 from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import send_following_redirects
 from labext.http.request import Request

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
 from labext.errors import BusyError
 from labext.http.connection_pool import origin
+from labext.http.headers import header_number, parse_http_date
 
 _CLOCK_MARGIN = 1.001
 """The window is extended by this factor, since the clocks of two machines differ."""
@@ -393,24 +393,6 @@ def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None)
         return seconds
     then = parse_http_date(value)
     return None if then is None else max(0.0, (then - (now or datetime.now(UTC))).total_seconds())
-
-
-def parse_http_date(value: str) -> datetime | None:
-    """Return the time in a header, in UTC; None if it is invalid."""
-    try:
-        time = parsedate_to_datetime(value)
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
-def header_number(value: str | None) -> float | None:
-    """Return a header's value as a number; None if it is not one, negative, or a point in time."""
-    try:
-        number = float(value) if value is not None else None
-    except ValueError:
-        return None
-    return number if number is not None and 0 <= number < 1e9 else None
 
 
 FIRST_WAIT = 0.4

@@ -13,8 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from labext.http.connection_pool import content_length
-from labext.http.rate_limiter import parse_http_date
+from labext.http.headers import content_length, parse_http_date
 from labext.jobs.identity import account_digest
 from labext.storage import make_state_folder, write_atomic
 

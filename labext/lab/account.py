@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from labext import messages
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 from labext.http import HttpClient
-from labext.http.rate_limiter import RateLimitStatus, header_number
+from labext.http.headers import header_number
+from labext.http.rate_limiter import RateLimitStatus
 from labext.lab import api
 from labext.lab.api import CURRENT_USER, FOLDERS, SEQUENCES
 from labext.sanitize import strip_control

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from labext import messages
 from labext.errors import AccessError, InputError, LabextError, NotFoundError
-from labext.http.connection_pool import content_length
+from labext.http.headers import content_length
 from labext.nb.backends import Request, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Record
