@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, Self
@@ -392,7 +393,7 @@ def tls_verification(verify: bool | str) -> bool | str:
     path = Path(bundle).expanduser()
     try:
         if not path.is_dir():  # the certificates of a folder are read when they are needed
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+            _check_bundle(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         fault = f"There is no CA bundle at {bundle}."
     except ssl.SSLError:
@@ -404,6 +405,12 @@ def tls_verification(verify: bool | str) -> bool | str:
     by_default = "REQUESTS_CA_BUNDLE in the environment"
     source = by_default if verify is True else "the profile's ca_bundle"
     raise SetupError(fault, f"Correct {source}.")
+
+
+@lru_cache(maxsize=16)
+def _check_bundle(path: Path, _modified: int) -> None:
+    """Parse a CA bundle; once for each modification, since that takes 30 ms."""
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
 
 
 def origin(url: str) -> tuple[str, str, int | None]:

@@ -167,6 +167,14 @@ def test_missing_ca_bundle_is_an_error(tmp_path: Path) -> None:
         ask("https://localhost:1/", verify=str(tmp_path / "none.pem"))
 
 
+def test_changed_ca_bundle_is_checked_again(server: Server, ca_bundle: str) -> None:
+    url = f"https://localhost:{server.server_port}/"
+    assert ask(url, verify=ca_bundle) == "ok"
+    Path(ca_bundle).write_text("not a certificate")
+    with pytest.raises(SetupError, match="has no certificate"):
+        ask(url, verify=ca_bundle)
+
+
 def test_ca_bundle_without_a_certificate_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a certificate")
     with pytest.raises(SetupError, match="has no certificate") as caught:
