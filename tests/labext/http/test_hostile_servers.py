@@ -96,9 +96,10 @@ def pages(cursor: Callable[[int], str], names: Callable[[int], list[str]]) -> Ac
 
 
 def bomb(size: int) -> bytes:
+    """Return spaces as gzip, of which each MiB is compressed alike; without a valid checksum."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    block = b" " * MIB
-    return b"".join([*(packer.compress(block) for _ in range(size // MIB)), packer.flush()])
+    first, block = (packer.compress(b" " * MIB) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + block * (size // MIB - 1) + packer.flush()
 
 
 BOMB = bomb(256 * MIB)

@@ -190,7 +190,8 @@ def test_frame_replaces_control_characters_only() -> None:
 DIRECTION_CONTROLS = {
     character
     for character in map(chr, range(0x110000))
-    if re.match(
+    if unicodedata.category(character) == "Cf"
+    and re.match(
         "LEFT-TO-RIGHT|RIGHT-TO-LEFT|ARABIC LETTER MARK|POP DIRECTIONAL|FIRST STRONG ISOLATE",
         unicodedata.name(character, ""),
     )
