@@ -79,14 +79,14 @@ class LabextError(Exception):
         return type(self), (self.message, self.next_step), self.__dict__
 
     def _render_traceback_(self) -> list[str]:
-        """Return one line, which IPython displays instead of a traceback, in its colours."""
+        """Return one line, which IPython displays instead of a traceback, in its colors."""
         name = f"{type(self).__name__}:"
-        if _has_no_colours():
+        if _has_no_colors():
             return [f"{name} {self.message} {self.next_step}"]
         return [f"\x1b[31m{name}\x1b[0m {self.message} \x1b[1m{self.next_step}\x1b[0m"]
 
 
-def _has_no_colours() -> bool:
+def _has_no_colors() -> bool:
     """Return True in an IPython that was started with `--colors=NoColor`."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None

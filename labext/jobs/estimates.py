@@ -228,9 +228,9 @@ def _regress(
     known, jobs = (np.where(np.isnan(rows), medians, rows) for rows in (known, jobs))
     # A second slope above the median: for small inputs, start-up dominates the time.
     known, jobs = (np.hstack([rows, np.maximum(rows - medians, 0)]) for rows in (known, jobs))
-    centre, scale = known.mean(axis=0), known.std(axis=0)
+    center, scale = known.mean(axis=0), known.std(axis=0)
     scale[scale < 1e-9] = np.inf
-    known, jobs = (known - centre) / scale, (jobs - centre) / scale
+    known, jobs = (known - center) / scale, (jobs - center) / scale
     mean = logs.mean()
     best = None
     for penalty in _PENALTIES:

@@ -1,4 +1,4 @@
-"""Alignment and tree views: parsing, layout, colours, size, and errors."""
+"""Alignment and tree views: parsing, layout, colors, size, and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from labext_widgets.alignment.rows import (
     PROTEIN_CLASSES,
     parse_alignment,
     residue_classes,
-    residue_colour,
+    residue_color,
 )
 from labext_widgets.alignment.tree import parse_newick
 
@@ -79,7 +79,7 @@ def test_a_very_deep_tree_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("residue", "kind", "colour"),
+    ("residue", "kind", "color"),
     [
         ("k", "protein", PROTEIN_CLASSES["positive"][1]),
         ("R", "protein", PROTEIN_CLASSES["positive"][1]),
@@ -90,18 +90,18 @@ def test_a_very_deep_tree_is_drawn() -> None:
         ("-", "DNA", None),
     ],
 )
-def test_residues_are_coloured_by_class(residue: str, kind, colour: str | None) -> None:
-    assert residue_colour(residue, kind) == colour
+def test_residues_are_colored_by_class(residue: str, kind, color: str | None) -> None:
+    assert residue_color(residue, kind) == color
 
 
-def test_letters_are_readable_on_their_colours() -> None:
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def test_letters_are_readable_on_their_colors() -> None:
+    def luminance(color: str) -> float:
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    for _, colour in [*PROTEIN_CLASSES.values(), *NUCLEOTIDE_CLASSES.values()]:
-        assert (luminance(colour) + 0.05) / (luminance("#111111") + 0.05) >= 4.5
+    for _, color in [*PROTEIN_CLASSES.values(), *NUCLEOTIDE_CLASSES.values()]:
+        assert (luminance(color) + 0.05) / (luminance("#111111") + 0.05) >= 4.5
     assert set(residue_classes("protein")) == set("ACDEFGHIKLMNPQRSTVWY")
 
 

@@ -142,7 +142,7 @@ def test_labels_of_close_cuts_do_not_overlap(circular: bool) -> None:
             assert not any(x < other < x + width and y == same for other, _, same in boxes)
 
 
-def test_frequent_cutters_are_coloured_instead_of_labelled() -> None:
+def test_frequent_cutters_are_colored_instead_of_labelled() -> None:
     drawn = digest_of([*range(50, 5000, 50), 5000], circular=True)
     assert texts(drawn, "cut-label") == []
     assert len(elements(drawn, "cut")) == 100
@@ -190,7 +190,7 @@ def test_numbers_of_bases_are_clear_of_the_bases() -> None:
         assert min(distances) > 15
 
 
-def test_pairs_are_coloured_by_probability() -> None:
+def test_pairs_are_colored_by_probability() -> None:
     pairs = "i,j,probability,in_mfe,in_centroid\n1,12,1.0,1,1\n2,11,0.5,1,1\n"
     drawn = rna_view("GGGGAAAACCCC\n((((....))))\n", pairs, None, name="hp")
     fills = re.findall(r'<circle[^>]* r="8.0" fill="(#\w+)"', drawn.svg)

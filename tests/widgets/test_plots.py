@@ -147,14 +147,14 @@ def test_values_that_are_no_numbers_and_constant_columns() -> None:
         chart_of(none, x="a")
 
 
-def test_colours_are_groups_or_a_scale() -> None:
+def test_colors_are_groups_or_a_scale() -> None:
     count = 40
     frame = pd.DataFrame(
         {"v": np.arange(count) * 0.5, "w": 1.0, "g": [f"g{n % 20}" for n in range(count)]}
     )
     groups = marks_of(chart_of(frame, x="v", y="w", color="g", kind="scatter"), Points)
     assert [group.name for group in groups][-1] == "9 others"
-    looks = {(group.colour, group.shape) for group in groups}
+    looks = {(group.color, group.shape) for group in groups}
     assert len(looks) == len(groups) == 12, "all groups look different"
     scaled = chart_of(frame, x="v", y="w", color="v", kind="scatter").panels[0]
     assert (scaled.scale.low, scaled.scale.high) == (0, 19.5)
@@ -212,7 +212,7 @@ def test_javascript_formats_large_numbers_exactly() -> None:
     assert time == "2026-03-01 10:00:00"
 
 
-def test_times_as_colours_are_shown_as_times() -> None:
+def test_times_as_colors_are_shown_as_times() -> None:
     frame = JOBS.assign(seen=pd.date_range("2026-03-01", periods=6, freq="D", tz="UTC"))
     chart = chart_of(frame, x="mfe", y="pairs", color="seen", kind="scatter")
     assert chart.panels[0].scale.kind == "time"
@@ -265,7 +265,7 @@ def test_ten_thousand_points_are_a_small_picture() -> None:
     frame["g"] = drawn.choice(["x", "y"], 10_000)
     html, text = table_plot(frame, "many", x="a", y="b", color="g")._render()
     assert len(html) < 200_000
-    assert text == "many: scatter of b by a, coloured by g; 10,000 rows"
+    assert text == "many: scatter of b by a, colored by g; 10,000 rows"
     assert len(json.dumps(chart_state(chart_of(frame, x="a", y="b")))) < 1_000_000
 
 
@@ -356,7 +356,7 @@ def test_picture_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
 def test_terminal_shows_the_ranges() -> None:
     plot = table_plot(JOBS, "folds", x="pairs", y="mfe", color="family")
     assert repr(plot) == (
-        "<Plot folds: scatter of mfe (kcal/mol) by pairs, coloured by family; 6 rows>"
+        "<Plot folds: scatter of mfe (kcal/mol) by pairs, colored by family; 6 rows>"
     )
     assert str(plot).splitlines()[1:] == [
         "  pairs: 3 to 7",
@@ -467,7 +467,7 @@ def test_table_of_a_tool_has_its_figure(file: str) -> None:
 def test_figures_have_descriptions() -> None:
     angles, _, _ = FIGURES["ramachandran.csv"]
     panel = job_plot("job", {"a.csv": angles})._chart.panels[0]
-    assert [m.name for m in panel.marks] == ["favoured (approximate)", "glycine"]
+    assert [m.name for m in panel.marks] == ["favored (approximate)", "glycine"]
     assert isinstance(panel.marks[0], Region)
     assert panel.names == ["ALA 1", "GLY 2"]
     chart = job_plot("job", {"hits.csv": FIGURES["hits.csv"][0]})._chart

@@ -43,7 +43,7 @@ FIGURES = """tables = {
 q = plots.job_plot("job", tables)
 q"""
 FRAGMENTS = "print(q.selection.length.tolist())"
-TICK_COLOUR = "e => getComputedStyle(e.querySelector('.labext-plot-tick')).fill"
+TICK_COLOR = "e => getComputedStyle(e.querySelector('.labext-plot-tick')).fill"
 
 
 def point(nb: NotebookPage, length: float, mfe: float) -> tuple[float, float]:
@@ -128,7 +128,7 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     nb.run(2)
     wait_until(lambda: status.inner_text() == "2 of 40 jobs selected")
     nb.theme("JupyterLab Dark")
-    assert out.evaluate(TICK_COLOUR) == "rgba(255, 255, 255, 0.7)"
+    assert out.evaluate(TICK_COLOR) == "rgba(255, 255, 255, 0.7)"
     nb.shot("plot-dark-page")
     page.set_viewport_size({"width": 700, "height": 900})
     live = page.locator(".labext-live").first

@@ -242,7 +242,7 @@ def test_format_clock(seconds: float, expected: str) -> None:
     assert clock(seconds) == expected
 
 
-def test_theme_colour_has_a_plain_fallback_declaration() -> None:
+def test_theme_color_has_a_plain_fallback_declaration() -> None:
     """The sanitizer of untrusted notebooks drops a declaration with `var()`."""
     failed = Progress("folds", "batch", "Failed", {"Failed": 3}, 3, Outcome.FAILED, "why")
     for style in re.findall(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from labext_widgets.core.layout import spread
 from labext_widgets.sequence.enzymes import COMMON, unique_cutters
-from labext_widgets.sequence.maps import readable_colour
+from labext_widgets.sequence.maps import readable_color
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
 from labext_widgets.sequence.viewer import render_html, render_svg, render_text
 
@@ -129,8 +129,8 @@ def test_record_texts_are_escaped(circular: bool) -> None:
 
 
 @given(st.from_regex(r"#([0-9a-f]{3}|[0-9a-f]{6})", fullmatch=True))
-def test_colours_contrast_with_white_and_black(color: str) -> None:
-    toned = readable_colour(color)
+def test_colors_contrast_with_white_and_black(color: str) -> None:
+    toned = readable_color(color)
     light = [int(toned[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     assert 0.4 <= (max(light) + min(light)) / 2 <= 0.68
 

@@ -1,4 +1,4 @@
-"""Structures are parsed, superposed, coloured and drawn by their coordinates."""
+"""Structures are parsed, superposed, colored and drawn by their coordinates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from labext_widgets.structure import (
     drawing,
     structure_viewer,
 )
-from labext_widgets.structure.colours import default_scheme, residue_colours, schemes
+from labext_widgets.structure.colors import default_scheme, residue_colors, schemes
 from labext_widgets.structure.drawing import draw_structure
 from labext_widgets.structure.molecule import parse_structure
 from labext_widgets.structure.superposition import superpose
@@ -143,20 +143,20 @@ def test_equal_b_factors_within_residues_are_shown_as_confidence() -> None:
     assert default_scheme(parse_structure(pdb(20))) == "secondary"
     predicted = parse_structure(pdb(20, b_factor=62))
     assert default_scheme(predicted) == "confidence"
-    colours, _ = residue_colours(predicted, "confidence")
-    assert colours[0] != colours[-1], "62 is low, 81 is high"
+    colors, _ = residue_colors(predicted, "confidence")
+    assert colors[0] != colors[-1], "62 is low, 81 is high"
     assert "b_factor" not in schemes(predicted)
 
 
-def test_colours_name_one_colour_for_each_residue_and_a_legend_of_those_in_use() -> None:
+def test_colors_name_one_color_for_each_residue_and_a_legend_of_those_in_use() -> None:
     structure = parse_structure(pdb(10) + pdb(8, chain="B"))
     for scheme in schemes(structure):
-        colours, legend = residue_colours(structure, scheme)
-        assert len(colours) == 18
+        colors, legend = residue_colors(structure, scheme)
+        assert len(colors) == 18
         assert legend
-    colours, legend = residue_colours(structure, "chain")
+    colors, legend = residue_colors(structure, "chain")
     assert [label for label, _ in legend] == ["Chain A", "Chain B"]
-    assert len(set(colours)) == 2
+    assert len(set(colors)) == 2
 
 
 def test_drawing_shows_the_longest_axis_horizontally_and_stays_within_the_picture() -> None:
@@ -223,11 +223,11 @@ def test_secondary_structure_of_a_motion_is_that_of_its_middle_model() -> None:
     assert parse_structure(models).secondary.count("h") > 10
 
 
-def test_small_molecule_is_coloured_by_element_with_a_legend() -> None:
+def test_small_molecule_is_colored_by_element_with_a_legend() -> None:
     structure = parse_structure(ETHANOL)
     assert schemes(structure) == ("element",)
     assert default_scheme(structure) == "element"
-    _, legend = residue_colours(structure, "element")
+    _, legend = residue_colors(structure, "element")
     assert [label for label, _ in legend] == ["C", "O"]
     assert structure_viewer(ETHANOL).state()["schemes"]["element"]["label"] == "Element"
 

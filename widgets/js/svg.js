@@ -27,7 +27,7 @@ export function tickStep(length, ticks) {
   }
 }
 
-/** Lighten a colour, keeping its hue, until dark text on it is readable. */
+/** Lighten a color, keeping its hue, until dark text on it is readable. */
 export function lighten(color) {
   const digits =
     color.length === 7 ? color.slice(1) : [...color.slice(1)].map((c) => c + c).join("");

@@ -209,7 +209,7 @@ PLOT = Command(
     [
         Parameter("x", value_types.PLOT_COLUMN, "the column of the horizontal axis"),
         Parameter("y", value_types.PLOT_COLUMN, "the column of the vertical axis"),
-        Parameter("color", value_types.PLOT_COLUMN, "the column that colours the points"),
+        Parameter("color", value_types.PLOT_COLUMN, "the column that colors the points"),
         Parameter(
             "kind",
             value_types.choice(*_KINDS),

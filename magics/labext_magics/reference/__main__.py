@@ -126,7 +126,7 @@ def _api_page(name: str) -> Page:
 
 
 def _highlight_css() -> str:
-    """Return the CSS of highlighted code for light and dark colour schemes."""
+    """Return the CSS of highlighted code for light and dark color schemes."""
     light, dark = (
         HtmlFormatter(style=style).get_style_defs([".pdoc-code", ".highlight"])  # type: ignore[no-untyped-call]
         for style in ("default", "github-dark")

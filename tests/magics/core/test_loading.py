@@ -131,13 +131,13 @@ def test_unquoted_question_is_refused_with_the_quotes_to_add(shell: InteractiveS
     )
 
 
-@pytest.mark.parametrize(("colors", "coloured"), [("nocolor", False), ("linux", True)])
-def test_error_has_the_colours_of_ipython(
-    monkeypatch: pytest.MonkeyPatch, colors: str, coloured: bool
+@pytest.mark.parametrize(("colors", "colored"), [("nocolor", False), ("linux", True)])
+def test_error_has_the_colors_of_ipython(
+    monkeypatch: pytest.MonkeyPatch, colors: str, colored: bool
 ) -> None:
     monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(colors=colors))
     (line,) = InputError("No limit.", "Add one.")._render_traceback_()
-    assert ("\x1b" in line) == coloured
+    assert ("\x1b" in line) == colored
     assert re.sub(r"\x1b\[\d+m", "", line) == "InputError: No limit. Add one."
 
 

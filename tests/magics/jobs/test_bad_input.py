@@ -38,7 +38,7 @@ LINES = [
     ("%jobs tool digset", 'did you mean "digest"'),
     ("%jobs submit digest --set sequence=GAATTC", "enzymes is missing"),
     ("%jobs submit digest --set sequnce=GAATTC", 'did you mean "sequence"'),
-    (f"%jobs submit digest {GOOD} --set colour=red", "colour is not a setting"),
+    (f"%jobs submit digest {GOOD} --set color=red", "color is not a setting"),
     (f"%jobs submit digest {GOOD} --set msa=x", "set by the service itself"),
     (f"%jobs submit digest {GOOD} --set submit_method=x", "set by the service itself"),
     ("%jobs submit peptide_build --set sequence=ACD --set conformation=helx", 'mean "helix"'),

@@ -1,4 +1,4 @@
-// Letters drawn once per size and colour, then copied into the cells.
+// Letters drawn once per size and color, then copied into the cells.
 
 const FIRST = 33; // character codes
 const LAST = 126;
@@ -8,7 +8,7 @@ export class Glyphs {
   #width;
   #height;
 
-  constructor(cell, ratio, colour) {
+  constructor(cell, ratio, color) {
     this.#width = Math.round(cell.width * ratio);
     this.#height = Math.round(cell.height * ratio);
     this.#image.width = this.#width * (LAST - FIRST + 1);
@@ -17,7 +17,7 @@ export class Glyphs {
     context.font = `${Math.min(cell.width * 1.25, cell.height - 2) * ratio}px ui-monospace, monospace`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillStyle = colour;
+    context.fillStyle = color;
     for (let code = FIRST; code <= LAST; code++) {
       const x = (code - FIRST + 0.5) * this.#width;
       context.fillText(String.fromCharCode(code), x, this.#height * 0.54);

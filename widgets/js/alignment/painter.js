@@ -2,12 +2,12 @@
 
 import { tickStep } from "../svg.js";
 import { Chunks } from "./chunks.js";
-import { colourScheme, isGap } from "./colours.js";
+import { colorScheme, isGap } from "./colors.js";
 import { Glyphs } from "./glyphs.js";
 import { BARS_HEIGHT, RULER_HEIGHT } from "./layout.js";
 import { Tiles } from "./tiles.js";
 
-const LETTER_COLOUR = "#111111"; // readable on all colours of cells
+const LETTER_COLOR = "#111111"; // readable on all colors of cells
 const NAME_FONT = "system-ui, sans-serif";
 const THEME = ["ink", "dim", "accent", "rule", "ground", "bar"];
 
@@ -17,7 +17,7 @@ export class Painter {
   #layout;
   #state;
   #scheme = "class";
-  #colourOf = null;
+  #colorOf = null;
   #tiles = null;
   #chunks = null;
   #glyphs = new Map();
@@ -36,7 +36,7 @@ export class Painter {
     this.#tiles = this.#chunks = null;
   }
 
-  /** Read the theme's colours, and the size of the canvas in pixels of the screen. */
+  /** Read the theme's colors, and the size of the canvas in pixels of the screen. */
   refresh() {
     const style = getComputedStyle(this.#canvas);
     for (const name of THEME) this.#theme[name] = style.getPropertyValue(`--labext-${name}`).trim();
@@ -88,8 +88,8 @@ export class Painter {
     const { cell, rows, columns, showsLetters } = this.#layout;
     const { alignment } = this.#state;
     if (!this.#tiles) {
-      this.#colourOf = colourScheme(this.#scheme, alignment);
-      this.#tiles = new Tiles(rows, columns, this.#colourOf);
+      this.#colorOf = colorScheme(this.#scheme, alignment);
+      this.#tiles = new Tiles(rows, columns, this.#colorOf);
     }
     if (showsLetters) {
       this.#chunks ??= new Chunks(cell, this.#ratio, (...args) => this.#paintChunk(...args));
@@ -109,24 +109,24 @@ export class Painter {
   #paintChunk(context, range) {
     const { cell } = this.#layout;
     const { firstRow, lastRow, firstColumn, lastColumn } = range;
-    const onColour = this.#glyphsOf(LETTER_COLOUR);
+    const onColor = this.#glyphsOf(LETTER_COLOR);
     const onGround = this.#glyphsOf(this.#theme.ink);
     this.#tiles.draw(context, range, -firstColumn * cell.width, -firstRow * cell.height, cell);
     for (let row = firstRow; row <= lastRow; row++) {
       const letters = this.#state.alignment.rows[row];
       const top = (row - firstRow) * cell.height;
       for (let column = firstColumn; column <= lastColumn; column++) {
-        const glyphs = this.#colourOf(row, column) ? onColour : onGround;
+        const glyphs = this.#colorOf(row, column) ? onColor : onGround;
         const left = (column - firstColumn) * cell.width;
         glyphs.draw(context, letters.charCodeAt(column), left, top, cell);
       }
     }
   }
 
-  #glyphsOf(colour) {
+  #glyphsOf(color) {
     const { zoom, cell } = this.#layout;
-    const key = `${zoom} ${colour}`;
-    if (!this.#glyphs.has(key)) this.#glyphs.set(key, new Glyphs(cell, this.#ratio, colour));
+    const key = `${zoom} ${color}`;
+    if (!this.#glyphs.has(key)) this.#glyphs.set(key, new Glyphs(cell, this.#ratio, color));
     return this.#glyphs.get(key);
   }
 

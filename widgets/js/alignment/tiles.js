@@ -1,17 +1,17 @@
-// The colours of the cells as images with one pixel per cell, painted when first visible.
+// The colors of the cells as images with one pixel per cell, painted when first visible.
 
 const SIZE = 2048; // cells along the edge of a tile
 
 export class Tiles {
   #rows;
   #columns;
-  #colourOf;
+  #colorOf;
   #tiles = new Map();
 
-  constructor(rows, columns, colourOf) {
+  constructor(rows, columns, colorOf) {
     this.#rows = rows;
     this.#columns = columns;
-    this.#colourOf = colourOf;
+    this.#colorOf = colorOf;
   }
 
   /** Draw the cells from `first` to `last` of both axes; `x`, `y` are those of cell 0, 0. */
@@ -56,7 +56,7 @@ export class Tiles {
     let i = 0;
     for (let row = top; row < top + tile.height; row++) {
       for (let column = left; column < left + tile.width; column++) {
-        pixels[i++] = this.#colourOf(row, column);
+        pixels[i++] = this.#colorOf(row, column);
       }
     }
     context.putImageData(image, 0, 0);

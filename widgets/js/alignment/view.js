@@ -1,6 +1,6 @@
 // The alignment view: toolbar, status line, and a canvas that scrolls over the cells.
 //
-// state: {name, summary, names, alignment: null | {kind, rows, consensus, conservation, colours,
+// state: {name, summary, names, alignment: null | {kind, rows, consensus, conservation, colors,
 // other, classes}, tree: null | {horizontal: [[x0, x1, row]], vertical: [[x, row0, row1]], tips,
 // scale, label}, selection: {names, sender}}
 
@@ -9,7 +9,7 @@ import { formatNumber } from "../format.js";
 import { addStyle } from "../style.js";
 import { observeTheme } from "../theme.js";
 import { createField, createSelect, createToolbar } from "../toolbar.js";
-import { isGap, SCHEMES } from "./colours.js";
+import { isGap, SCHEMES } from "./colors.js";
 import { moveCursor } from "./keyboard.js";
 import { Layout, MAX_ZOOM } from "./layout.js";
 import { Painter } from "./painter.js";
@@ -62,7 +62,7 @@ export function alignment(root, handle) {
   );
   const zoom = createElement("div", "labext-field", { role: "group", "aria-label": "Zoom" });
   zoom.append(...zoomButtons);
-  const schemeField = createField("Colours", schemeSelect);
+  const schemeField = createField("Color", schemeSelect);
   const toolbar = createToolbar(root, title, ...(rows.length ? [schemeField] : []), zoom);
   root.classList.add("labext-alignment");
   root.append(toolbar, scroll, status);

@@ -1,4 +1,4 @@
-// The legend of a panel: groups, which are buttons that select their rows, and a scale of colours.
+// The legend of a panel: groups, which are buttons that select their rows, and a scale of colors.
 
 import { createElement } from "../dom.js";
 import { formatNumber } from "../format.js";
@@ -13,7 +13,7 @@ export function createLegend(panel, select) {
     if (panel.legend) legend.append(createElement("strong", "", {}, panel.legend));
     for (const mark of named) legend.append(createEntry(mark, select));
   }
-  if (panel.scale) legend.append(createColourBar(panel));
+  if (panel.scale) legend.append(createColorBar(panel));
   return legend.childElementCount ? legend : null;
 }
 
@@ -32,13 +32,13 @@ function createEntry(mark, select) {
   return entry;
 }
 
-function createColourBar({ scale, palette }) {
+function createColorBar({ scale, palette }) {
   const share = 100 / palette.length;
-  const stops = palette.map((colour, n) => `${colour} ${n * share}% ${(n + 1) * share}%`);
-  const bar = createElement("div", "labext-colour-bar");
-  const strip = createElement("div", "labext-colours");
+  const stops = palette.map((color, n) => `${color} ${n * share}% ${(n + 1) * share}%`);
+  const bar = createElement("div", "labext-color-bar");
+  const strip = createElement("div", "labext-colors");
   strip.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  const ends = createElement("div", "labext-colour-ends");
+  const ends = createElement("div", "labext-color-ends");
   for (const value of [scale.low, scale.high]) {
     ends.append(createElement("span", "", {}, formatValue(scale, value)));
   }

@@ -1,7 +1,7 @@
 // Regions, bars, box plots and lines as SVG; points are drawn on a canvas above them.
 
 import { createLine, createRect, createSvg } from "../svg.js";
-import { colourOf } from "./colours.js";
+import { colorOf } from "./colors.js";
 
 /** Return the SVG elements of a mark. */
 export function drawMark(panel, mark, xScale, yScale, selected) {
@@ -22,7 +22,7 @@ function bars(panel, mark, xScale, yScale, selected) {
   return mark.x0.flatMap((x0, index) => {
     const [x, right] = order(xScale(x0), xScale(mark.x1[index]));
     const [y, bottom] = order(yScale(mark.y0[index]), yScale(mark.y1[index]));
-    const fill = colourOf(panel, mark, index);
+    const fill = colorOf(panel, mark, index);
     const bar = (height, className) =>
       createRect(x, bottom - height, right - x, height, className, { fill });
     const height = bottom - y;
@@ -35,8 +35,8 @@ function bars(panel, mark, xScale, yScale, selected) {
 }
 
 function boxes(_panel, mark, xScale, yScale) {
-  return mark.x.flatMap((centre, index) => {
-    const [x, left, right] = [0, -mark.width / 2, mark.width / 2].map((d) => xScale(centre + d));
+  return mark.x.flatMap((center, index) => {
+    const [x, left, right] = [0, -mark.width / 2, mark.width / 2].map((d) => xScale(center + d));
     const cap = (right - left) / 4;
     const [low, q1, median, q3, high] = ["low", "q1", "median", "q3", "high"].map((name) =>
       yScale(mark[name][index]),
@@ -57,13 +57,13 @@ function line(_panel, mark, xScale, yScale, selected) {
   const shown = createSvg("polyline", {
     points: points.join(" "),
     class: `labext-line${selected.size ? " labext-faded" : ""}`,
-    stroke: mark.colour,
+    stroke: mark.color,
     "stroke-dasharray": mark.dashed ? "6 4" : "",
   });
   const dots = mark.rows.flatMap((row, index) => {
     if (!selected.has(row)) return [];
     const [cx, cy] = points[index].split(",");
-    return [createSvg("circle", { cx, cy, r: 2.5, fill: mark.colour })];
+    return [createSvg("circle", { cx, cy, r: 2.5, fill: mark.color })];
   });
   return [shown, ...dots];
 }

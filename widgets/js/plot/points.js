@@ -1,7 +1,7 @@
 // Points, drawn on a canvas, since elements for thousands of them would make the page slow.
 
 import { createSvg } from "../svg.js";
-import { colourOf } from "./colours.js";
+import { colorOf } from "./colors.js";
 
 const RIM = "rgba(124, 124, 124, 0.9)"; // readable on white and on black
 const SMALL = 4; // pixels up to which points have no rim, which takes the most time
@@ -27,15 +27,15 @@ export function drawPoints(canvas, panel, xScale, yScale, selected) {
       const hasRim = isFilled && mark.size > SMALL;
       mark.rows.forEach((row, index) => {
         if (selected.has(row) !== wanted) return;
-        const colour = colourOf(panel, mark, index);
+        const color = colorOf(panel, mark, index);
         const [x, y] = [xScale(mark.x[index]), yScale(mark.y[index])];
         context.translate(x, y);
         if (isFilled) {
-          context.fillStyle = colour;
+          context.fillStyle = color;
           context.fill(outline);
         }
         if (hasRim || !isFilled) {
-          context.strokeStyle = hasRim ? RIM : colour;
+          context.strokeStyle = hasRim ? RIM : color;
           context.lineWidth = hasRim ? 0.7 : 1.5;
           context.stroke(outline);
         }
@@ -57,21 +57,21 @@ function shapePath(shape, size) {
 /** Return a small picture of a mark for the legend. */
 export function createSwatch(mark) {
   const svg = createSvg("svg", { width: 18, height: 14, class: "labext-swatch", "aria-hidden": "true" });
-  const colour = mark.colour;
+  const color = mark.color;
   if (mark.mark === "points") {
     const attributes = { d: shapePath(mark.shape, 9), transform: "translate(9 7)" };
     const isCross = mark.shape === "cross";
-    svg.append(createSvg("path", { ...attributes, [isCross ? "stroke" : "fill"]: colour }));
+    svg.append(createSvg("path", { ...attributes, [isCross ? "stroke" : "fill"]: color }));
   } else if (mark.mark === "line") {
     const dash = mark.dashed ? "5 3" : "";
     svg.append(
-      createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: colour, "stroke-width": 2, "stroke-dasharray": dash }),
+      createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2, "stroke-dasharray": dash }),
     );
   } else if (mark.mark === "region") {
     const outline = `labext-region${mark.dashed ? " labext-dashed" : ""}`;
     svg.append(createSvg("rect", { x: 1, y: 2, width: 16, height: 10, class: outline }));
   } else {
-    svg.append(createSvg("rect", { x: 2, y: 2, width: 14, height: 10, fill: colour }));
+    svg.append(createSvg("rect", { x: 2, y: 2, width: 14, height: 10, fill: color }));
   }
   return svg;
 }

@@ -1,7 +1,7 @@
 // Place labels without overlap.
 
 /** Move sorted positions minimally so that they are `gap` apart and within ±`limit`. Neighbours that
- * would overlap are pooled, and a pool is centred on its desired positions. */
+ * would overlap are pooled, and a pool is centered on its desired positions. */
 export function spreadLabels(positions, gap, limit) {
   const pools = [];
   for (const position of positions) {

@@ -1,4 +1,4 @@
-// The contents of a canvas: models, styles, colours, highlighted residues, frames and distances.
+// The contents of a canvas: models, styles, colors, highlighted residues, frames and distances.
 
 import { SurfaceType } from "3dmol/build/3Dmol-min.js";
 
@@ -21,7 +21,7 @@ export class Scene {
   #state;
   #residues; // key of a residue -> its index
   #surfaces = 0; // incremented when a pending surface is out of date
-  #surface = ""; // what the surface shows: its colour scheme, or nothing
+  #surface = ""; // what the surface shows: its color scheme, or nothing
   #model;
   #other = null;
   #measured = [];
@@ -108,7 +108,7 @@ export class Scene {
     this.#viewer.setBackgroundColor(probe.getPropertyValue("--labext-ground").trim() || "white", 0);
   }
 
-  /** Draw in the state's style and colour scheme; highlight a selection `{chain, start, end}`. */
+  /** Draw in the state's style and color scheme; highlight a selection `{chain, start, end}`. */
   applyStyle(selection = null) {
     this.#style(selection);
     this.#viewer.render();
@@ -247,7 +247,7 @@ export class Scene {
   }
 
   /**
-   * Give the atoms the chains and the secondary structure of the state, so that picture, colours and
+   * Give the atoms the chains and the secondary structure of the state, so that picture, colors and
    * selections agree.
    *
    * Of a C-alpha trace consecutive residues are connected, at any distance: 3Dmol has no bonds to tell.

@@ -1,4 +1,4 @@
-// The sequence strip: a letter per residue in its colour, to select a range of a chain.
+// The sequence strip: a letter per residue in its color, to select a range of a chain.
 
 import { createElement } from "../dom.js";
 
@@ -72,7 +72,7 @@ export function createStrip(chains, onSelect) {
     event.stopPropagation();
   }
 
-  /** Colour the letters by a scheme. */
+  /** Color the letters by a scheme. */
   strip.update = ({ palette, residues }) => {
     letters.forEach(({ element }, i) => {
       element.style.setProperty("--labext-color", palette[residues[i]]);

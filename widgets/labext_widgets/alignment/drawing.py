@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Sequence
 
 from labext.messages import pluralize
-from labext_widgets.alignment.rows import Alignment, palette, residue_colour
+from labext_widgets.alignment.rows import Alignment, palette, residue_color
 from labext_widgets.alignment.tree import Tree, TreeNode, render_tree
 from labext_widgets.core.layout import nice_step
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
@@ -18,7 +18,7 @@ MAX_ROWS, MAX_COLUMNS = 60, 2000
 """Maximum numbers of rows and columns in the drawing."""
 
 MAX_LETTERED_COLUMNS = 80
-"""Alignments with more columns are drawn as blocks of colour, without letters."""
+"""Alignments with more columns are drawn as blocks of color, without letters."""
 
 MAX_NAME = 24
 """Maximum number of characters of a name; longer ones are cut in the middle."""
@@ -164,18 +164,18 @@ def _draw_ruler(columns: int, cell: float, left: float) -> list[str]:
     return pieces
 
 
-def _letters(row: str, offsets: str, y: float, colour: str) -> str:
+def _letters(row: str, offsets: str, y: float, color: str) -> str:
     return (
         f'<text x="{offsets}" y="{y + 0.35 * _SIZE:.1f}" text-anchor="middle" '
-        f'fill="{colour}">{html.escape(row.replace("-", chr(160)))}</text>'
+        f'fill="{color}">{html.escape(row.replace("-", chr(160)))}</text>'
     )
 
 
 def _pixels(rows: list[str], alignment: Alignment) -> bytes:
-    colours = [None, *sorted({*palette(alignment.kind).values(), "#dddddd"})]
+    colors = [None, *sorted({*palette(alignment.kind).values(), "#dddddd"})]
     letters = {letter for row in rows for letter in row}
-    index = {letter: colours.index(residue_colour(letter, alignment.kind)) for letter in letters}
-    return encode_png([[index[letter] for letter in row] for row in rows], colours)
+    index = {letter: colors.index(residue_color(letter, alignment.kind)) for letter in letters}
+    return encode_png([[index[letter] for letter in row] for row in rows], colors)
 
 
 def _text(text: str, x: float, y: float, more: str = "") -> str:
@@ -189,12 +189,12 @@ def _cut(name: str) -> str:
     return name if len(name) <= MAX_NAME else f"{name[: half - 1]}…{name[-half:]}"
 
 
-def encode_png(rows: Sequence[Sequence[int]], colours: Sequence[str | None]) -> bytes:
+def encode_png(rows: Sequence[Sequence[int]], colors: Sequence[str | None]) -> bytes:
     """Return a PNG with one pixel per index.
 
     Args:
         rows: the rows, all of the same length.
-        colours: up to 16 colours as `#rrggbb`; None is transparent.
+        colors: up to 16 colors as `#rrggbb`; None is transparent.
     """
     width = len(rows[0])
     lines = bytearray()
@@ -202,12 +202,12 @@ def encode_png(rows: Sequence[Sequence[int]], colours: Sequence[str | None]) -> 
         lines.append(0)  # no filter
         pairs = [*row, 0] if width % 2 else row
         lines += bytes(pairs[i] << 4 | pairs[i + 1] for i in range(0, width, 2))
-    colour_bytes = b"".join(bytes.fromhex((colour or "#000000")[1:]) for colour in colours)
-    alpha = bytes(0 if colour is None else 255 for colour in colours)
+    color_bytes = b"".join(bytes.fromhex((color or "#000000")[1:]) for color in colors)
+    alpha = bytes(0 if color is None else 255 for color in colors)
     header = struct.pack(">IIBBBBB", width, len(rows), 4, 3, 0, 0, 0)
     chunks = (
         (b"IHDR", header),
-        (b"PLTE", colour_bytes),
+        (b"PLTE", color_bytes),
         (b"tRNS", alpha),
         (b"IDAT", zlib.compress(bytes(lines), 9)),
         (b"IEND", b""),

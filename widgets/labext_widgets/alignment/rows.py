@@ -27,7 +27,7 @@ PROTEIN_CLASSES = {
     "glycine": ("G", "#bbcc33"),
     "proline": ("P", "#eedd88"),
 }
-"""Classes as in Clustal, in Paul Tol's light scheme, which is safe for colour blindness."""
+"""Classes as in Clustal, in Paul Tol's light scheme, which is safe for color blindness."""
 
 NUCLEOTIDE_CLASSES = {
     "A": ("A", "#44bb99"),
@@ -37,7 +37,7 @@ NUCLEOTIDE_CLASSES = {
 }
 
 OTHER = "#dddddd"
-"""Colour of ambiguous and unknown residues."""
+"""Color of ambiguous and unknown residues."""
 
 GAPS = "-."
 _NOT_A_RESIDUE = re.compile(r"[^A-Za-z*.-]")
@@ -49,12 +49,12 @@ def residue_classes(kind: Kind) -> dict[str, str]:
 
 
 def palette(kind: Kind) -> dict[str, str]:
-    """Return the colour of each residue of a kind of sequence, by its upper-case letter."""
-    return {residue: colour for residues, colour in _classes(kind).values() for residue in residues}
+    """Return the color of each residue of a kind of sequence, by its upper-case letter."""
+    return {residue: color for residues, color in _classes(kind).values() for residue in residues}
 
 
-def residue_colour(residue: str, kind: Kind) -> str | None:
-    """Return the colour of a residue; None for a gap."""
+def residue_color(residue: str, kind: Kind) -> str | None:
+    """Return the color of a residue; None for a gap."""
     return None if residue in GAPS else palette(kind).get(residue.upper(), OTHER)
 
 

@@ -161,7 +161,7 @@ class _View(LiveOutput):
                 "rows": list(self._alignment.rows),
                 "consensus": self._alignment.consensus,
                 "conservation": [round(share, 3) for share in self._alignment.conservation],
-                "colours": palette(self._alignment.kind),
+                "colors": palette(self._alignment.kind),
                 "other": OTHER,
                 "classes": residue_classes(self._alignment.kind),
             }

@@ -314,8 +314,8 @@ def _apply_marks(passage: _Passage, write: Any, mark: Any) -> str:
 def _bar_html(passage: _Passage) -> str:
     if passage.share is None:
         return ""
-    colour = f"background-color:{BUSY[1]};background-color:var(--jp-{BUSY[0]},{BUSY[1]})"
-    filled = f'<span style="display:block;width:{passage.share:.0%};height:100%;{colour}"></span>'
+    color = f"background-color:{BUSY[1]};background-color:var(--jp-{BUSY[0]},{BUSY[1]})"
+    filled = f'<span style="display:block;width:{passage.share:.0%};height:100%;{color}"></span>'
     bar = f'<span aria-hidden="true" style="{_BAR}">{filled}</span>'
     words = span(f"{passage.percent}", MUTED)
     return f'<span style="white-space:nowrap;margin-left:8px">{bar} {words}</span>'

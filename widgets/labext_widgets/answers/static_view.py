@@ -25,7 +25,7 @@ from labext_widgets.core.markup import (
     BAD,
     BUSY,
     MUTED,
-    colour,
+    color,
     div,
     edge,
     escape,
@@ -326,7 +326,7 @@ def _pending_html(state: AnswerState, live: bool) -> list[str]:
             div(escape(interruption_text(state)), f"margin:6px 0;padding:2px 8px;{edge(*BAD)}")
         )
     else:
-        dot = span("●", colour("color", *BUSY))
+        dot = span("●", color("color", *BUSY))
         rows.append(
             f'<span class="labext-phase">{dot} {span(escape(_current_step(state)), MUTED)}</span>'
         )

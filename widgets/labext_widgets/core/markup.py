@@ -68,14 +68,14 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def colour(name: str, variable: str, fallback: str) -> str:
-    """Return declarations that set the property to a theme colour, or to the fallback."""
+def color(name: str, variable: str, fallback: str) -> str:
+    """Return declarations that set the property to a theme color, or to the fallback."""
     return f"{name}:{fallback};{name}:var(--jp-{variable},{fallback})"
 
 
 def edge(variable: str, fallback: str) -> str:
-    """Return declarations for a line on the left in a theme colour."""
-    return f"border-left:3px solid {fallback};{colour('border-left-color', variable, fallback)}"
+    """Return declarations for a line on the left in a theme color."""
+    return f"border-left:3px solid {fallback};{color('border-left-color', variable, fallback)}"
 
 
 def span(inner: str, style: str = "") -> str:

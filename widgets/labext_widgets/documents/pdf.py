@@ -195,7 +195,7 @@ class Pdf:
         return Picture(data, media_type, *size, boxes)
 
     def png(self, page: int, passage: str = "") -> bytes:
-        """Return a page as a PNG in full colour, for example for a file."""
+        """Return a page as a PNG in full color, for example for a file."""
         image, _ = self._image(page, passage, _PNG_WIDTH, 2 * _PNG_WIDTH)
         return _encoded(image, "PNG", optimize=True)
 
@@ -298,7 +298,7 @@ def _pixels(page: Any, box: Box, size: tuple[int, int]) -> tuple[int, int, int, 
 
 
 def _highlight(image: Image, area: tuple[int, int, int, int]) -> None:
-    """Colour an area like a marker pen: dark text stays dark."""
+    """Color an area like a marker pen: dark text stays dark."""
     from PIL import Image as images
     from PIL import ImageChops
 

@@ -16,8 +16,8 @@ from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
 
 INK, MUTED_INK, RULE, PALE = "#222222", "#555555", "#8c8c8c", "#d9dde2"
 BLUE, VERMILLION = "#0072b2", "#d55e00"
-ENZYME_COLOURS = ("#0072b2", "#d55e00", "#007a5e", "#a4508b", "#8a6d00", "#31739c")
-"""Dark variants of the Okabe-Ito colours, which colour-blind people can tell apart."""
+ENZYME_COLORS = ("#0072b2", "#d55e00", "#007a5e", "#a4508b", "#8a6d00", "#31739c")
+"""Dark variants of the Okabe-Ito colors, which color-blind people can tell apart."""
 
 SHADES = ("#fff7bc", "#c7e9b4", "#7fcdbb", "#41b6c4", "#225ea8", "#253494")
 """A sequential scale from light (low) to dark (high)."""
@@ -51,7 +51,7 @@ def text(
     mono: bool = False,
     kind: str = "",
 ) -> str:
-    """Return a text, vertically centred at `y`."""
+    """Return a text, vertically centered at `y`."""
     attributes = [f'x="{x:.1f}"', f'y="{y + 0.35 * size:.1f}"']
     optional = {
         "class": kind,
@@ -123,11 +123,11 @@ def rectangle(
 
 
 def circle(
-    centre: Point, radius: float, fill: str, *, stroke: str = "none", width: float = 1
+    center: Point, radius: float, fill: str, *, stroke: str = "none", width: float = 1
 ) -> str:
     """Return a circle."""
     return (
-        f'<circle cx="{centre[0]:.1f}" cy="{centre[1]:.1f}" r="{radius:.1f}" fill="{fill}" '
+        f'<circle cx="{center[0]:.1f}" cy="{center[1]:.1f}" r="{radius:.1f}" fill="{fill}" '
         f'stroke="{stroke}" stroke-width="{width:g}"/>'
     )
 
@@ -144,7 +144,7 @@ def shorten(content: object, limit: int) -> str:
 
 
 def shade(share: float) -> str:
-    """Return the colour of a value between 0 and 1 on the sequential scale."""
+    """Return the color of a value between 0 and 1 on the sequential scale."""
     place = min(max(share, 0.0), 1.0) * (len(SHADES) - 1)
     index = min(int(place), len(SHADES) - 2)
     low, high = _channels(SHADES[index]), _channels(SHADES[index + 1])
@@ -153,7 +153,7 @@ def shade(share: float) -> str:
 
 
 def ink_on(background: str) -> str:
-    """Return black or white, whichever has more contrast on a colour."""
+    """Return black or white, whichever has more contrast on a color."""
     linear = [
         channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
         for channel in (value / 255 for value in _channels(background))

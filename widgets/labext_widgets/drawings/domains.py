@@ -35,7 +35,7 @@ _CLASSES: Sequence[tuple[float, str, str]] = (
     (1e-3, canvas.SHADES[1], "≤ 0.001"),
     (float("inf"), canvas.SHADES[0], "> 0.001"),
 )
-"""The colours of the E-values up to a limit."""
+"""The colors of the E-values up to a limit."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from labext_widgets.drawings.canvas import Point, line, text, text_width
 
 _LABEL_HEIGHT = 15.0
 _MAX_LABELS = 44
-"""Enzymes that cut more often than there is room for labels are identified by colour."""
+"""Enzymes that cut more often than there is room for labels are identified by color."""
 
 _MAX_TICKS = 1000
 """Maximum number of marks of an enzyme."""
@@ -35,7 +35,7 @@ class Cut(NamedTuple):
 
 def draw_circle(length: int, cuts: Sequence[Cut]) -> Picture:
     """Draw a circle, clockwise from the top, with the cuts labelled at both sides."""
-    labelled, colours = _choose_labels(cuts, _MAX_LABELS)
+    labelled, colors = _choose_labels(cuts, _MAX_LABELS)
     sides: list[list[tuple[float, Cut]]] = [[], []]
     for cut in labelled:
         angle = 2 * pi * (cut.position - 1) / length
@@ -62,7 +62,7 @@ def draw_circle(length: int, cuts: Sequence[Cut]) -> Picture:
     counts = Counter(cut.enzyme for cut in cuts)
     for cut in _distinct(cuts, length):
         angle = 2 * pi * (cut.position - 1) / length
-        color = colours.get(cut.enzyme, canvas.INK)
+        color = colors.get(cut.enzyme, canvas.INK)
         elements.append(line(at(angle, _RADIUS - 7), at(angle, _RADIUS + 8), color, 2, kind="cut"))
     for side, entries in enumerate(sides):
         sign, anchor = (1, "start") if side == 0 else (-1, "end")
@@ -87,13 +87,13 @@ def draw_circle(length: int, cuts: Sequence[Cut]) -> Picture:
                     kind="cut-label",
                 )
             )
-    return _with_legend(width, height, elements, counts, colours)
+    return _with_legend(width, height, elements, counts, colors)
 
 
 def draw_line(length: int, cuts: Sequence[Cut]) -> Picture:
     """Draw a line with the cuts labelled above it."""
     for limit in range(_MAX_LABELS, -1, -4):
-        labelled, colours = _choose_labels(cuts, limit)
+        labelled, colors = _choose_labels(cuts, limit)
         placed = _place_tiers(length, labelled)
         if max((tier for _, tier, _ in placed), default=0) < _MAX_TIERS:
             break
@@ -123,9 +123,9 @@ def draw_line(length: int, cuts: Sequence[Cut]) -> Picture:
         )
     for cut in _distinct(cuts, length):
         x = left + (cut.position - 1) / length * _LINE_LENGTH
-        color = colours.get(cut.enzyme, canvas.INK)
+        color = colors.get(cut.enzyme, canvas.INK)
         elements.append(line((x, base - 4), (x, base + 12), color, 2, kind="cut"))
-    return _with_legend(width, height, elements, counts, colours)
+    return _with_legend(width, height, elements, counts, colors)
 
 
 def _distinct(cuts: Sequence[Cut], length: int) -> Sequence[Cut]:
@@ -150,7 +150,7 @@ def _scale_number(point: Point, angle: float, position: int) -> str:
 
 
 def _choose_labels(cuts: Sequence[Cut], limit: int) -> tuple[list[Cut], dict[str, str]]:
-    """Return the cuts to label, and the colours of the enzymes without labels.
+    """Return the cuts to label, and the colors of the enzymes without labels.
 
     The enzymes that cut least often are labelled first.
     """
@@ -163,9 +163,9 @@ def _choose_labels(cuts: Sequence[Cut], limit: int) -> tuple[list[Cut], dict[str
             break
         labels.add(enzyme)
     others = [enzyme for enzyme, _ in counts.most_common() if enzyme not in labels]
-    colours = dict.fromkeys(others, canvas.RULE)
-    colours |= dict(zip(others, canvas.ENZYME_COLOURS, strict=False))
-    return [cut for cut in cuts if cut.enzyme in labels], colours
+    colors = dict.fromkeys(others, canvas.RULE)
+    colors |= dict(zip(others, canvas.ENZYME_COLORS, strict=False))
+    return [cut for cut in cuts if cut.enzyme in labels], colors
 
 
 def _place_tiers(length: int, cuts: Sequence[Cut]) -> list[tuple[float, int, Cut]]:
@@ -183,20 +183,20 @@ def _place_tiers(length: int, cuts: Sequence[Cut]) -> list[tuple[float, int, Cut
 
 
 def _with_legend(
-    width: float, height: float, elements: list[str], counts: Counter[str], colours: dict[str, str]
+    width: float, height: float, elements: list[str], counts: Counter[str], colors: dict[str, str]
 ) -> Picture:
-    """Add the enzymes that are identified by colour, and what bold labels mean."""
-    if any(count == 1 and enzyme not in colours for enzyme, count in counts.items()):
+    """Add the enzymes that are identified by color, and what bold labels mean."""
+    if any(count == 1 and enzyme not in colors for enzyme, count in counts.items()):
         elements.append(text(8, height + 6, "Bold: cuts once", size=canvas.SMALL))
         height += 16
-    if not colours:
+    if not colors:
         return width, height, elements
     entries = [
         (color, f"{canvas.shorten(enzyme, 16)}: {counts[enzyme]} cuts")
-        for enzyme, color in colours.items()
+        for enzyme, color in colors.items()
         if color != canvas.RULE
     ]
-    rest = [enzyme for enzyme, color in colours.items() if color == canvas.RULE]
+    rest = [enzyme for enzyme, color in colors.items() if color == canvas.RULE]
     if rest:
         entries.append(
             (canvas.RULE, f"{len(rest)} others: {sum(counts[name] for name in rest)} cuts")

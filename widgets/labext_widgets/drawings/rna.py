@@ -1,4 +1,4 @@
-"""An RNA secondary structure, with base pairs coloured by their probability."""
+"""An RNA secondary structure, with base pairs colored by their probability."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LEGEND_HEIGHT = 58.0
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 _LINE = 60
 _PLAIN_PAIR = "#8fc1e3"
-"""Colour of paired bases if their probabilities are not known."""
+"""Color of paired bases if their probabilities are not known."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ def _draw_thumbnail(
     width: int,
     height: int,
 ) -> str:
-    """Return a picture with a path per colour, which takes a few bytes per base."""
+    """Return a picture with a path per color, which takes a few bytes per base."""
     left, top = min(x for x, _ in layout), max(y for _, y in layout)
     extent = _extent(layout)
     margin, legend = 12.0, 20.0
@@ -319,7 +319,7 @@ def _path(points: Sequence[tuple[int, int]], commands: str, color: str, width: f
 
 
 def _thumbnail_legend(width: int, height: int) -> list[str]:
-    """Return the scale of the pair probabilities, centred at the bottom."""
+    """Return the scale of the pair probabilities, centered at the bottom."""
     size, x, y = 11 * _FINENESS, (width / 2 - 20) * _FINENESS, (height - 10) * _FINENESS
     steps, step = 10, 8 * _FINENESS
     style = f'font-size="{size}" fill="{canvas.INK}"'

@@ -199,7 +199,7 @@ def _loop_radius(chords: Sequence[float]) -> float:
     low, high = max(chords) / 2, sum(chords)
     longest = max(chords)
     others = sum(2 * asin(chord / longest) for chord in chords) - pi
-    if others < pi:  # the centre is outside: only for a loop that is nearly a line
+    if others < pi:  # the center is outside: only for a loop that is nearly a line
         return low
     for _ in range(60):
         radius = (low + high) / 2

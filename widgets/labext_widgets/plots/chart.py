@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 Shape = Literal["circle", "square", "triangle", "diamond", "cross"]
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-"""Colours of groups: those of Okabe and Ito that are readable on white and on black."""
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Colors of groups: those of Okabe and Ito that are readable on white and on black."""
 
 GREY = "#8a8a8a"
 SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond")
@@ -21,7 +21,7 @@ VIRIDIS = (
     *("#482878", "#43398e", "#3c4f8a", "#33638d", "#2c738e", "#25838e", "#1f948c", "#22a785"),
     *("#35b779", "#56c667", "#7ad151", "#a5db36", "#d2e21b"),
 )
-"""Colours of numbers, from low to high, without the darkest and the lightest."""
+"""Colors of numbers, from low to high, without the darkest and the lightest."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Points:
 
     Attributes:
         rows: the row of the panel's table for each point.
-        values: numbers that are drawn as colours by the panel's scale.
+        values: numbers that are drawn as colors by the panel's scale.
         size: diameter in pixels.
     """
 
@@ -63,7 +63,7 @@ class Points:
     y: Sequence[float]
     rows: Sequence[int]
     name: str = ""
-    colour: str = COLOURS[0]
+    color: str = COLORS[0]
     shape: Shape = "circle"
     values: Sequence[float] = ()
     size: float = 7
@@ -77,7 +77,7 @@ class Line:
     y: Sequence[float]
     rows: Sequence[int] = ()
     name: str = ""
-    colour: str = COLOURS[0]
+    color: str = COLORS[0]
     dashed: bool = False
 
 
@@ -88,7 +88,7 @@ class Bars:
     Attributes:
         rows: the rows of the panel's table that each rectangle stands for.
         texts: a description of each rectangle.
-        values: numbers that are drawn as colours by the panel's scale.
+        values: numbers that are drawn as colors by the panel's scale.
     """
 
     x0: Sequence[float]
@@ -98,7 +98,7 @@ class Bars:
     rows: Sequence[Sequence[int]] = ()
     texts: Sequence[str] = ()
     name: str = ""
-    colour: str = COLOURS[0]
+    color: str = COLORS[0]
     values: Sequence[float] = ()
 
 
@@ -114,7 +114,7 @@ class Boxes:
     high: Sequence[float]
     width: float = 0.6
     name: str = ""
-    colour: str = COLOURS[0]
+    color: str = COLORS[0]
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ Mark = Points | Line | Bars | Boxes | Region
 
 @dataclass(frozen=True)
 class Scale:
-    """The range of the numbers that are drawn as colours; `kind` is that of an axis."""
+    """The range of the numbers that are drawn as colors; `kind` is that of an axis."""
 
     label: str
     low: float
@@ -206,8 +206,8 @@ def _json(value: Any) -> Any:
     return value
 
 
-def scale_colour(value: float, scale: Scale) -> str:
-    """Return the colour of a number."""
+def scale_color(value: float, scale: Scale) -> str:
+    """Return the color of a number."""
     span = scale.high - scale.low
     share = (value - scale.low) / span if span > 0 else 0.5
     return VIRIDIS[min(max(int(share * len(VIRIDIS)), 0), len(VIRIDIS) - 1)]

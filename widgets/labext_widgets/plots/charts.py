@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from labext.errors import InputError
 from labext.messages import join_words, pluralize
 from labext_widgets.plots.chart import (
-    COLOURS,
+    COLORS,
     GREY,
     SHAPES,
     Axis,
@@ -41,7 +41,7 @@ Kind = Literal["scatter", "histogram", "line", "box"]
 KINDS: tuple[Kind, ...] = ("scatter", "histogram", "line", "box")
 
 MAX_GROUPS = 11
-"""Maximum number of groups with a distinct colour and shape; the others are grey."""
+"""Maximum number of groups with a distinct color and shape; the others are grey."""
 
 MAX_CATEGORIES = 40
 MAX_BINS = 60
@@ -52,7 +52,7 @@ MANY_POINTS = 500
 @dataclass(frozen=True)
 class _Group:
     name: str
-    colour: str
+    color: str
     shape: int
     rows: list[int]
 
@@ -87,7 +87,7 @@ def table_chart(
         title: of the chart.
         x: the column of the horizontal axis.
         y: the column of the vertical axis; at least one of both is not None.
-        color: the column that colours the points.
+        color: the column that colors the points.
         kind: the kind of chart; by default that which fits the columns.
         names: what each row is called.
         units: the units of the columns.
@@ -107,10 +107,10 @@ def table_chart(
     if first is None:
         first, second = second, None
     assert first is not None
-    coloured = None if color is None else read_column(frame, find_column(frame, color, hint))
+    colored = None if color is None else read_column(frame, find_column(frame, color, hint))
     kind = kind or choose_kind(first, second, is_series=not names)
     _check_kind(kind, first, second)
-    maker = _Maker(frame, list(names), units, coloured)
+    maker = _Maker(frame, list(names), units, colored)
     if kind == "histogram":
         panel = maker.histogram(first)
     elif kind == "box":
@@ -121,7 +121,7 @@ def table_chart(
     description = panel.x.label if kind == "histogram" else f"{panel.y.label} by {panel.x.label}"
     if kind == "box" and second is None:
         description = panel.y.label
-    by = f", coloured by {label(coloured.name, units)}" if coloured is not None else ""
+    by = f", colored by {label(colored.name, units)}" if colored is not None else ""
     return Chart(title, f"{kind} of {description}{by}; {pluralize(len(frame), 'row')}", (panel,))
 
 
@@ -155,7 +155,7 @@ def _check_kind(kind: Kind, x: Column, y: Column | None) -> None:
         )
     if kind == "histogram" and y is not None:
         raise InputError(
-            "A histogram has one column.", "Leave one of them out, or colour by the other."
+            "A histogram has one column.", "Leave one of them out, or color by the other."
         )
     if kind == "box":
         numbers = [c.kind != "category" for c in (x, y) if c is not None]
@@ -190,7 +190,7 @@ class _Maker:
         if scale is not None and self._color is not None and not lines:
             values = self._color.values
             known = [row for row in rows if not math.isnan(values[row])]
-            groups = [_Group("", COLOURS[0], 0, known)]
+            groups = [_Group("", COLORS[0], 0, known)]
             if len(known) < len(rows):
                 other = [row for row in rows if math.isnan(values[row])]
                 groups.append(_Group("no value", GREY, 1, other))
@@ -200,14 +200,14 @@ class _Maker:
             ordered = sorted(group.rows, key=lambda row: x.values[row]) if lines else group.rows
             xs, ys = [x.values[row] for row in ordered], [y.values[row] for row in ordered]
             if lines:
-                marks.append(Line(xs, ys, ordered, group.name, group.colour))
+                marks.append(Line(xs, ys, ordered, group.name, group.color))
             if not lines or len(ordered) <= 60:
                 name = "" if lines else group.name
                 shape = SHAPES[group.shape]
-                coloured = scale is not None and group.colour != GREY
-                shades = [values[row] for row in ordered] if coloured else []
+                colored = scale is not None and group.color != GREY
+                shades = [values[row] for row in ordered] if colored else []
                 small = 5 if lines else size
-                marks.append(Points(xs, ys, ordered, name, group.colour, shape, shades, small))
+                marks.append(Points(xs, ys, ordered, name, group.color, shape, shades, small))
         return self._panel(self._axis(x), self._axis(y), marks, scale)
 
     def histogram(self, column: Column) -> Panel:
@@ -234,7 +234,7 @@ class _Maker:
                     [binned[i] for i in filled],
                     [_bin_text(column, edges, i, group.name, len(binned[i])) for i in filled],
                     group.name,
-                    group.colour,
+                    group.color,
                 )
             )
             for i, top in zip(filled, tops, strict=True):
@@ -277,7 +277,7 @@ class _Maker:
                     [numbers.values[row] for row in group.rows],
                     group.rows,
                     group.name,
-                    group.colour,
+                    group.color,
                     SHAPES[group.shape],
                     size=5,
                 )
@@ -318,7 +318,7 @@ class _Maker:
         return Column(column.name, "category", values, column.categories[:MAX_CATEGORIES])
 
     def _scale(self, rows: list[int]) -> Scale | None:
-        """Return the scale of colours if the column of the colours has many numbers."""
+        """Return the scale of colors if the column of the colors has many numbers."""
         column = self._color
         if column is None or column.kind == "category" or _is_coded(column):
             return None
@@ -329,10 +329,10 @@ class _Maker:
         return Scale(label(column.name, self._units), min(known), max(known), kind)
 
     def _groups(self, rows: list[int], *, bars: bool = False) -> list[_Group]:
-        """Return the rows by the value of the column of the colours."""
+        """Return the rows by the value of the column of the colors."""
         column = self._color
         if column is None:
-            return [_Group("", COLOURS[0], 0, rows)]
+            return [_Group("", COLORS[0], 0, rows)]
         if column.kind != "category":
             column = _as_categories(column)
         by_value: dict[int, list[int]] = {}
@@ -343,14 +343,14 @@ class _Maker:
                 missing.append(row)
             else:
                 by_value.setdefault(int(value), []).append(row)
-        # the largest groups have colours; the order is that of the column
+        # the largest groups have colors; the order is that of the column
         largest = sorted(by_value, key=lambda value: -len(by_value[value]))[:MAX_GROUPS]
-        most = len(COLOURS) if bars else MAX_GROUPS
+        most = len(COLORS) if bars else MAX_GROUPS
         visible = sorted(largest[:most])
         groups = [
             _Group(
                 column.categories[value],
-                COLOURS[n % len(COLOURS)],
+                COLORS[n % len(COLORS)],
                 n % len(SHAPES),
                 by_value[value],
             )
@@ -383,15 +383,15 @@ def _is_coded(column: Column) -> bool:
 def _as_categories(column: Column) -> Column:
     """Return a column of numbers or times as categories: its values, or five ranges."""
     known = sorted({value for value in column.values if not math.isnan(value)})
-    if len(known) <= len(COLOURS) and column.kind == "number":
+    if len(known) <= len(COLORS) and column.kind == "number":
         names = tuple(value_text("number", value, 12) for value in known)
         positions = {value: float(n) for n, value in enumerate(known)}
         values = [positions.get(value, math.nan) for value in column.values]
         return Column(column.name, "category", values, names)
     if column.kind == "time":
         raise InputError(
-            f'"{column.name}" is a time; times can colour the points of a scatter plot only.',
-            f"Colour by another column than {join_words([column.name])}.",
+            f'"{column.name}" is a time; times can color the points of a scatter plot only.',
+            f"Color by another column than {join_words([column.name])}.",
         )
     low, high = known[0], known[-1]
     step = (high - low) / 5

@@ -18,7 +18,7 @@ from labext_widgets.plots.chart import (
     Points,
     Region,
     Scale,
-    scale_colour,
+    scale_color,
 )
 
 if TYPE_CHECKING:
@@ -164,15 +164,15 @@ def _set_axis(axes: Axes, which: str, axis: Axis) -> None:
 
 
 def _draw_points(axes: Axes, panel: Panel, mark: Points, _ink: str) -> Any:
-    colours: Any = mark.colour
+    colors: Any = mark.color
     if mark.values and panel.scale is not None:
-        colours = [scale_colour(value, panel.scale) for value in mark.values]
+        colors = [scale_color(value, panel.scale) for value in mark.values]
     filled = mark.shape != "cross"
     return axes.scatter(
         _place(mark.x, panel.x),
         _place(mark.y, panel.y),
         s=(mark.size * _POINT) ** 2,
-        c=colours,
+        c=colors,
         marker=_MARKERS[mark.shape],
         linewidths=0.3 if filled else 1,
         edgecolors=MID_INK if filled else None,
@@ -185,21 +185,21 @@ def _draw_points(axes: Axes, panel: Panel, mark: Points, _ink: str) -> Any:
 def _draw_line(axes: Axes, panel: Panel, mark: Line, _ink: str) -> Any:
     style = "--" if mark.dashed else "-"
     xs, ys = _place(mark.x, panel.x), _place(mark.y, panel.y)
-    return axes.plot(xs, ys, style, color=mark.colour, linewidth=1.4, zorder=2.5)[0]
+    return axes.plot(xs, ys, style, color=mark.color, linewidth=1.4, zorder=2.5)[0]
 
 
 def _draw_bars(axes: Axes, panel: Panel, mark: Bars, _ink: str) -> Any:
     left, right = _place(mark.x0, panel.x), _place(mark.x1, panel.x)
-    colours: Any = mark.colour
+    colors: Any = mark.color
     if mark.values and panel.scale is not None:
-        colours = [scale_colour(value, panel.scale) for value in mark.values]
+        colors = [scale_color(value, panel.scale) for value in mark.values]
     bars = axes.bar(
         left,
         [top - bottom for top, bottom in zip(mark.y1, mark.y0, strict=True)],
         width=[b - a for a, b in zip(left, right, strict=True)],
         bottom=list(mark.y0),
         align="edge",
-        color=colours,
+        color=colors,
         zorder=2,
     )
     return bars[0] if len(bars) else None
@@ -286,8 +286,8 @@ def _place(values: Sequence[float], axis: Axis | Scale) -> list[float]:
     return [value / _DAY for value in values] if axis.kind == "time" else list(values)
 
 
-def _rgb(colour: str) -> tuple[float, ...]:
-    return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+def _rgb(color: str) -> tuple[float, ...]:
+    return tuple(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
 
 
 def _text(text: str, limit: int = 80) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.markup import plain
 from labext_widgets.plots.chart import (
-    COLOURS,
+    COLORS,
     GREY,
     Axis,
     Bars,
@@ -25,7 +25,7 @@ from labext_widgets.plots.chart import (
 if TYPE_CHECKING:
     import pandas as pd
 
-BLUE, ORANGE, GREEN = COLOURS[:3]
+BLUE, ORANGE, GREEN = COLORS[:3]
 
 Outline = tuple[tuple[float, float], ...]
 
@@ -39,7 +39,7 @@ BETA: Outline = (
 )
 BETA_BELOW: Outline = ((-180, -180), (-150, -180), (-158, -165), (-180, -160))
 LEFT: Outline = ((48, 20), (62, 18), (68, 32), (64, 52), (52, 66), (46, 54))
-"""Approximate outlines of the favoured angles of residues except glycine and proline."""
+"""Approximate outlines of the favored angles of residues except glycine and proline."""
 
 MAX_MODES = 30
 MAX_BARS = 40
@@ -95,11 +95,11 @@ def _ramachandran(table: pd.DataFrame, _file: str) -> Panel | None:
         kind = {"GLY": "glycine", "PRO": "proline"}.get(kinds[row].upper(), "") if kinds else ""
         groups[kind].append(row)
     looks: dict[str, Any] = {
-        "": {"colour": BLUE, "name": "residue"},
-        "glycine": {"colour": ORANGE, "shape": "triangle", "name": "glycine"},
-        "proline": {"colour": GREEN, "shape": "square", "name": "proline"},
+        "": {"color": BLUE, "name": "residue"},
+        "glycine": {"color": ORANGE, "shape": "triangle", "name": "glycine"},
+        "proline": {"color": GREEN, "shape": "square", "name": "proline"},
     }
-    regions = Region((ALPHA, BETA, BETA_BELOW, LEFT), "favoured (approximate)")
+    regions = Region((ALPHA, BETA, BETA_BELOW, LEFT), "favored (approximate)")
     points: list[Mark] = [
         Points([phi[n] for n in own], [psi[n] for n in own], own, **looks[kind])
         for kind, own in groups.items()
@@ -128,7 +128,7 @@ def _modes(table: pd.DataFrame, _file: str) -> Panel | None:
     xs = [modes[n] for n in rows]
     texts = [f"mode {modes[n]:g}: {100 * share[n]:.2f} %" for n in rows]
     marks = (
-        _columns(xs, percents, rows, texts, name="mode", colour=BLUE),
+        _columns(xs, percents, rows, texts, name="mode", color=BLUE),
         Line(xs, total, rows, "sum of the first modes", ORANGE),
     )
     names = [f"mode {mode:g}" for mode in modes]
@@ -204,7 +204,7 @@ def _cells(
     values: Sequence[float],
     texts: Sequence[str],
     name: str = "",
-    colour: str = BLUE,
+    color: str = BLUE,
 ) -> Bars:
     """Return squares of one unit around points."""
     return Bars(
@@ -215,7 +215,7 @@ def _cells(
         [[n] for n in rows],
         texts,
         name,
-        colour,
+        color,
         values,
     )
 
@@ -233,13 +233,13 @@ def _minimisation(table: pd.DataFrame, file: str) -> Panel | None:
 def _energies(table: pd.DataFrame, file: str) -> Panel | None:
     terms = _texts(table, "term")
     marks: list[Mark] = []
-    for number, (column, colour) in enumerate((("before", GREY), ("after", BLUE))):
+    for number, (column, color) in enumerate((("before", GREY), ("after", BLUE))):
         values = _numbers(table, column)
         rows = [n for n in range(len(table)) if not math.isnan(values[n])]
         texts = [f"{terms[n]}, {column}: {values[n]:,.4g}" for n in rows]
         places = [n - 0.19 + 0.38 * number for n in rows]
         heights = [values[n] for n in rows]
-        marks.append(_columns(places, heights, rows, texts, 0.36, column, colour))
+        marks.append(_columns(places, heights, rows, texts, 0.36, column, color))
     label = "energy (kJ/mol)" if _is(file, "energies.csv") else "energy"
     x = Axis("", "category", tuple(terms), (-0.6, len(terms) - 0.4))
     return Panel(x, Axis(label), tuple(marks), table, terms, "Energy by term")
@@ -254,9 +254,9 @@ def _surface(table: pd.DataFrame, _file: str) -> Panel | None:
     for kind in [*_STRUCTURES, *sorted({*kinds} - {*_STRUCTURES})]:
         rows = [n for n in range(len(table)) if kinds[n] == kind and not math.isnan(areas[n])]
         texts = [f"{names[n]}{f', {kind}' if kind else ''}: {areas[n]:.4g} Å²" for n in rows]
-        heights, colour = [areas[n] for n in rows], _STRUCTURES.get(kind, GREEN)
+        heights, color = [areas[n] for n in rows], _STRUCTURES.get(kind, GREEN)
         if rows:
-            bars = _columns([xs[n] for n in rows], heights, rows, texts, 0.84, kind, colour)
+            bars = _columns([xs[n] for n in rows], heights, rows, texts, 0.84, kind, color)
             marks.append(bars)
     if not marks:
         return None
@@ -271,18 +271,18 @@ def _conformers(table: pd.DataFrame, file: str) -> Panel | None:
     if not rows:
         return None
     apart = _numbers(table, "rmsd_to_best") if "rmsd_to_best" in table else []
-    coloured = bool(apart) and not any(math.isnan(apart[n]) for n in rows)
-    values = [apart[n] for n in rows] if coloured else []
+    colored = bool(apart) and not any(math.isnan(apart[n]) for n in rows)
+    values = [apart[n] for n in rows] if colored else []
     xs, ys = [ranks[n] for n in rows], [energies[n] for n in rows]
     unit = " (kcal/mol)" if _is(file, "conformers.csv") else ""
     return Panel(
         Axis("rank"),
         Axis(f"energy above the best{unit}"),
-        (Line(xs, ys, rows, colour=GREY), Points(xs, ys, rows, values=values, size=9)),
+        (Line(xs, ys, rows, color=GREY), Points(xs, ys, rows, values=values, size=9)),
         table,
         [f"conformer {rank:g}" for rank in ranks],
         "Energies of the conformers",
-        scale=Scale("RMSD to the best (Å)", 0, max(values) or 1) if coloured else None,
+        scale=Scale("RMSD to the best (Å)", 0, max(values) or 1) if colored else None,
     )
 
 
@@ -298,12 +298,12 @@ def _hits(table: pd.DataFrame, _file: str) -> Panel | None:
     if not ranked:
         return None
     marks: list[Mark] = []
-    for is_member, name, colour in ((True, "member of the family", BLUE), (False, "other", GREY)):
+    for is_member, name, color in ((True, "member of the family", BLUE), (False, "other", GREY)):
         own = [n for n in ranked if (bool(members) and members[n] == "yes") == is_member]
         texts = [f"{targets[n]}: {scores[n]:g} bits, E-value {expected[n]:.2g}" for n in own]
         places, heights = [float(ranked.index(n)) for n in own], [scores[n] for n in own]
         if own:
-            marks.append(_columns(places, heights, own, texts, 0.8, name, colour))
+            marks.append(_columns(places, heights, own, texts, 0.8, name, color))
     labels = tuple(targets[n] for n in ranked)
     x = Axis("target", "category", labels, (-0.6, len(labels) - 0.4))
     note = f"the best {MAX_BARS} of {len(best):,} targets" if len(best) > MAX_BARS else ""
@@ -455,7 +455,7 @@ def _residue_axis(table: pd.DataFrame) -> tuple[list[float], Axis]:
 
 
 def _lines(
-    xs: Sequence[float], ys: Sequence[float], table: pd.DataFrame, name: str, colour: str
+    xs: Sequence[float], ys: Sequence[float], table: pd.DataFrame, name: str, color: str
 ) -> list[Line]:
     """Return a line, broken between chains."""
     chains = _texts(table, "chain") or [""] * len(table)
@@ -468,7 +468,7 @@ def _lines(
         ]
         if rows:
             own = name if number == 0 else ""
-            lines.append(Line([xs[n] for n in rows], [ys[n] for n in rows], rows, own, colour))
+            lines.append(Line([xs[n] for n in rows], [ys[n] for n in rows], rows, own, color))
     return lines
 
 
@@ -479,7 +479,7 @@ def _columns(
     texts: Sequence[str],
     width: float = 0.8,
     name: str = "",
-    colour: str = BLUE,
+    color: str = BLUE,
 ) -> Bars:
     """Return vertical bars from zero."""
     return Bars(
@@ -490,5 +490,5 @@ def _columns(
         [[row] for row in rows],
         texts,
         name,
-        colour,
+        color,
     )

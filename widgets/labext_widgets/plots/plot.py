@@ -266,7 +266,7 @@ def table_plot(
         title: the name of the table.
         x: the column of the horizontal axis.
         y: the column of the vertical axis.
-        color: the column that colours the points.
+        color: the column that colors the points.
         kind: scatter, histogram, line or box; by default the one that fits the columns.
         units: the units of columns; those of the tools' scores are known.
         open_job: returns the view of a job, which is displayed below the plot; by default points

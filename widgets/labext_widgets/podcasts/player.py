@@ -19,7 +19,7 @@ from labext_widgets.core.markup import (
     MUTED,
     UNTYPESET,
     clock,
-    colour,
+    color,
     div,
     escape,
     plain,
@@ -139,7 +139,7 @@ VOICES = (
     ("success-color1", "#388e3c"),
     ("info-color1", "#00838f"),
 )
-"""Colours of the speakers, for the line beside a turn, which also has the speaker's name."""
+"""Colors of the speakers, for the line beside a turn, which also has the speaker's name."""
 
 NEEDS_KERNEL = (
     "The audio needs the kernel: run this cell again, or play it with --embed, "
@@ -190,7 +190,7 @@ def facts_text(episode: Episode, *, speakers: bool = True) -> str:
     return " · ".join(facts)
 
 
-def voice_colours(episode: Episode) -> dict[str, int]:
+def voice_colors(episode: Episode) -> dict[str, int]:
     """Return the index in `VOICES` of each speaker."""
     return {speaker: i % len(VOICES) for i, speaker in enumerate(episode.speakers)}
 
@@ -206,7 +206,7 @@ def _audio(audio: bytes) -> str:
 def _transcript(episode: Episode) -> str:
     if not episode.turns:
         return ""
-    voices = voice_colours(episode)
+    voices = voice_colors(episode)
     rows = "".join(
         _row(turn, voices.get(turn.speaker, 0)) for turn in episode.turns[:MAX_SAVED_TURNS]
     )
@@ -220,7 +220,7 @@ def _transcript(episode: Episode) -> str:
 
 
 def _row(turn: Turn, tint: int) -> str:
-    edge = f"border-left:3px solid;{colour('border-left-color', *VOICES[tint])}"
+    edge = f"border-left:3px solid;{color('border-left-color', *VOICES[tint])}"
     heading = span(escape(turn.speaker), "font-weight:600") if turn.speaker else ""
     if turn.start is not None:
         heading += f" {span(clock(turn.start), MUTED + ';font-variant-numeric:tabular-nums')}"
@@ -308,7 +308,7 @@ class Player:
     def state(self) -> dict[str, Any]:
         """Return the state of the view, as described in `js/player/view.js`."""
         episode = self._episode
-        voices = voice_colours(episode)
+        voices = voice_colors(episode)
         return {
             "title": episode.title,
             "facts": facts_text(episode, speakers=False),

@@ -19,7 +19,7 @@ from labext_widgets.core.markup import (
     MUTED,
     UNTYPESET,
     WARN,
-    colour,
+    color,
     div,
     edge,
     escape,
@@ -40,7 +40,7 @@ UPDATE_INTERVAL = 0.1
 """Minimum interval in seconds between two updates of a followed log."""
 
 _ESCAPE_SEQUENCE = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colours, cursor movements
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"  # colors, cursor movements
     "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # titles
     "|\x1b[ -/]*[0-~]?"
 )
@@ -165,7 +165,7 @@ class Excerpt:
             rows.append(div(escape(end, MAX_LINE), f"padding:2px 8px;{edge(name_, fallback)}"))
         if note:
             rows.append(div(escape(note), MUTED))
-        style = f"font-size:13px;line-height:1.6;{colour('color', 'ui-font-color1', 'inherit')}"
+        style = f"font-size:13px;line-height:1.6;{color('color', 'ui-font-color1', 'inherit')}"
         return f'<div class="labext {UNTYPESET}">{div("".join(rows), style)}</div>'
 
     def _fitting_lines(self) -> list[str]:

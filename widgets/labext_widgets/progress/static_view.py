@@ -18,7 +18,7 @@ from labext_widgets.core.markup import (
     STATES,
     WARN,
     clock,
-    colour,
+    color,
     div,
     edge,
     escape,
@@ -126,7 +126,7 @@ def failure_lines(parts: Sequence[Part]) -> list[str]:
 
 def _row(part: Part) -> str:
     tint = STATES.get(part.state, NEUTRAL)
-    mark = span(_MARKS.get(part.state, "●"), f"flex:0 0 14px;{colour('color', *tint)}")
+    mark = span(_MARKS.get(part.state, "●"), f"flex:0 0 14px;{color('color', *tint)}")
     name = span(escape(part.name), "overflow-wrap:break-word;min-width:0")
     status = span(escape(_part_text(part)), f"margin-left:auto;{MUTED}")
     wide = "flex:1 1 0;min-width:0;display:flex;flex-wrap:wrap;gap:0 8px"
@@ -325,7 +325,7 @@ def _phases(progress: Progress) -> str:
 
 
 def _marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bool]]:
-    """Return mark, name, colour and whether it is the current one, for each phase."""
+    """Return mark, name, color and whether it is the current one, for each phase."""
     phase, outcome = progress.phase, progress.outcome
     if staged := _stage_marks(progress):
         return staged
@@ -366,7 +366,7 @@ def _stage_marks(progress: Progress) -> list[tuple[str, str, tuple[str, str], bo
 
 
 def _phase(mark: str, phase: str, tint: tuple[str, str], here: bool) -> str:
-    marked = f"{span(mark, colour('color', *tint))} "
+    marked = f"{span(mark, color('color', *tint))} "
     now = f'<span class="labext-phase" style="font-weight:600">{marked}{escape(phase)}</span>'
     return now if here else span(f"{marked}{span(escape(phase), MUTED)}")
 
@@ -388,7 +388,7 @@ def _bar(progress: Progress) -> str:
         div(
             "",
             f"flex:0 1 {whole * segment.number / total:.2f}%;min-width:2px;"
-            f"{colour('background-color', *segment.tint)}{strength}",
+            f"{color('background-color', *segment.tint)}{strength}",
         )
         for segment in shares
     )
@@ -428,7 +428,7 @@ def _legend(progress: Progress) -> str:
         return ""
     entries = [
         span(
-            f"{span('■', colour('color', *item.tint))} {item.number:,} {escape(item.state)}",
+            f"{span('■', color('color', *item.tint))} {item.number:,} {escape(item.state)}",
             "overflow-wrap:break-word;min-width:0",
         )
         for item in _segments(progress)

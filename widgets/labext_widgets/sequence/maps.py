@@ -28,7 +28,7 @@ def svg_document(height: float, pieces: Sequence[str]) -> str:
 
 
 def text_element(text: str, x: float, y: float, anchor: str = "start", more: str = "") -> str:
-    """Return a text element, vertically centred at `y`."""
+    """Return a text element, vertically centered at `y`."""
     anchored = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text x="{x:.1f}" y="{y + SIZE * 0.35:.1f}"{anchored}{more}>{escape(text)}</text>'
 
@@ -42,7 +42,7 @@ def polyline(points: Sequence[tuple[float, float]], color: str = FAINT, width: f
 def path_element(path: str, color: str, title: str = "") -> str:
     """Return a filled path."""
     named = f"<title>{escape(title)}</title>" if title else ""
-    return f'<path d="{path}" fill="{readable_colour(color)}">{named}</path>'
+    return f'<path d="{path}" fill="{readable_color(color)}">{named}</path>'
 
 
 def truncate(text: str, letters: int) -> str:
@@ -55,8 +55,8 @@ def text_width(text: str) -> float:
     return len(text) * _LETTER
 
 
-def readable_colour(color: str) -> str:
-    """Return a colour of the same hue that is readable on white and on black."""
+def readable_color(color: str) -> str:
+    """Return a color of the same hue that is readable on white and on black."""
     digits = color[1:] if len(color) == 7 else "".join(digit * 2 for digit in color[1:])
     red, green, blue = (int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
     hue, light, strong = colorsys.rgb_to_hls(red, green, blue)
@@ -291,7 +291,7 @@ def _circular_ticks(molecule: Molecule, center: tuple[float, float], radius: flo
 
 
 def _heights(labels: list[_Label]) -> list[float]:
-    """Return the vertical positions of one side's labels, relative to the centre."""
+    """Return the vertical positions of one side's labels, relative to the center."""
     desired = [_at((0, 0), label.turn, RADIUS + 18)[1] for label in labels]
     limit = max(RADIUS + 45, len(labels) * _GAP / 2)
     return spread(desired, _GAP, -limit, limit)
@@ -312,7 +312,7 @@ def _side(
             elbow,
             (column - side * 18, elbow[1]),
         ]
-        color = FAINT if label.cuts else readable_colour(label.color)
+        color = FAINT if label.cuts else readable_color(label.color)
         pieces.append(polyline([*points, (column - side * 3, y)], color, 0.8))
         anchor, more = (
             ("start" if side > 0 else "end"),

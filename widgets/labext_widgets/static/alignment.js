@@ -78,7 +78,7 @@ function createToolbar(root, ...controls) {
   return toolbar;
 }
 
-// js/alignment/colours.js
+// js/alignment/colors.js
 var SCHEMES = [
   ["class", "By class"],
   ["conservation", "By conservation"],
@@ -90,7 +90,7 @@ var SHADES = [
   [0.4, "#d2e4f4"]
 ];
 var GAPS = "-.";
-function colourScheme(name, alignment2) {
+function colorScheme(name, alignment2) {
   const { rows, consensus, conservation } = alignment2;
   if (name === "none") return () => 0;
   if (name === "conservation") {
@@ -101,15 +101,15 @@ function colourScheme(name, alignment2) {
     return (row, column) => rows[row][column].toUpperCase() === consensus[column] ? shades[column] : 0;
   }
   const table = new Uint32Array(128).fill(pack(alignment2.other));
-  for (const [letter, colour] of Object.entries(alignment2.colours)) {
-    table[letter.charCodeAt(0)] = table[letter.toLowerCase().charCodeAt(0)] = pack(colour);
+  for (const [letter, color] of Object.entries(alignment2.colors)) {
+    table[letter.charCodeAt(0)] = table[letter.toLowerCase().charCodeAt(0)] = pack(color);
   }
   for (const gap of GAPS) table[gap.charCodeAt(0)] = 0;
   return (row, column) => table[rows[row].charCodeAt(column)];
 }
 var isGap = (letter) => GAPS.includes(letter);
-function pack(colour) {
-  const [red, green, blue] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+function pack(color) {
+  const [red, green, blue] = [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
   return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 }
 
@@ -317,7 +317,7 @@ var Glyphs = class {
   #image = document.createElement("canvas");
   #width;
   #height;
-  constructor(cell, ratio, colour) {
+  constructor(cell, ratio, color) {
     this.#width = Math.round(cell.width * ratio);
     this.#height = Math.round(cell.height * ratio);
     this.#image.width = this.#width * (LAST - FIRST + 1);
@@ -326,7 +326,7 @@ var Glyphs = class {
     context.font = `${Math.min(cell.width * 1.25, cell.height - 2) * ratio}px ui-monospace, monospace`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    context.fillStyle = colour;
+    context.fillStyle = color;
     for (let code = FIRST; code <= LAST; code++) {
       const x = (code - FIRST + 0.5) * this.#width;
       context.fillText(String.fromCharCode(code), x, this.#height * 0.54);
@@ -353,12 +353,12 @@ var SIZE = 2048;
 var Tiles = class {
   #rows;
   #columns;
-  #colourOf;
+  #colorOf;
   #tiles = /* @__PURE__ */ new Map();
-  constructor(rows, columns, colourOf) {
+  constructor(rows, columns, colorOf) {
     this.#rows = rows;
     this.#columns = columns;
-    this.#colourOf = colourOf;
+    this.#colorOf = colorOf;
   }
   /** Draw the cells from `first` to `last` of both axes; `x`, `y` are those of cell 0, 0. */
   draw(context, { firstRow, lastRow, firstColumn, lastColumn }, x, y, cell) {
@@ -400,7 +400,7 @@ var Tiles = class {
     let i = 0;
     for (let row = top; row < top + tile.height; row++) {
       for (let column = left; column < left + tile.width; column++) {
-        pixels[i++] = this.#colourOf(row, column);
+        pixels[i++] = this.#colorOf(row, column);
       }
     }
     context.putImageData(image, 0, 0);
@@ -409,7 +409,7 @@ var Tiles = class {
 };
 
 // js/alignment/painter.js
-var LETTER_COLOUR = "#111111";
+var LETTER_COLOR = "#111111";
 var NAME_FONT = "system-ui, sans-serif";
 var THEME = ["ink", "dim", "accent", "rule", "ground", "bar"];
 var Painter = class {
@@ -418,7 +418,7 @@ var Painter = class {
   #layout;
   #state;
   #scheme = "class";
-  #colourOf = null;
+  #colorOf = null;
   #tiles = null;
   #chunks = null;
   #glyphs = /* @__PURE__ */ new Map();
@@ -434,7 +434,7 @@ var Painter = class {
     this.#scheme = name;
     this.#tiles = this.#chunks = null;
   }
-  /** Read the theme's colours, and the size of the canvas in pixels of the screen. */
+  /** Read the theme's colors, and the size of the canvas in pixels of the screen. */
   refresh() {
     const style = getComputedStyle(this.#canvas);
     for (const name of THEME) this.#theme[name] = style.getPropertyValue(`--labext-${name}`).trim();
@@ -491,8 +491,8 @@ var Painter = class {
     const { cell, rows, columns, showsLetters } = this.#layout;
     const { alignment: alignment2 } = this.#state;
     if (!this.#tiles) {
-      this.#colourOf = colourScheme(this.#scheme, alignment2);
-      this.#tiles = new Tiles(rows, columns, this.#colourOf);
+      this.#colorOf = colorScheme(this.#scheme, alignment2);
+      this.#tiles = new Tiles(rows, columns, this.#colorOf);
     }
     if (showsLetters) {
       this.#chunks ??= new Chunks(cell, this.#ratio, (...args) => this.#paintChunk(...args));
@@ -511,23 +511,23 @@ var Painter = class {
   #paintChunk(context, range) {
     const { cell } = this.#layout;
     const { firstRow, lastRow, firstColumn, lastColumn } = range;
-    const onColour = this.#glyphsOf(LETTER_COLOUR);
+    const onColor = this.#glyphsOf(LETTER_COLOR);
     const onGround = this.#glyphsOf(this.#theme.ink);
     this.#tiles.draw(context, range, -firstColumn * cell.width, -firstRow * cell.height, cell);
     for (let row = firstRow; row <= lastRow; row++) {
       const letters = this.#state.alignment.rows[row];
       const top = (row - firstRow) * cell.height;
       for (let column = firstColumn; column <= lastColumn; column++) {
-        const glyphs = this.#colourOf(row, column) ? onColour : onGround;
+        const glyphs = this.#colorOf(row, column) ? onColor : onGround;
         const left = (column - firstColumn) * cell.width;
         glyphs.draw(context, letters.charCodeAt(column), left, top, cell);
       }
     }
   }
-  #glyphsOf(colour) {
+  #glyphsOf(color) {
     const { zoom, cell } = this.#layout;
-    const key = `${zoom} ${colour}`;
-    if (!this.#glyphs.has(key)) this.#glyphs.set(key, new Glyphs(cell, this.#ratio, colour));
+    const key = `${zoom} ${color}`;
+    if (!this.#glyphs.has(key)) this.#glyphs.set(key, new Glyphs(cell, this.#ratio, color));
     return this.#glyphs.get(key);
   }
   /** Ruler, conservation, and the letters of the consensus. */
@@ -727,7 +727,7 @@ function alignment(root, handle) {
   );
   const zoom = createElement("div", "labext-field", { role: "group", "aria-label": "Zoom" });
   zoom.append(...zoomButtons);
-  const schemeField = createField("Colours", schemeSelect);
+  const schemeField = createField("Color", schemeSelect);
   const toolbar = createToolbar(root, title, ...rows.length ? [schemeField] : [], zoom);
   root.classList.add("labext-alignment");
   root.append(toolbar, scroll, status);

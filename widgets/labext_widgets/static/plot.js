@@ -293,14 +293,14 @@ function drawAxes(panel, layout) {
   return elements;
 }
 
-// js/plot/colours.js
-function scaleColour(value, scale, palette) {
+// js/plot/colors.js
+function scaleColor(value, scale, palette) {
   const span = scale.high - scale.low;
   const share = span > 0 ? (value - scale.low) / span : 0.5;
   const place = Math.floor(share * palette.length);
   return palette[Math.min(Math.max(place, 0), palette.length - 1)];
 }
-var colourOf = (panel, mark, index) => mark.values?.length && panel.scale ? scaleColour(mark.values[index], panel.scale, panel.palette) : mark.colour;
+var colorOf = (panel, mark, index) => mark.values?.length && panel.scale ? scaleColor(mark.values[index], panel.scale, panel.palette) : mark.color;
 
 // js/plot/points.js
 var RIM = "rgba(124, 124, 124, 0.9)";
@@ -324,15 +324,15 @@ function drawPoints(canvas, panel, xScale, yScale, selected) {
       const hasRim = isFilled && mark.size > SMALL;
       mark.rows.forEach((row, index) => {
         if (selected.has(row) !== wanted) return;
-        const colour = colourOf(panel, mark, index);
+        const color = colorOf(panel, mark, index);
         const [x, y] = [xScale(mark.x[index]), yScale(mark.y[index])];
         context.translate(x, y);
         if (isFilled) {
-          context.fillStyle = colour;
+          context.fillStyle = color;
           context.fill(outline);
         }
         if (hasRim || !isFilled) {
-          context.strokeStyle = hasRim ? RIM : colour;
+          context.strokeStyle = hasRim ? RIM : color;
           context.lineWidth = hasRim ? 0.7 : 1.5;
           context.stroke(outline);
         }
@@ -351,21 +351,21 @@ function shapePath(shape, size) {
 }
 function createSwatch(mark) {
   const svg = createSvg("svg", { width: 18, height: 14, class: "labext-swatch", "aria-hidden": "true" });
-  const colour = mark.colour;
+  const color = mark.color;
   if (mark.mark === "points") {
     const attributes = { d: shapePath(mark.shape, 9), transform: "translate(9 7)" };
     const isCross = mark.shape === "cross";
-    svg.append(createSvg("path", { ...attributes, [isCross ? "stroke" : "fill"]: colour }));
+    svg.append(createSvg("path", { ...attributes, [isCross ? "stroke" : "fill"]: color }));
   } else if (mark.mark === "line") {
     const dash = mark.dashed ? "5 3" : "";
     svg.append(
-      createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: colour, "stroke-width": 2, "stroke-dasharray": dash })
+      createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2, "stroke-dasharray": dash })
     );
   } else if (mark.mark === "region") {
     const outline = `labext-region${mark.dashed ? " labext-dashed" : ""}`;
     svg.append(createSvg("rect", { x: 1, y: 2, width: 16, height: 10, class: outline }));
   } else {
-    svg.append(createSvg("rect", { x: 2, y: 2, width: 14, height: 10, fill: colour }));
+    svg.append(createSvg("rect", { x: 2, y: 2, width: 14, height: 10, fill: color }));
   }
   return svg;
 }
@@ -378,7 +378,7 @@ function createLegend(panel, select) {
     if (panel.legend) legend.append(createElement("strong", "", {}, panel.legend));
     for (const mark of named) legend.append(createEntry(mark, select));
   }
-  if (panel.scale) legend.append(createColourBar(panel));
+  if (panel.scale) legend.append(createColorBar(panel));
   return legend.childElementCount ? legend : null;
 }
 function createEntry(mark, select) {
@@ -393,13 +393,13 @@ function createEntry(mark, select) {
   }
   return entry;
 }
-function createColourBar({ scale, palette }) {
+function createColorBar({ scale, palette }) {
   const share = 100 / palette.length;
-  const stops = palette.map((colour, n) => `${colour} ${n * share}% ${(n + 1) * share}%`);
-  const bar = createElement("div", "labext-colour-bar");
-  const strip = createElement("div", "labext-colours");
+  const stops = palette.map((color, n) => `${color} ${n * share}% ${(n + 1) * share}%`);
+  const bar = createElement("div", "labext-color-bar");
+  const strip = createElement("div", "labext-colors");
   strip.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  const ends = createElement("div", "labext-colour-ends");
+  const ends = createElement("div", "labext-color-ends");
   for (const value of [scale.low, scale.high]) {
     ends.append(createElement("span", "", {}, formatValue(scale, value)));
   }
@@ -424,7 +424,7 @@ function bars(panel, mark, xScale, yScale, selected) {
   return mark.x0.flatMap((x0, index) => {
     const [x, right] = order(xScale(x0), xScale(mark.x1[index]));
     const [y, bottom] = order(yScale(mark.y0[index]), yScale(mark.y1[index]));
-    const fill = colourOf(panel, mark, index);
+    const fill = colorOf(panel, mark, index);
     const bar = (height2, className) => createRect(x, bottom - height2, right - x, height2, className, { fill });
     const height = bottom - y;
     if (!selected.size) return [bar(height, "")];
@@ -435,8 +435,8 @@ function bars(panel, mark, xScale, yScale, selected) {
   });
 }
 function boxes(_panel, mark, xScale, yScale) {
-  return mark.x.flatMap((centre, index) => {
-    const [x, left, right] = [0, -mark.width / 2, mark.width / 2].map((d) => xScale(centre + d));
+  return mark.x.flatMap((center, index) => {
+    const [x, left, right] = [0, -mark.width / 2, mark.width / 2].map((d) => xScale(center + d));
     const cap = (right - left) / 4;
     const [low, q1, median, q3, high] = ["low", "q1", "median", "q3", "high"].map(
       (name) => yScale(mark[name][index])
@@ -456,13 +456,13 @@ function line(_panel, mark, xScale, yScale, selected) {
   const shown = createSvg("polyline", {
     points: points.join(" "),
     class: `labext-line${selected.size ? " labext-faded" : ""}`,
-    stroke: mark.colour,
+    stroke: mark.color,
     "stroke-dasharray": mark.dashed ? "6 4" : ""
   });
   const dots = mark.rows.flatMap((row, index) => {
     if (!selected.has(row)) return [];
     const [cx, cy] = points[index].split(",");
-    return [createSvg("circle", { cx, cy, r: 2.5, fill: mark.colour })];
+    return [createSvg("circle", { cx, cy, r: 2.5, fill: mark.color })];
   });
   return [shown, ...dots];
 }
@@ -769,7 +769,7 @@ var PanelView = class {
 var isAdding = (event) => event.shiftKey || event.ctrlKey || event.metaKey;
 
 // js/plot/style.css
-var style_default = ".labext-live:has(> .labext-many) {\n  max-width: 1100px;\n}\n\n.labext-plot {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #555);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n}\n\n.labext-plot-panels {\n  display: grid;\n  grid-template-columns: minmax(0, 1fr);\n  gap: 12px 16px;\n}\n\n.labext-plot-panels.labext-two-columns {\n  grid-template-columns: repeat(2, minmax(0, 1fr));\n}\n\n.labext-plot-title {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 0 12px;\n  align-items: baseline;\n  justify-content: space-between;\n}\n\n.labext-plot-note,\n.labext-plot-summary,\n.labext-plot-hint {\n  color: var(--labext-dim);\n}\n\n.labext-plot-area {\n  position: relative;\n  border-radius: 4px;\n  cursor: crosshair;\n  user-select: none;\n  touch-action: pan-y;\n}\n\n.labext-plot-area:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: -2px; /* a cell's output cuts off what is outside */\n}\n\n.labext-plot-area > svg,\n.labext-plot-area > canvas {\n  position: absolute;\n  inset: 0;\n  width: 100%;\n  height: 100%;\n  font-family: var(--jp-ui-font-family, sans-serif);\n  font-size: 12px;\n  fill: var(--labext-ink);\n}\n\n.labext-plot-area > canvas,\n.labext-plot-area > .labext-plot-cursor {\n  pointer-events: none;\n}\n\n.labext-plot-area.labext-over {\n  cursor: pointer;\n}\n\n.labext-plot-tick {\n  font-size: 11px;\n  fill: var(--labext-dim);\n}\n\n.labext-plot-grid {\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n  opacity: 0.16;\n}\n\n.labext-spine {\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n}\n\n.labext-region {\n  fill: color-mix(in srgb, var(--labext-dim) 16%, transparent);\n  stroke: var(--labext-dim);\n  stroke-width: 0.9;\n}\n\n.labext-region.labext-dashed {\n  fill: color-mix(in srgb, var(--labext-dim) 8%, transparent);\n  stroke-dasharray: 4 3;\n}\n\n.labext-box {\n  fill: none;\n  stroke: var(--labext-ink);\n  stroke-width: 1.2;\n}\n\n.labext-median {\n  stroke-width: 2.4;\n}\n\n.labext-line {\n  fill: none;\n  stroke-width: 1.8;\n  stroke-linejoin: round;\n}\n\n.labext-faded {\n  opacity: 0.25;\n}\n\n.labext-brush {\n  fill: color-mix(in srgb, var(--labext-accent) 16%, transparent);\n  stroke: var(--labext-accent);\n  stroke-width: 1;\n}\n\n.labext-cursor-ring {\n  fill: none;\n  stroke: var(--labext-ink);\n  stroke-width: 2;\n}\n\n.labext-tooltip {\n  position: absolute;\n  z-index: 2;\n  max-width: 260px;\n  padding: 4px 8px;\n  overflow-wrap: anywhere;\n  line-height: 1.45;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n  box-shadow: 0 1px 4px rgb(0 0 0 / 25%);\n  pointer-events: none;\n}\n\n.labext-tooltip[hidden] {\n  display: none;\n}\n\n.labext-tooltip > * {\n  display: block;\n}\n\n.labext-plot-legend {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 2px 10px;\n  align-items: baseline;\n}\n\n.labext-plot-legend-entry {\n  display: inline-flex;\n  gap: 5px;\n  align-items: center;\n  max-width: 100%;\n  padding: 1px 5px;\n  font: inherit;\n  color: var(--labext-ink);\n  text-align: start;\n  overflow-wrap: anywhere;\n  background: none;\n  border: 0;\n  border-radius: 4px;\n}\n\n.labext-plot-legend-entry > span {\n  align-self: baseline;\n}\n\nbutton.labext-plot-legend-entry {\n  cursor: pointer;\n}\n\nbutton.labext-plot-legend-entry:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\nbutton.labext-plot-legend-entry:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: -1px;\n}\n\n.labext-swatch {\n  flex: none;\n}\n\n.labext-colour-bar {\n  display: grid;\n  grid-template-columns: auto 180px;\n  gap: 0 10px;\n  align-items: center;\n}\n\n.labext-colours {\n  height: 10px;\n  border-radius: 2px;\n}\n\n.labext-colour-ends {\n  display: flex;\n  grid-column: 2;\n  justify-content: space-between;\n  font-size: 11px;\n  line-height: 1.3;\n  color: var(--labext-dim);\n}\n\n.labext-plot-status {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 4px 8px;\n  align-items: center;\n  min-height: 30px;\n}\n\n.labext-plot-status [hidden] {\n  display: none;\n}\n";
+var style_default = ".labext-live:has(> .labext-many) {\n  max-width: 1100px;\n}\n\n.labext-plot {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #555);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n}\n\n.labext-plot-panels {\n  display: grid;\n  grid-template-columns: minmax(0, 1fr);\n  gap: 12px 16px;\n}\n\n.labext-plot-panels.labext-two-columns {\n  grid-template-columns: repeat(2, minmax(0, 1fr));\n}\n\n.labext-plot-title {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 0 12px;\n  align-items: baseline;\n  justify-content: space-between;\n}\n\n.labext-plot-note,\n.labext-plot-summary,\n.labext-plot-hint {\n  color: var(--labext-dim);\n}\n\n.labext-plot-area {\n  position: relative;\n  border-radius: 4px;\n  cursor: crosshair;\n  user-select: none;\n  touch-action: pan-y;\n}\n\n.labext-plot-area:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: -2px; /* a cell's output cuts off what is outside */\n}\n\n.labext-plot-area > svg,\n.labext-plot-area > canvas {\n  position: absolute;\n  inset: 0;\n  width: 100%;\n  height: 100%;\n  font-family: var(--jp-ui-font-family, sans-serif);\n  font-size: 12px;\n  fill: var(--labext-ink);\n}\n\n.labext-plot-area > canvas,\n.labext-plot-area > .labext-plot-cursor {\n  pointer-events: none;\n}\n\n.labext-plot-area.labext-over {\n  cursor: pointer;\n}\n\n.labext-plot-tick {\n  font-size: 11px;\n  fill: var(--labext-dim);\n}\n\n.labext-plot-grid {\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n  opacity: 0.16;\n}\n\n.labext-spine {\n  stroke: var(--labext-dim);\n  stroke-width: 1;\n}\n\n.labext-region {\n  fill: color-mix(in srgb, var(--labext-dim) 16%, transparent);\n  stroke: var(--labext-dim);\n  stroke-width: 0.9;\n}\n\n.labext-region.labext-dashed {\n  fill: color-mix(in srgb, var(--labext-dim) 8%, transparent);\n  stroke-dasharray: 4 3;\n}\n\n.labext-box {\n  fill: none;\n  stroke: var(--labext-ink);\n  stroke-width: 1.2;\n}\n\n.labext-median {\n  stroke-width: 2.4;\n}\n\n.labext-line {\n  fill: none;\n  stroke-width: 1.8;\n  stroke-linejoin: round;\n}\n\n.labext-faded {\n  opacity: 0.25;\n}\n\n.labext-brush {\n  fill: color-mix(in srgb, var(--labext-accent) 16%, transparent);\n  stroke: var(--labext-accent);\n  stroke-width: 1;\n}\n\n.labext-cursor-ring {\n  fill: none;\n  stroke: var(--labext-ink);\n  stroke-width: 2;\n}\n\n.labext-tooltip {\n  position: absolute;\n  z-index: 2;\n  max-width: 260px;\n  padding: 4px 8px;\n  overflow-wrap: anywhere;\n  line-height: 1.45;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n  box-shadow: 0 1px 4px rgb(0 0 0 / 25%);\n  pointer-events: none;\n}\n\n.labext-tooltip[hidden] {\n  display: none;\n}\n\n.labext-tooltip > * {\n  display: block;\n}\n\n.labext-plot-legend {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 2px 10px;\n  align-items: baseline;\n}\n\n.labext-plot-legend-entry {\n  display: inline-flex;\n  gap: 5px;\n  align-items: center;\n  max-width: 100%;\n  padding: 1px 5px;\n  font: inherit;\n  color: var(--labext-ink);\n  text-align: start;\n  overflow-wrap: anywhere;\n  background: none;\n  border: 0;\n  border-radius: 4px;\n}\n\n.labext-plot-legend-entry > span {\n  align-self: baseline;\n}\n\nbutton.labext-plot-legend-entry {\n  cursor: pointer;\n}\n\nbutton.labext-plot-legend-entry:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\nbutton.labext-plot-legend-entry:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: -1px;\n}\n\n.labext-swatch {\n  flex: none;\n}\n\n.labext-color-bar {\n  display: grid;\n  grid-template-columns: auto 180px;\n  gap: 0 10px;\n  align-items: center;\n}\n\n.labext-colors {\n  height: 10px;\n  border-radius: 2px;\n}\n\n.labext-color-ends {\n  display: flex;\n  grid-column: 2;\n  justify-content: space-between;\n  font-size: 11px;\n  line-height: 1.3;\n  color: var(--labext-dim);\n}\n\n.labext-plot-status {\n  display: flex;\n  flex-wrap: wrap;\n  gap: 4px 8px;\n  align-items: center;\n  min-height: 30px;\n}\n\n.labext-plot-status [hidden] {\n  display: none;\n}\n";
 
 // js/plot/view.js
 var TWO_COLUMNS = 620;

@@ -13,12 +13,12 @@ import numpy.typing as npt
 from labext.messages import pluralize
 from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, span
 from labext_widgets.core.picture import image_html, picture_type
-from labext_widgets.structure.colours import (
+from labext_widgets.structure.colors import (
     COMPARED,
     Legend,
     Scheme,
-    element_colour,
-    residue_colours,
+    element_color,
+    residue_colors,
     rgb,
 )
 from labext_widgets.structure.molecule import Floats, Structure
@@ -44,7 +44,7 @@ class _Stroke:
     points: Floats
     depth: float
     width: float
-    colour: str
+    color: str
 
 
 _Compared = tuple[Structure, Superposition]
@@ -71,7 +71,7 @@ def draw_structure(
 
     Args:
         structure: the structure.
-        scheme: how its residues are coloured; `model` colours it as the first of two.
+        scheme: how its residues are colored; `model` colors it as the first of two.
         other: a structure that is superposed on it, with the transformation.
         width: the width in pixels.
         height: the maximum height in pixels.
@@ -113,8 +113,8 @@ def _project(
             transformation.apply(points) for points in (second.trace, second.coordinates)
         )
         parts.append((second, trace, atoms, 1))
-    axes, centre = principal_axes(structure)
-    everything = np.concatenate([(atoms - centre) @ axes.T for _, _, atoms, _ in parts])
+    axes, center = principal_axes(structure)
+    everything = np.concatenate([(atoms - center) @ axes.T for _, _, atoms, _ in parts])
     low, high = everything.min(axis=0), everything.max(axis=0)
     extent = np.maximum(high - low, 4.0)
     scale = min((width - 24) / extent[0], (height - 24) / extent[1], 28.0)
@@ -122,7 +122,7 @@ def _project(
     height = round(min(max(extent[1] * scale + 48, MIN_HEIGHT), height))
 
     def project(points: Floats) -> Floats:
-        rotated = ((points - centre) @ axes.T - middle) * (scale, -scale, 1)
+        rotated = ((points - center) @ axes.T - middle) * (scale, -scale, 1)
         rotated += (width / 2, height / 2, 0)
         rotated[:, 2] = (rotated[:, 2] + middle[2] - low[2]) / extent[2]
         return np.asarray(rotated, dtype=np.float64)
@@ -131,18 +131,18 @@ def _project(
     budget = MAX_SEGMENTS // len(parts)
     for part, trace, atoms, position in parts:
         single = COMPARED[position] if scheme == "model" or position else None
-        colours = (
-            residue_colours(part, scheme)[0] if single is None else [single] * len(part.residues)
+        colors = (
+            residue_colors(part, scheme)[0] if single is None else [single] * len(part.residues)
         )
         if len(part.residues) > 1:
-            strokes += _ribbon(part, project(trace), colours, scale, budget)
+            strokes += _ribbon(part, project(trace), colors, scale, budget)
         strokes += _sticks(part, project(atoms), atoms, scale, single)
     strokes.sort(key=lambda stroke: stroke.depth)
     return _Scene(strokes, width, height)
 
 
 def principal_axes(structure: Structure) -> tuple[Floats, Floats]:
-    """Return the axes of a structure (rows) by decreasing extent, and its centre.
+    """Return the axes of a structure (rows) by decreasing extent, and its center.
 
     The oxygen atoms of a backbone count, so that a strand is seen from its flat side.
     """
@@ -151,15 +151,15 @@ def principal_axes(structure: Structure) -> tuple[Floats, Floats]:
         polymer = structure.polymer_atoms
         is_oxygen = np.char.strip(structure.atoms.atom_name[polymer]) == "O"
         points = np.concatenate([structure.trace, points[polymer[is_oxygen]]])
-    centre = points.mean(axis=0)
-    _, _, axes = np.linalg.svd(points - centre, full_matrices=True)
+    center = points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points - center, full_matrices=True)
     if np.linalg.det(axes) < 0:
         axes[2] *= -1  # a mirrored helix would be left-handed
-    return axes, centre
+    return axes, center
 
 
 def _ribbon(
-    structure: Structure, points: Floats, colours: Sequence[str], scale: float, budget: int
+    structure: Structure, points: Floats, colors: Sequence[str], scale: float, budget: int
 ) -> list[_Stroke]:
     per_residue = max(1, min(6, budget // max(len(structure.residues), 1)))
     skip = max(1, -(-len(structure.residues) // budget))
@@ -177,7 +177,7 @@ def _ribbon(
             piece = curve[first : last + 1]
             width = _RIBBON[structure.secondary[index]] * scale
             depth = float(piece[:, 2].mean())
-            strokes.append(_Stroke(piece, depth, width, colours[index]))
+            strokes.append(_Stroke(piece, depth, width, colors[index]))
     return strokes
 
 
@@ -206,8 +206,8 @@ def _sticks(
     drawn = np.array([i for i in drawn if structure.format == "sdf" or elements[i] != "H"], int)
     if not 0 < len(drawn) <= MAX_OTHER_ATOMS:
         return []
-    colours = [
-        carbon if carbon and element == "C" else element_colour(element) for element in elements
+    colors = [
+        carbon if carbon and element == "C" else element_color(element) for element in elements
     ]
     strokes = []
     bonded: set[int] = set()
@@ -217,10 +217,10 @@ def _sticks(
         for index in (i, j):
             line = np.array([points[index], middle])
             depth = float(line[:, 2].mean())
-            strokes.append(_Stroke(line, depth, 2 * _BOND * scale, colours[index]))
+            strokes.append(_Stroke(line, depth, 2 * _BOND * scale, colors[index]))
     for i in drawn:
         radius = _BOND if i in bonded else 3 * _ATOM  # ions are drawn larger
-        strokes.append(_Stroke(points[[i, i]], float(points[i, 2]), 2 * radius * scale, colours[i]))
+        strokes.append(_Stroke(points[[i, i]], float(points[i, 2]), 2 * radius * scale, colors[i]))
     return strokes
 
 
@@ -244,7 +244,7 @@ def _svg(scene: _Scene, name: str) -> str:
     for stroke in scene.strokes:
         xy = [f"{x:.1f} {y:.1f}" for x, y in stroke.points[:, :2]]
         path = f"M{xy[0]}L{' '.join(xy[1:])}"
-        outline, fill = _shade(stroke.colour, stroke.depth)
+        outline, fill = _shade(stroke.color, stroke.depth)
         cap = ' stroke-linecap="butt"' if len(stroke.points) > 2 else ""
         lines.append(
             f'<path d="{path}" stroke="{outline}" stroke-width="{stroke.width + 1.8:.1f}"{cap}/>'
@@ -254,7 +254,7 @@ def _svg(scene: _Scene, name: str) -> str:
 
 
 _SUPERSAMPLING = 2
-_PNG_COLOURS = 48
+_PNG_COLORS = 48
 
 
 def _png(scene: _Scene, resolution: float) -> bytes:
@@ -267,25 +267,25 @@ def _png(scene: _Scene, resolution: float) -> bytes:
     pen = ImageDraw.Draw(image)
     for stroke in scene.strokes:
         points = [(x * scale, y * scale) for x, y in stroke.points[:, :2].tolist()]
-        outline, fill = _shade(stroke.colour, stroke.depth)
-        for colour, thickness, is_round in (
+        outline, fill = _shade(stroke.color, stroke.depth)
+        for color, thickness, is_round in (
             (outline, stroke.width + 1.8, len(points) == 2),
             (fill, stroke.width, True),
         ):
-            pen.line(points, fill=colour, width=max(round(thickness * scale), 1), joint="curve")
+            pen.line(points, fill=color, width=max(round(thickness * scale), 1), joint="curve")
             radius = thickness * scale / 2
             for x, y in (points[0], points[-1]) if is_round else ():
-                pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=colour)
+                pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=color)
     small = image.resize(size, Image.Resampling.BOX)
     out = io.BytesIO()
-    small.quantize(_PNG_COLOURS, method=Image.Quantize.FASTOCTREE).save(out, "PNG", optimize=True)
+    small.quantize(_PNG_COLORS, method=Image.Quantize.FASTOCTREE).save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
-def _shade(colour: str, depth: float) -> tuple[str, str]:
+def _shade(color: str, depth: float) -> tuple[str, str]:
     """Return the outline and the fill of a stroke, which fade with the distance."""
     fog = 0.55 * min(max(1 - depth, 0.0), 1.0) ** 1.3  # curves overshoot a little
-    fill = rgb(colour) * (1 - fog) + _FOG * fog
+    fill = rgb(color) * (1 - fog) + _FOG * fog
     return _hex(fill * 0.62), _hex(fill)
 
 
@@ -319,8 +319,8 @@ def styles(structure: Structure) -> tuple[Style, ...]:
     return ("cartoon", "stick", "surface")
 
 
-def model_colours(structure: Structure, other: Structure) -> tuple[list[str], Legend]:
-    """Return the colours that distinguish two superposed structures, and their legend."""
+def model_colors(structure: Structure, other: Structure) -> tuple[list[str], Legend]:
+    """Return the colors that distinguish two superposed structures, and their legend."""
     legend = [(structure.name, COMPARED[0]), (other.name, COMPARED[1])]
     return [COMPARED[0]] * len(structure.residues), legend
 
@@ -353,8 +353,8 @@ def summarize(
 def render_html(summary: str, legend: Legend, picture: bytes, note: str = "") -> str:
     """Return the summary, a legend and a picture as HTML with inline styles only."""
     swatches = "".join(
-        span(f'<span style="{_SWATCH};background-color:{colour}"></span>{escape(label)}', _ENTRY)
-        for label, colour in legend
+        span(f'<span style="{_SWATCH};background-color:{color}"></span>{escape(label)}', _ENTRY)
+        for label, color in legend
     )
     rows = [
         div(f"<strong>{escape(summary)}</strong>"),

@@ -303,11 +303,11 @@ def _find_residues(structure: Structure) -> None:
         positions = {str(names[i]): i for i in range(start, stop)}
         nucleotide = "C1'" in positions and ("P" in positions or "O4'" in positions)
         if "CA" in positions and (residue in _AMINO_ACIDS or "N" in positions):
-            centre, letter = positions["CA"], _AMINO_ACIDS.get(residue, "X")
-            if atoms.element[centre] == "CA" and stop - start == 1:
+            center, letter = positions["CA"], _AMINO_ACIDS.get(residue, "X")
+            if atoms.element[center] == "CA" and stop - start == 1:
                 continue  # a calcium ion
         elif nucleotide or (residue in _NUCLEOTIDES and "P" in positions):
-            centre = positions.get("P", positions.get("C1'", start))
+            center = positions.get("P", positions.get("C1'", start))
             letter = _NUCLEOTIDES.get(residue, "N")
         else:
             continue
@@ -319,7 +319,7 @@ def _find_residues(structure: Structure) -> None:
                 str(atoms.ins_code[start]).strip(),
             )
         )
-        trace.append(centre)
+        trace.append(center)
         letters.append(letter)
         nucleotides.append("CA" not in positions)
         polymer.append(np.arange(start, stop))

@@ -51,16 +51,16 @@ def superpose(fixed: Structure, mobile: Structure) -> Superposition:
             f"correspond, and {MIN_RESIDUES} are needed.",
             "Compare structures of the same or of related molecules.",
         )
-    centre_first, centre_second = first.mean(axis=0), second.mean(axis=0)
-    rotation = _kabsch(first - centre_first, second - centre_second)
-    translation = centre_first - rotation @ centre_second
+    center_first, center_second = first.mean(axis=0), second.mean(axis=0)
+    rotation = _kabsch(first - center_first, second - center_second)
+    translation = center_first - rotation @ center_second
     deviation = second @ rotation.T + translation - first
     rmsd = float(np.sqrt((deviation**2).sum(axis=1).mean()))
     return Superposition(rotation, translation, rmsd, len(first))
 
 
 def _kabsch(fixed: Floats, mobile: Floats) -> Floats:
-    """Return the rotation that minimizes the distance of centred points (Kabsch, 1976)."""
+    """Return the rotation that minimizes the distance of centered points (Kabsch, 1976)."""
     u, _, vt = np.linalg.svd(fixed.T @ mobile)
     signs = np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])
     return np.asarray(u @ signs @ vt, dtype=np.float64)

@@ -15,11 +15,11 @@ from labext.messages import join_words
 from labext_widgets.core.arguments import as_integer, read_source
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.structure import drawing
-from labext_widgets.structure.colours import (
+from labext_widgets.structure.colors import (
     COMPARED,
     Scheme,
     default_scheme,
-    residue_colours,
+    residue_colors,
     schemes,
 )
 from labext_widgets.structure.drawing import Style, draw_structure, draw_thumbnail, principal_axes
@@ -128,7 +128,7 @@ class StructureViewer(LiveOutput):
 
     @property
     def color_scheme(self) -> Scheme:
-        """How residues are coloured; can be set.
+        """How residues are colored; can be set.
 
         One of `chain`, `secondary`, `residue`, `b_factor`, `confidence` and, of two superposed
         structures, `model`.
@@ -257,20 +257,20 @@ class StructureViewer(LiveOutput):
         return comparison + schemes(self._structure)
 
     def _legends(self) -> dict[Scheme, dict[str, Any]]:
-        """Return for each scheme its legend, and the colours of the residues."""
+        """Return for each scheme its legend, and the colors of the residues."""
         result: dict[Scheme, dict[str, Any]] = {}
         for scheme in self._schemes():
             if scheme == "model":
                 assert self.compared is not None
-                colours, legend = drawing.model_colours(self._structure, self.compared)
+                colors, legend = drawing.model_colors(self._structure, self.compared)
             else:
-                colours, legend = residue_colours(self._structure, scheme)
-            palette = list(dict.fromkeys(colours))
-            indices = {colour: i for i, colour in enumerate(palette)}
+                colors, legend = residue_colors(self._structure, scheme)
+            palette = list(dict.fromkeys(colors))
+            indices = {color: i for i, color in enumerate(palette)}
             result[scheme] = {
                 "label": drawing.SCHEME_LABELS[scheme],
                 "palette": palette,
-                "residues": [indices[colour] for colour in colours],
+                "residues": [indices[color] for color in colors],
                 "legend": [list(pair) for pair in legend],
             }
         return result

@@ -29,7 +29,7 @@ def draw_structure(
     points: Sequence[tuple[float, float]],
     probabilities: Mapping[tuple[int, int], float],
 ) -> str:
-    """Draw a secondary structure as SVG, with bases coloured by the probability of their state.
+    """Draw a secondary structure as SVG, with bases colored by the probability of their state.
 
     Args:
         sequence: the bases.
@@ -58,7 +58,7 @@ def draw_structure(
         )
     for base, (x, y), probability in zip(sequence, shifted, confidence[1:], strict=True):
         body.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{_probability_colour(probability)}" '
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{_probability_color(probability)}" '
             f'stroke="#555555" stroke-width="0.5"/>'
             f'<text x="{x:.1f}" y="{y + 3:.1f}" font-family="sans-serif" font-size="8" '
             f'text-anchor="middle" fill="#222222">{base}</text>'
@@ -66,8 +66,8 @@ def draw_structure(
     return _outputs.svg_document(width, height, body, scale=1.5)
 
 
-def _probability_colour(probability: float) -> str:
-    """Return a colour from white (0) to orange (1)."""
+def _probability_color(probability: float) -> str:
+    """Return a color from white (0) to orange (1)."""
     share = min(max(probability, 0.0), 1.0)
     channels = (round(255 + (end - 255) * share) for end in (244, 165, 96))
     return "#" + "".join(f"{channel:02x}" for channel in channels)

@@ -16,7 +16,7 @@ from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, Too
 if TYPE_CHECKING:
     from labext.sandbox.jobs.tools._protein import Array
 
-STRUCTURE_COLOURS = {"helix": "#c0504d", "strand": "#4f81bd", "coil": "#b8b8b8", "": "#e6e6e6"}
+STRUCTURE_COLORS = {"helix": "#c0504d", "strand": "#4f81bd", "coil": "#b8b8b8", "": "#e6e6e6"}
 _WIDTH, _LEFT, _RIGHT = 760.0, 60.0, 20.0
 _PANEL_HEIGHT, _BAND_HEIGHT, _LABEL_ROOM = 90.0, 10.0, 44.0
 
@@ -43,7 +43,7 @@ def _legend() -> str:
     for index, kind in enumerate(("helix", "strand", "coil")):
         x = _LEFT + index * 70
         parts.append(
-            f'<rect x="{x:.0f}" y="8" width="10" height="10" fill="{STRUCTURE_COLOURS[kind]}"/>'
+            f'<rect x="{x:.0f}" y="8" width="10" height="10" fill="{STRUCTURE_COLORS[kind]}"/>'
         )
         parts.append(svg_text(x + 14, 17, kind))
     parts.append(svg_text(_WIDTH - _RIGHT, 17, "Solvent-accessible area per residue", "end"))
@@ -61,12 +61,12 @@ def _panel(
         f'<path d="M{_LEFT:.1f} {top:.1f}V{base:.1f}" stroke="#999999"/>',
     ]
     for index, (_, structure, area) in enumerate(rows):
-        x, colour = _LEFT + index * step, STRUCTURE_COLOURS[structure]
+        x, color = _LEFT + index * step, STRUCTURE_COLORS[structure]
         bar_height = _PANEL_HEIGHT * (area or 0.0) / max_area
         body.append(
             f'<path d="M{x:.2f} {base + 2:.1f}h{step:.2f}v{_BAND_HEIGHT:.1f}h-{step:.2f}z'
             f'M{x:.2f} {base:.1f}v-{bar_height:.1f}h{0.85 * step:.2f}v{bar_height:.1f}z" '
-            f'fill="{colour}"/>'
+            f'fill="{color}"/>'
         )
     interval = next((n for n in (1, 2, 5, 10, 20, 50, 100, 200) if len(rows) <= 15 * n), 500)
     for index, (number, _, _) in enumerate(rows):

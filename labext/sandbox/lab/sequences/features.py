@@ -17,7 +17,7 @@ COLORS = {
     "repeat_region": "#C7B0E3", "TATA_signal": "#FFEF86", "polyA_signal": "#FF9CCD",
     "polyA_site": "#FF9CCD", "variation": "#F8D3A9",
 }  # fmt: skip
-"""Colours of feature types; `DEFAULT_COLOR` for the rest."""
+"""Colors of feature types; `DEFAULT_COLOR` for the rest."""
 
 _GENETIC_CODES = {
     1: "STANDARD",

@@ -46,7 +46,7 @@ def test_returning_selects_fields_of_a_single_record(api):
         "annotations": record["annotations"],
     }
     assert api.url(record["apiURL"], returning="*").json() == record
-    for wrong in ("dnaSequences.id", "colour", "creator."):
+    for wrong in ("dnaSequences.id", "color", "creator."):
         assert message(api.url(record["apiURL"], returning=wrong), 400).startswith("returning")
 
 
@@ -102,7 +102,7 @@ def test_unknown_parameters_are_refused(api, path):
     path = path.replace("ID", record["id"]).replace("F", record["folderId"])
     params = {"dnaSequenceIds": record["id"]} if "bulk" in path else {}
     assert api.get(path, **params).status_code == 200
-    assert '"colour"' in message(api.get(path, colour="red", **params), 400)
+    assert '"color"' in message(api.get(path, color="red", **params), 400)
 
 
 def test_web_url_shows_a_visible_sequence(box, api, hidden):
@@ -116,7 +116,7 @@ def test_web_url_shows_a_visible_sequence(box, api, hidden):
     for value in (record["name"], record["id"], record["bases"], "VEC003", "circular", feature):
         assert re.sub(r"\s", "", value) in text
     assert not re.search(r"(?:src|href)=", page.text)
-    assert api.url(record["webURL"], returning="id", colour="red").text == page.text
+    assert api.url(record["webURL"], returning="id", color="red").text == page.text
     for who, url, status in (
         ("student", hidden["webURL"], 403),
         ("guest", record["webURL"], 403),

@@ -455,7 +455,7 @@ def test_invalid_value_is_refused_by_name(lists, name, value):
 @pytest.mark.parametrize(
     ("name", "suggestion"),
     [
-        ("colour", None),
+        ("color", None),
         ("nameInclude", "nameIncludes"),
         ("nameincludes", "nameIncludes"),
         ("names", "names.anyOf"),
@@ -511,8 +511,8 @@ def test_numeric_field_refuses_other_values(fragments, value):
 
 
 def test_unknown_schema_field_is_refused(lists, lists_of):
-    query = GENE | {"schemaField.Colour": "red"}
-    assert error_detail(lists, query).startswith("schemaField.Colour: the schema")
+    query = GENE | {"schemaField.Color": "red"}
+    assert error_detail(lists, query).startswith("schemaField.Color: the schema")
     assert lists.page(PLASMID | {"schemaField.Origin": "x"}) == ([], "", 0)
     hidden = lists_of(lists.site, ["Digests"])  # no sequence of the schema is visible
     assert error_detail(hidden, GENE | {"schemaField.Gene": "kin2"}).startswith("schemaField.Gene")

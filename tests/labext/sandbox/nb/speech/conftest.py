@@ -21,7 +21,7 @@ from labext.sandbox.nb.tables import Base, Credential, DefaultModel, Model
 
 TURNS = (
     Turn("Ada", "The promoter is induced by arabinose, and glucose represses it.", opens=True),
-    Turn("Ben", "How long did the cells grow before the colour was seen?"),
+    Turn("Ben", "How long did the cells grow before the color was seen?"),
     Turn("Cleo", "They grew for six hours at 37 °C, in a flask with 2 mM arabinose."),
     Turn("Ben", "🧬"),
     Turn("Dan", "Two three four five six. The time was seven minutes past nine.", opens=True),

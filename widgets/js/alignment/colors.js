@@ -1,4 +1,4 @@
-// Colour schemes: a function from row and column to a packed RGBA colour, 0 for none.
+// Color schemes: a function from row and column to a packed RGBA color, 0 for none.
 
 export const SCHEMES = [
   ["class", "By class"],
@@ -13,8 +13,8 @@ const SHADES = [
 ];
 const GAPS = "-.";
 
-/** Return `colourOf(row, column)` for a scheme; the letters on a colour are black. */
-export function colourScheme(name, alignment) {
+/** Return `colorOf(row, column)` for a scheme; the letters on a color are black. */
+export function colorScheme(name, alignment) {
   const { rows, consensus, conservation } = alignment;
   if (name === "none") return () => 0;
   if (name === "conservation") {
@@ -26,8 +26,8 @@ export function colourScheme(name, alignment) {
       rows[row][column].toUpperCase() === consensus[column] ? shades[column] : 0;
   }
   const table = new Uint32Array(128).fill(pack(alignment.other));
-  for (const [letter, colour] of Object.entries(alignment.colours)) {
-    table[letter.charCodeAt(0)] = table[letter.toLowerCase().charCodeAt(0)] = pack(colour);
+  for (const [letter, color] of Object.entries(alignment.colors)) {
+    table[letter.charCodeAt(0)] = table[letter.toLowerCase().charCodeAt(0)] = pack(color);
   }
   for (const gap of GAPS) table[gap.charCodeAt(0)] = 0;
   return (row, column) => table[rows[row].charCodeAt(column)];
@@ -36,7 +36,7 @@ export function colourScheme(name, alignment) {
 export const isGap = (letter) => GAPS.includes(letter);
 
 /** Pack `#rrggbb` as the pixels of ImageData are on little-endian machines. */
-function pack(colour) {
-  const [red, green, blue] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+function pack(color) {
+  const [red, green, blue] = [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16));
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }

@@ -1,4 +1,4 @@
-"""Colours of structures, readable on light and dark backgrounds."""
+"""Colors of structures, readable on light and dark backgrounds."""
 
 from __future__ import annotations
 
@@ -94,30 +94,30 @@ def schemes(structure: Structure) -> tuple[Scheme, ...]:
     return tuple(result)
 
 
-def residue_colours(structure: Structure, scheme: Scheme) -> tuple[list[str], Legend]:
-    """Return a colour for each residue, and the legend as labels with their colours."""
+def residue_colors(structure: Structure, scheme: Scheme) -> tuple[list[str], Legend]:
+    """Return a color for each residue, and the legend as labels with their colors."""
     if scheme == "element":
         elements = dict.fromkeys(plain(str(e), 3).capitalize() for e in structure.atoms.element)
         carbon_first = sorted(elements, key=lambda element: (element != "C", element))
-        return [], [(element, element_colour(element)) for element in carbon_first]
+        return [], [(element, element_color(element)) for element in carbon_first]
     if scheme == "chain":
         chains = structure.chains
-        colours = {chain: CHAINS[i % len(CHAINS)] for i, chain in enumerate(chains)}
+        colors = {chain: CHAINS[i % len(CHAINS)] for i, chain in enumerate(chains)}
         labels = [
-            (f"Chain {plain(chain, 12)}" if chain else "Chain", colours[chain]) for chain in chains
+            (f"Chain {plain(chain, 12)}" if chain else "Chain", colors[chain]) for chain in chains
         ]
-        return [colours[residue.chain] for residue in structure.residues], labels
+        return [colors[residue.chain] for residue in structure.residues], labels
     if scheme == "confidence":
         pairs = [
-            next((label, colour) for limit, label, colour in CONFIDENCE if value >= limit)
+            next((label, color) for limit, label, color in CONFIDENCE if value >= limit)
             for value in structure.b_factors
         ]
-        return [colour for _, colour in pairs], [(label, colour) for _, label, colour in CONFIDENCE]
+        return [color for _, color in pairs], [(label, color) for _, label, color in CONFIDENCE]
     if scheme == "b_factor":
         low, high = b_factor_range(structure)
         fractions = np.clip((structure.b_factors - low) / max(high - low, 1e-9), 0, 1)
         marks = zip((low, (low + high) / 2, high), B_FACTOR, strict=True)
-        stops = [(f"B = {value:.0f} Å²", colour) for value, colour in marks]
+        stops = [(f"B = {value:.0f} Å²", color) for value, color in marks]
         return [_blend(float(fraction)) for fraction in fractions], stops
     if scheme == "residue":
         pairs = [
@@ -128,7 +128,7 @@ def residue_colours(structure: Structure, scheme: Scheme) -> tuple[list[str], Le
         pairs = [SECONDARY[state] for state in structure.secondary]
     present = set(pairs)
     order = [*SECONDARY.values(), *RESIDUES.values(), *NUCLEOTIDES.values()]
-    return [colour for _, colour in pairs], [pair for pair in order if pair in present]
+    return [color for _, color in pairs], [pair for pair in order if pair in present]
 
 
 def b_factor_range(structure: Structure) -> tuple[float, float]:
@@ -139,14 +139,14 @@ def b_factor_range(structure: Structure) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def element_colour(element: str) -> str:
-    """Return the colour of an element."""
+def element_color(element: str) -> str:
+    """Return the color of an element."""
     return ELEMENTS.get(element.upper(), "#b07aa1")
 
 
-def rgb(colour: str) -> Floats:
-    """Return a colour's red, green and blue, from 0 to 1."""
-    return np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+def rgb(color: str) -> Floats:
+    """Return a color's red, green and blue, from 0 to 1."""
+    return np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
 
 
 def _residue_class(letter: str, nucleotide: bool) -> tuple[str, str]:
@@ -156,7 +156,7 @@ def _residue_class(letter: str, nucleotide: bool) -> tuple[str, str]:
 
 
 def _blend(fraction: float) -> str:
-    low, middle, high = (rgb(colour) for colour in B_FACTOR)
+    low, middle, high = (rgb(color) for color in B_FACTOR)
     mixed = (
         low + (middle - low) * fraction * 2
         if fraction < 0.5
