@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 
 from labext.errors import LabextError, SetupError
 from labext.sandbox.core.data_folder import (
+    DATABASE_VARIABLE,
     EXIT_CUT_OFF,
     EXIT_DISK_FULL,
     EXIT_LOCKED,
@@ -63,6 +64,7 @@ from labext.sandbox.core.startup_checks import (
     Quarantine,
     check_database,
     check_no_sample_accounts,
+    exclusive_database,
     explain_failure,
     quarantine_orphans,
 )
@@ -133,11 +135,7 @@ class Host:
             remote=remote,
             workers_file=workers_file,
         )
-        self._database_lock = (
-            DatabaseLock(folder.database_url, folder.path)
-            if self._database.is_postgresql and process is None
-            else None
-        )
+        self._database_lock: DatabaseLock | None = None
 
     def prepare(self, stack: contextlib.ExitStack) -> dict[str, socket.socket]:
         """Check and set up the data, once for all service processes; return the open sockets."""
@@ -147,9 +145,7 @@ class Host:
             self._services,
             adopt_into=self._quarantine if self._adopt_empty else None,
         )
-        if self._database_lock is not None:
-            stack.callback(self._database_lock.release)
-            self._database_lock.acquire()
+        self._database_lock = stack.enter_context(exclusive_database(self._folder))
         sockets = {
             endpoint: stack.enter_context(self._listening_socket(endpoint))
             for service in self._services
@@ -157,6 +153,7 @@ class Host:
         }
         sites = self._create_sites(sockets)
         self._set_up(sites)
+        self._folder.keep_database()
         return sockets
 
     def announce(self, sockets: Mapping[str, socket.socket]) -> None:
@@ -434,6 +431,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse_arguments(arguments)
     os.umask(0o077)
     folder = DataFolder(options.data_dir)
+    requested_database = os.environ.pop(DATABASE_VARIABLE, None)
     start_logging(ServerSettings.load(folder))
     lock = FileLock(folder.lock_file)
     try:
@@ -441,6 +439,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A process that checks whether the lock is held acquires it for a moment.
         if not lock.acquire(seconds=1.0):
             return EXIT_LOCKED
+        if requested_database is not None:
+            folder.request_database(requested_database)
         _serve_folder(folder, lock, options)
     except Exception as error:
         if isinstance(error, LabextError) and folder.is_server():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.redaction import mask
-from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.data_folder import DATABASE_VARIABLE, DataFolder
 from labext.sandbox.core.executors.launcher import clean_environment
 from labext.sandbox.nb.providers import provider_variables
 
@@ -30,7 +30,7 @@ def spawn_host(folder: DataFolder, options: Sequence[str]) -> subprocess.Popen[b
     try:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "labext.sandbox.host", str(folder.path), *options],
-            env=host_environment(),
+            env=host_environment(folder),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -41,14 +41,16 @@ def spawn_host(folder: DataFolder, options: Sequence[str]) -> subprocess.Popen[b
         os.close(log)
 
 
-def host_environment() -> dict[str, str]:
-    """Environment of a host: without keys except those of model providers and of AWS.
+def host_environment(folder: DataFolder) -> dict[str, str]:
+    """Environment of a host: without keys except those of model providers, of AWS and a database.
 
     Tasks get none.
     """
     names = provider_variables.provider_variables() & os.environ.keys()
     names |= {name for name in os.environ if name.startswith("AWS_")}
     keys = {name: os.environ[name] for name in names}
+    if folder.requested_database is not None:
+        keys[DATABASE_VARIABLE] = folder.requested_database
     return clean_environment() | keys | _import_path_variable()
 
 

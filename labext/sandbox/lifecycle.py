@@ -34,7 +34,6 @@ from labext.sandbox.core.data_folder import (
     DataFolder,
     FileLock,
     read_json,
-    write_json,
 )
 from labext.sandbox.core.executors.worker_states import WorkersFile
 from labext.sandbox.status import (
@@ -47,9 +46,13 @@ from labext.sandbox.status import (
 
 if TYPE_CHECKING:
     from labext.sandbox.core.backup import BackupResult
+    from labext.sandbox.core.file_storage.objects import StorageSettings
     from labext.sandbox.core.restore import RestoreResult
 
 START_SECONDS = 60.0
+SEQUENCES_PER_SECOND = 500
+"""Generated sequences for each second by which a start may take longer."""
+
 STOP_SECONDS = 15.0
 
 _PACKAGES = (
@@ -206,7 +209,7 @@ class Sandbox:
         check_system()
         self._check_kind()
         self._started_here = False
-        until = time.monotonic() + START_SECONDS
+        until = time.monotonic() + self._start_seconds
         while not self._answers():
             if time.monotonic() > until:
                 raise ServiceError(
@@ -220,6 +223,10 @@ class Sandbox:
         if not self._started_here:
             self._check_options()
         return self.status()
+
+    @property
+    def _start_seconds(self) -> float:
+        return START_SECONDS + (self._options["sequences"] or 0) // SEQUENCES_PER_SECOND
 
     def _check_kind(self) -> None:
         """Raise SetupError if the folder belongs to a server, or to a sandbox if this is a server.
@@ -318,22 +325,15 @@ class Sandbox:
         """Drop the tables in a PostgreSQL database; those of other applications are kept.
 
         Raises:
-            StorageError: the database cannot be reached or changed; nothing has been deleted.
+            ConflictError: another sandbox or server uses the database.
+            StorageError: it cannot be reached or changed. In both cases, nothing was deleted.
         """
         if not self._folder.uses_postgresql:
             return
-        from sqlalchemy.exc import DBAPIError
+        from labext.sandbox.core.startup_checks import exclusive_database, open_database
 
-        from labext.sandbox.core.database import Database
-        from labext.sandbox.core.startup_checks import explain_failure
-
-        database = Database(self._folder.database_url)
-        try:
+        with exclusive_database(self._folder), open_database(self._folder) as database:
             database.drop_tables()
-        except DBAPIError as error:
-            raise explain_failure(error, self._folder) from error
-        finally:
-            database.close()
 
     def backup(self, file: str | Path) -> BackupResult:
         """Back up the sandbox to a new file, also while it runs; see `backup.back_up`."""
@@ -351,13 +351,10 @@ class Sandbox:
         from labext.sandbox.core.restore import check_backup, restore
 
         check_backup(Path(file))
+        folder, storage = self._requested_folder(), self._check_storage()
         if replace:
             self.stop()
-        if self._database_url is not None:
-            self._folder.prepare()
-            self._use_database()
-        self._use_storage()
-        return restore(self._folder, Path(file), replace=replace)
+        return restore(folder, Path(file), storage, replace=replace)
 
     def connection(self) -> dict[str, Any]:
         """Return the addresses and keys of the services from connection.json.
@@ -415,11 +412,11 @@ class Sandbox:
         """Start a host and wait until it responds; return False if another host was faster."""
         self._check_storage()
         self._folder.prepare()
-        self._use_database()
+        folder = self._requested_folder()
         log = self._folder.log
         offset = log.stat().st_size if log.exists() else 0
         try:
-            process = host_process.spawn_host(self._folder, self._arguments())
+            process = host_process.spawn_host(folder, self._arguments())
         except OSError as error:
             raise StorageError(f"The log {log} can't be written: {error}.", "Make room.") from error
         timed_out = False
@@ -440,27 +437,28 @@ class Sandbox:
             return False
         if timed_out:
             raise ServiceError(
-                f"The {self.kind} did not start within {START_SECONDS:g} seconds.",
+                f"The {self.kind} did not start within {self._start_seconds:g} seconds.",
                 f"Look at {log}.",
             )
         raise self._failure(process, offset)
 
-    def _use_database(self) -> None:
-        """Write the address to the folder, since all users can see the arguments of the host.
+    def _requested_folder(self) -> DataFolder:
+        """Return the data folder with the requested database, which may be unusable.
 
         Raises:
             SetupError: the sandbox keeps its data elsewhere, or the driver is not installed.
             InputError: the address is not that of a PostgreSQL database.
         """
-        if self._database_url is None:
-            return
-        from labext.sandbox.core.database import Database
+        folder = DataFolder(self.data_dir)
+        if self._database_url is not None:
+            from labext.sandbox.core.database import Database
 
-        Database(self._database_url).close()
-        self._folder.use_database(self._database_url)
+            Database(self._database_url).close()
+            folder.request_database(self._database_url)
+        return folder
 
-    def _check_storage(self) -> None:
-        """Check the address of the storage.
+    def _check_storage(self) -> StorageSettings | None:
+        """Check the requested storage; return it.
 
         Raises:
             InputError, SetupError: it is not valid, or a package is missing.
@@ -469,25 +467,15 @@ class Sandbox:
         if url is not None:
             from labext.sandbox.core.file_storage.objects import StorageSettings
 
-            StorageSettings(url, endpoint).check()
-        elif endpoint is not None or cache_bytes is not None:
+            storage = StorageSettings(url, endpoint, cache_bytes)
+            storage.check()
+            return storage
+        if endpoint is not None or cache_bytes is not None:
             raise InputError(
                 "The address of the storage is missing.",
                 f"Give it with {parameter('storage', 's3://BUCKET/PREFIX')}.",
             )
-
-    def _use_storage(self) -> None:
-        """Remember the storage for a restore; a start does so once it has checked it.
-
-        Raises:
-            InputError, SetupError: it is not valid, or a package is missing.
-        """
-        self._check_storage()
-        url, endpoint, cache_bytes = self._storage
-        if url is not None:
-            self._folder.prepare()
-            settings = {"url": url, "endpoint": endpoint, "cache_bytes": cache_bytes}
-            write_json(self._folder.storage, settings)
+        return None
 
     def _failure(self, process: subprocess.Popen[bytes], offset: int) -> LabextError:
         """Return the reason why a host has ended, from its record, exit code or log."""

@@ -104,9 +104,8 @@ class Server(Sandbox):
                 f"The server in {self.data_dir} is running.",
                 f"Stop it with `{self.command('stop')}`.",
             )
-        self._use_database()
+        environment = host_process.host_environment(self._requested_folder())
         sys.stdout.flush()
-        environment = host_process.host_environment()
         command = [sys.executable, "-P", "-m", "labext.sandbox.host", str(self.data_dir)]
         os.execve(sys.executable, [*command, *self._arguments()], environment)  # noqa: S606
 

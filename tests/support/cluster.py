@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from databases import ends_with_parent
 
 SUPPORT = Path(__file__).parent
 
@@ -100,7 +101,7 @@ class Cluster:
     def _spawn(self, command: list[str], log: str) -> subprocess.Popen[bytes]:
         with (self.folder / log).open("ab") as output:
             return subprocess.Popen(
-                command,
+                [*ends_with_parent("TERM"), *command],
                 env=environment() | {"TMPDIR": str(self.folder)},
                 stdin=subprocess.DEVNULL,
                 stdout=output,

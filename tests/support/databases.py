@@ -148,9 +148,16 @@ class Server:
         return False
 
     def _command(self, program: str, *arguments: str) -> Sequence[str]:
-        as_postgres = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        prefix = as_postgres if os.getuid() == 0 else []
+        user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        prefix = ends_with_parent("QUIT", *(user if os.getuid() == 0 else ()))
         return [*prefix, str(self._programs / program), *arguments]
+
+
+def ends_with_parent(signal_name: str, *options: str) -> list[str]:
+    """Return the prefix of a command that is sent a signal when its parent is killed (Linux)."""
+    if shutil.which("setpriv") is None:
+        return []
+    return ["setpriv", f"--pdeathsig={signal_name}", *options]
 
 
 def open_database(data_dir: Path) -> Database:
@@ -230,7 +237,7 @@ def database_of_hosts(request: pytest.FixtureRequest) -> Callable[..., Callable[
 
         def spawn_host(folder: DataFolder, options: Sequence[str]) -> Any:
             if not folder.has_database:
-                folder.use_database(server.new_database())
+                folder.request_database(server.new_database())
             return spawn(folder, options)
 
         return spawn_host

@@ -49,7 +49,7 @@ class Warm:
         log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         request = {
             "arguments": [str(folder.path), *options],
-            "environment": host_process.host_environment(),
+            "environment": host_process.host_environment(folder),
             "folder": str(folder.path),
         }
         try:
@@ -68,7 +68,7 @@ class Warm:
         return answer
 
     def close(self) -> None:
-        """End the warm process; forked hosts continue."""
+        """End the warm process, and hosts that were not stopped."""
         if self._process is not None and self._socket is not None:
             self._socket.close()
             self._process.wait(10)
@@ -117,6 +117,7 @@ class Server:
         from labext.sandbox.jobs.tools import catalogue
 
         self._socket = command
+        self._hosts: set[int] = set()
         self._codes: dict[int, int] = {}
         light = [name for name in catalogue.preload_modules() if not name.startswith(HEAVY)]
         catalogue.preload_modules = lambda: light
@@ -129,10 +130,16 @@ class Server:
         signal.signal(signal.SIGCHLD, self._reap)
 
     def serve(self) -> None:
-        """Handle requests until the connection is closed."""
+        """Handle requests until the connection is closed; then end hosts that are left.
+
+        They are left if the test process was killed.
+        """
         while True:
             message, files, _flags, _from = socket.recv_fds(self._socket, 65536, 1)
             if not message:
+                for pid in self._hosts - self._codes.keys():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGTERM)
                 return
             self._socket.send(json.dumps(self._answer(json.loads(message), files)).encode())
 
@@ -147,6 +154,7 @@ class Server:
         pid = os.fork()
         if pid == 0:
             _become(command, files[0])
+        self._hosts.add(pid)
         self._codes.pop(pid, None)  # of an earlier host with this pid
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
         os.close(files[0])

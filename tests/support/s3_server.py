@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from databases import ends_with_parent
 
 from labext.sandbox.core.data_folder import DataFolder
 
@@ -88,6 +89,7 @@ class S3Server:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
+                    *ends_with_parent("KILL"),
                     str(_program()),
                     *("-logtostderr=true", "server", f"-dir={self.folder}", "-ip=127.0.0.1"),
                     *("-ip.bind=127.0.0.1", f"-master.port={master}"),

@@ -23,6 +23,8 @@ MARKER_FILE = ".labext-sandbox"
 DATABASE_FILE = "sandbox.sqlite"
 DATABASE_URL_FILE = "database.url"
 """The address of a PostgreSQL database, with its password, instead of the SQLite file."""
+DATABASE_VARIABLE = "LABEXT_DATABASE_URL"
+"""Passes a requested address to the host, whose arguments all users can see."""
 PORTS_FILE = "ports.json"
 STORAGE_FILE = "storage.json"
 """The address of an object store for files, without credentials."""
@@ -55,10 +57,13 @@ class DataFolder:
         self.quarantine = self.path / "quarantine"
         self.metrics = self.path / "metrics"
         self.database_url_file = self.path / DATABASE_URL_FILE
+        self.requested_database: str | None = None
 
     @property
     def database_url(self) -> str:
-        """The address of its database: the SQLite file, or the address passed to `use_database`."""
+        """The address of its database: the SQLite file, or the requested or kept address."""
+        if self.requested_database is not None:
+            return self.requested_database
         try:
             return self.database_url_file.read_text()
         except (FileNotFoundError, NotADirectoryError):
@@ -67,7 +72,7 @@ class DataFolder:
     @property
     def uses_postgresql(self) -> bool:
         """Whether its data are in a PostgreSQL database."""
-        return self.database_url_file.is_file()
+        return self.requested_database is not None or self.database_url_file.is_file()
 
     @property
     def database_name(self) -> str:
@@ -83,20 +88,29 @@ class DataFolder:
         """Whether a database was ever created for it."""
         return self.uses_postgresql or self.database.is_file()
 
-    def use_database(self, url: str) -> None:
-        """Keep the data in a database at an address from the next start on.
+    def request_database(self, url: str) -> None:
+        """Use a database at an address; `keep_database` stores it once it is known to work.
 
         Raises:
             SetupError: its data are in a SQLite file.
-            StorageError: the folder cannot be written.
         """
         if has_content(self.database):
             raise SetupError(
                 f"The data of this sandbox are in {self.database}, not in another database.",
                 "Choose a new folder for the other database, and restore a backup there.",
             )
-        with storage_errors(self.database_url_file):
-            write_atomic(self.database_url_file, url.encode(), private=True)
+        self.requested_database = url
+
+    def keep_database(self) -> None:
+        """Store the address of a requested database for later starts.
+
+        Raises:
+            StorageError: the folder cannot be written.
+        """
+        if self.requested_database is not None:
+            with storage_errors(self.database_url_file):
+                content = self.requested_database.encode()
+                write_atomic(self.database_url_file, content, private=True)
 
     def is_ours(self) -> bool:
         """Return whether the folder belongs to a sandbox."""

@@ -12,12 +12,10 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-from sqlalchemy.exc import DBAPIError
 
 from labext.actions import parameter
 from labext.errors import (
@@ -42,6 +40,7 @@ from labext.sandbox.core.data_folder import (
     DATABASE_FILE,
     PORTS_FILE,
     SERVER_FILE,
+    STORAGE_FILE,
     DataFolder,
     FileLock,
     has_content,
@@ -54,11 +53,13 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.core.database_copy import copy_tables
 from labext.sandbox.core.file_storage.backup import FOLDER as OBJECTS
 from labext.sandbox.core.file_storage.backup import check_storage, copy_file, store_objects
-from labext.sandbox.core.postgresql import DatabaseLock
+from labext.sandbox.core.file_storage.objects import StorageSettings
+from labext.sandbox.core.file_storage.setup import stored_settings
 from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables, restore_tables
 from labext.sandbox.core.startup_checks import (
-    explain_failure,
+    exclusive_database,
     is_database_damaged,
+    open_database,
 )
 from labext.storage import storage_errors, sync_folder
 
@@ -84,12 +85,19 @@ class RestoreResult:
     previous: Path | None
 
 
-def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> RestoreResult:
+def restore(
+    folder: DataFolder,
+    source: Path,
+    storage: StorageSettings | None = None,
+    *,
+    replace: bool = False,
+) -> RestoreResult:
     """Restore a backup into `folder`, whose sandbox must not be running.
 
     Args:
-        folder: the folder of a sandbox, or an empty or new folder.
+        folder: the folder of a sandbox, or an empty or new folder. A requested database is kept.
         source: the archive.
+        storage: the object store for the files; None for that of the last start, if any.
         replace: replace existing data, which is moved to the quarantine folder.
 
     Raises:
@@ -102,7 +110,8 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
         _check_kind_of_database(folder, manifest, source)
-        check_storage(folder, manifest)
+        storage = storage or stored_settings(folder)
+        check_storage(folder, manifest, storage)
         folder.prepare()
         lock = FileLock(folder.lock_file)
         if not lock.acquire(seconds=1.0):
@@ -113,7 +122,7 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
         try:
             with storage_errors(folder.path), contextlib.ExitStack() as stack:
                 clean_up(folder)
-                stack.enter_context(_exclusive_database(folder))
+                stack.enter_context(exclusive_database(folder))
                 previous = [path for path in data_entries(folder) if has_content(path)]
                 has_tables = _has_tables(folder)
                 if (previous or has_tables) and not replace:
@@ -125,13 +134,15 @@ def restore(folder: DataFolder, source: Path, *, replace: bool = False) -> Resto
                     )
                 aside = folder.quarantine / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%S-%f}-replaced"
                 _unpack(archive, manifest["files"], folder)
-                if "storage" in manifest:
-                    objects = _staging_folder(folder) / "data" / OBJECTS
-                    store_objects(folder, objects, manifest["storage"])
-                    remove_path(objects)
+                if storage is not None:
+                    data = _staging_folder(folder) / "data"
+                    store_objects(storage, data / OBJECTS, manifest["storage"])
+                    remove_path(data / OBJECTS)
+                    write_json(data / STORAGE_FILE, asdict(storage))
                 if has_tables:
-                    with _database(folder) as database:
+                    with open_database(folder) as database:
                         dump_tables(database, _staging_folder(folder) / DUMP_FILE)
+                folder.keep_database()
                 _commit_restore(folder, aside)
                 try:
                     finish_restore(folder)
@@ -161,44 +172,12 @@ def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any], source
         )
 
 
-@contextmanager
-def _database(folder: DataFolder) -> Iterator[Database]:
-    database = Database(folder.database_url)
-    try:
-        yield database
-    except DBAPIError as error:
-        raise explain_failure(error, folder) from error
-    finally:
-        database.close()
-
-
 def _has_tables(folder: DataFolder) -> bool:
     """Return whether a PostgreSQL database has tables, which a restore would replace."""
     if not folder.uses_postgresql:
         return False
-    with _database(folder) as database:
+    with open_database(folder) as database:
         return bool(database.table_names())
-
-
-@contextmanager
-def _exclusive_database(folder: DataFolder) -> Iterator[None]:
-    """Keep other services off a PostgreSQL database.
-
-    Raises:
-        ConflictError: one is using it.
-        StorageError: it cannot be reached.
-    """
-    if not folder.uses_postgresql:
-        yield
-        return
-    with _database(folder) as database:
-        database.table_names()  # explains why it cannot be reached
-    lock = DatabaseLock(folder.database_url, folder.path)
-    lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def check_backup(source: Path) -> None:
@@ -233,7 +212,7 @@ def finish_restore(folder: DataFolder) -> None:
     aside = Path(journal["aside"])
     loaded, replaced = _database_to_load(folder), restored / DUMP_FILE
     if loaded is not None:
-        with _database(folder) as database:
+        with open_database(folder) as database:
             if loaded.name == DUMP_FILE:
                 restore_tables(database, loaded, restored)
             else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -174,6 +174,39 @@ def quarantine_orphans(
                 remove_path(path)
         except OSError as error:
             log.warning("%s has no row and could not be moved: %s", path, error)
+
+
+@contextmanager
+def open_database(folder: DataFolder) -> Iterator[Database]:
+    """Open the database of a data folder, and explain its errors."""
+    database = Database(folder.database_url)
+    try:
+        yield database
+    except DBAPIError as error:
+        raise explain_failure(error, folder) from error
+    finally:
+        database.close()
+
+
+@contextmanager
+def exclusive_database(folder: DataFolder) -> Iterator[postgresql.DatabaseLock | None]:
+    """Keep other services off a PostgreSQL database; a SQLite file needs no lock.
+
+    Raises:
+        ConflictError: one is using it.
+        StorageError: it cannot be reached.
+    """
+    if not folder.uses_postgresql:
+        yield None
+        return
+    with open_database(folder) as database:
+        database.table_names()  # explains why it cannot be reached
+    lock = postgresql.DatabaseLock(folder.database_url, folder.path)
+    lock.acquire()
+    try:
+        yield lock
+    finally:
+        lock.release()
 
 
 def explain_failure(error: Exception, folder: DataFolder) -> LabextError:

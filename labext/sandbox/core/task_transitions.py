@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core import postgresql
@@ -31,6 +32,9 @@ from labext.sandbox.core.queue import (
 
 MAX_KILLS = 3
 """Number of kills of the service during a task after which the task fails."""
+
+_RETRIED = OperationalError, PoolTimeoutError
+"""Errors of a full disk or an unreachable database, after which a task is tried again."""
 
 log = logging.getLogger(__name__)
 
@@ -314,7 +318,7 @@ class TaskTransitions:
                     and limits.allow(task.kind, task.owner)
                 ):
                     claim = self._claim(session, task, admit, set() if unfit is None else unfit)
-        except OperationalError:  # the disk is full or the database is unreachable: retry later
+        except _RETRIED:
             self._set_aside.discard(task_id)
             raise
         self._set_aside.discard(task_id)
@@ -331,7 +335,7 @@ class TaskTransitions:
     ) -> ClaimedTask | None:
         try:
             claim = self._describe(session, task)
-        except OperationalError:
+        except _RETRIED:
             raise
         except Exception as error:  # a service's fault ends the task alone
             if not ends:
@@ -381,7 +385,7 @@ class TaskTransitions:
                 # Keep loaded objects alive: the session refers to them weakly, and the end of the
                 # task often follows in the same transaction.
                 session.info.setdefault("labext_read", []).extend(session.identity_map.values())
-        except OperationalError:
+        except _RETRIED:
             raise
         except Exception as error:  # a service's fault ends the task alone
             log.exception("%s could not be started.", task.key)

@@ -99,7 +99,7 @@ class FileTransfers:
 
     def skip(self, run: TaskRun) -> None:
         """Do not store the results of a task that was cancelled after its process had ended."""
-        if run.saved is None or run.saved.done():
+        if run.saved is None:  # else they are stored, and deleted as soon as its end is recorded
             run.is_saved, run.next_try = True, 0.0
 
     def are_behind(self, runs: Iterable[TaskRun], slots: int) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from labext import messages
 from labext.sandbox.core.data_folder import read_json
 
 STALE_SECONDS = 5.0
@@ -62,13 +63,15 @@ def why_waiting(
     """
     workers = [worker for worker in states if worker.state in ("ready", "full")]
     if not workers:
-        return f"No worker is connected to {address}."
+        refusals = [worker.note for worker in states if worker.state == "refused"]
+        return refusals[0] if refusals else f"No worker is connected to {address}."
     workers = [worker for worker in workers if not needs or needs in worker.capabilities]
     if not workers:
         return f"No worker has {needs}."
     workers = [w for w in workers if w.slots >= cores and (w.memory or 0) >= (memory or 0)]
     if not workers:
-        return f"No worker has {cores} cores and {memory or 0} bytes of memory for a task."
+        size = f" and {messages.format_size(memory)} of memory" if memory else ""
+        return f"No worker has {messages.pluralize(cores, 'core')}{size} for a task."
     return workers[0].note if all(worker.state == "full" for worker in workers) else ""
 
 

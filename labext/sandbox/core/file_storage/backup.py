@@ -121,13 +121,14 @@ class StoredObjects:
         return entries
 
 
-def check_storage(folder: DataFolder, manifest: dict[str, Any]) -> None:
+def check_storage(
+    folder: DataFolder, manifest: dict[str, Any], settings: StorageSettings | None
+) -> None:
     """Check that a backup of an object store is restored to one, and others are not.
 
     Raises:
         SetupError: only one of the two has an object store.
     """
-    settings = stored_settings(folder)
     if "storage" in manifest and settings is None:
         raise SetupError(
             "The files of the backup were in an object store.",
@@ -141,7 +142,7 @@ def check_storage(folder: DataFolder, manifest: dict[str, Any]) -> None:
         )
 
 
-def store_objects(folder: DataFolder, unpacked: Path, storage: str) -> None:
+def store_objects(settings: StorageSettings, unpacked: Path, storage: str) -> None:
     """Put the objects of a backup into the store, unless it has them, and remove the folder.
 
     Other objects in the store are kept; the next start moves them to its quarantine.
@@ -150,8 +151,6 @@ def store_objects(folder: DataFolder, unpacked: Path, storage: str) -> None:
         ConflictError: the store has the files of another database, or other objects.
         SetupError: it cannot be written.
     """
-    settings = stored_settings(folder)
-    assert settings is not None
     store = settings.open()
     try:
         marker = read_marker(store, unpacked.parent)

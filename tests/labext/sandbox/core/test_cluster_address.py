@@ -14,6 +14,7 @@ from labext.sandbox.core.executors.cluster.address import (
     write_certificates,
 )
 from labext.sandbox.core.executors.cluster.protocol import resolve_inside, version_error, versions
+from labext.sandbox.core.executors.cluster.setup import Cluster
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,13 @@ def test_addresses_are_completed(address: str, expected: str, tls: TlsFiles) -> 
     assert scheduler_address(address, tls, allow_plaintext=False) == expected
 
 
-@pytest.mark.parametrize("address", ["lab:8786", "http://lab:8786", "tls://", "tls://lab:1/x"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("lab:8786", "http://lab:8786", "tls://", "tls://lab:1/x"),
+        *("tls://lab:99999", "tls://lab:http", "tls://::1", "tls://user@lab"),
+    ],
+)
 def test_other_addresses_are_refused(address: str, tls: TlsFiles) -> None:
     with pytest.raises(SetupError, match="not the address of a scheduler"):
         scheduler_address(address, tls, allow_plaintext=False)
@@ -53,6 +60,15 @@ def test_plain_connection_to_another_machine_must_be_allowed() -> None:
         scheduler_address("tls://10.0.0.1:8786", None, allow_plaintext=True)
     address = "tcp://10.0.0.1:8786"
     assert scheduler_address(address, None, allow_plaintext=True) == address
+
+
+def test_command_of_a_worker_allows_the_plain_connection_of_its_service() -> None:
+    commands = [
+        Cluster(f"tcp://{host}:8786", None, "service").worker_command
+        for host in ("10.0.0.1", "127.0.0.1")
+    ]
+    assert commands[0] == "labext worker --connect tcp://10.0.0.1:8786 --allow-plaintext"
+    assert commands[1] == "labext worker --connect tcp://127.0.0.1:8786"
 
 
 def test_certificates_are_never_replaced(tls: TlsFiles) -> None:

@@ -161,7 +161,8 @@ def test_task_waits_for_a_worker_that_has_what_it_needs(harness: Harness, cluste
     remote = _remote(harness)
     assert state(harness, "rna") == ("queued", 0)
     assert harness.supervisor.why_waiting("rna_fold", 1, None) == "No worker has rna_fold."
-    assert harness.supervisor.why_waiting("", 99, 1 << 20).startswith("No worker has 99 cores")
+    why = harness.supervisor.why_waiting("", 99, 1 << 20)
+    assert why == "No worker has 99 cores and 1 MiB of memory for a task."
     assert harness.supervisor.why_waiting("", 1, None) == ""
     worker = cluster.start_worker(capabilities=["rna_fold"], slots=1)
     assert harness.result("rna").outcome == "done"
@@ -226,7 +227,8 @@ def test_worker_of_another_version_is_refused(
         harness.put("answer", "only")
         assert worker.wait(60) == 1
         assert "the service has labext 99.0" in own.log("worker0.log")
-        wait_until(lambda: not [w for w in _remote(harness).workers() if w.state == "ready"])
+        why = harness.supervisor.why_waiting("", 1, None)
+        assert "the service has labext 99.0" in why
         assert state(harness, "only") == ("queued", 0)
     finally:
         harness.close()

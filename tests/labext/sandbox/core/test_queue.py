@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from queueing import MOMENT, Recorder, begin, put
 from sqlalchemy import select, text
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError, TimeoutError
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.database import Database
@@ -221,18 +221,25 @@ def test_taken_task_is_not_claimed_again(database, queue, transitions):
     assert transitions.claim(task + 1) is None
 
 
-def test_task_is_claimed_again_after_a_full_disk(database, queue):
-    full = [OperationalError("UPDATE tasks", None, Exception("database or disk is full"))]
+@pytest.mark.parametrize(
+    "error",
+    [
+        OperationalError("UPDATE tasks", None, Exception("database or disk is full")),
+        TimeoutError("QueuePool limit of size 5 overflow 25 reached"),
+    ],
+)
+def test_task_is_claimed_again_after_a_full_disk_or_without_a_connection(database, queue, error):
+    errors = [error]
 
     def memory(_session: Session) -> int:
-        if full:
-            raise full.pop()
+        if errors:
+            raise errors.pop()
         return 1
 
     queue.add(TaskKind("full", "x:y", memory=memory))
     [task] = put(database, queue, "a", kind="full")
     transitions = TaskTransitions(database, queue)
-    with pytest.raises(OperationalError):
+    with pytest.raises(type(error)):
         transitions.claim(task)
     assert transitions.next(Counter()) == task
     claim = transitions.claim(task)

@@ -128,7 +128,7 @@ def test_interrupted_move_is_finished_at_the_next_start(
         with pytest.raises(KeyboardInterrupt):
             moved.restore(backup)
     moved = Server(tmp_path / "moved")
-    with restore_module._database(moved._folder) as database:
+    with restore_module.open_database(moved._folder) as database:
         assert database.table_names() == []
     restore_module.clean_up(moved._folder)
     moved.start()

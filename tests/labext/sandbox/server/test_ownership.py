@@ -60,20 +60,30 @@ def test_backup_of_a_server_restores_a_server(new_server, tmp_path):
     assert server.start().running
 
 
-def test_second_server_on_a_database_is_refused_until_the_first_has_stopped(
-    new_server, postgresql_server, tmp_path
-):
+UNREACHABLE = "postgresql+psycopg://nobody@127.0.0.1:1/none"
+
+
+def test_address_is_kept_only_once_it_works(small_box, postgresql_server, tmp_path):
+    folders = {"new": tmp_path / "new", "known": tmp_path / "known"}
+    small_box(data_dir=folders["known"], database_url=postgresql_server.new_database()).stop()
+    for name, folder in folders.items():
+        with pytest.raises(ServiceError, match="cannot be reached"):
+            small_box(data_dir=folder, database_url=UNREACHABLE)
+        box = small_box(data_dir=folder)
+        assert (box.data_dir / "database.url").exists() is (name == "known")
+
+
+def test_reset_drops_no_tables_that_another_service_uses(small_box, postgresql_server, monkeypatch):
+    monkeypatch.setattr("labext.sandbox.core.postgresql.WAIT_SECONDS", 0.1)
     url = postgresql_server.new_database()
-    first = new_server(url)
-    (tmp_path / "second").mkdir()
-    second = make_server(tmp_path / "second", url)
-    with pytest.raises(ServiceError, match=r"in use by \S+/data\. ") as refused:
-        second.start()
-    assert "Stop that one first" in refused.value.next_step
-    assert first.status().running
-    first.stop()
-    assert second.start().running
-    second.stop()
+    former = small_box(database_url=url)
+    former.stop()
+    box = small_box(database_url=url)
+    with pytest.raises(ConflictError, match="in use by"):
+        former.reset()
+    assert requests.get(f"{box.jobs.base_url}tasks", timeout=30).json() == {}
+    box.stop()
+    assert former.reset()
 
 
 def test_processes_of_one_server_share_its_database(new_server, postgresql_server):
@@ -123,8 +133,9 @@ def test_waiting_for_the_lock_ends_with_its_owner(postgresql, tmp_path):
     first.acquire()
     now = iter(range(0, 1000, 20))
     second = DatabaseLock(url, tmp_path / "second", lambda: next(now))
-    with pytest.raises(ConflictError, match=r"in use by \S+first"):
+    with pytest.raises(ConflictError, match=r"in use by \S+first") as refused:
         second.acquire()
+    assert "Stop that one first" in refused.value.next_step
     first.release()
     second.acquire()
     second.release()

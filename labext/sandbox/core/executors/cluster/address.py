@@ -8,6 +8,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from labext.errors import SetupError
 
@@ -91,13 +92,17 @@ def scheduler_address(address: str, tls: TlsFiles | None, *, allow_plaintext: bo
     Raises:
         SetupError: the address is invalid, or the connection would not be encrypted.
     """
-    scheme, separator, place = address.partition("://")
-    if not separator or scheme not in ("dask", "tcp", "tls") or not place or "/" in place:
+    scheme, _, place = address.partition("://")
+    try:
+        parts = urlsplit(f"//{place}")
+        host, port = parts.hostname, parts.port or DEFAULT_PORT
+    except ValueError:  # of the port, or of an IPv6 address
+        host = None
+    if scheme not in ("dask", "tcp", "tls") or not host or parts.netloc != place or "@" in place:
         raise SetupError(
             f"{address!r} is not the address of a scheduler.",
             "Write it as tls://HOST:PORT, or tcp://127.0.0.1:PORT on one machine.",
         )
-    host, _, port = place.rpartition(":") if _has_port(place) else (place, "", str(DEFAULT_PORT))
     if scheme == "dask":
         scheme = "tcp" if tls is None else "tls"
     if scheme == "tls" and tls is None:
@@ -110,11 +115,7 @@ def scheduler_address(address: str, tls: TlsFiles | None, *, allow_plaintext: bo
             "run programs on the workers.",
             "Use tls:// with certificates, or allow plain connections explicitly.",
         )
-    return f"{scheme}://{host}:{port}"
-
-
-def _has_port(place: str) -> bool:
-    return place.rpartition(":")[2].isdigit() and not place.endswith("]")
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def is_loopback(host: str) -> bool:

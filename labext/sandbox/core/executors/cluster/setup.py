@@ -16,6 +16,7 @@ from labext.sandbox.core.executors.cluster.address import (
     DEFAULT_PORT,
     TlsFiles,
     check_connection,
+    is_loopback,
     scheduler_address,
 )
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
@@ -47,7 +48,7 @@ class Cluster:
     def worker_command(self) -> str:
         """The command that connects a worker on another machine, or on this one."""
         scheme, _, place = self.address.partition("://")
-        port = place.rpartition(":")[2]
+        host, _, port = place.rpartition(":")
         is_here = self.tls is not None and place.startswith("127.")
         address = f"{scheme}://{socket.getfqdn()}:{port}" if is_here else self.address
         command = ["labext", "worker", "--connect", address]
@@ -58,6 +59,8 @@ class Cluster:
                 ("key", "worker.key"),
             ):
                 command += [f"--tls-{part}", file]
+        elif not is_loopback(host):
+            command.append("--allow-plaintext")
         return shlex.join(command)
 
     def connect(self) -> DaskExecutor:

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from labext.actions import Action
 from labext.redaction import mask
+from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.host_process import host_environment
 from labext.sandbox.nb import addresses
@@ -155,10 +156,12 @@ def test_environment_key_is_kept_encrypted_until_the_next_start(site: Site) -> N
     assert not stored.exists()
 
 
-def test_host_environment_has_only_provider_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_environment_has_only_provider_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GROQ_API_KEY", "gsk-1")
     monkeypatch.setenv("CLOUD_SECRET_KEY", "of-no-use")
-    result = host_environment()
+    result = host_environment(DataFolder(tmp_path))
     assert result["GROQ_API_KEY"] == "gsk-1"
     assert "CLOUD_SECRET_KEY" not in result
 

@@ -100,7 +100,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """Searchable records in a database of each kind."""
     if request.param == "postgresql":
         server = request.getfixturevalue("postgresql_server")
-        DataFolder(tmp_path).use_database(server.new_schema())
+        DataFolder(tmp_path).database_url_file.write_text(server.new_schema())
     world = World(tmp_path)
     yield world
     world.database.close()

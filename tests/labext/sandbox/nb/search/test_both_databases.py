@@ -53,7 +53,7 @@ def worlds(
     for kind in ("sqlite", "postgresql"):
         folder: Path = tmp_path_factory.mktemp(kind)
         if kind == "postgresql":
-            DataFolder(folder).use_database(postgresql_server.new_schema())
+            DataFolder(folder).database_url_file.write_text(postgresql_server.new_schema())
         world = make_world(folder)
         for number, (name, text) in enumerate(texts.items()):
             world.source(f"s{number}", text, name)
