@@ -112,18 +112,25 @@ class Cluster:
     def log(self, name: str) -> str:
         return (self.folder / name).read_text()
 
+    def stop_workers(self) -> None:
+        _stop(self.workers)
+        self.workers.clear()
+
     def close(self) -> None:
-        processes = [*self.workers, *([self.scheduler] if self.scheduler else [])]
-        for process in processes:
-            with contextlib.suppress(ProcessLookupError):
-                process.send_signal(signal.SIGCONT)
-                process.terminate()
-        for process in processes:
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        _stop([*self.workers, *([self.scheduler] if self.scheduler else [])])
+
+
+def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+    for process in processes:
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def tree(pid: int) -> list[int]:

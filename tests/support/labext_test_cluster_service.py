@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
+import short_intervals
 from sqlalchemy import String
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -72,6 +73,7 @@ def create_queue(folder: Path, url: str = "") -> tuple[Database, Queue]:
 
 def main(folder: Path, address: str, url: str = "", process: str = "") -> None:
     """Serve until SIGTERM; as the process with a number, if there are several."""
+    short_intervals.use_if_requested()
     adopt_orphans()
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda _number, _frame: stopped.set())

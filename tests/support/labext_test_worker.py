@@ -8,12 +8,15 @@ import resource
 import sys
 from pathlib import Path
 
+import short_intervals
+
 from labext.sandbox.core.executors.cluster import dask_worker
 from labext.sandbox.core.executors.cluster.address import TlsFiles
 
 
 def main(address: str, folder: str, settings: str) -> None:
     """Serve until SIGTERM."""
+    short_intervals.use_if_requested()
     options = json.loads(settings)
     tls = options.pop("tls", None)
     if most := options.pop("max_file_bytes", None):  # a longer file fails as on a full disk

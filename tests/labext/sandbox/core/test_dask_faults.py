@@ -8,14 +8,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import short_intervals
 from cluster import SUPPORT, Cluster, Proxy, environment, tree
 from labext_test_cluster_service import create_queue
-from supervision import Harness, is_gone, state
+from supervision import Harness, NewHarness, is_gone, state
 from waiting import wait_until
 
 from labext.errors import SetupError
@@ -30,11 +31,22 @@ from labext.sandbox.core.executors.cluster.protocol import RPC_SECONDS
 pytestmark = pytest.mark.faults
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    cluster = Cluster(tmp_path / "cluster")
+Start = Callable[..., Harness]
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
     yield cluster
     cluster.close()
+
+
+@pytest.fixture
+def cluster(scheduler: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    """A cluster whose workers are stopped after the test, with short leases."""
+    short_intervals.use(monkeypatch)
+    yield scheduler
+    scheduler.stop_workers()
 
 
 @pytest.fixture
@@ -44,12 +56,20 @@ def proxy(cluster: Cluster) -> Iterator[Proxy]:
     proxy.close()
 
 
-def _start(tmp_path: Path, address: str, tls: TlsFiles | None = None) -> Harness:
-    folder = tmp_path / "service"
-    folder.mkdir()
-    harness = Harness(folder, remote=lambda: DaskExecutor(address, tls, "service"))
-    harness.supervisor.start()
-    return harness
+@pytest.fixture
+def start(cluster: Cluster, new_harness: NewHarness) -> Start:
+    """Start a service whose tasks run on the workers."""
+
+    def start(address: str = cluster.address, tls: TlsFiles | None = None) -> Harness:
+        return new_harness(remote=lambda: DaskExecutor(address, tls, "service"))
+
+    return start
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """The file with the processes of the task that has begun."""
+    return tmp_path / "runs"
 
 
 def _begun(runs: Path, count: int) -> list[int]:
@@ -58,165 +78,110 @@ def _begun(runs: Path, count: int) -> list[int]:
     return [int(pid) for pid in runs.read_text().split()]
 
 
-def test_task_of_a_killed_worker_runs_on_another(tmp_path: Path, cluster: Cluster) -> None:
+def test_task_of_a_killed_worker_runs_on_another(
+    cluster: Cluster, start: Start, runs: Path
+) -> None:
     first = cluster.start_worker()
-    harness = _start(tmp_path, cluster.address)
-    runs = tmp_path / "runs"
-    try:
-        harness.put("count_runs", "only", file=str(runs), seconds=3)
-        _begun(runs, 1)
-        wait_until(lambda: state(harness, "only")[0] == "running")
-        processes = tree(first.pid)
-        first.kill()
-        cluster.start_worker()
-        wait_until(lambda: all(is_gone(pid) for pid in processes[1:]), 10)
-        outcome = harness.result("only", 60)
-        assert outcome.result == {"pid": _begun(runs, 2)[1]}
-        assert len(_begun(runs, 2)) == 2
-        assert harness.starts == ["only", "only"]
-    finally:
-        harness.close()
-
-
-def test_task_goes_on_while_the_scheduler_is_restarted(tmp_path: Path, cluster: Cluster) -> None:
+    harness = start()
+    harness.put("count_runs", "only", file=str(runs), seconds=2)
+    _begun(runs, 1)
+    wait_until(lambda: state(harness, "only")[0] == "running")
+    processes = tree(first.pid)
+    first.kill()
     cluster.start_worker()
-    harness = _start(tmp_path, cluster.address)
-    runs = tmp_path / "runs"
-    try:
-        harness.put("count_runs", "only", file=str(runs), seconds=5)
-        [pid] = _begun(runs, 1)
-        assert cluster.scheduler is not None
-        cluster.scheduler.kill()
-        cluster.scheduler.wait()
-        cluster.start_scheduler()
-        outcome = harness.result("only", 60)
-        # If the reconnection takes longer than a lease, it has begun again.
-        assert outcome.result["pid"] == _begun(runs, 1)[-1]
-        assert outcome.outcome == "done"
-        assert len(_begun(runs, 1)) <= 2
-        assert is_gone(pid)
-        harness.put("answer", "later")
-        assert harness.result("later").outcome == "done"
-    finally:
-        harness.close()
+    wait_until(lambda: all(is_gone(pid) for pid in processes[1:]), 10)
+    outcome = harness.result("only", 60)
+    assert outcome.result == {"pid": _begun(runs, 2)[1]}
+    assert len(_begun(runs, 2)) == 2
+    assert harness.starts == ["only", "only"]
 
 
-def test_short_partition_does_not_disturb_a_task(
-    tmp_path: Path, cluster: Cluster, proxy: Proxy
+def test_task_goes_on_while_the_scheduler_is_restarted(
+    cluster: Cluster, start: Start, runs: Path
 ) -> None:
     cluster.start_worker()
-    harness = _start(tmp_path, proxy.address)
-    runs = tmp_path / "runs"
-    try:
-        harness.put("count_runs", "only", file=str(runs), seconds=4)
-        [pid] = _begun(runs, 1)
-        proxy.stop()
-        time.sleep(2)
-        proxy.resume()
-        assert harness.result("only").result == {"pid": pid}
-    finally:
-        proxy.resume()
-        harness.close()
+    harness = start()
+    harness.put("count_runs", "only", file=str(runs), seconds=4)
+    [pid] = _begun(runs, 1)
+    assert cluster.scheduler is not None
+    cluster.scheduler.kill()
+    cluster.scheduler.wait()
+    cluster.start_scheduler()
+    outcome = harness.result("only", 60)
+    # If the reconnection takes longer than a lease, it has begun again.
+    assert outcome.result["pid"] == _begun(runs, 1)[-1]
+    assert outcome.outcome == "done"
+    assert len(_begun(runs, 1)) <= 2
+    assert is_gone(pid)
+    harness.put("answer", "later")
+    assert harness.result("later").outcome == "done"
 
 
-def test_partition_ends_the_task_at_the_worker_and_repeats_it(
-    tmp_path: Path, cluster: Cluster, proxy: Proxy
+def test_only_a_long_partition_ends_the_task_at_the_worker_and_repeats_it(
+    cluster: Cluster, proxy: Proxy, start: Start, runs: Path
 ) -> None:
     cluster.start_worker()
-    harness = _start(tmp_path, proxy.address)
-    runs = tmp_path / "runs"
-    try:
-        harness.put("count_runs", "only", file=str(runs), seconds=60)
-        [pid] = _begun(runs, 1)
-        proxy.stop()
-        wait_until(lambda: is_gone(pid), 10)
-        wait_until(lambda: state(harness, "only")[0] == "queued", 20)
-        proxy.resume()
-        assert _begun(runs, 2)[1] != pid
-        harness.cancel("only")
-        assert harness.result("only", 15).outcome == "stopped"
-        assert all(is_gone(pid) for pid in _begun(runs, 2))
-    finally:
-        proxy.resume()
-        harness.close()
-
-
-class _CutOff:
-    """A service that cannot reach the worker `w0`; one message arrives there late."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, op: str, delay: float) -> None:
-        self.is_on = False
-        self.delivered = threading.Event()
-        self.replies: list[Any] = []
-        self._held: list[asyncio.Task[None]] = []
-        send = DaskExecutor._call
-
-        async def deliver(executor: DaskExecutor, worker: Any, message: dict[str, Any]) -> None:
-            await asyncio.sleep(delay)
-            self.replies.append(await send(executor, worker, **message))
-            self.delivered.set()
-
-        async def call(
-            executor: DaskExecutor, worker: Any, seconds: float = RPC_SECONDS, **message: Any
-        ) -> Any:
-            if not self.is_on or worker.label != "w0":
-                return await send(executor, worker, seconds, **message)
-            if message["op"] == op and not self._held:
-                self._held.append(asyncio.create_task(deliver(executor, worker, message)))
-            await asyncio.sleep(seconds)
-            raise TimeoutError
-
-        monkeypatch.setattr(DaskExecutor, "_call", call)
+    harness = start(proxy.address)
+    harness.put("count_runs", "only", file=str(runs), seconds=60)
+    [pid] = _begun(runs, 1)
+    proxy.stop()
+    time.sleep(0.5)
+    proxy.resume()
+    time.sleep(short_intervals.SECONDS["LEASE_SECONDS"] + 1)
+    assert not is_gone(pid)
+    assert state(harness, "only")[0] == "running"
+    proxy.stop()
+    wait_until(lambda: is_gone(pid), 10)
+    wait_until(lambda: state(harness, "only")[0] == "queued", 20)
+    proxy.resume()
+    assert _begun(runs, 2)[1] != pid
+    harness.cancel("only")
+    assert harness.result("only", 15).outcome == "stopped"
+    assert all(is_gone(pid) for pid in _begun(runs, 2))
 
 
 def test_message_held_back_does_not_keep_a_task_that_starts_elsewhere(
-    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, start: Start, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster.start_worker()
-    cut = _CutOff(monkeypatch, "labext_sync", 4)
-    harness = _start(tmp_path, cluster.address)
-    runs = tmp_path / "runs"
-    try:
-        harness.put("count_runs", "only", file=str(runs), seconds=60)
-        [pid] = _begun(runs, 1)
-        wait_until(lambda: state(harness, "only")[0] == "running")
-        cluster.start_worker()
-        cut.is_on = True
-        assert cut.delivered.wait(20)
-        assert not is_gone(pid)  # its lease is not over yet
-        _begun(runs, 2)
-        assert is_gone(pid)
-    finally:
-        harness.close()
+    """The service cannot reach the worker `w0`; one message arrives there late."""
+    is_cut = threading.Event()
+    delivered = threading.Event()
+    held: list[asyncio.Task[None]] = []
+    send = DaskExecutor._call
 
+    async def deliver(executor: DaskExecutor, worker: Any, message: dict[str, Any]) -> None:
+        await asyncio.sleep(2)
+        await send(executor, worker, **message)
+        delivered.set()
 
-def test_start_held_back_does_not_start_a_task_that_runs_elsewhere(
-    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    async def call(
+        executor: DaskExecutor, worker: Any, seconds: float = RPC_SECONDS, **message: Any
+    ) -> Any:
+        if not is_cut.is_set() or worker.label != "w0":
+            return await send(executor, worker, seconds, **message)
+        if message["op"] == "labext_sync" and not held:
+            held.append(asyncio.create_task(deliver(executor, worker, message)))
+        await asyncio.sleep(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr(DaskExecutor, "_call", call)
     cluster.start_worker()
-    cut = _CutOff(monkeypatch, "labext_start", 12)
-    harness = _start(tmp_path, cluster.address)
-    runs = tmp_path / "runs"
-    try:
-        remote = harness.supervisor.remote
-        assert isinstance(remote, DaskExecutor)
-        wait_until(lambda: [w.state for w in remote.workers()] == ["ready"])
-        cut.is_on = True
-        harness.put("count_runs", "only", file=str(runs), seconds=60)
-        cluster.start_worker()
-        _begun(runs, 1)
-        assert cut.delivered.wait(20)
-        assert cut.replies == [{"refused": "late"}]
-        assert len(_begun(runs, 1)) == 1
-    finally:
-        harness.close()
+    harness = start()
+    harness.put("count_runs", "only", file=str(runs), seconds=60)
+    [pid] = _begun(runs, 1)
+    wait_until(lambda: state(harness, "only")[0] == "running")
+    cluster.start_worker()
+    is_cut.set()
+    assert delivered.wait(20)
+    assert not is_gone(pid)  # its lease is not over yet
+    _begun(runs, 2)
+    assert is_gone(pid)
 
 
 def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_answer(
-    tmp_path: Path, cluster: Cluster
+    tmp_path: Path, cluster: Cluster, runs: Path
 ) -> None:
     first = cluster.start_worker()
-    runs = tmp_path / "runs"
     database, queue = create_queue(tmp_path)
     service = _start_service(tmp_path, cluster.address)
     try:
@@ -255,38 +220,30 @@ def _start_service(folder: Path, address: str) -> subprocess.Popen[bytes]:
 
 
 def test_cancelled_task_ends_although_its_worker_is_disconnected(
-    tmp_path: Path, cluster: Cluster, proxy: Proxy
+    cluster: Cluster, start: Start, runs: Path
 ) -> None:
-    cluster.start_worker(address=proxy.address)
-    harness = _start(tmp_path, cluster.address)
-    runs = tmp_path / "runs"
-    try:
-        harness.put("count_runs", "only", file=str(runs), seconds=60)
-        [pid] = _begun(runs, 1)
-        cluster.workers[0].send_signal(signal.SIGSTOP)
-        harness.cancel("only")
-        assert harness.result("only", 30).outcome == "stopped"
-        cluster.workers[0].send_signal(signal.SIGCONT)
-        wait_until(lambda: is_gone(pid), 10)
-    finally:
-        harness.close()
+    worker = cluster.start_worker()
+    harness = start()
+    harness.put("count_runs", "only", file=str(runs), seconds=60)
+    [pid] = _begun(runs, 1)
+    worker.send_signal(signal.SIGSTOP)
+    harness.cancel("only")
+    assert harness.result("only", 30).outcome == "stopped"
+    worker.send_signal(signal.SIGCONT)
+    wait_until(lambda: is_gone(pid), 10)
 
 
-def test_stopping_worker_returns_its_task(tmp_path: Path, cluster: Cluster) -> None:
+def test_stopping_worker_returns_its_task(cluster: Cluster, start: Start, runs: Path) -> None:
     first = cluster.start_worker()
-    harness = _start(tmp_path, cluster.address)
-    runs = tmp_path / "runs"
-    try:
-        harness.put("count_runs", "only", file=str(runs), seconds=2)
-        [pid] = _begun(runs, 1)
-        first.terminate()
-        wait_until(lambda: state(harness, "only")[0] == "queued", 5)
-        assert is_gone(pid)
-        assert first.wait(10) == 0
-        cluster.start_worker()
-        assert harness.result("only", 60).outcome == "done"
-    finally:
-        harness.close()
+    harness = start()
+    harness.put("count_runs", "only", file=str(runs), seconds=1)
+    [pid] = _begun(runs, 1)
+    first.terminate()
+    wait_until(lambda: state(harness, "only")[0] == "queued", 5)
+    assert is_gone(pid)
+    assert first.wait(10) == 0
+    cluster.start_worker()
+    assert harness.result("only", 60).outcome == "done"
 
 
 @pytest.fixture(scope="module")
@@ -302,16 +259,16 @@ def _files(folder: Path, role: str) -> tuple[Path, Path, Path]:
     return folder / "ca.pem", folder / f"{role}.pem", folder / f"{role}.key"
 
 
-def test_tls_between_all_parts(tmp_path: Path, certificates: tuple[Path, Path]) -> None:
+def test_tls_between_all_parts(
+    tmp_path: Path, certificates: tuple[Path, Path], start: Start
+) -> None:
     ours, foreign = certificates
     cluster = Cluster(tmp_path / "cluster", tls=_files(ours, "server"))
     try:
         cluster.start_worker(tls=[*map(str, _files(ours, "worker"))])
-        harness = _start(tmp_path, cluster.address, TlsFiles(*_files(ours, "server")))
-        try:
-            assert harness.run("answer", x=1).result == {"x": 1}
-        finally:
-            harness.close()
+        harness = start(cluster.address, TlsFiles(*_files(ours, "server")))
+        assert harness.run("answer", x=1).result == {"x": 1}
+        harness.close()
         stranger = cluster.start_worker(tls=[*map(str, _files(foreign, "worker"))])
         plain = cluster.start_worker(tls=None, address=cluster.address.replace("tls", "tcp"))
         # It trusts the authority, but its own certificate is from another one.
@@ -329,7 +286,7 @@ def test_tls_between_all_parts(tmp_path: Path, certificates: tuple[Path, Path]) 
 
 
 def test_unreachable_scheduler_and_missing_tls_are_one_line(
-    tmp_path: Path, cluster: Cluster, certificates: tuple[Path, Path]
+    cluster: Cluster, certificates: tuple[Path, Path]
 ) -> None:
     tls = TlsFiles(*_files(certificates[0], "worker"))
     with pytest.raises(SetupError, match="does not use TLS"):
