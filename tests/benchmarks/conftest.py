@@ -43,6 +43,13 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture
+def cold_if_measured(request: pytest.FixtureRequest) -> None:
+    """Start the hosts of measured sandboxes in the usual way."""
+    if request.config.getoption("--benchmark-only"):
+        request.getfixturevalue("cold")
+
+
+@pytest.fixture
 def serving() -> Iterator[Callable[..., str]]:
     """Start a script that serves on loopback and prints its port; return its address."""
     started: list[subprocess.Popen[str]] = []

@@ -1,7 +1,7 @@
 """Tasks on three workers with two slots each: throughput, and the cost of kills and partitions.
 
-A normal run has few tasks and faults. LABEXT_CLUSTER_TASKS, _KILLS and _PARTITIONS set other
-numbers; 2000, 50 and 5 take about ten minutes.
+A normal run has few tasks and faults, short leases and one kind of service. LABEXT_CLUSTER_TASKS,
+_KILLS and _PARTITIONS set other numbers; 2000, 50 and 5 take about ten minutes.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import psutil
 import pytest
+import short_intervals
 from cluster import SUPPORT, Cluster, Proxy, environment
 from labext_test_cluster_service import Ended, create_queue
 from sqlalchemy import func, select
@@ -32,9 +33,10 @@ WORKERS = 3
 
 
 # Read at import, since the environment of a test lacks these variables.
+IS_LONG = "LABEXT_CLUSTER_TASKS" in os.environ
 TASKS, KILLS, PARTITIONS, SEED = (
     int(os.environ.get(f"LABEXT_CLUSTER_{name}", default))
-    for name, default in (("TASKS", 16), ("KILLS", 1), ("PARTITIONS", 0), ("SEED", 1))
+    for name, default in (("TASKS", 12), ("KILLS", 1), ("PARTITIONS", 0), ("SEED", 1))
 )
 
 
@@ -48,7 +50,7 @@ def test_throughput_of_sleeping_tasks(
     benchmark: Any, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Run tasks that sleep for one second; goal: 95 % of the ideal rate on an idle machine."""
-    rounds = 20 if request.config.getoption("--benchmark-only") else 3
+    rounds = 20 if request.config.getoption("--benchmark-only") else 1
     cluster = Cluster(tmp_path / "cluster")
     harness = Harness(tmp_path, remote=lambda: DaskExecutor(cluster.address, None, "service"))
     try:
@@ -151,11 +153,17 @@ class _Site:
         self.database.close()
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, 2] if IS_LONG else [2])
 def test_kills_and_partitions_neither_lose_nor_duplicate_tasks(
-    benchmark: Any, tmp_path: Path, processes: int, request: pytest.FixtureRequest
+    benchmark: Any,
+    tmp_path: Path,
+    processes: int,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tasks = TASKS
+    if not IS_LONG:
+        short_intervals.use(monkeypatch)
     random.seed(SEED)
     several = processes > 1
     url = request.getfixturevalue("postgresql_server").new_database() if several else ""

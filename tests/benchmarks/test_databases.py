@@ -28,7 +28,7 @@ CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 GOAL = "at most 1.5 is the aim"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def syncing_server() -> Iterator[databases.Server]:
     if reason := databases.missing():
         pytest.skip(reason)

@@ -20,7 +20,7 @@ import requests
 
 from labext.sandbox import Sandbox
 
-pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("cold")]
+pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("cold_if_measured")]
 
 WORKERS = 2
 SETTINGS = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
@@ -40,7 +40,7 @@ class Service:
         pid = box.status().pid
         assert pid is not None
         self._host = psutil.Process(pid)
-        self._fork_server = fork_server(self._host)
+        [self._fork_server] = self._host.children()
 
     def submit(self, name: str, jobs: int, batches: bool) -> None:
         if not batches:
@@ -81,13 +81,6 @@ class Service:
             return connection.execute(statement).fetchone()
         finally:
             connection.close()
-
-
-def fork_server(host: psutil.Process) -> psutil.Process:
-    [results] = [
-        p for p in host.children() if "labext.sandbox.core.executors.fork_server" in p.cmdline()
-    ]
-    return results
 
 
 @pytest.mark.parametrize("how", ["batches of 100", "single jobs"])

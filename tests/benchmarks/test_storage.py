@@ -12,34 +12,39 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from s3_server import S3Server
+from s3_server import CREDENTIALS, S3Server
 from stored_jobs import JOBS, Jobs
 
 from labext.sandbox import Sandbox
 
-pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("credentials")]
+pytestmark = pytest.mark.benchmark
 
 ROUNDS = 15
 
 
-@pytest.fixture
-def boxes(tmp_path: Path, s3_server: S3Server) -> Iterator[dict[str, Sandbox]]:
+@pytest.fixture(scope="module")
+def boxes(
+    tmp_path_factory: pytest.TempPathFactory, s3_server: S3Server
+) -> Iterator[dict[str, Sandbox]]:
     """A job service with each kind of storage."""
+    folder = tmp_path_factory.mktemp("boxes")
     storage: dict[str, Any] = {
         "storage": s3_server.new_url(),
         "storage_endpoint": s3_server.endpoint,
     }
     boxes = {
-        name: Sandbox(tmp_path / name, rate="off", workers=1, services=JOBS, **options)
+        name: Sandbox(folder / name, rate="off", workers=1, services=JOBS, **options)
         for name, options in {"folder": {}, "S3": storage}.items()
     }
-    for box in boxes.values():
-        box.start()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in CREDENTIALS.items():
+            patch.setenv(name, value)
+        for box in boxes.values():
+            box.start()
     yield boxes
     for box in boxes.values():
         box.stop()

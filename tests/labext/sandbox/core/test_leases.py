@@ -102,6 +102,21 @@ async def _worker(tmp_path: Path, clock: Clock) -> AsyncIterator[Service]:
         await runner.close()
 
 
+def with_worker(
+    check: Callable[[Service, Clock], Awaitable[None]],
+) -> Callable[[Path, Clock], None]:
+    """Make a test of a check of a worker and the messages of its service."""
+
+    def run(tmp_path: Path, clock: Clock) -> None:
+        async def main() -> None:
+            async with _worker(tmp_path, clock) as service:
+                await check(service, clock)
+
+        event_loops.run(main())
+
+    return run
+
+
 async def _ends(pid: int) -> None:
     async with asyncio.timeout(10):
         while not is_gone(pid):
@@ -114,117 +129,101 @@ async def _goes_on(pid: int) -> None:
     assert not is_gone(pid)
 
 
-def test_message_that_was_held_back_does_not_extend_a_lease(tmp_path: Path, clock: Clock) -> None:
-    async def run() -> None:
-        async with _worker(tmp_path, clock) as service:
-            time = await service.first_contact()
-            await service.start(time)()
-            pid = await service.begun()
-            held_back = service.sync(time)
-            clock.now = time + LEASE_SECONDS - 1
-            await held_back()
-            await _goes_on(pid)
-            clock.now = time + LEASE_SECONDS + 0.1
-            await _ends(pid)
-
-    event_loops.run(run())
-
-
-def test_answered_messages_renew_a_lease(tmp_path: Path, clock: Clock) -> None:
-    async def run() -> None:
-        async with _worker(tmp_path, clock) as service:
-            time = await service.first_contact()
-            await service.start(time)()
-            pid = await service.begun()
-            for _ in range(4):
-                clock.now += LEASE_SECONDS - 0.1
-                time = (await service.sync(time)())["clock"]
-                assert time == clock.now
-                # The answer alone renews nothing; the message that returns its time does.
-                await service.sync(time)()
-            await _goes_on(pid)
-            overtaken = service.sync(clock.START)
-            await overtaken()  # it does not shorten the lease
-            clock.now = time + LEASE_SECONDS - 0.1
-            await _goes_on(pid)
-            clock.now = time + LEASE_SECONDS + 0.1
-            await _ends(pid)
-
-    event_loops.run(run())
+@with_worker
+async def test_message_that_was_held_back_does_not_extend_a_lease(
+    service: Service, clock: Clock
+) -> None:
+    time = await service.first_contact()
+    await service.start(time)()
+    pid = await service.begun()
+    held_back = service.sync(time)
+    clock.now = time + LEASE_SECONDS - 1
+    await held_back()
+    await _goes_on(pid)
+    clock.now = time + LEASE_SECONDS + 0.1
+    await _ends(pid)
 
 
-def test_slow_connection_does_not_end_a_lease(tmp_path: Path, clock: Clock) -> None:
+@with_worker
+async def test_answered_messages_renew_a_lease(service: Service, clock: Clock) -> None:
+    time = await service.first_contact()
+    await service.start(time)()
+    pid = await service.begun()
+    for _ in range(4):
+        clock.now += LEASE_SECONDS - 0.1
+        time = (await service.sync(time)())["clock"]
+        assert time == clock.now
+        # The answer alone renews nothing; the message that returns its time does.
+        await service.sync(time)()
+    await _goes_on(pid)
+    overtaken = service.sync(clock.START)
+    await overtaken()  # it does not shorten the lease
+    clock.now = time + LEASE_SECONDS - 0.1
+    await _goes_on(pid)
+    clock.now = time + LEASE_SECONDS + 0.1
+    await _ends(pid)
+
+
+@with_worker
+async def test_slow_connection_does_not_end_a_lease(service: Service, clock: Clock) -> None:
     # The service gives up an attempt whose answer takes any longer; see `DaskExecutor._sync`.
     back_and_forth = DOUBT_SECONDS - POLL_SECONDS / 2
-
-    async def run() -> None:
-        async with _worker(tmp_path, clock) as service:
-            returned = await service.first_contact()
-            clock.now += back_and_forth
-            await service.start(returned)()
-            pid = await service.begun()
-            for _ in range(5):
-                await service.sync(returned)()
-                clock.now += POLL_SECONDS  # the worker waits for news before it answers
-                answer = (await service.sync(returned)())["clock"]
-                clock.now += back_and_forth
-                returned = answer
-            await _goes_on(pid)
-
-    event_loops.run(run())
+    returned = await service.first_contact()
+    clock.now += back_and_forth
+    await service.start(returned)()
+    pid = await service.begun()
+    for _ in range(5):
+        await service.sync(returned)()
+        clock.now += POLL_SECONDS  # the worker waits for news before it answers
+        answer = (await service.sync(returned)())["clock"]
+        clock.now += back_and_forth
+        returned = answer
+    await _goes_on(pid)
 
 
-def test_message_for_other_attempts_does_not_extend_a_lease(tmp_path: Path, clock: Clock) -> None:
-    async def run() -> None:
-        async with _worker(tmp_path, clock) as service:
-            time = await service.first_contact()
-            overtaken = service.sync(time + LEASE_SECONDS - 1, {})
-            await service.start(time)()
-            pid = await service.begun()
-            clock.now = time + LEASE_SECONDS - 1
-            await overtaken()  # it was sent before the attempt was created, and does not end it
-            await _goes_on(pid)
-            clock.now = time + LEASE_SECONDS + 0.1
-            await _ends(pid)
-
-    event_loops.run(run())
-
-
-def test_first_message_of_a_service_renews_nothing(tmp_path: Path, clock: Clock) -> None:
-    async def run() -> None:
-        async with _worker(tmp_path, clock) as service:
-            time = await service.first_contact()
-            await service.start(time)()
-            pid = await service.begun()
-            clock.now = time + LEASE_SECONDS - 1
-            await service.sync(None)()
-            clock.now = time + LEASE_SECONDS + 0.1
-            await _ends(pid)
-
-    event_loops.run(run())
-
-
-def test_start_that_arrives_after_its_lease_is_refused(tmp_path: Path, clock: Clock) -> None:
-    async def run() -> None:
-        async with _worker(tmp_path, clock) as service:
-            start = service.start(await service.first_contact())
-            clock.now += LEASE_SECONDS + 0.1
-            assert await start() == {"refused": "late"}
-            assert (await service.sync(clock.now)())["attempts"] == {}
-            assert not (service.runner.folder / "1").exists()
-            await service.start(clock.now)()
-            assert await service.begun() != os.getpid()
-
-    event_loops.run(run())
-
-
-def test_attempt_whose_lease_ends_while_it_receives_its_inputs_does_not_start(
-    tmp_path: Path, clock: Clock
+@with_worker
+async def test_message_for_other_attempts_does_not_extend_a_lease(
+    service: Service, clock: Clock
 ) -> None:
-    async def run() -> None:
-        async with _worker(tmp_path, clock) as service:
-            await service.start(await service.first_contact(), files=None)()
-            clock.now += LEASE_SECONDS + 0.1
-            assert await service.runner.run("service", "1.1") == {"refused": "gone"}
+    time = await service.first_contact()
+    overtaken = service.sync(time + LEASE_SECONDS - 1, {})
+    await service.start(time)()
+    pid = await service.begun()
+    clock.now = time + LEASE_SECONDS - 1
+    await overtaken()  # it was sent before the attempt was created, and does not end it
+    await _goes_on(pid)
+    clock.now = time + LEASE_SECONDS + 0.1
+    await _ends(pid)
 
-    event_loops.run(run())
+
+@with_worker
+async def test_first_message_of_a_service_renews_nothing(service: Service, clock: Clock) -> None:
+    time = await service.first_contact()
+    await service.start(time)()
+    pid = await service.begun()
+    clock.now = time + LEASE_SECONDS - 1
+    await service.sync(None)()
+    clock.now = time + LEASE_SECONDS + 0.1
+    await _ends(pid)
+
+
+@with_worker
+async def test_start_that_arrives_after_its_lease_is_refused(
+    service: Service, clock: Clock
+) -> None:
+    start = service.start(await service.first_contact())
+    clock.now += LEASE_SECONDS + 0.1
+    assert await start() == {"refused": "late"}
+    assert (await service.sync(clock.now)())["attempts"] == {}
+    assert not (service.runner.folder / "1").exists()
+    await service.start(clock.now)()
+    assert await service.begun() != os.getpid()
+
+
+@with_worker
+async def test_attempt_whose_lease_ends_while_it_receives_its_inputs_does_not_start(
+    service: Service, clock: Clock
+) -> None:
+    await service.start(await service.first_contact(), files=None)()
+    clock.now += LEASE_SECONDS + 0.1
+    assert await service.runner.run("service", "1.1") == {"refused": "gone"}

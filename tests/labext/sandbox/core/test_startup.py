@@ -6,8 +6,9 @@ import json
 import os
 import resource
 import shlex
+import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -53,23 +54,32 @@ def start_error(box: Sandbox) -> LabextError:
 # A database without the rows of its files
 
 
-@pytest.fixture
-def filled(new_box: NewBox) -> tuple[Sandbox, dict[str, bytes]]:
-    """A stopped sandbox with an upload, a job and a source; and their files."""
-    box = new_box(workers=1)
-    with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
+Filled = tuple[Sandbox, dict[str, bytes]]
+
+
+@pytest.fixture(scope="module")
+def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a stopped sandbox with an upload, a job and a source."""
+    box = Sandbox(tmp_path_factory.mktemp("filled") / "box", rate="off", workers=1)
+    with box, JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
         jobs.upload(box.data_dir / "ports.json")
         jobs.submit("cut", "digest", {"sequence": "GAATTC", "enzymes": ["EcoRI"]})
         jobs.wait("cut", timeout=60)
-    sent = requests.post(
-        f"{box.nb.base_url}/sources",
-        data={"type": "upload", "process_async": "false"},
-        files={"file": ("paper.txt", b"Arabinose induces pBAD.")},
-        headers={"Authorization": f"Bearer {box.nb.password}"},
-        timeout=60,
-    )
-    assert sent.ok, sent.text
-    box.stop()
+        sent = requests.post(
+            f"{box.nb.base_url}/sources",
+            data={"type": "upload", "process_async": "false"},
+            files={"file": ("paper.txt", b"Arabinose induces pBAD.")},
+            headers={"Authorization": f"Bearer {box.nb.password}"},
+            timeout=60,
+        )
+        assert sent.ok, sent.text
+    return box.data_dir
+
+
+@pytest.fixture
+def filled(filled_folder: Path, tmp_path: Path) -> Iterator[Filled]:
+    """A copy of that sandbox, and its files."""
+    box = Sandbox(shutil.copytree(filled_folder, tmp_path / "box"))
     folders = ("jobs/files", "jobs/jobs", "nb/originals")
     files = {
         f"{name}/{path}": content
@@ -77,7 +87,8 @@ def filled(new_box: NewBox) -> tuple[Sandbox, dict[str, bytes]]:
         for path, content in tree(box.data_dir / name).items()
     }
     assert {name for name in folders for path in files if path.startswith(name)} == {*folders}
-    return box, files
+    yield box, files
+    box.stop()
 
 
 @pytest.mark.sqlite
@@ -124,8 +135,6 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
         assert "sandbox.sqlite" in moved
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
         assert jobs.files() == []
-        jobs.submit("cut", "digest", {"sequence": "GAATTC", "enzymes": ["EcoRI"]})
-        assert jobs.wait("cut", timeout=60)["JobStatus"] == "Complete"
 
 
 @pytest.mark.sqlite
@@ -171,9 +180,8 @@ def test_adopted_database_invalidates_presigned_urls(filled):
         os.truncate(box.data_dir / "sandbox.sqlite", 0)
         Sandbox(box.data_dir, adopt_empty=True).start()
         jobs.submit("cut", "digest", {"sequence": "AAGCTT", "enzymes": ["HindIII"]})
-        jobs.wait("cut", timeout=60)
+        assert jobs.wait("cut", timeout=60)["JobStatus"] == "Complete"
     assert requests.get(signed, timeout=60).status_code == 403
-    box.stop()
 
 
 @pytest.mark.sqlite
@@ -269,13 +277,13 @@ def test_full_disk_at_start_is_reported(small_box):
     assert box.start().running
 
 
-@pytest.mark.parametrize("port", [-1, 0, 99_999, 10**30, "80", True, None])
-def test_unusable_port_is_replaced(small_box, port):
+def test_unusable_port_is_replaced(small_box):
     box = small_box()
-    box.stop()
-    (box.data_dir / "ports.json").write_text(json.dumps({"jobs": port}))
-    box.start()
-    assert (urlsplit(box.jobs.base_url).port or 0) >= 20_000
+    for port in (-1, 0, 99_999, 10**30, "80", True, None):
+        box.stop()
+        (box.data_dir / "ports.json").write_text(json.dumps({"jobs": port}))
+        box.start()
+        assert (urlsplit(box.jobs.base_url).port or 0) >= 20_000
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,12 @@ class Machine:
             self.files.forget(session, paths)
 
 
-@pytest.fixture(params=["file", "s3"])
-def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StorageSettings:
-    if request.param == "file":
+@pytest.fixture
+def settings(
+    request: pytest.FixtureRequest, each_database: Database, tmp_path: Path
+) -> StorageSettings:
+    """A directory with the SQLite file, and a bucket with PostgreSQL."""
+    if not each_database.is_postgresql:
         (tmp_path / "store").mkdir()
         return StorageSettings(f"file://{tmp_path}/store")
     request.getfixturevalue("credentials")

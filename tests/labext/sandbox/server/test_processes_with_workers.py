@@ -9,20 +9,24 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import host_log
 import psutil
 import pytest
 import requests
-from cluster import Cluster
+from cluster import SUPPORT, Cluster
 from databases import open_database
 from prometheus_client.parser import text_string_to_metric_families
-from sqlalchemy import select
+from sqlalchemy import func, select
+from tls_server import make_server
 from waiting import wait_until
 
 from labext.sandbox.core.queue import Task
+from labext.sandbox.core.signing import new_key
+from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.jobs.tables import Usage
 from labext.sandbox.server import Server
 
@@ -53,13 +57,12 @@ def read_runs(journal: Path) -> list[Run]:
 
 
 class Site:
-    """A server with two processes, workers, and accounts with keys."""
+    """A server with two processes, the workers of a test, and accounts with keys."""
 
-    def __init__(self, server: Server, folder: Path, account: Callable[[Server, str], str]) -> None:
+    def __init__(self, server: Server, folder: Path, keys: dict[str, str]) -> None:
         self.server = server
         self.journal = folder / "journal"
-        self._account = account
-        self._keys: dict[str, str] = {}
+        self._keys = keys
         address = (server.status().worker_command or "").split()[3]
         self.workers = Cluster(folder / "cluster", beside=address)
 
@@ -75,7 +78,10 @@ class Site:
     def ask(self, method: str, path: str, user: str = "eve@example.org", **more: Any) -> Any:
         """Send a request on a new connection; again if its process was killed meanwhile."""
         if user not in self._keys:
-            self._keys[user] = self._account(self.server, user)
+            self._keys[user] = new_key("sk_")
+            with open_administration(self.server.data_dir) as admin:
+                admin.add_account(user)
+                admin.add_key(user, self._keys[user])
         assert self.server.settings is not None
         for _ in range(50):
             with contextlib.suppress(requests.ConnectionError):
@@ -105,6 +111,11 @@ class Site:
         jobs = self.ask("GET", f"/api/jobs?batch={name}&limit=1000", user)["jobs"]
         assert not [job for job in jobs if job["JobStatus"] in ("Stopped", "Failed")], jobs
         return all(job["JobStatus"] == "Complete" for job in jobs)
+
+    def stop_jobs(self) -> None:
+        for job in self.ask("GET", "/api/jobs?limit=1000")["jobs"]:
+            if job["JobStatus"] in ("Running", "In Queue"):
+                self.ask("POST", "/api/stop-job", json={"jobName": job["JobName"]})
 
     def runs(self) -> list[Run]:
         return read_runs(self.journal)
@@ -156,20 +167,35 @@ def _is_scheduler(process: psutil.Process) -> bool:
     return False
 
 
+@pytest.fixture(scope="module")
+def server_and_keys(
+    tmp_path_factory: pytest.TempPathFactory, postgresql_server: Any
+) -> Iterator[tuple[Server, dict[str, str]]]:
+    """A running server, which every test but the last one leaves running."""
+    url, folder = postgresql_server.new_database(), tmp_path_factory.mktemp("server")
+    server = make_server(folder, url, processes=2, executor="dask", services=SERVICES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
+        server.start()
+    yield server, {}
+    server.stop()
+    host_log.print_end(server.data_dir)
+
+
 @pytest.fixture
-def site(new_server: Any, new_key: Any, postgresql_server: Any, tmp_path: Path) -> Iterator[Site]:
-    server = new_server(
-        postgresql_server.new_database(), processes=2, executor="dask", services=SERVICES
-    )
-    site = Site(server, tmp_path, new_key)
+def site(server_and_keys: tuple[Server, dict[str, str]], tmp_path: Path) -> Iterator[Site]:
+    server, keys = server_and_keys
+    site = Site(server, tmp_path, keys)
     yield site
+    if server.status().running:
+        site.stop_jobs()
     site.workers.close()
 
 
 def test_state_of_workers_is_the_same_from_every_process(site: Site) -> None:
     site.start_worker("bench")
     wait_until(lambda: "bench" in [w["name"] for w in site.ask("GET", "/api/workers")["workers"]])
-    site.submit("batch", 6, 120.0)
+    site.submit("busy", 3, 120.0)
     wait_until(lambda: site.published_busy() == [SLOTS])
     seen = [site.ask("GET", "/api/workers") for _ in range(12)]  # either process answers
     for report in seen:
@@ -191,24 +217,25 @@ def test_state_of_workers_is_the_same_from_every_process(site: Site) -> None:
 def test_metrics_show_slots_running_tasks_and_lost_workers(site: Site) -> None:
     workers = [site.start_worker("bench") for _ in range(2)]  # of one machine: the same name
     wait_until(lambda: site.metrics().get("labext_worker_ready bench") == 2)
-    site.submit("batch", 4, 4.0)
+    lost = site.metrics()["labext_workers_lost_total"]
+    site.submit("measured", 4, 4.0)
     wait_until(lambda: site.metrics().get("labext_worker_slots_busy bench") == 2 * SLOTS)
     wait_until(lambda: site.published_busy() == [SLOTS, SLOTS])
     for _ in range(8):  # either process answers
         metrics = site.metrics()
         assert metrics["labext_worker_slots bench"] == 2 * SLOTS
-        assert metrics["labext_workers_lost_total"] == 0
+        assert metrics["labext_workers_lost_total"] == lost
     workers[0].kill()
     wait_until(lambda: site.metrics()["labext_worker_ready bench"] == 1, 15)
     assert site.metrics()["labext_worker_slots bench"] in (SLOTS, 2 * SLOTS)
-    wait_until(lambda: site.metrics()["labext_workers_lost_total"] == 1, 20)
-    wait_until(lambda: site.is_complete("batch"), 60)
+    wait_until(lambda: site.metrics()["labext_workers_lost_total"] == lost + 1, 20)
+    wait_until(lambda: site.is_complete("measured"), 60)
     wait_until(lambda: site.metrics()["labext_worker_slots_busy bench"] == 0, 10)
     assert site.metrics()["labext_worker_slots bench"] == SLOTS
     workers[1].terminate()  # its end is reported, so it is not lost
     wait_until(lambda: "labext_worker_ready bench" not in site.metrics(), 20)
     time.sleep(1.2)
-    assert {site.metrics()["labext_workers_lost_total"] for _ in range(8)} == {1}
+    assert {site.metrics()["labext_workers_lost_total"] for _ in range(8)} == {lost + 1}
 
 
 def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None:
@@ -216,7 +243,8 @@ def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None
         site.start_worker(name)
     wait_until(lambda: site.metrics().get("labext_worker_ready b") == 1)
     [scheduler] = site.schedulers()
-    site.submit("batch", 20, 2.0)
+    before = _used(site)
+    site.submit("killed", 14, 2.0)
     for _ in range(2):
         wait_until(lambda: len(_running(site)) == 2 * SLOTS, 60)
         first = site.dispatcher()
@@ -227,18 +255,24 @@ def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None
         site.ask("GET", "/api/workers")  # the other one answers meanwhile
         wait_until(lambda begun=begun: len(site.runs()) > begun, 30)
         assert time.monotonic() - killed < 15
-    wait_until(lambda: site.is_complete("batch"), 120)
+    wait_until(lambda: site.is_complete("killed"), 120)
     assert site.schedulers() == [scheduler]
     for label in {run.label for run in site.runs()}:
         same = [run for run in site.runs() if run.label == label]
         for run, later in itertools.pairwise(same):
             assert run.last < later.began, "two attempts of a job ran at the same time"
     # Jobs whose end was not fetched in time run again, and count once.
-    assert len(site.runs()) <= 20 + 2 * 2 * SLOTS
+    assert len(site.runs()) <= 14 + 2 * 2 * SLOTS
+    assert _used(site) == before + 14
+
+
+def _used(site: Site) -> int:
+    """Return the number of jobs that count as used."""
     database = open_database(site.server.data_dir)
     with database.read() as session:
-        assert session.scalars(select(Usage.jobs).where(Usage.tool == TOOLS[0])).all() == [20]
+        jobs = session.scalar(select(func.sum(Usage.jobs)).where(Usage.tool == TOOLS[0]))
     database.close()
+    return int(jobs or 0)
 
 
 def _running(site: Site) -> list[Run]:
@@ -289,7 +323,7 @@ def test_cancel_through_another_process_reaches_the_worker(
 def test_accounts_take_turns_at_the_workers(site: Site) -> None:
     site.start_worker("bench")
     wait_until(lambda: site.metrics().get("labext_worker_ready bench") == 1)
-    site.submit("many", 40, 0.6)
+    site.submit("many", 20, 0.6)
     wait_until(site.runs)
     submitted = time.monotonic()
     site.submit("one", 1, 0.6, "mallory@example.org")
@@ -310,24 +344,24 @@ def test_killed_scheduler_is_started_once_again(site: Site) -> None:
     assert len(site.schedulers()) == 1
 
 
-def test_stop_ends_the_scheduler_and_all_jobs_on_workers(site: Site) -> None:
-    site.start_worker("bench")
-    site.submit("long", 2, 120.0)
-    wait_until(lambda: len(site.runs()) == 2)
-    parent = psutil.Process(site.server.status().pid)
-    processes = [parent, *parent.children(recursive=True)]
-    assert site.server.stop() is True
-    assert psutil.wait_procs(processes, timeout=5)[1] == []
-    wait_until(lambda: not any(psutil.pid_exists(run.pid) for run in site.runs()), 10)
-
-
 def test_all_processes_end_with_a_killed_parent(site: Site) -> None:
     site.start_worker("bench")
-    site.submit("batch", 4, 1.0)
+    site.submit("orphaned", 4, 1.0)
     wait_until(site.runs)
     parent = psutil.Process(site.server.status().pid)
     processes = parent.children(recursive=True)
     os.kill(parent.pid, signal.SIGKILL)
     assert psutil.wait_procs(processes, timeout=15)[1] == []
     site.server.start()
-    wait_until(lambda: site.is_complete("batch"), 60)
+    wait_until(lambda: site.is_complete("orphaned"), 60)
+
+
+def test_stop_ends_the_scheduler_and_all_jobs_on_workers(site: Site) -> None:
+    site.start_worker("bench")
+    site.submit("endless", 2, 120.0)
+    wait_until(lambda: len(site.runs()) == 2)
+    parent = psutil.Process(site.server.status().pid)
+    processes = [parent, *parent.children(recursive=True)]
+    assert site.server.stop() is True
+    assert psutil.wait_procs(processes, timeout=5)[1] == []
+    wait_until(lambda: not any(psutil.pid_exists(run.pid) for run in site.runs()), 10)
