@@ -454,7 +454,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespace) -> None:
-    _check_processes(folder, options)
+    if options.processes > 1 and not folder.uses_postgresql:
+        raise SetupError(
+            "Several service processes need a PostgreSQL database.",
+            "Start one process, or choose a PostgreSQL database for a new data folder.",
+        )
     adopt_orphans()
     clean_up(folder)
     folder.connection.unlink(missing_ok=True)
@@ -479,7 +483,12 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         state |= {name: getattr(storage, field) for name, field in names.items()}
     state["certificates"] = None if options.certificates is None else str(options.certificates)
     write_json(folder.state, state)
-    cluster = _open_cluster(folder, options)
+    folder.workers.unlink(missing_ok=True)
+    cluster = None
+    if options.executor not in (None, "local"):
+        cluster = open_cluster(
+            options.executor, options.certificates, folder, allow_plaintext=options.allow_plaintext
+        )
     workers_file = None if cluster is None else WorkersFile(folder.workers)
     remote = cluster.connect() if cluster is not None and options.processes == 1 else None
     host = Host(
@@ -553,29 +562,6 @@ def _serve_with_processes(
         processes.run(announce)
         log.info("The sandbox stops.")
         folder.connection.unlink(missing_ok=True)
-
-
-def _check_processes(folder: DataFolder, options: argparse.Namespace) -> None:
-    """Refuse several processes where they cannot work together.
-
-    Raises:
-        SetupError: the database is a SQLite file.
-    """
-    if options.processes > 1 and not folder.uses_postgresql:
-        raise SetupError(
-            "Several service processes need a PostgreSQL database.",
-            "Start one process, or choose a PostgreSQL database for a new data folder.",
-        )
-
-
-def _open_cluster(folder: DataFolder, options: argparse.Namespace) -> Cluster | None:
-    """Return the cluster on which jobs run; None if they run on this machine."""
-    folder.workers.unlink(missing_ok=True)
-    if options.executor in (None, "local"):
-        return None
-    return open_cluster(
-        options.executor, options.certificates, folder, allow_plaintext=options.allow_plaintext
-    )
 
 
 def _report_failure(error: Exception, folder: DataFolder) -> int:

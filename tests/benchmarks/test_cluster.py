@@ -36,7 +36,7 @@ WORKERS = 3
 IS_LONG = "LABEXT_CLUSTER_TASKS" in os.environ
 TASKS, KILLS, PARTITIONS, SEED = (
     int(os.environ.get(f"LABEXT_CLUSTER_{name}", default))
-    for name, default in (("TASKS", 12), ("KILLS", 1), ("PARTITIONS", 0), ("SEED", 1))
+    for name, default in (("TASKS", 16), ("KILLS", 1), ("PARTITIONS", 0), ("SEED", 1))
 )
 
 

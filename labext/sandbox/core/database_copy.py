@@ -37,7 +37,7 @@ def copy_tables(source: Path, target: Database) -> None:
             former = MetaData()
             former.reflect(writer, only=target.table_names())
             former.drop_all(writer)
-            migrations.create_tables(writer)
+            migrations.upgrade(writer)
             _copy_all(reader, writer, {*origin.table_names()} - _NOT_COPIED)
     finally:
         origin.close()

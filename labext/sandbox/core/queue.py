@@ -338,8 +338,10 @@ class Queue:
         self._listeners.append(changed)
 
     def changed(self) -> None:
-        """Call the listeners: another process has added, cancelled or ended tasks."""
-        self._notify()
+        """Call the listeners: tasks were added, cancelled or ended, perhaps by another process."""
+        for changed in self._listeners:
+            changed()
+        self.ended()
 
     def ended(self) -> None:
         """Wake the threads in `wait`. Used by the supervisor after its commit."""
@@ -354,13 +356,8 @@ class Queue:
     def _notify_after_commit(self, session: Session) -> None:
         if not session.info.get("labext_queue_notifies"):  # once per transaction
             session.info["labext_queue_notifies"] = True
-            after_commit(session, self._notify)
+            after_commit(session, self.changed)
             _notify_processes(session)
-
-    def _notify(self) -> None:
-        for changed in self._listeners:
-            changed()
-        self.ended()
 
 
 CHANNEL = "labext_queue"

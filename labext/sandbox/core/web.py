@@ -139,10 +139,8 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
     def fail(_request: Request, _error: Exception) -> Response:
         return JSONResponse(body(500, "The service failed; its log has the reason."), 500)
 
-    app.add_exception_handler(OSError, unwritten)
-    app.add_exception_handler(DBAPIError, unwritten)
-    app.add_exception_handler(PoolTimeoutError, unwritten)
-    app.add_exception_handler(StoreError, unwritten)
+    for kind in (OSError, DBAPIError, PoolTimeoutError, StoreError):
+        app.add_exception_handler(kind, unwritten)
     app.add_exception_handler(HTTPException, refuse)
     app.add_exception_handler(RequestValidationError, misread)
     app.add_exception_handler(Exception, fail)
@@ -159,21 +157,17 @@ def unavailable(error: Exception) -> HTTPException | None:
     """
     if isinstance(error, StoreError):
         log.error("%s", error)
-        if may_have_committed():
-            return HTTPException(504, "The connection to the service's file storage was lost.")
-        return HTTPException(
-            503,
-            "The service's file storage does not respond; try again in a few seconds.",
-            headers={"Retry-After": str(RETRY_SECONDS)},
-        )
-    if not is_unavailable(error):
+        what, problem = "file storage", "does not respond"
+    elif is_unavailable(error):
+        log.error("The database is not available: %s", error_line(error))
+        what, problem = "database", "is busy or does not respond"
+    else:
         return None
-    log.error("The database is not available: %s", error_line(error))
     if may_have_committed():
-        return HTTPException(504, "The connection to the service's database was lost.")
+        return HTTPException(504, f"The connection to the service's {what} was lost.")
     return HTTPException(
         503,
-        "The service's database is busy or does not respond; try again in a few seconds.",
+        f"The service's {what} {problem}; try again in a few seconds.",
         headers={"Retry-After": str(RETRY_SECONDS)},
     )
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -128,24 +126,6 @@ def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
     finally:
         stopped.resume()
     assert others
-
-
-def test_stop_ends_all_processes(box: Sandbox) -> None:
-    parent = psutil.Process(box.status().pid)
-    processes = [parent, *parent.children(recursive=True)]
-    assert box.stop() is True
-    assert psutil.wait_procs(processes, timeout=5)[1] == []
-    assert box.status().state == "stopped"
-
-
-def test_processes_end_with_their_parent_and_start_again(box: Sandbox) -> None:
-    _submit(box, "batch", 50)
-    parent = psutil.Process(box.status().pid)
-    processes = parent.children(recursive=True)
-    os.kill(parent.pid, signal.SIGKILL)
-    assert psutil.wait_procs(processes, timeout=15)[1] == []
-    box.start()
-    wait_until(lambda: _states(box) == {"Complete": 50}, 60)
 
 
 def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, postgresql_server: Any) -> None:

@@ -19,9 +19,6 @@ FOLDER = Path(__file__).parent
 
 _STAMPS = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True))
 
-_LAST_UNNUMBERED = 7
-"""`PRAGMA user_version` of the SQLite databases whose tables are those of the first revision."""
-
 
 def revisions() -> list[str]:
     """Return the numbers of all revisions, the oldest first."""
@@ -37,12 +34,7 @@ def stored_revision(connection: Connection) -> str | None:
     """Return the revision of a database; None for one without tables."""
     if inspect(connection).has_table(_STAMPS.name):
         return connection.scalar(select(_STAMPS.c.version_num))
-    if connection.dialect.name != "sqlite":
-        return None
-    number: int = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    if number == _LAST_UNNUMBERED:
-        return revisions()[0]
-    return f"0.{number}" if number else None
+    return None
 
 
 def stamp(connection: Connection) -> None:
@@ -53,21 +45,11 @@ def stamp(connection: Connection) -> None:
         connection.execute(insert(_STAMPS).values(version_num=newest_revision()))
 
 
-def create_tables(connection: Connection) -> None:
-    """Create the tables of the newest revision, in the transaction of a connection."""
+def upgrade(connection: Connection) -> None:
+    """Create the tables, or upgrade them to the newest revision, in a connection's transaction."""
     from alembic import command
 
     command.upgrade(alembic_config(connection), "head")
-
-
-def upgrade(connection: Connection) -> None:
-    """Upgrade the tables to the newest revision, in the transaction of a connection."""
-    from alembic import command
-
-    config = alembic_config(connection)
-    if not inspect(connection).has_table(_STAMPS.name):
-        command.stamp(config, revisions()[0])
-    command.upgrade(config, "head")
 
 
 def alembic_config(connection: Connection, *metadata: MetaData) -> Config:

@@ -407,13 +407,6 @@ def test_oversized_body_does_not_stop_the_host(shared_small_box):
     )
 
 
-@pytest.mark.parametrize("garbage", [b"\x00" * 100, b"GET\r\n\r\n", b"{" * 100_000])
-def test_malformed_requests_do_not_stop_the_host(shared_small_box, garbage):
-    box = shared_small_box
-    _answer(box, garbage + b"\r\n\r\n")
-    assert rows(box) == {}
-
-
 def test_errors_have_the_form_of_the_service(shared_small_box):
     base = shared_small_box.jobs.base_url
     for path, status in {"refused": 418, "nowhere": 404, "fault": 500}.items():

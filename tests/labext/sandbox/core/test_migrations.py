@@ -124,22 +124,6 @@ def test_database_of_a_single_service_is_upgraded(each_database: Database, other
     assert _content(each_database) == _content(other)
 
 
-def test_unnumbered_database_is_that_of_the_first_revision(tmp_path: Path) -> None:
-    database = Database.at(tmp_path / "some.sqlite")
-    _upgrade(database, FIRST)
-    with database.engine.begin() as connection:
-        connection.exec_driver_sql("DROP TABLE alembic_version")
-        connection.exec_driver_sql("PRAGMA user_version=7")
-    database.create(*METADATA)
-    assert database.check_version() == migrations.newest_revision()
-    with database.engine.begin() as connection:
-        connection.exec_driver_sql("DROP TABLE alembic_version")
-        connection.exec_driver_sql("PRAGMA user_version=6")
-    with pytest.raises(SetupError, match=r"its schema version is 0\.6"):
-        database.create(*METADATA)
-    database.close()
-
-
 def test_failed_upgrade_changes_nothing(
     each_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,13 +91,6 @@ def test_listeners_are_called_on_cancel(database, queue, transitions):
     assert len(calls) == 2
 
 
-def test_task_is_found_by_its_key(database, queue):
-    first, second = put(database, queue, "a", "b")
-    with database.read() as session:
-        tasks = [queue.find(session, key) for key in ("a", "b", "c")]
-    assert [task and task.id for task in tasks] == [first, second, None]
-
-
 def test_key_is_unique_until_its_task_ends(database, queue, transitions):
     [first] = put(database, queue, "a")
     with pytest.raises(IntegrityError):
@@ -272,14 +265,6 @@ def test_end_before_the_recorded_start_records_both(database, queue, transitions
     )
     assert recorder.events == [("start", "a"), ("end", "a")]
     assert recorder.endings["a"] == TaskOutcome("done")
-
-
-def test_end_is_recorded_without_other_tasks(database, queue, transitions, recorder):
-    [task] = put(database, queue, "a")
-    begin(transitions, task)
-    transitions.turn({}, {Attempt(task, 1): TaskOutcome("done")}, Counter(), 0)
-    assert recorder.endings["a"] == TaskOutcome("done")
-    assert transitions.taken() == []
 
 
 def test_refusal_of_on_start_precedes_the_end_of_its_process(database, recorder):

@@ -193,11 +193,6 @@ def test_task_over_its_memory_limit_is_stopped(
     assert harness.result("next").outcome == "done"
 
 
-def test_task_within_its_memory_limit_is_done(new_harness: NewHarness) -> None:
-    harness = new_harness(memory=512 << 20)
-    assert harness.run("fill_memory", mib=100, seconds=0.2).outcome == "done"
-
-
 def test_queued_task_is_cancelled_without_starting(new_harness: NewHarness) -> None:
     harness = new_harness(workers=1)
     harness.put("wait", "first", seconds=60)

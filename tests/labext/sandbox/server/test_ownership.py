@@ -86,11 +86,6 @@ def test_reset_drops_no_tables_that_another_service_uses(small_box, postgresql_s
     assert former.reset()
 
 
-def test_processes_of_one_server_share_its_database(new_server, postgresql_server):
-    server = new_server(postgresql_server.new_database(), processes=2)
-    assert server.health() == dict.fromkeys(("lab", "jobs", "nb", "lab-oidc"), "")
-
-
 def test_database_of_a_killed_server_is_taken_over(new_server, postgresql_server, tmp_path):
     url = postgresql_server.new_database()
     first = new_server(url)

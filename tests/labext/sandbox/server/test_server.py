@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import signal
-import ssl
 import threading
 import time
 from typing import Any
-from urllib.parse import urlsplit
 
 import psutil
 import pytest
 import requests
-from tls_server import issue
 
 from labext import cli
 from labext.errors import InputError, SetupError
@@ -131,24 +127,6 @@ def test_other_host_names_are_refused(server, endpoint):
 def test_sandbox_does_not_start_in_the_folder_of_a_server(server):
     with pytest.raises(SetupError, match="belong to a server"):
         Sandbox(server.data_dir).start()
-
-
-def test_renewed_certificate_is_used_after_a_hangup_signal(new_server, tmp_path):
-    import os
-
-    server = new_server()
-    before = peer_certificate(server)
-    issue(tmp_path / "tls", "localhost")
-    os.kill(server.status().pid, signal.SIGHUP)
-    until = time.monotonic() + 20
-    while peer_certificate(server) == before:
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
-def peer_certificate(server: Server) -> str:
-    address = urlsplit(origin(server, "jobs"))
-    return ssl.get_server_certificate((address.hostname, address.port))
 
 
 def test_running_request_is_answered_during_shutdown(new_server):
