@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from fake_clock import Clock
 from supervision import is_gone
 
 from labext.sandbox.core.executors.cluster.attempt_runner import LOOK_SECONDS, AttemptRunner
+from labext.sandbox.core.executors.cluster.attempts import RemoteWorker
 from labext.sandbox.core.executors.cluster.protocol import (
     DOUBT_SECONDS,
     LEASE_SECONDS,
@@ -133,34 +135,34 @@ async def _goes_on(pid: int) -> None:
 async def test_message_that_was_held_back_does_not_extend_a_lease(
     service: Service, clock: Clock
 ) -> None:
-    time = await service.first_contact()
-    await service.start(time)()
+    now = await service.first_contact()
+    await service.start(now)()
     pid = await service.begun()
-    held_back = service.sync(time)
-    clock.now = time + LEASE_SECONDS - 1
+    held_back = service.sync(now)
+    clock.now = now + LEASE_SECONDS - 1
     await held_back()
     await _goes_on(pid)
-    clock.now = time + LEASE_SECONDS + 0.1
+    clock.now = now + LEASE_SECONDS + 0.1
     await _ends(pid)
 
 
 @with_worker
 async def test_answered_messages_renew_a_lease(service: Service, clock: Clock) -> None:
-    time = await service.first_contact()
-    await service.start(time)()
+    now = await service.first_contact()
+    await service.start(now)()
     pid = await service.begun()
     for _ in range(4):
         clock.now += LEASE_SECONDS - 0.1
-        time = (await service.sync(time)())["clock"]
-        assert time == clock.now
+        now = (await service.sync(now)())["clock"]
+        assert now == clock.now
         # The answer alone renews nothing; the message that returns its time does.
-        await service.sync(time)()
+        await service.sync(now)()
     await _goes_on(pid)
     overtaken = service.sync(clock.START)
     await overtaken()  # it does not shorten the lease
-    clock.now = time + LEASE_SECONDS - 0.1
+    clock.now = now + LEASE_SECONDS - 0.1
     await _goes_on(pid)
-    clock.now = time + LEASE_SECONDS + 0.1
+    clock.now = now + LEASE_SECONDS + 0.1
     await _ends(pid)
 
 
@@ -185,26 +187,35 @@ async def test_slow_connection_does_not_end_a_lease(service: Service, clock: Clo
 async def test_message_for_other_attempts_does_not_extend_a_lease(
     service: Service, clock: Clock
 ) -> None:
-    time = await service.first_contact()
-    overtaken = service.sync(time + LEASE_SECONDS - 1, {})
-    await service.start(time)()
+    now = await service.first_contact()
+    overtaken = service.sync(now + LEASE_SECONDS - 1, {})
+    await service.start(now)()
     pid = await service.begun()
-    clock.now = time + LEASE_SECONDS - 1
+    clock.now = now + LEASE_SECONDS - 1
     await overtaken()  # it was sent before the attempt was created, and does not end it
     await _goes_on(pid)
-    clock.now = time + LEASE_SECONDS + 0.1
+    clock.now = now + LEASE_SECONDS + 0.1
     await _ends(pid)
 
 
 @with_worker
 async def test_first_message_of_a_service_renews_nothing(service: Service, clock: Clock) -> None:
-    time = await service.first_contact()
-    await service.start(time)()
+    now = await service.first_contact()
+    await service.start(now)()
     pid = await service.begun()
-    clock.now = time + LEASE_SECONDS - 1
+    clock.now = now + LEASE_SECONDS - 1
     await service.sync(None)()
-    clock.now = time + LEASE_SECONDS + 0.1
+    clock.now = now + LEASE_SECONDS + 0.1
     await _ends(pid)
+
+
+def test_worker_without_news_is_ready_until_its_next_answer_is_overdue() -> None:
+    worker = RemoteWorker("w|1", "w", "tcp://127.0.0.1:1", clock=0.0)
+    worker.clock_at = time.monotonic() - POLL_SECONDS - 0.5
+    worker.contact = worker.clock_at - POLL_SECONDS
+    assert worker.state == "ready"
+    worker.clock_at -= POLL_SECONDS
+    assert worker.state == "unreachable"
 
 
 @with_worker

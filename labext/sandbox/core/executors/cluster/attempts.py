@@ -100,7 +100,8 @@ class RemoteWorker:
             return "refused"
         if time.monotonic() < self.rests_until:
             return "full"
-        is_ready = self.contact and time.monotonic() < self.contact + 2 * POLL_SECONDS
+        # Without news, the next answer arrives `POLL_SECONDS` and a round trip after the last one.
+        is_ready = self.clock is not None and time.monotonic() < self.clock_at + 2 * POLL_SECONDS
         return "ready" if is_ready and self.is_listed and not self.is_closing else "unreachable"
 
     @property
