@@ -16,7 +16,6 @@ import requests
 from prometheus_client.parser import text_string_to_metric_families
 from waiting import wait_until
 
-from labext import cli
 from labext.errors import ServiceError
 from labext.jobs import JobsClient
 from labext.sandbox.server import Server
@@ -39,15 +38,6 @@ def origin(server: Server, endpoint: str = "jobs") -> str:
 def ask(server: Server, path: str, endpoint: str = "jobs", **headers: str) -> requests.Response:
     url = f"{origin(server, endpoint)}{path}"
     return requests.get(url, headers=headers, verify=ca(server), timeout=30)
-
-
-def jobs_key(server: Server, email: str, capsys: pytest.CaptureFixture[str]) -> str:
-    for words in (["accounts", "add", email], ["keys", "add", email]):
-        capsys.readouterr()
-        assert (
-            cli.main(["server", "jobs", *words, "--data-dir", str(server.data_dir), "--json"]) == 0
-        )
-    return str(json.loads(capsys.readouterr().out)["key"])
 
 
 def token(server: Server) -> str:
@@ -100,9 +90,9 @@ def test_request_id_that_is_a_secret_is_replaced(server):
     assert token(server) not in (server.data_dir / "host.log").read_text()
 
 
-def test_json_log_has_one_object_per_request_without_secrets(new_server, capsys):
+def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key):
     server = new_server(log_format="json")
-    key = jobs_key(server, "log@lab.example.org", capsys)
+    key = new_key(server, "log@lab.example.org")
     client = JobsClient(f"{origin(server)}/api/", key, verify=ca(server))
     client.submit("logged", "digest", CUT)
     client.wait("logged", timeout=60)
@@ -140,9 +130,9 @@ def test_json_log_has_one_object_per_request_without_secrets(new_server, capsys)
         assert secret not in text
 
 
-def test_failure_is_logged_with_its_request_id(new_server, capsys):
+def test_failure_is_logged_with_its_request_id(new_server, new_key):
     server = new_server(log_format="json")
-    key = jobs_key(server, "fail@lab.example.org", capsys)
+    key = new_key(server, "fail@lab.example.org")
     from databases import open_database
     from sqlalchemy import text
 
@@ -176,9 +166,9 @@ def test_metrics_need_the_token(server):
     assert (server.data_dir / "secrets" / "metrics_token").stat().st_mode & 0o077 == 0
 
 
-def test_metrics_count_requests_by_route_template(server, capsys):
+def test_metrics_count_requests_by_route_template(server, new_key):
     before = metrics(server)
-    key = jobs_key(server, "metrics@lab.example.org", capsys)
+    key = new_key(server, "metrics@lab.example.org")
     for _ in range(3):
         ask(server, "/api/jobs", **{"x-api-key": key})
     ask(server, "/api/unknown/metrics@lab.example.org")
@@ -232,10 +222,10 @@ def test_sandbox_has_no_metrics_and_no_request_ids(shared_small_box):
 
 
 def test_metrics_sum_all_processes_also_after_one_is_replaced(
-    new_server, postgresql_server, tmp_path, capsys
+    new_server, postgresql_server, new_key
 ):
     server = new_server(postgresql_server.new_database(), processes=2)
-    key = jobs_key(server, "many@lab.example.org", capsys)
+    key = new_key(server, "many@lab.example.org")
     for _ in range(40):  # each on its own connection, which either process accepts
         ask(server, "/api/jobs", **{"x-api-key": key})
     labels = {"service": "jobs", "route": "/api/jobs", "status": "200"}

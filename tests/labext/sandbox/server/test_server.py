@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import psutil
@@ -24,17 +24,9 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.fixture
-def admin(server: Server, capsys: pytest.CaptureFixture[str]) -> Any:
+def admin(server: Server, run: Any) -> Any:
     """Run `labext server …` on the shared server and return its JSON."""
-
-    def run(*words: str) -> Any:
-        capsys.readouterr()
-        code = cli.main(["server", *words, "--data-dir", str(server.data_dir), "--json"])
-        printed = capsys.readouterr()
-        assert code == 0, printed.err
-        return json.loads(printed.out)
-
-    return run
+    return partial(run, server)
 
 
 def ca(server: Server) -> str:
@@ -47,11 +39,6 @@ def origin(server: Server, endpoint: str) -> str:
     return server.settings.origin(endpoint)
 
 
-def jobs_key(admin: Any, email: str) -> str:
-    admin("jobs", "accounts", "add", email)
-    return str(admin("jobs", "keys", "add", email)["key"])
-
-
 def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
     assert not [a for a in admin("jobs", "accounts", "list") if "sandbox.local" in a["email"]]
     assert not [u for u in admin("lab", "users", "list") if "sandbox.local" in u["email"]]
@@ -61,8 +48,8 @@ def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
         assert entries[service]["base_url"].startswith("https://localhost:")
 
 
-def test_jobs_client_submits_and_downloads_over_tls(server, admin, tmp_path):
-    key = jobs_key(admin, "a@lab.example.org")
+def test_jobs_client_submits_and_downloads_over_tls(server, new_key, tmp_path):
+    key = new_key(server, "a@lab.example.org")
     client = JobsClient(f"{origin(server, 'jobs')}/api/", key, verify=ca(server))
     settings = {"sequence": "AAAGAATTCAAA", "enzymes": "EcoRI"}
     client.submit("over-tls", "digest", settings)
@@ -71,8 +58,8 @@ def test_jobs_client_submits_and_downloads_over_tls(server, admin, tmp_path):
     assert result
 
 
-def test_presigned_addresses_have_the_public_host(server, admin):
-    key = jobs_key(admin, "p@lab.example.org")
+def test_presigned_addresses_have_the_public_host(server, new_key):
+    key = new_key(server, "p@lab.example.org")
     headers = {"x-api-key": key}
     answer = requests.post(
         f"{origin(server, 'jobs')}/api/getPresignedUploadUrl",
