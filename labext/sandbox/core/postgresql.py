@@ -42,7 +42,7 @@ KEEPALIVES: dict[str, Any] = {
 }
 """Detect within 25 s that the machine of the database is unreachable."""
 
-_SERVER_KEEPALIVES = {
+SERVER_KEEPALIVES = {
     "tcp_keepalives_idle": 10,
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
@@ -93,7 +93,7 @@ def make_engine(text: str) -> Engine:
         SetupError: the driver is not installed.
     """
     url = parse_url(text)
-    options = _SERVER_KEEPALIVES | {
+    options = SERVER_KEEPALIVES | {
         "timezone": "UTC",
         "lock_timeout": f"{LOCK_SECONDS}s",
         "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
@@ -295,7 +295,7 @@ class DatabaseLock:
                 autocommit=True,
                 application_name=self._name,
                 connect_timeout=5,
-                options=_options(_SERVER_KEEPALIVES),
+                options=_options(SERVER_KEEPALIVES),
                 **KEEPALIVES,
             )
         query = "SELECT pg_try_advisory_lock(%s, %s)"
