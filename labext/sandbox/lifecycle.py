@@ -151,6 +151,7 @@ class Sandbox:
             "max_queued_per_account": max_queued_per_account,
             "certificates": None if certificates is None else str(certificates.absolute()),
         }
+        self._start_seconds = START_SECONDS + (sequences or 0) // SEQUENCES_PER_SECOND
         self._allow_plaintext = allow_plaintext
         self._services = services
         self._adopt_empty = adopt_empty
@@ -223,10 +224,6 @@ class Sandbox:
         if not self._started_here:
             self._check_options()
         return self.status()
-
-    @property
-    def _start_seconds(self) -> float:
-        return START_SECONDS + (self._options["sequences"] or 0) // SEQUENCES_PER_SECOND
 
     def _check_kind(self) -> None:
         """Raise SetupError if the folder belongs to a server, or to a sandbox if this is a server.

@@ -128,8 +128,9 @@ def test_interrupted_move_is_finished_at_the_next_start(
         with pytest.raises(KeyboardInterrupt):
             moved.restore(backup)
     moved = Server(tmp_path / "moved")
-    with restore_module.open_database(moved._folder) as database:
-        assert database.table_names() == []
+    database = open_database(moved.data_dir)
+    assert database.table_names() == []
+    database.close()
     restore_module.clean_up(moved._folder)
     moved.start()
     try:
