@@ -27,11 +27,11 @@ SERVICES = ["labext.sandbox.jobs.app:service"]
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 
 
-@pytest.fixture
-def box(postgresql_server: Any, tmp_path: Path) -> Iterator[Sandbox]:
-    """A sandbox with three service processes."""
+@pytest.fixture(scope="module")
+def box(postgresql_server: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A sandbox with three service processes, which the last two tests stop and delete."""
     sandbox = Sandbox(
-        tmp_path / "data",
+        tmp_path_factory.mktemp("processes") / "data",
         rate="off",
         workers=3,
         services=SERVICES,
@@ -77,31 +77,6 @@ def _states(box: Sandbox) -> Counter[str]:
         database.close()
 
 
-def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
-    assert len(_services(box)) == 3
-    for number in range(4):
-        _submit(box, f"batch{number}", 50)
-        wait_until(lambda: len(_services(box)) == 3)
-        victim = _services(box)[number % 2]
-        victim.kill()
-        wait_until(lambda gone=victim: not gone.is_running())
-    wait_until(lambda: _states(box) == {"Complete": 200}, 90)
-    database = open_database(box.data_dir)
-
-    def waiting() -> list[int]:
-        with database.read() as session:
-            return [*session.scalars(select(Task.id))]
-
-    wait_until(lambda: waiting() == [])  # including the archives of the batches
-    with database.read() as session:
-        (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
-        hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
-    database.close()
-    assert used.jobs == 200
-    assert used.weighted_hours == pytest.approx(sum(hours))  # each charged once
-    wait_until(lambda: len(_services(box)) == 3)
-
-
 def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
     _submit(box, "batch", 60)
     wait_until(lambda: _states(box) == {"Complete": 60}, 60)
@@ -128,15 +103,42 @@ def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
     assert others
 
 
+def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
+    assert len(_services(box)) == 3
+    before = _states(box)["Complete"]
+    for number in range(4):
+        _submit(box, f"killed{number}", 50)
+        wait_until(lambda: len(_services(box)) == 3)
+        victim = _services(box)[number % 2]
+        victim.kill()
+        wait_until(lambda gone=victim: not gone.is_running())
+    wait_until(lambda: _states(box) == {"Complete": before + 200}, 90)
+    database = open_database(box.data_dir)
+
+    def waiting() -> list[int]:
+        with database.read() as session:
+            return [*session.scalars(select(Task.id))]
+
+    wait_until(lambda: waiting() == [])  # including the archives of the batches
+    with database.read() as session:
+        (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
+        hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
+    database.close()
+    assert used.jobs == before + 200
+    assert used.weighted_hours == pytest.approx(sum(hours))  # each charged once
+    wait_until(lambda: len(_services(box)) == 3)
+
+
 def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, postgresql_server: Any) -> None:
     parent = psutil.Process(box.status().pid)
-    _submit(box, "batch", 100)
+    before = _states(box)["Complete"]
+    _submit(box, "left", 100)
     for process in [parent, *parent.children()]:
         process.kill()
     one = Sandbox(box.data_dir, rate="off", workers=1, services=SERVICES)
     wait_until(lambda: one.status().state == "stopped")
     with one:
-        wait_until(lambda: _states(box) == {"Complete": 100}, 60)
+        wait_until(lambda: _states(box) == {"Complete": before + 100}, 60)
 
 
 @pytest.mark.sqlite

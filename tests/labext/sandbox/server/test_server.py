@@ -99,11 +99,6 @@ def test_certificate_of_an_unknown_authority_is_refused_by_clients(server):
         client.jobs()
 
 
-def test_plain_http_is_not_answered(server):
-    with pytest.raises(requests.ConnectionError):
-        requests.get(origin(server, "nb").replace("https", "http"), timeout=10)
-
-
 @pytest.mark.parametrize("endpoint", ["lab", "jobs", "nb", "lab-oidc"])
 def test_other_host_names_are_refused(server, endpoint):
     headers = {"Host": "evil.example.org"}
