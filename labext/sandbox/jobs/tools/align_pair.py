@@ -56,7 +56,7 @@ TOOL = Tool(
         "Aligns two DNA or protein sequences, globally (Needleman-Wunsch) or locally "
         "(Smith-Waterman), with affine gap costs (Gotoh). A gap of n letters costs gapOpen + "
         "(n - 1) * gapExtend, also at the ends. Returns the alignment as text and FASTA; "
-        "identity and similarity are percentages of its columns."
+        "identity and similarity are percentages of its columns, in which N and X match nothing."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1016/0022-2836(82)90398-9",
@@ -155,12 +155,15 @@ def _align(request: _Request) -> tuple[str, str, float, tuple[int, int]]:
 
 
 def _match_line(columns: list[tuple[str, str]], matrix: str) -> str:
-    """Return one mark per column: `|` identical, `:` positive score, `.` other, blank for a gap."""
+    """Return one mark per column: `|` identical, `:` positive score, `.` other, blank for a gap.
+
+    N and X have negative scores, also with themselves: they stand for different letters.
+    """
     from Bio.Align import substitution_matrices
 
     scores = substitution_matrices.load(matrix)
     return "".join(
-        " " if "-" in (a, b) else "|" if a == b else ":" if scores[a, b] > 0 else "."
+        " " if "-" in (a, b) else "." if scores[a, b] <= 0 else "|" if a == b else ":"
         for a, b in columns
     )
 

@@ -126,8 +126,8 @@ TOOL = Tool(
     description=(
         "Cuts linear or circular DNA with one or more restriction enzymes and returns the "
         "fragments with their overhangs as FASTA and CSV, and a map as SVG. Every site is "
-        "cut, including overlapping ones, except sites with an ambiguous base. A fragment "
-        "across the origin of circular DNA has a start greater than its end."
+        "cut, including overlapping and methylated ones, except sites with an ambiguous base. A "
+        "fragment across the origin of circular DNA has a start greater than its end."
     ),
     github="https://github.com/biopython/biopython",
     paper="https://doi.org/10.1093/nar/gku1046",
@@ -199,36 +199,48 @@ def _find_cuts(request: _Request) -> list[_Cut]:
     from Bio.Seq import Seq
 
     size, dna = len(request.sequence), Seq(request.sequence)
-    cuts: dict[int, _Cut] = {}
+    cuts: dict[int, list[_Cut]] = {}
     for enzyme in sorted(request.enzymes, key=str):
+        overhang_length = _overhang_length(enzyme)
         for position in _cut_positions(enzyme, dna, linear=not request.circular):
-            # Positions are those after the cut, from 1; `ovhg` is negative for a 5' overhang.
-            low, high = sorted((position, position - enzyme.ovhg))
+            low, high = sorted((position, position - overhang_length))
             if not request.circular and not 1 < low <= high <= size:
                 continue
-            position = (position - 1) % size + 1
-            if position in cuts:
-                previous = cuts[position]
-                name = f"{previous.enzyme}+{enzyme}"
-                cuts[position] = _Cut(position, name, previous.kind, previous.overhang)
-                continue
-            kind = "blunt" if enzyme.ovhg == 0 else "5'" if enzyme.ovhg < 0 else "3'"
+            kind = "blunt" if overhang_length == 0 else "5'" if overhang_length < 0 else "3'"
             overhang = "".join(request.sequence[(i - 1) % size] for i in range(low, high))
-            cuts[position] = _Cut(position, str(enzyme), kind, overhang)
-    return [cuts[position] for position in sorted(cuts)]
+            start = (position - 1) % size + 1
+            cuts.setdefault(start, []).append(_Cut(start, str(enzyme), kind, overhang))
+    return [_merge_cuts(cuts[position]) for position in sorted(cuts)]
+
+
+def _merge_cuts(cuts: list[_Cut]) -> _Cut:
+    """Return the cuts of several enzymes at one position as one, with each different end."""
+    return _Cut(
+        cuts[0].position,
+        "+".join(cut.enzyme for cut in cuts),
+        "+".join(dict.fromkeys(cut.kind for cut in cuts)),
+        "+".join(dict.fromkeys(cut.overhang for cut in cuts if cut.overhang)),
+    )
+
+
+def _overhang_length(enzyme: Any) -> int:
+    """Return the position of the cut minus that on the other strand: negative for a 5' overhang.
+
+    Computed from the cuts, since Biopython's `ovhg` of TspRI and TscAI is 10 instead of 9.
+    """
+    return int(enzyme.fst5 - enzyme.fst3 - enzyme.size)
 
 
 def _cut_positions(enzyme: Any, dna: Any, linear: bool) -> list[int]:
     """Return the positions after the cuts of the input strand, from 1, in ascending order.
 
-    Biopython finds a site of the other strand only if none of the input strand begins at the same
-    base, as those of LpnPI (CCDG) in CCGG.
+    Both strands are searched. Biopython finds a site of the other strand only if none of the input
+    strand begins at the same base, as those of LpnPI (CCDG) in CCGG, and ignores that palindromic
+    sites that are cut on one side, as those of HauII, are sites of both strands.
     """
-    positions = {*enzyme.search(dna, linear=linear)}
-    if not enzyme.is_palindromic():
-        other_strand = enzyme.search(dna.reverse_complement(), linear=linear)
-        positions |= {len(dna) + 2 - (position - enzyme.ovhg) for position in other_strand}
-    return sorted(positions)
+    other_strand = enzyme.search(dna.reverse_complement(), linear=linear)
+    mirrored = {len(dna) + 2 - (position - _overhang_length(enzyme)) for position in other_strand}
+    return sorted(mirrored.union(enzyme.search(dna, linear=linear)))
 
 
 _Fragment = tuple[int, int, int, _Cut | None, _Cut | None]

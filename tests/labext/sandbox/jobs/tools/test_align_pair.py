@@ -50,6 +50,12 @@ def test_blosum62_by_hand(tmp_path):
     assert rows == ["WKLA", "WRLD"]
 
 
+@pytest.mark.parametrize(("letters", "molecule"), [("ACNN", "DNA"), ("WBXX", "protein")])
+def test_unknown_letters_match_nothing(tmp_path, letters, molecule):
+    score, _ = align(tmp_path, letters, letters, molecule=molecule)
+    assert (score["identity"], score["similarity"]) == (50, 50)
+
+
 def test_affine_gaps_by_hand(tmp_path):
     # nine matches of 5, one gap of three letters: 10 + 2 * 0.5
     score, rows = align(tmp_path, "ACGTACCCGTTA", "ACGTAGTTA")

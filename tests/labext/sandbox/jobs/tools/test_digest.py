@@ -52,10 +52,14 @@ def test_two_enzymes_on_linear_dna(tmp_path):
         ("BsaI", "AAACGTATGAGACCTT", ["AAA", "CGTATGAGACCTT"], "5'", "CGTA"),
         # GACNNNN^NNGTC: arbitrary bases within the site, two of them in the 3' overhang
         ("DrdI", "TTGACAAGCATGTCTT", ["TTGACAAGC", "ATGTCTT"], "3'", "GC"),
+        # CASTGNN^, 9 bases in the 3' overhang
+        ("TspRI", "GTTCACTGAATC", ["GTTCACTGAA", "TC"], "3'", "TTCACTGAA"),
+        # BsaI and MlyI, (N)5GACTC, at the same position
+        ("BsaI,MlyI", "GGTCTCACGTAAGACTC", ["GGTCTCA", "CGTAAGACTC"], "5'+blunt", "CGTA"),
     ],
 )
 def test_kinds_of_fragment_ends(tmp_path, enzyme, site, pieces, kind, overhang):
-    _, rows, fragments = digest(tmp_path, site, [enzyme])
+    _, rows, fragments = digest(tmp_path, site, enzyme)
     assert fragments == pieces
     assert rows[0]["right_end"] == rows[1]["left_end"] == kind
     assert rows[0]["right_overhang"] == overhang
@@ -145,16 +149,18 @@ def test_fragments_do_not_depend_on_the_origin_of_circular_dna(tmp_path_factory,
 
 
 @pytest.mark.parametrize("circular", [False, True])
-def test_sites_of_both_strands_at_the_same_bases_are_cut(tmp_path, circular):
-    # LpnPI is CCDG(10/14), and cuts the input strand 14 bases before a site of the other strand.
-    sequence = "A" * 20 + "CCGG" + "T" * 20
-    _, rows, _ = digest(tmp_path, sequence, "LpnPI", circular)
-    starts = [int(row["start"]) for row in rows if row["left_enzyme"]]
-    assert starts == [20 - 14 + 1, 20 + 4 + 10 + 1]
-
-
-def test_unknown_base_is_not_cut(tmp_path):
-    assert digest(tmp_path, "AAGANTTCAA", "EcoRI")[0]["cuts"] == 0
+@pytest.mark.parametrize(
+    ("enzyme", "site", "cuts"),
+    [
+        # CCDG(10/14): a site of both strands at the same bases
+        ("LpnPI", "CCGG", [20 - 14, 20 + 4 + 10]),
+        # TGGCCA(11/9): a palindromic site, cut on both sides
+        ("HauII", "TGGCCA", [20 - 9, 20 + 6 + 11]),
+    ],
+)
+def test_sites_of_both_strands_at_the_same_bases_are_cut(tmp_path, enzyme, site, cuts, circular):
+    _, rows, _ = digest(tmp_path, "A" * 20 + site + "T" * 20, enzyme, circular)
+    assert [int(row["start"]) - 1 for row in rows if row["left_enzyme"]] == cuts
 
 
 def test_enzyme_names_ignore_case_and_duplicates(tmp_path):
