@@ -75,23 +75,24 @@ def extract_features(record: Any) -> SequenceFeatures:
         ValueError: a feature lies outside the sequence.
     """
     features = SequenceFeatures()
-    circular = record.annotations.get("topology") == "circular"
     for feature in record.features:
-        location = _location(feature, len(record.seq), circular)
+        location = _location(feature, record)
         if feature.type == "source" or location is None:
             continue
         annotation = _build_annotation(feature, location)
         features.annotations.append(annotation)
-        if feature.type == "CDS" and "pseudo" not in feature.qualifiers:
+        if feature.type == "CDS" and not {"pseudo", "pseudogene"} & {*feature.qualifiers}:
+            skipped = _qualifier_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1
+            coding = _place(_skip_bases(location, skipped), location.strand, record)
             features.translations.append(
-                _build_translation(feature, location, annotation, record.seq)
+                _build_translation(feature, coding, annotation, record.seq, skipped)
             )
         if feature.type == "primer_bind" and location.strand:
             features.primers.append(_build_primer(feature, location, annotation, record.seq))
     return features
 
 
-def _location(feature: Any, length: int, circular: bool) -> FeatureLocation | None:
+def _location(feature: Any, record: Any) -> FeatureLocation | None:
     """Return the location; None if it is unknown or in another record."""
     location = feature.location
     if location is None or any(part.ref for part in location.parts):
@@ -101,14 +102,33 @@ def _location(feature: Any, length: int, circular: bool) -> FeatureLocation | No
     parts = location.parts[::-1] if strand == -1 else location.parts
     try:
         regions = [
-            _build_region(int(part.start), int(part.end), length, feature.type) for part in parts
+            _build_region(int(part.start), int(part.end), len(record.seq), feature.type)
+            for part in parts
         ]
     except TypeError:
         return None
+    return _place(regions, strand, record)
+
+
+def _place(regions: Sequence[tuple[int, int]], strand: int, record: Any) -> FeatureLocation:
+    """Return the location of regions; one across the origin of a circle ends before it starts."""
     start, end = regions[0][0], regions[-1][1]
-    if not (circular and _joins_at_origin(regions, length) and end <= start):
+    circular = record.annotations.get("topology") == "circular"
+    if not (circular and _joins_at_origin(regions, len(record.seq)) and end <= start):
         start, end = min(a for a, _ in regions), max(b for _, b in regions)
     return FeatureLocation(start, end, strand, tuple(regions))
+
+
+def _skip_bases(location: FeatureLocation, count: int) -> Sequence[tuple[int, int]]:
+    """Return the regions without the first bases as read; all of them if nothing is left."""
+    step = -1 if location.strand == -1 else 1
+    regions = []
+    for start, end in location.regions[::step]:
+        skipped = min(count, end - start)
+        count -= skipped
+        if skipped < end - start:
+            regions.append((start + skipped, end) if step == 1 else (start, end - skipped))
+    return regions[::step] or location.regions
 
 
 def _build_region(start: int, end: int, length: int, kind: str) -> tuple[int, int]:
@@ -157,13 +177,14 @@ def _notes(qualifiers: Mapping[str, Sequence[Any]]) -> Record:
 
 
 def _build_translation(
-    feature: Any, location: FeatureLocation, annotation: Record, bases: Any
+    feature: Any, location: FeatureLocation, annotation: Record, bases: Any, skipped: int
 ) -> Record:
-    """Build the translation from the protein in the record, or by translating the bases."""
+    """Build the translation from the protein in the record, or by translating the bases.
+
+    `location` begins with the first whole codon, after the `skipped` bases of the feature.
+    """
     table = _qualifier_number(feature.qualifiers, "transl_table", _GENETIC_CODES)
-    coding = feature.extract(bases)[
-        _qualifier_number(feature.qualifiers, "codon_start", (1, 2, 3)) - 1 :
-    ]
+    coding = feature.extract(bases)[skipped:]
     codons_end = len(coding) // 3 * 3
     translated = str(coding[:codons_end].translate(table=table)).removesuffix("*")
     recorded = feature.qualifiers.get("translation")

@@ -206,12 +206,7 @@ def test_translation_matches_its_regions(file):
         for mark, feature in zip(entry.features.translations, coding, strict=True):
             pieces = "".join(entry.bases[r["start"] : r["end"]] for r in mark["regions"])
             read = Seq(pieces) if mark["strand"] == 1 else Seq(pieces).reverse_complement()
-            frame = (
-                int(feature.qualifiers["codon_start"][0]) - 1
-                if feature.qualifiers.get("codon_start")
-                else 0
-            )
-            read = read[frame : frame + (len(read) - frame) // 3 * 3]
+            read = read[: len(read) // 3 * 3]
             protein = str(read.translate(tables[mark["geneticCode"]])).removesuffix("*")
             if mark["coerceStartCodonToMethionine"]:
                 assert protein[0] != "M"
@@ -326,7 +321,24 @@ def test_unknown_genetic_code_falls_back_to_the_standard_code(code):
     assert written.translations[0]["aminoAcids"] == "KT"
 
 
-def test_pseudogene_has_no_translation():
-    written = written_as(SimpleLocation(0, 6, 1), circular=False, pseudo="")
+@pytest.mark.parametrize(
+    ("location", "regions"),
+    [
+        (SimpleLocation(0, 8, 1), [(2, 8)]),
+        (SimpleLocation(0, 8, -1), [(0, 6)]),
+        (SimpleLocation(0, 1, 1) + SimpleLocation(4, 11, 1), [(5, 11)]),
+        (SimpleLocation(18, 20, 1) + SimpleLocation(0, 6, 1), [(0, 6)]),
+    ],
+)
+def test_translation_starts_with_the_first_whole_codon(location, regions):
+    (translation,) = written_as(location, circular=True, codon_start="3").translations
+    assert [(region["start"], region["end"]) for region in translation["regions"]] == regions
+    assert (translation["start"], translation["end"]) == regions[0]
+    assert len(translation["aminoAcids"]) == 2
+
+
+@pytest.mark.parametrize("qualifier", ["pseudo", "pseudogene"])
+def test_pseudogene_has_no_translation(qualifier):
+    written = written_as(SimpleLocation(0, 6, 1), circular=False, **{qualifier: ""})
     assert written.translations == []
     assert len(written.annotations) == 1
