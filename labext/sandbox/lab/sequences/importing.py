@@ -46,12 +46,13 @@ def read_sequences(path: Path) -> list[SequenceEntry]:
             or a sequence has invalid letters, no name or no bases.
     """
     text = _read_text(path)
-    if text.startswith(">"):
+    content = text.lstrip()
+    if content.startswith(">"):
         entries = list(_parse_fasta(text, path.name))
-    elif text.startswith("LOCUS"):
-        entries = list(_parse_genbank(text, path.name))
+    elif content.startswith("LOCUS"):
+        entries = list(_parse_genbank(content, path.name))
     else:
-        problem = "is empty" if not text else "is neither FASTA nor GenBank"
+        problem = "is empty" if not content else "is neither FASTA nor GenBank"
         raise InputError(f"{path.name} {problem}.", _FORMAT_HINT)
     if not entries:
         raise InputError(f"{path.name} contains no sequence.", _FORMAT_HINT)
@@ -72,30 +73,29 @@ def _read_text(path: Path) -> str:
             f"{path.name} is larger than {MAX_FILE_BYTES >> 20} MB.", "Split the file."
         )
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{path.name} is not a text file.", _FORMAT_HINT) from None
-    return text.lstrip()
 
 
 def _parse_fasta(text: str, file: str) -> Iterator[SequenceEntry]:
     header, lines, start = "", list[str](), 0
     for number, line in enumerate([*text.splitlines(), ">"], 1):
-        if not line.startswith(">"):
+        if not line.lstrip().startswith(">"):
             letters = "".join(line.split())
             _check_letters(letters, f"{file}, line {number}")
             lines.append(letters)
             continue
         if start:
             yield _fasta_entry(header, "".join(lines), f"{file}, line {start}")
-        header, lines, start = line[1:].strip(), [], number
+        header, lines, start = line.lstrip().removeprefix(">"), [], number
 
 
 def _fasta_entry(header: str, bases: str, where: str) -> SequenceEntry:
-    name, _, description = header.partition(" ")
+    name, *descriptions = header.split(None, 1) or [""]
     _check_name(name, where)
     _check_bases(bases, where)
-    custom = {"Description": description.strip()} if description.strip() else {}
+    custom = {"Description": text.strip() for text in descriptions}
     return SequenceEntry(name, bases, custom=custom)
 
 

@@ -18,7 +18,7 @@ from labext.sandbox.lab.sequences import importing
 from labext.sandbox.lab.sequences.importing import add_sequences
 from labext.sandbox.lab.tables import Folder, User
 
-FASTA = ">one first of all\nACGT\nacgtn\n\n>two\nRYKMSWBDHVN\n"
+FASTA = ">one\tfirst of all \nACGT\nacgtn\n\n > two\nRYKMSWBDHVN\n"
 GENBANK = (sample_data.DATA_FOLDER / "pBAD30.gb").read_bytes()
 CONTIG = """LOCUS       EMPTY                    100 bp    DNA     linear   UNK 01-JAN-2020
 DEFINITION  No bases.
@@ -87,7 +87,7 @@ BAD = {
     "a picture": (b"\x89PNG\r\n\x1a\n\xff\x00", "file.txt is not a text file."),
     "a broken archive": (gzip.compress(FASTA.encode())[:-9], "file.txt can't be read: "),
     "no archive": (b"\x1f\x8b and no more", "file.txt can't be read: "),
-    "gaps": (">a\nACGT\nAC--GT\n", 'file.txt, line 3: "-" is not a base.'),
+    "gaps": ("\n >a\nACGT\nAC--GT\n", 'file.txt, line 4: "-" is not a base.'),
     "RNA": (">a\nACGU\n", 'file.txt, line 2: "U" is not a base.'),
     "a protein": (">a\nACGT\n>b\nMKLV\n", 'file.txt, line 4: "L" is not a base.'),
     "a digit": (">a\nAC1GT\n", 'file.txt, line 2: "1" is not a base.'),
