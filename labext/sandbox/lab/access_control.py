@@ -31,6 +31,7 @@ from labext.sandbox.lab.tables import (
     Tenant,
     Token,
     User,
+    normalize_email,
 )
 
 
@@ -135,12 +136,8 @@ def check_on_behalf_of(caller: Caller, emails: Sequence[str]) -> None:
 
 def find_user_by_email(session: Session, tenant_id: int, email: str) -> User | None:
     """Return the tenant's user with this e-mail address, ignoring case."""
-    lower = email.lower()
-    if lower.isascii() and not email.isascii():
-        return None  # the lower case of the Kelvin sign is an ASCII k
-    return session.scalars(
-        select(User).where(User.tenant_id == tenant_id, User.email == lower)
-    ).one_or_none()
+    is_user = User.tenant_id == tenant_id, User.email == normalize_email(email)
+    return session.scalars(select(User).where(*is_user)).one_or_none()
 
 
 def readable_places(session: Session, caller: Caller) -> VisiblePlaces:

@@ -393,6 +393,15 @@ class Limit(Base):
     value: Mapped[int]
 
 
+def normalize_email(email: str) -> str:
+    """Return an e-mail address in lower case, as stored.
+
+    It is returned unchanged if only its lower case is ASCII, as that of the Kelvin sign is a k.
+    """
+    lower = email.lower()
+    return email if lower.isascii() and not email.isascii() else lower
+
+
 def current_timestamp() -> str:
     """Return the current time in the format of the platform."""
     return format_timestamp(datetime.now(UTC))

@@ -23,7 +23,7 @@ from labext.sandbox.core.data_folder import FileLock, ensure_secret, write_json,
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.lab.endpoints import CAMPUS, PROVIDER_ENDPOINT
 from labext.sandbox.lab.oidc.verifier import WELL_KNOWN
-from labext.sandbox.lab.tables import Tenant, User
+from labext.sandbox.lab.tables import Tenant, User, normalize_email
 
 ALGORITHM = "RS256"
 
@@ -144,9 +144,10 @@ def list_users(site: Site) -> list[User]:
 
 
 def find_campus_user(site: Site, email: str) -> User | None:
-    """Return the user of `campus` with exactly this e-mail address, if any."""
+    """Return the user of `campus` with this e-mail address, ignoring case, if any."""
     # Not compared in the database: PostgreSQL rejects NUL characters, which a form can contain.
-    return next((user for user in list_users(site) if user.email == email), None)
+    normalized = normalize_email(email)
+    return next((user for user in list_users(site) if user.email == normalized), None)
 
 
 def issue_id_token(

@@ -148,12 +148,14 @@ def test_sign_in_page_requires_the_secret_of_the_user(provider):
 
 def test_password_grant_returns_an_id_token(provider):
     assert "password" in provider.configuration["grant_types_supported"]
-    response = provider.password_grant(TEACHER, provider.secret(TEACHER))
+    response = provider.password_grant(TEACHER.title(), provider.secret(TEACHER))
     assert response.status_code == 200
     assert response.headers["Cache-Control"] == "no-store"
     bearer = {"Authorization": f"Bearer {response.json()['id_token']}"}
     me = provider.get(f"{provider.lab.base_url}/api/v2/users/me", headers=bearer)
     assert me.json()["email"] == TEACHER
+    claims = jwt.decode(response.json()["id_token"], options={"verify_signature": False})
+    assert claims["email"] == TEACHER
     student = provider.password_grant(provider.lab.oidc_user, provider.lab.oidc_secret)
     assert student.status_code == 200
     claims = jwt.decode(student.json()["id_token"], options={"verify_signature": False})
@@ -166,6 +168,7 @@ def test_password_grant_returns_an_id_token(provider):
         ({"password": "x"}, "invalid_grant"),
         ({"password": None}, "invalid_grant"),
         ({"username": TEACHER}, "invalid_grant"),
+        ({"username": STUDENT.replace("s", "\u017f")}, "invalid_grant"),
         ({"username": "nobody@course.example"}, "invalid_grant"),
         ({"username": None}, "invalid_grant"),
         ({"client_id": "another"}, "invalid_client"),
