@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from labext.sandbox.jobs import names
@@ -173,18 +174,17 @@ def _clean_sequence(name: str, text: str, alphabet: Alphabet) -> str:
     """Return `text` in upper case without whitespace; ToolError for letters not in `alphabet`."""
     letters = "".join(text.split())
     allowed = {*alphabet.letters, *alphabet.letters.lower()}
-    invalid = [
-        f"{letter!r} at {number}"
-        for number, letter in enumerate(letters, 1)
-        if letter not in allowed
-    ]
-    if invalid:
+    count = len(letters) - sum(map(letters.count, allowed))
+    if count:
         if letters.startswith(">"):
             raise ToolError(f"{name}: it is in FASTA format; send the sequence without its header.")
-        more = f" and {len(invalid) - 3} more" if len(invalid) > 3 else ""
-        nouns = alphabet.noun if len(invalid) == 1 else f"{alphabet.noun}s"
+        # Only three of them, since a text can have millions of invalid letters.
+        matches = islice(re.finditer(f"[^{re.escape(''.join(allowed))}]", letters), 3)
+        first = [f"{match[0]!r} at {match.end()}" for match in matches]
+        more = f" and {count - 3} more" if count > 3 else ""
+        nouns = alphabet.noun if count == 1 else f"{alphabet.noun}s"
         raise ToolError(
-            f"{name}: invalid {nouns} {', '.join(invalid[:3])}{more} (allowed: {alphabet.letters})."
+            f"{name}: invalid {nouns} {', '.join(first)}{more} (allowed: {alphabet.letters})."
         )
     return letters.upper()
 

@@ -92,7 +92,7 @@ def _parse_fasta(text: str, file: str) -> Iterator[SequenceEntry]:
 
 
 def _fasta_entry(header: str, bases: str, where: str) -> SequenceEntry:
-    name, *descriptions = header.split(None, 1) or [""]
+    name, *descriptions = header.split(maxsplit=1) or [""]
     _check_name(name, where)
     _check_bases(bases, where)
     custom = {"Description": text.strip() for text in descriptions}

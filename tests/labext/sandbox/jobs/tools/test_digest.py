@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -207,6 +208,15 @@ def test_enzyme_names_ignore_case_and_duplicates(tmp_path):
 )
 def test_invalid_setting_is_named(settings, message):
     assert TOOL.check(settings) == message
+
+
+def test_large_text_of_another_molecule_is_refused_in_little_memory():
+    TOOL.check({"sequence": "L", "enzymes": "EcoRI"})
+    tracemalloc.start()
+    message = TOOL.check({"sequence": "L" * 1_000_000, "enzymes": "EcoRI"})
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+    assert "'L' at 1, 'L' at 2, 'L' at 3 and 999997 more" in message
 
 
 def test_enzyme_with_unknown_cuts_is_refused():
