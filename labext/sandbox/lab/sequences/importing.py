@@ -92,10 +92,10 @@ def _parse_fasta(text: str, file: str) -> Iterator[SequenceEntry]:
 
 
 def _fasta_entry(header: str, bases: str, where: str) -> SequenceEntry:
-    name, *descriptions = header.split(maxsplit=1) or [""]
+    name, *description = header.split(maxsplit=1) or [""]
     _check_name(name, where)
     _check_bases(bases, where)
-    custom = {"Description": text.strip() for text in descriptions}
+    custom = {"Description": description[0].strip()} if description else {}
     return SequenceEntry(name, bases, custom=custom)
 
 
