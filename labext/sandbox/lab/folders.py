@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import select
 
 from labext.messages import join_words, quote_value
-from labext.sandbox.core.signing import InvalidSignatureError, Signer
 from labext.sandbox.lab.access_control import Caller, check_places, readable_places
 from labext.sandbox.lab.dependencies import (
     API_PREFIX,
@@ -31,7 +30,7 @@ SORT_ORDERS = {"name": False, "name:asc": False, "name:desc": True}
 NO_PARENT = "NO_PARENT"
 """The value of `parentFolderId` that selects folders of the first level, here all of them."""
 
-CURSOR_PURPOSE = "lab.folders"
+CURSOR_PURPOSE = "lab.folderToken"
 
 
 register_convertor("folder_id", f"lib_{IDENTIFIER_PATTERN}")
@@ -50,8 +49,10 @@ def get_folders(call: Call, caller: Caller) -> CallResponse:
     parent, project = params.get("parentFolderId", ""), params.get("projectId", "")
     check_places(places, "" if parent == NO_PARENT else parent, project, parameter="parentFolderId")
     schemas.check_known_parameters(params, PARAMETERS)
-    signer = call.tenancy.site.signer
-    size, start = schemas.page_size_parameter(params), _start_offset(params, signer)
+    signer, scope = call.tenancy.site.signer, [call.tenancy.tenant_id, schemas.cursor_scope(params)]
+    size, start = schemas.page_size_parameter(params), 0
+    if token := params.get("nextToken"):
+        (start,) = schemas.unseal_page_token(signer, token, CURSOR_PURPOSE, scope)
     visible = call.session.scalars(select(Folder).where(Folder.id.in_(places.folders)))
     matches = [*filter(_folder_filter(params, places.folders), visible)]
     descending = SORT_ORDERS.get(params.get("sort", "name"))
@@ -61,7 +62,7 @@ def get_folders(call: Call, caller: Caller) -> CallResponse:
         )
     matches.sort(key=lambda folder: (folder.name.casefold(), folder.id), reverse=descending)
     end = start + size
-    token = signer.seal(end, CURSOR_PURPOSE) if size > 0 and end < len(matches) else ""
+    token = signer.seal([end, *scope], CURSOR_PURPOSE) if size > 0 and end < len(matches) else ""
     records = [_folder_record(folder) for folder in matches[start:end]]
     return CallResponse.json({"folders": records, "nextToken": token})
 
@@ -108,14 +109,6 @@ def _folder_filter(params: Mapping[str, str], folders: Collection[str]) -> Calla
         )
 
     return matches
-
-
-def _start_offset(params: Mapping[str, str], signer: Signer) -> int:
-    token = params.get("nextToken", "")
-    try:
-        return int(signer.unseal(token, CURSOR_PURPOSE)) if token else 0
-    except InvalidSignatureError:
-        raise bad_request("nextToken was not issued by this service.") from None
 
 
 def _folder_record(folder: Folder) -> dict[str, Any]:

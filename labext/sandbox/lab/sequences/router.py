@@ -13,7 +13,7 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from starlette.exceptions import HTTPException
 
 from labext.messages import join_words, quote_value
-from labext.sandbox.core.signing import InvalidSignatureError, Signer
+from labext.sandbox.core.signing import Signer
 from labext.sandbox.lab import html_pages
 from labext.sandbox.lab.access_control import Caller, check_places, readable_places
 from labext.sandbox.lab.dependencies import (
@@ -344,12 +344,9 @@ def _cursor_position(
     """Return the condition for rows after the previous page."""
     if not query.next_token:
         return []
-    try:
-        key, identifier, *scope = signer.unseal(query.next_token, CURSOR_PURPOSE)
-    except InvalidSignatureError:
-        raise bad_request("nextToken was not issued by this service.") from None
-    if scope != [tenant_id, query.scope]:
-        raise bad_request("nextToken belongs to another query.")
+    key, identifier = schemas.unseal_page_token(
+        signer, query.next_token, CURSOR_PURPOSE, [tenant_id, query.scope]
+    )
     column: Any = getattr(Sequence, query.sort.column)
     last = tuple_(key, identifier)
     position = tuple_(column, Sequence.id)

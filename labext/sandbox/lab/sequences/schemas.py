@@ -16,6 +16,7 @@ from starlette.datastructures import QueryParams
 
 from labext import messages
 from labext.messages import quote_value
+from labext.sandbox.core.signing import InvalidSignatureError, Signer
 from labext.sandbox.lab.errors import bad_request
 from labext.sandbox.lab.sequences.records import MAX_NAME_LENGTH, RECORD_FIELDS
 from labext.sandbox.lab.tables import Record, format_timestamp
@@ -249,7 +250,7 @@ def parse_sequence_query(params: Mapping[str, str]) -> SequenceQuery:
         creators=id_list_parameter(params, "creatorIds"),
         authors=_name_list(params, "authorIds.anyOf"),
         fields=returning_parameter(params),
-        scope=_cursor_scope(params),
+        scope=cursor_scope(params),
     )
 
 
@@ -458,7 +459,23 @@ def _parse_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _cursor_scope(params: Mapping[str, str]) -> str:
+def unseal_page_token(signer: Signer, token: str, purpose: str, scope: list[Any]) -> list[Any]:
+    """Return the position in a `nextToken`, which ends with the tenant and the query's scope.
+
+    Raises:
+        HTTPException: 400, the token was changed or belongs to another query.
+    """
+    try:
+        *position, tenant_id, query = signer.unseal(token, purpose)
+    except InvalidSignatureError:
+        raise bad_request("nextToken was not issued by this service.") from None
+    if [tenant_id, query] != scope:
+        raise bad_request("nextToken belongs to another query.")
+    return position
+
+
+def cursor_scope(params: Mapping[str, str]) -> str:
+    """Return a hash of the filters and the order, for which alone a `nextToken` is valid."""
     filters = sorted(
         (name, value) for name, value in params.items() if name not in PAGING_PARAMETERS
     )

@@ -190,18 +190,8 @@ class World:
         return self.key(email)
 
     def key(self, email: str, name: str = "first", *, deleted: bool = False) -> str:
-        key = f"sk_{email}_{name}"
-        with self.database.write() as session:
-            session.add(
-                ApiKey(
-                    user_id=f"ent_{email}",
-                    name=name,
-                    hash=hash_key(key),
-                    created=current_timestamp(),
-                    deleted=current_timestamp() if deleted else None,
-                )
-            )
-        return key
+        row = ApiKey(user_id=f"ent_{email}", name=name)
+        return self._add_credential(row, f"sk_{email}_{name}", deleted)
 
     def app(
         self,
@@ -230,18 +220,15 @@ class World:
         return self.secret(name)
 
     def secret(self, app: str, name: str = "first", *, deleted: bool = False) -> str:
-        secret = f"cs_{app}_{name}"
+        row = Secret(app_id=f"app_{app}", name=name)
+        return self._add_credential(row, f"cs_{app}_{name}", deleted)
+
+    def _add_credential(self, row: ApiKey | Secret, value: str, deleted: bool) -> str:
+        row.hash, row.created = hash_key(value), current_timestamp()
+        row.deleted = current_timestamp() if deleted else None
         with self.database.write() as session:
-            session.add(
-                Secret(
-                    app_id=f"app_{app}",
-                    name=name,
-                    hash=hash_key(secret),
-                    created=current_timestamp(),
-                    deleted=current_timestamp() if deleted else None,
-                )
-            )
-        return secret
+            session.add(row)
+        return value
 
     def token(self, secret: str, *, seconds: float = 900) -> str:
         """Insert an access token for a secret; return it."""

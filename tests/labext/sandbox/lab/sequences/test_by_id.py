@@ -205,6 +205,9 @@ def test_folder_list_is_filtered_sorted_and_paged(api):
         if not token:
             break
     assert pages == all_folders
+    token = api.get("folders", pageSize=2).json()["nextToken"]
+    other = api.get("folders", sort="name:desc", nextToken=token)
+    assert message(other, 400) == "nextToken belongs to another query."
 
 
 @pytest.mark.parametrize(
