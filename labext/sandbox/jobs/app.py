@@ -156,7 +156,7 @@ def post_stop_job(site: SiteOf, caller: Caller, content: Content) -> Response:
 @api.post("/cancelJob")
 def post_cancel_job(site: SiteOf, caller: Caller, content: Content) -> Response:
     """Stop a job that is not a batch."""
-    return message_response(jobs_service.cancel_job(site, caller, content))
+    return message_response(jobs_service.stop_job(site, caller, content, batch=False))
 
 
 @api.post("/cancelBatch")

@@ -24,7 +24,6 @@ from labext.sandbox.jobs.schemas import bad_request
 from labext.sandbox.jobs.tables import (
     COMPLETE,
     IN_QUEUE,
-    STOPPED,
     Account,
     Job,
     UploadedFile,
@@ -276,40 +275,11 @@ def store_jobs(
             weight=owner.weight,
             needs=tool.name,
         )
-        usage.count_submitted(session, account.id, tool.name, len(jobs))
+        usage.add_usage(session, account.id, tool.name, jobs=len(jobs))
         session.flush()
     except BaseException:
         job_files.remove_jobs(site, [job.id for job in jobs])
         raise
-
-
-def store_stopped_jobs(
-    session: Session,
-    account: Account,
-    tool: Tool,
-    jobs: Sequence[tuple[str, Mapping[str, Any], str]],
-    *,
-    parent: Job,
-) -> None:
-    """Store the rejected jobs of a pipeline stage, given as name, settings and reason."""
-    now = current_timestamp()
-    session.add_all(
-        Job(
-            account_id=account.id,
-            parent_id=parent.id,
-            name=name,
-            type=tool.name,
-            tool=tool.name,
-            status=STOPPED,
-            created=now,
-            completed=now,
-            settings=dump_json(settings),
-            reason=reason,
-            project_tag=parent.project_tag,
-            stage=parent.stage,
-        )
-        for name, settings, reason in jobs
-    )
 
 
 def dump_json(value: Mapping[str, Any]) -> str:

@@ -171,15 +171,13 @@ KILL_SECONDS = 5.0
 """Seconds to wait for killed processes to end before the response is sent."""
 
 
-def stop_job(site: Site, account: Account, body: bytes) -> str:
-    """Stop a job, or a parent with its unfinished jobs; return the confirmation."""
-    return _stop_named(site, account, schemas.require_text(schemas.parse_body(body), "jobName"))
+def stop_job(site: Site, account: Account, body: bytes, *, batch: bool | None = None) -> str:
+    """Stop a job, or a parent with its unfinished jobs; return the confirmation.
 
-
-def cancel_job(site: Site, account: Account, body: bytes) -> str:
-    """Stop a job that is not a batch; 404 for a batch (JOBS-104)."""
+    With `batch` a job of the other kind is 404 (JOBS-104).
+    """
     name = schemas.require_text(schemas.parse_body(body), "jobName")
-    return _stop_named(site, account, name, batch=False)
+    return _stop_named(site, account, name, batch=batch)
 
 
 def cancel_batch(site: Site, account: Account, body: bytes) -> str:
@@ -192,8 +190,7 @@ def cancel_batch(site: Site, account: Account, body: bytes) -> str:
     return _stop_named(site, account, name, batch=True)
 
 
-def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None = None) -> str:
-    """Stop a job; 404 if `batch` is given and does not match the job."""
+def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None) -> str:
     with site.database.write() as session:
         job = _require_job(session, account, name)
         if batch is not None and batch != job.is_batch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -34,47 +33,6 @@ MAX_VALIDATED_ROWS = 1000
 
 MAX_RUN_SECONDS = 30 * 24 * 3600
 MAX_WEIGHTED_HOURS = 1_000_000
-
-
-@dataclass(frozen=True)
-class BatchRequest:
-    """A parsed batch submission.
-
-    Attributes:
-        name: the name of the parent.
-        type: the tool of all jobs.
-        type_field: the field of the body with the tool: `type` or `tool`.
-        jobs: the short name and the settings of each job, in order.
-        max_seconds: the time limit of each job.
-        budget: the weighted hours for all jobs together.
-        project: the `projectTag`.
-    """
-
-    name: str
-    type: str
-    type_field: str
-    jobs: list[tuple[str, dict[str, Any]]]
-    max_seconds: float | None
-    budget: float | None
-    project: str | None
-
-
-def read_batch(body: Body) -> BatchRequest:
-    """Parse the body of a batch; 400 for the first error. Tool and settings are not checked."""
-    name = schemas.require_name(body, "batchName")
-    type_field = "tool" if "type" not in body and ("tool" in body or "jobs" in body) else "type"
-    type_name = schemas.require_text(body, type_field)
-    jobs = _rows_from_objects(body) if "jobs" in body else _rows_from_arrays(body)
-    _check_names(name, [job for job, _settings in jobs])
-    return BatchRequest(
-        name=name,
-        type=type_name,
-        type_field=type_field,
-        jobs=jobs,
-        max_seconds=schemas.positive_field(body, "maxRuntimeSeconds", MAX_RUN_SECONDS, whole=True),
-        budget=schemas.positive_field(body, "weightedHoursBudget", MAX_WEIGHTED_HOURS, whole=False),
-        project=schemas.optional_project(body),
-    )
 
 
 def read_rows(body: Body, max_rows: int) -> list[tuple[Any, Any]]:
@@ -245,18 +203,40 @@ def _validate_rows(site: Site, caller: Account, content: Body) -> dict[str, Any]
 def submit_batch(site: Site, caller: Account, body: bytes) -> str:
     """Submit all jobs of a batch, or none after an error; return the confirmation."""
     content = schemas.parse_body(body)
-    batch = read_batch(content)
-    tool = _require_tool(batch.type_field, batch.type)
-    for name, settings in batch.jobs:
+    batch = schemas.require_name(content, "batchName")
+    is_list = "type" not in content and ("tool" in content or "jobs" in content)
+    tool = _read_tool(content, "tool" if is_list else "type")
+    rows = _rows_from_objects(content) if "jobs" in content else _rows_from_arrays(content)
+    _check_names(batch, [name for name, _settings in rows])
+    max_seconds = schemas.positive_field(content, "maxRuntimeSeconds", MAX_RUN_SECONDS, whole=True)
+    budget = schemas.positive_field(content, "weightedHoursBudget", MAX_WEIGHTED_HOURS, whole=False)
+    project = schemas.optional_project(content)
+    for name, settings in rows:
         _raise_if_error(settings_error(tool, settings, caller.gates), name)
-    jobs = [(f"{batch.name}-{name}", settings) for name, settings in batch.jobs]
+    jobs = [(f"{batch}-{name}", settings) for name, settings in rows]
+    parent_settings: dict[str, Any] = {"type": tool.name, "jobs": len(jobs)}
+    if max_seconds is not None:
+        parent_settings["maxRuntimeSeconds"] = int(max_seconds)
+    if budget is not None:
+        parent_settings["weightedHoursBudget"] = budget
     with site.database.write() as session:
         account = reload_account(session, caller)
         usage.check_budgets_left(session, account)
         check_queue_limit(session, site, account, len(jobs))
-        check_names_free(session, account, [batch.name, *(name for name, _settings in jobs)])
+        check_names_free(session, account, [batch, *(name for name, _settings in jobs)])
         orders = _resolve_files(session, site, account, tool, jobs)
-        parent = _batch_parent(account, tool, batch)
+        parent = Job(
+            account_id=account.id,
+            name=batch,
+            type=BATCH,
+            tool=tool.name,
+            status=IN_QUEUE,
+            created=current_timestamp(),
+            settings=dump_json(parent_settings),
+            batch_status=RUNNING,
+            project_tag=project,
+            budget=budget,
+        )
         session.add(parent)
         session.flush()
         store_jobs(
@@ -265,18 +245,15 @@ def submit_batch(site: Site, caller: Account, body: bytes) -> str:
             account,
             tool,
             orders,
-            project=batch.project,
+            project=project,
             parent=parent,
-            max_seconds=batch.max_seconds,
+            max_seconds=max_seconds,
         )
-    return f"{batch.name} submitted to queue with {len(orders)} jobs."
+    return f"{batch} submitted to queue with {len(orders)} jobs."
 
 
 def _read_tool(content: Body, field: str) -> Tool:
-    return _require_tool(field, schemas.require_text(content, field))
-
-
-def _require_tool(field: str, name: str) -> Tool:
+    name = schemas.require_text(content, field)
     tool = catalogue.find_tool(name)
     if tool is None:
         raise bad_request(f"{field}: there is no tool {quote_value(name)}; GET /tools lists them.")
@@ -292,23 +269,3 @@ def _resolve_files(
     session: Session, site: Site, account: Account, tool: Tool, jobs: Sequence[tuple[str, Any]]
 ) -> list[JobOrder]:
     return resolve_orders(FileResolver(session, site, account), tool, jobs)
-
-
-def _batch_parent(account: Account, tool: Tool, batch: BatchRequest) -> Job:
-    settings: dict[str, Any] = {"type": tool.name, "jobs": len(batch.jobs)}
-    if batch.max_seconds is not None:
-        settings["maxRuntimeSeconds"] = int(batch.max_seconds)
-    if batch.budget is not None:
-        settings["weightedHoursBudget"] = batch.budget
-    return Job(
-        account_id=account.id,
-        name=batch.name,
-        type=BATCH,
-        tool=tool.name,
-        status=IN_QUEUE,
-        created=current_timestamp(),
-        settings=dump_json(settings),
-        batch_status=RUNNING,
-        project_tag=batch.project,
-        budget=batch.budget,
-    )

@@ -124,7 +124,7 @@ def _on_end(site: Site, session: Session, task: Task, outcome: TaskOutcome) -> N
     hours = round(outcome.seconds / 3600, 9)
     account = task.payload.get("account") if job is None else job.account_id
     if hours and account is not None:
-        usage.charge_hours(session, account, task.payload["tool"], hours)
+        usage.add_usage(session, account, task.payload["tool"], hours=hours)
     if job is None:  # deleted while it ran
         job_files.remove_after_commit(session, site, task.payload["job"])
         return

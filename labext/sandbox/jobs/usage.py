@@ -22,16 +22,6 @@ _TABLE = Usage.metadata.tables[Usage.__tablename__]
 _HOUR_DIGITS = 9  # as in the field WeightedHours of a job
 
 
-def count_submitted(session: Session, account_id: int, tool: str, jobs: int) -> None:
-    """Add submitted jobs of a tool to the account's usage."""
-    _add_usage(session, account_id, tool, jobs=jobs)
-
-
-def charge_hours(session: Session, account_id: int, tool: str, hours: float) -> None:
-    """Add the weighted hours of an ended job; no effect if the account was removed."""
-    _add_usage(session, account_id, tool, hours=hours)
-
-
 def usage_statistics(site: Site, caller: Account, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the response of GET /usage-statistics.
 
@@ -84,9 +74,10 @@ def total_hours(session: Session, condition: ColumnElement[bool]) -> float:
     return _round_hours(float(total or 0.0))
 
 
-def _add_usage(
-    session: Session, account_id: int, tool: str, jobs: int = 0, hours: float = 0.0
+def add_usage(
+    session: Session, account_id: int, tool: str, *, jobs: int = 0, hours: float = 0.0
 ) -> None:
+    """Add submitted jobs of a tool or hours of an ended one, unless the account was removed."""
     if _increase_usage(session, account_id, tool, jobs, hours):
         return
     account = select(Account.id, literal(tool), literal(jobs), literal(hours)).where(

@@ -18,7 +18,7 @@ from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.rate_limits import rate_limiter
 from labext.sandbox.core.service_protocol import Certificate, Site
 from labext.sandbox.core.web import handle_errors
-from labext.sandbox.lab import endpoints, errors, folders, oidc, seed, tokens
+from labext.sandbox.lab import endpoints, errors, folders, seed, tokens
 from labext.sandbox.lab.access_control import Caller, IdTokenVerifier
 from labext.sandbox.lab.dependencies import (
     API_PREFIX,
@@ -31,6 +31,7 @@ from labext.sandbox.lab.dependencies import (
     serve_call,
 )
 from labext.sandbox.lab.endpoints import ENDPOINTS, PROVIDER_ENDPOINT, TENANT_ENDPOINTS
+from labext.sandbox.lab.oidc.router import create_provider_app
 from labext.sandbox.lab.oidc.service import expected_audience, own_configuration_url
 from labext.sandbox.lab.sequences import router as sequences
 from labext.sandbox.lab.tables import Base, Tenant
@@ -70,22 +71,19 @@ class LabService:
 
         A server has no sample users, and so returns no credentials.
         """
-        if site.server is not None:
-            return {
-                "base_url": site.origin,
-                "ca_bundle": str(endpoints.client_ca_bundle(site)),
-                "oidc_configuration_url": own_configuration_url(site),
-                "oidc_client_id": expected_audience(site),
-            }
-        client_id, client_secret = seed.seeded_client(site)
-        return {
+        record = {
             "base_url": site.origin,
             "ca_bundle": str(endpoints.client_ca_bundle(site)),
+            "oidc_configuration_url": own_configuration_url(site),
+            "oidc_client_id": expected_audience(site),
+        }
+        if site.server is not None:
+            return record
+        client_id, client_secret = seed.seeded_client(site)
+        return record | {
             "api_key": seed.student_key(site),
             "client_id": client_id,
             "client_secret": client_secret,
-            "oidc_configuration_url": own_configuration_url(site),
-            "oidc_client_id": expected_audience(site),
             "oidc_user": seed.student_email(),
             "oidc_secret": seed.student_secret(site),
             "tenants": {
@@ -100,7 +98,7 @@ class LabService:
             for name, endpoint in TENANT_ENDPOINTS.items()
             if site.origins[endpoint]
         }
-        return tenants | {PROVIDER_ENDPOINT: oidc.create_provider_app(site)}
+        return tenants | {PROVIDER_ENDPOINT: create_provider_app(site)}
 
 
 service = LabService()

@@ -230,7 +230,8 @@ def create_result_url(site: Site, caller: Account, body: bytes) -> str:
         if file is not None:
             return _file_url(session, site, job, file)
         if pdbs_only:
-            return _pdbs_url(session, site, job)
+            _ensure_pdbs(session, site, job)
+            return _presigned_url(session, site, f"{job.id}/pdbs/{job.name}.zip")
         return create_archive_url(session, site, job)
 
 
@@ -276,12 +277,6 @@ def _file_url(session: Session, site: Site, job: Job, file: str) -> str:
         raise not_found(f"Job {job.name} has no output file {quote_value(file)}.")
     # Clients normalize `.` segments, and the signature must match the path that they request.
     return _presigned_url(session, site, f"{job.id}/file/{PurePosixPath(file).as_posix()}")
-
-
-def _pdbs_url(session: Session, site: Site, job: Job) -> str:
-    """Return the URL of the archive of PDB files."""
-    _ensure_pdbs(session, site, job)
-    return _presigned_url(session, site, f"{job.id}/pdbs/{job.name}.zip")
 
 
 def _ensure_pdbs(session: Session, site: Site, job: Job) -> None:

@@ -24,7 +24,6 @@ from labext.sandbox.jobs.job_creation import (
     dump_json,
     resolve_orders,
     store_jobs,
-    store_stopped_jobs,
 )
 from labext.sandbox.jobs.names import quote_value
 from labext.sandbox.jobs.pipelines import piping
@@ -155,13 +154,24 @@ def start_stage(
 
     The row of the pipeline must be flushed.
     """
+    now = current_timestamp()
     for tool_jobs in plan:
-        store_stopped_jobs(
-            session,
-            account,
-            tool_jobs.tool,
-            [(job.name, job.settings, job.reason) for job in tool_jobs.rejected],
-            parent=parent,
+        session.add_all(
+            Job(
+                account_id=account.id,
+                parent_id=parent.id,
+                name=job.name,
+                type=tool_jobs.tool.name,
+                tool=tool_jobs.tool.name,
+                status=STOPPED,
+                created=now,
+                completed=now,
+                settings=dump_json(job.settings),
+                reason=job.reason,
+                project_tag=parent.project_tag,
+                stage=parent.stage,
+            )
+            for job in tool_jobs.rejected
         )
         store_jobs(
             session,

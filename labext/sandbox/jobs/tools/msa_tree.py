@@ -92,15 +92,12 @@ def to_newick(tree: TreeNode) -> str:
 
 def _newick_node(node: TreeNode) -> str:
     if not node.branches:
-        return node.name if re.fullmatch(r"[\w.|/+-]+", node.name) else _quote_name(node.name)
+        is_plain = re.fullmatch(r"[\w.|/+-]+", node.name)
+        return node.name if is_plain else "'" + node.name.replace("'", "''") + "'"
     inner = ",".join(
         f"{_newick_node(child)}:{length:.{_DECIMALS}f}" for child, length in node.branches
     )
     return f"({inner})"
-
-
-def _quote_name(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"
 
 
 MIN_SEQUENCES, MAX_SEQUENCES = 3, 60

@@ -195,7 +195,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     del inputs
     request = _read_request(settings)
     result = _design(request)
-    pairs = [_pair_row(result, index) for index in range(_count_pairs(result))]
+    pairs = [_pair_row(result, index) for index in range(result["PRIMER_PAIR_NUM_RETURNED"])]
     rows = ([pair[column] for column in _COLUMNS] for pair in pairs)
     _outputs.write_csv(out / "primers.csv", _COLUMNS, rows)
     _write_considered(result, out / "considered.csv")
@@ -245,10 +245,6 @@ def _design(request: _Request) -> dict[str, Any]:
     except OSError as error:
         raise ToolError(f"sequence: Primer3 rejected it: {' '.join(str(error).split())}") from None
     return result
-
-
-def _count_pairs(result: dict[str, Any]) -> int:
-    return int(result["PRIMER_PAIR_NUM_RETURNED"])
 
 
 _PRIMER_COLUMNS = (

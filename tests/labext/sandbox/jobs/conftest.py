@@ -302,6 +302,28 @@ def db(box: Sandbox) -> DatabaseAccess:
 
 
 @pytest.fixture(scope="session")
+def one_worker_box(
+    tmp_path_factory: pytest.TempPathFactory, services: list[str]
+) -> Iterator[Sandbox]:
+    folder = tmp_path_factory.mktemp("one") / "data"
+    with Sandbox(folder, rate="off", workers=1, services=services) as box:
+        yield box
+
+
+@pytest.fixture
+def own_box(one_worker_box: Sandbox) -> Iterator[Sandbox]:
+    """A sandbox with one worker in which the student has no jobs and no files before the test."""
+    yield one_worker_box
+    api = Api(one_worker_box)
+    for row in api.rows():
+        api.end("delete", row["JobName"])
+    for folder in api.get("getFolders").json():
+        api.delete("delete-file", folder=folder)
+    for file in api.get("files").json():
+        api.delete("delete-file", filePath=file)
+
+
+@pytest.fixture(scope="session")
 def services() -> list[str]:
     return ["labext.sandbox.jobs.app:service"]
 

@@ -50,8 +50,8 @@ def test_archive_of_100_jobs_has_the_scores_of_each(api, kit):
         }
 
 
-def test_batch_is_aggregating_once_all_jobs_are_complete(new_box, kit):
-    api = kit.Api(new_box(workers=1))
+def test_batch_is_aggregating_once_all_jobs_are_complete(own_box, kit):
+    api = kit.Api(own_box)
     name = api.batch([kit.cut(), kit.cut()])
     blocker = api.submit(
         "rna_fold", kit.SLOW
@@ -197,10 +197,9 @@ def test_batch_without_a_complete_job_is_stopped_with_the_reason(api, kit):
     assert "resultUrl" not in parent
 
 
-def test_archive_over_the_quota_fails_the_aggregation(new_box, kit):
-    box = new_box(workers=2)
-    api = kit.Api(box)
-    with kit.DatabaseAccess(box).quota("student@sandbox.local", 100):
+def test_archive_over_the_quota_fails_the_aggregation(own_box, kit):
+    api = kit.Api(own_box)
+    with kit.DatabaseAccess(own_box).quota("student@sandbox.local", 100):
         name = api.batch([kit.cut(), kit.cut()])
         parent = api.ended(name)
     assert parent["batchStatus"] == "AggregationFailed"
@@ -213,8 +212,8 @@ def test_archive_over_the_quota_fails_the_aggregation(new_box, kit):
     assert api.archive(f"{name}-j0").namelist()  # the results of the jobs are available
 
 
-def test_batch_over_its_budget_stops_the_remaining_jobs(new_box, kit):
-    api = kit.Api(new_box(workers=1))
+def test_batch_over_its_budget_stops_the_remaining_jobs(own_box, kit):
+    api = kit.Api(own_box)
     slow = [{"sequence": kit.SLOW["sequence"][: 989 - n]} for n in range(8)]
     settings = [{"sequence": "GGGAAACCC"}, *slow]
     name = api.batch(settings, type="rna_fold", weightedHoursBudget=3 / 3600)

@@ -71,27 +71,25 @@ def test_upload_replaces_a_file_of_the_same_name(api, kit, db):
 
 
 @pytest.mark.data_folder
-def test_simultaneous_uploads_leave_one_whole_file(new_box, kit):
-    box = new_box(workers=1)
+def test_simultaneous_uploads_leave_one_whole_file(own_box, kit):
     contents = [bytes([65 + number]) * 1_000_000 for number in range(8)]
     with ThreadPoolExecutor(len(contents)) as pool:
-        answers = pool.map(lambda content: kit.Api(box).upload("a", content), contents)
+        answers = pool.map(lambda content: kit.Api(own_box).upload("a", content), contents)
         assert {answer.status_code for answer in answers} == {200}
-    assert kit.Api(box).get("files").json() == ["a"]
-    (file,) = (box.data_dir / "jobs" / "files").iterdir()
+    assert kit.Api(own_box).get("files").json() == ["a"]
+    (file,) = (own_box.data_dir / "jobs" / "files").iterdir()
     assert file.read_bytes() in contents
 
 
-def test_stored_files_are_readable_by_their_owner_only(new_box, kit):
-    box = new_box(workers=2)
-    api = kit.Api(box)
+def test_stored_files_are_readable_by_their_owner_only(own_box, kit):
+    api = kit.Api(own_box)
     api.upload("a.fa", b">a\nACGT\n>b\nACGA\n>c\nACGG\n", folder="f")
     helix = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
     batch = api.batch([{"sequences": "a.fa"}] * 2, type="msa_tree")
     for name in (helix, batch):
         api.ended(name)
     api.archive(helix, pdbsOnly=True)
-    stored_paths = [*box.data_dir.rglob("*")]
+    stored_paths = [*own_box.data_dir.rglob("*")]
     assert {"pdbs.zip", "archive.zip", "metrics.csv", "log.txt"} <= {
         path.name for path in stored_paths
     }
@@ -195,16 +193,15 @@ def test_upload_over_the_limit_is_refused(api, kit, db):
 
 
 @pytest.mark.data_folder
-def test_storage_of_an_account_is_limited(new_box, kit):
-    box = new_box(workers=1)
-    api = kit.Api(box)
-    with kit.DatabaseAccess(box).quota("student@sandbox.local", 1000):
+def test_storage_of_an_account_is_limited(own_box, kit):
+    api = kit.Api(own_box)
+    with kit.DatabaseAccess(own_box).quota("student@sandbox.local", 1000):
         assert api.upload("a", b"x" * 600).status_code == 200
         assert "storage" in kit.error_message(api.upload("b", b"x" * 600))
         assert api.upload("a", b"x" * 900).status_code == 200  # replaces the first upload
         api.delete("delete-file", filePath="a")
         assert api.upload("b", b"x" * 600).status_code == 200
-    stored = [f for f in (box.data_dir / "jobs").rglob("*") if f.is_file()]
+    stored = [f for f in (own_box.data_dir / "jobs").rglob("*") if f.is_file()]
     assert [file.stat().st_size for file in stored] == [600]
 
 

@@ -38,10 +38,10 @@ FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 12}
 Full = Callable[[], AbstractContextManager[None]]
 
 
-@pytest.fixture
-def box(new_box: Any) -> Sandbox:
-    sandbox: Sandbox = new_box(workers=2)
-    return sandbox
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with Sandbox(tmp_path_factory.mktemp("full") / "data", rate="off", workers=2) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture
@@ -92,8 +92,7 @@ def test_submission_to_a_full_disk_is_refused_and_leaves_nothing(
     assert job_names(jobs) == ["batch", "batch-a", "batch-b", "before", "single"]
 
 
-def test_lab_and_nb_can_be_read_while_the_disk_is_full(new_box: Any) -> None:
-    box: Sandbox = new_box(services=None)
+def test_lab_and_nb_can_be_read_while_the_disk_is_full(box: Sandbox) -> None:
     password = {"Authorization": f"Bearer {box.nb.password}"}
     notebook = requests.post(
         f"{box.nb.base_url}/notebooks", json={"name": "N"}, headers=password, timeout=60

@@ -11,13 +11,12 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.fixture
-def narrow(new_box, kit):
+def narrow(own_box, kit):
     """Return a service whose only worker is busy, and the slow job that it runs."""
-    box = new_box(workers=1)
-    api = kit.Api(box)
+    api = kit.Api(own_box)
     slow = api.submit("rna_fold", kit.SLOW)
     api.until(slow, lambda row: row["JobStatus"] == "Running")
-    return api, slow, box
+    return api, slow, own_box
 
 
 def test_stopping_a_running_job_ends_its_processes(narrow, kit):
@@ -45,10 +44,9 @@ def test_stopped_queued_job_never_runs(narrow, kit):
     assert api.row(slow)["JobStatus"] == "Running"
 
 
-def test_stopping_an_ended_job_changes_nothing(new_box, kit):
-    box = new_box(workers=2)
-    api = kit.Api(box)
-    with kit.DatabaseAccess(box).quota("student@sandbox.local", 100):
+def test_stopping_an_ended_job_changes_nothing(own_box, kit):
+    api = kit.Api(own_box)
+    with kit.DatabaseAccess(own_box).quota("student@sandbox.local", 100):
         failed = api.batch([kit.cut()])
         api.ended(failed)
     stopped, stopped_batch = api.submit("rna_fold", kit.SLOW), api.batch([kit.SLOW] * 2, "rna_fold")
@@ -67,7 +65,7 @@ def test_stopping_an_ended_job_changes_nothing(new_box, kit):
 
     def stored_state():
         rows = {row["JobName"]: row for row in api.rows(includeSubjobs="true")}
-        files = {f: f.stat().st_mtime_ns for f in (box.data_dir / "jobs" / "jobs").rglob("*")}
+        files = {f: f.stat().st_mtime_ns for f in (own_box.data_dir / "jobs" / "jobs").rglob("*")}
         return rows, files
 
     before = stored_state()
@@ -94,8 +92,8 @@ def test_stopping_a_batch_stops_its_jobs(narrow, kit):
     assert api.row(slow)["JobStatus"] == "Running"
 
 
-def test_batch_can_be_stopped_while_aggregating(new_box, kit):
-    api = kit.Api(new_box(workers=1))
+def test_batch_can_be_stopped_while_aggregating(own_box, kit):
+    api = kit.Api(own_box)
     name = api.batch([kit.cut()])
     slow = api.submit("rna_fold", kit.SLOW)
     api.until(name, lambda row: row["batchStatus"] == "Aggregating")
@@ -127,18 +125,17 @@ def test_batch_ends_when_its_last_job_is_deleted(narrow, kit):
     assert api.row(name)["batchStatus"] == "Stopped"
 
 
-def test_deleting_removes_rows_and_files(new_box, kit):
-    box = new_box(workers=2)
-    api = kit.Api(box)
+def test_deleting_removes_rows_and_files(own_box, kit):
+    api = kit.Api(own_box)
     single, batch = api.submit("digest", kit.cut()), api.batch([kit.cut()] * 3)
     api.ended(single)
     api.ended(batch)
-    assert any((box.data_dir / "jobs" / "jobs").iterdir())
+    assert any((own_box.data_dir / "jobs" / "jobs").iterdir())
     for name in (single, batch):
         answer = api.delete("delete-job", {"jobName": name})
         assert answer.status_code == 200
         assert name in answer.json()["message"]
-    assert list((box.data_dir / "jobs" / "jobs").iterdir()) == []
+    assert list((own_box.data_dir / "jobs" / "jobs").iterdir()) == []
     assert api.rows(includeSubjobs="true") == []
     for name in (single, batch, f"{batch}-j0"):
         kit.error_message(api.get("jobs", jobName=name), 404)

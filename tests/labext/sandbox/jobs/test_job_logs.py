@@ -76,8 +76,8 @@ def test_log_of_a_complete_job_is_that_of_its_archive(api, helix):
     assert log["size"] == len(archived.encode())
 
 
-def test_log_and_files_of_a_running_and_of_a_stopped_job(new_box, kit):
-    api = kit.Api(new_box(workers=1))
+def test_log_and_files_of_a_running_and_of_a_stopped_job(own_box, kit):
+    api = kit.Api(own_box)
     name = api.submit("rna_fold", kit.SLOW)
     waiting = api.submit("digest", kit.cut())
     wait_until(lambda: api.get("job-log", name=name).json()["text"])
@@ -253,14 +253,13 @@ def limits_of_waiting(box):
         database.close()
 
 
-def test_shortest_time_limit_applies(new_box, kit):
-    box = new_box(workers=1)
-    api = kit.Api(box)
+def test_shortest_time_limit_applies(own_box, kit):
+    api = kit.Api(own_box)
     api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy, so that the other jobs wait
     search = {"query": ">q\nMKTAYIAKQR\n", "targets": ">t\nMKTAYIAKQRQISFVK\n"}
     api.submit("hmm_search", search)
     api.batch([kit.cut()], maxRuntimeSeconds=30)
-    limits = limits_of_waiting(box)
+    limits = limits_of_waiting(own_box)
     assert limits["hmm_search"] == available_tools()["hmm_search"].seconds == 60
     assert limits["digest"] == 30
     assert limits["rna_fold"] == 15 * 60

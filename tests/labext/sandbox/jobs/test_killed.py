@@ -30,8 +30,8 @@ from labext.sandbox.jobs.tables import Job, Usage
 
 pytestmark = pytest.mark.faults
 
-KILLS = 3
-"""In each of the four phases: 12 in all."""
+KILLS = 2
+"""In each of the four phases: 8 in all."""
 
 JOBS = 6
 """In a batch."""

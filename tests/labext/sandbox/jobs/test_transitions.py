@@ -203,8 +203,8 @@ def test_usage_counted_by_several_processes_is_complete(site, student):
         "database = Database.at(Path(sys.argv[1]))\n"
         "for _ in range(20):\n"
         "    with database.write() as session:\n"
-        "        usage.count_submitted(session, int(sys.argv[2]), 'digest', 2)\n"
-        "        usage.charge_hours(session, int(sys.argv[2]), 'digest', 0.5)\n"
+        "        usage.add_usage(session, int(sys.argv[2]), 'digest', jobs=2)\n"
+        "        usage.add_usage(session, int(sys.argv[2]), 'digest', hours=0.5)\n"
         "database.close()\n"
     )
     command = [sys.executable, "-c", code, str(path), str(student.id)]
@@ -217,14 +217,14 @@ def test_usage_counted_by_several_processes_is_complete(site, student):
 
 def test_removed_account_is_charged_nothing(site):
     with site.database.write() as session:
-        usage.charge_hours(session, 4711, "digest", 1.0)
+        usage.add_usage(session, 4711, "digest", hours=1.0)
     with site.database.read() as session:
         assert usage.total_hours(session, Account.id > 0) == 0
 
 
 def test_rolled_back_submission_is_not_counted(site, student):
     with contextlib.suppress(OSError), site.database.write() as session:
-        usage.count_submitted(session, student.id, "digest", 1)
+        usage.add_usage(session, student.id, "digest", jobs=1)
         raise OSError("no room")
     assert usage.usage_statistics(site, student, {"statistic": "jobs"})["total"] == 0
 

@@ -81,6 +81,7 @@ def test_jobs_wait_for_a_worker_and_run_on_it(
         assert "digest with" in client.log("cut")
         assert "fragments.csv" in client.result_files("cut")
         wait_until(lambda: any(w["name"] == "bench" for w in cluster.status().cluster), 15)
+        _check_loopback_only(cluster, worker.pid)
         _check_running_limit(cluster, client)
     finally:
         worker.terminate()
@@ -94,7 +95,8 @@ def _check_running_limit(cluster: Sandbox, client: JobsClient) -> None:
     with open_administration(cluster.data_dir) as admin:
         admin.set_scheduling("student@sandbox.local", max_running=1)
     sequence = "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23
-    client.submit_batch("two", "rna_fold", {n: {"sequence": sequence} for n in ("a", "b")})
+    folds = {"a": {"sequence": sequence}, "b": {"sequence": "GGGAAACCC"}}
+    client.submit_batch("two", "rna_fold", folds)
     wait_until(lambda: client.show("two-a")["JobStatus"].tolist() == ["Running"], 30)
     second = client.show("two-b")
     assert second["QueueReason"].tolist() == ["The account runs 1 of at most 1 job at a time."]
@@ -103,26 +105,19 @@ def _check_running_limit(cluster: Sandbox, client: JobsClient) -> None:
     assert rows["Started"]["two-b"] >= rows["Completed"]["two-a"]
 
 
-def test_scheduler_and_workers_without_certificates_listen_on_loopback_only(
-    cluster: Sandbox, client: JobsClient, tmp_path: Path
-) -> None:
-    worker = _start_worker(cluster, tmp_path)
-    try:
-        wait_until(lambda: [*client.workers()["state"]] == ["ready", "ready"])
-        host = cluster.status().pid
-        assert host is not None
-        processes = [host, worker.pid]
-        processes += [child.pid for child in psutil.Process(host).children(recursive=True)]
-        listening = {
-            connection.laddr.ip
-            for pid in processes
-            for connection in psutil.Process(pid).net_connections(kind="inet")
-            if connection.status == psutil.CONN_LISTEN
-        }
-        assert listening == {"127.0.0.1"}
-    finally:
-        worker.terminate()
-        assert worker.wait(20) == 0
+def _check_loopback_only(cluster: Sandbox, worker: int) -> None:
+    """Check that the scheduler and workers, which have no certificates, listen on loopback only."""
+    host = cluster.status().pid
+    assert host is not None
+    processes = [host, worker]
+    processes += [child.pid for child in psutil.Process(host).children(recursive=True)]
+    listening = {
+        connection.laddr.ip
+        for pid in processes
+        for connection in psutil.Process(pid).net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {"127.0.0.1"}
 
 
 def test_jobs_of_others_are_counted_and_not_named(site, student) -> None:

@@ -18,7 +18,7 @@ from labext.sandbox.core.data_folder import FileLock
 
 pytestmark = pytest.mark.contract
 
-KILLS = 10
+KILLS = 5
 
 
 def test_credentials_survive_a_killed_host(new_box, kit):

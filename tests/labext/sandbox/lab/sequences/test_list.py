@@ -79,12 +79,6 @@ def test_sort_orders_all_pages(simultaneous, sort, column, falling):
     assert simultaneous.page()[2] == len(result)
 
 
-def test_default_sort_is_latest_first(lists):
-    modified = [record["modifiedAt"] for record in lists.all()]
-    assert modified == sorted(modified, reverse=True)
-    assert lists.page()[0][0]["name"] == "pBAD30"
-
-
 @pytest.mark.parametrize("size", [1, 2, 55, 56, 100])
 def test_pages_are_within_the_page_size_and_never_empty(lists, size):
     *full, last = lists.pages({"pageSize": str(size)})
