@@ -75,10 +75,10 @@ def build_hessian(coordinates: Array, constants: Array) -> Array:
 
 
 def compute_modes(matrix: Array) -> NormalModes:
-    """Return the internal modes of a connected network.
+    """Return the internal modes of a rigid network.
 
     Raises:
-        ToolError: the network is not connected, or all residues are on one line.
+        ToolError: the network is not rigid.
     """
     import numpy as np
 
@@ -86,11 +86,10 @@ def compute_modes(matrix: Array) -> NormalModes:
     rigid = int((values < _ZERO_EIGENVALUE * values[-1]).sum())
     if rigid > _RIGID_BODY_MODES:
         raise ToolError(
-            f"cutoff: the network is not connected: it has {rigid} zero modes instead of "
-            f"{_RIGID_BODY_MODES}; use a larger cutoff."
+            f"cutoff: the network has {rigid} zero modes instead of {_RIGID_BODY_MODES}: it is not "
+            "connected, parts of it turn freely, or all residues are on one line; use a larger "
+            "cutoff."
         )
-    if rigid < _RIGID_BODY_MODES:
-        raise ToolError("pdbFile: all residues are on one line.")
     shapes = vectors[:, _RIGID_BODY_MODES:].T
     largest = np.abs(shapes).argmax(axis=1)
     signs = np.sign(shapes[np.arange(len(shapes)), largest])

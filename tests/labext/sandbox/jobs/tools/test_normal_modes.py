@@ -169,10 +169,13 @@ def test_number_of_modes_is_limited_by_the_structure(tmp_path):
     [
         (
             np.concatenate([globule(1), globule(1) + 200]),
-            "cutoff: the network is not connected: it has 12 zero modes instead of "
-            "6; use a larger cutoff.",
+            "cutoff: the network has 12 zero modes instead of 6: it is not connected, ",
         ),
-        ([(3.8 * i, 0, 0) for i in range(8)], None),
+        (
+            [(3.8 * i, 0, 0) for i in range(8)],
+            "cutoff: the network has 17 zero modes instead of 6: it is not connected, parts of it "
+            "turn freely, or all residues are on one line; use a larger cutoff.",
+        ),
         (
             [(0, 0, 0), (0, 0, 0), *TETRAHEDRON],
             "pdbFile: residues 1 and 2 have the same coordinates.",
@@ -188,7 +191,7 @@ def test_unsuitable_network_is_an_error(tmp_path, places, message):
     path = pdb(tmp_path / "p.pdb", places)
     with pytest.raises(ToolError) as caught:
         run(tmp_path / "out", path)
-    assert message is None or str(caught.value) == message
+    assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
 
 
