@@ -57,16 +57,26 @@ def require_text(body: Body, field: str) -> str:
 def optional_text_field(body: Body, field: str) -> str | None:
     """Return an optional string field; None if it is absent or null."""
     value = body.get(field)
-    if value is not None and not isinstance(value, str):
-        raise bad_request(f"{field} is not a string: {quote_value(value)}.")
-    return value
+    return None if value is None else check_type(value, field, str, "a string")
 
 
 def require_name(body: Body, field: str) -> str:
     """Return a required field with the name of a job or batch."""
-    value = require_text(body, field)
-    if error := name_error(field, value):
+    return check_name(require_text(body, field), field)
+
+
+def check_name(value: object, field: str) -> str:
+    """Return the value if it is a valid name of a job or batch, else raise 400."""
+    name = check_type(value, field, str, "a string")
+    if error := name_error(field, name):
         raise bad_request(error)
+    return name
+
+
+def check_type(value: object, field: str, kind: type[T], noun: str) -> T:
+    """Return the value if it has the type that `noun` describes, else raise 400."""
+    if not isinstance(value, kind):
+        raise bad_request(f"{field} is not {noun}: {quote_value(value)}.")
     return value
 
 
@@ -92,9 +102,7 @@ def _require(body: Body, field: str, kind: type[T], noun: str) -> T:
     value = body.get(field)
     if value is None:
         raise bad_request(f"{field} is missing.")
-    if not isinstance(value, kind):
-        raise bad_request(f"{field} is not {noun}: {quote_value(value)}.")
-    return value
+    return check_type(value, field, kind, noun)
 
 
 def flag_field(body: Body, field: str) -> bool:

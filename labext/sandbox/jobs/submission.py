@@ -20,7 +20,7 @@ from labext.sandbox.jobs.job_creation import (
     resolve_orders,
     store_jobs,
 )
-from labext.sandbox.jobs.names import MAX_NAME_LENGTH, name_error, quote_value
+from labext.sandbox.jobs.names import MAX_NAME_LENGTH, quote_value
 from labext.sandbox.jobs.scheduling import check_queue_limit
 from labext.sandbox.jobs.schemas import Body, bad_request
 from labext.sandbox.jobs.tables import BATCH, IN_QUEUE, RUNNING, Account, Job, current_timestamp
@@ -56,7 +56,10 @@ def read_rows(body: Body, max_rows: int) -> list[tuple[Any, Any]]:
 def _rows_from_arrays(body: Body) -> list[tuple[str, dict[str, Any]]]:
     _check_count("jobNames", len(schemas.require_array(body, "jobNames")))
     return [
-        (require_job_name(name, f"jobNames[{index}]"), require_settings(item, f"settings[{index}]"))
+        (
+            schemas.check_name(name, f"jobNames[{index}]"),
+            _require_settings(item, f"settings[{index}]"),
+        )
         for index, (name, item) in enumerate(read_rows(body, MAX_JOBS))
     ]
 
@@ -68,10 +71,9 @@ def _rows_from_objects(body: Body) -> list[tuple[str, dict[str, Any]]]:
     _check_count("jobs", len(jobs))
     pairs = []
     for index, job in enumerate(jobs):
-        if not isinstance(job, dict):
-            raise bad_request(f"jobs[{index}] is not an object: {quote_value(job)}.")
-        name = require_job_name(job.get("jobName"), f"jobs[{index}].jobName")
-        pairs.append((name, require_settings(job.get("settings"), f"jobs[{index}].settings")))
+        schemas.check_type(job, f"jobs[{index}]", dict, "an object")
+        name = schemas.check_name(job.get("jobName"), f"jobs[{index}].jobName")
+        pairs.append((name, _require_settings(job.get("settings"), f"jobs[{index}].settings")))
     return pairs
 
 
@@ -80,20 +82,8 @@ def _check_count(field: str, count: int) -> None:
         raise bad_request(f"{field} has {count} items; a batch has 1 to {MAX_JOBS} jobs.")
 
 
-def require_job_name(value: object, field: str) -> str:
-    """Return the value if it is a valid job name, else raise 400."""
-    if not isinstance(value, str):
-        raise bad_request(f"{field} is not a string: {quote_value(value)}.")
-    if error := name_error(field, value):
-        raise bad_request(error)
-    return value
-
-
-def require_settings(value: object, field: str) -> dict[str, Any]:
-    """Return the value if it is a JSON object, else raise 400."""
-    if not isinstance(value, dict):
-        raise bad_request(f"{field} is not an object: {quote_value(value)}.")
-    return value
+def _require_settings(value: object, field: str) -> dict[str, Any]:
+    return schemas.check_type(value, field, dict, "an object")
 
 
 def _check_names(batch: str, names: list[str]) -> None:
@@ -179,11 +169,11 @@ def _validate_rows(site: Site, caller: Account, content: Body) -> dict[str, Any]
         references = FileResolver(session, site, account)
         for index, (name, settings) in enumerate(rows):
             try:
-                checked = require_settings(settings, f"settings[{index}]")
+                checked = _require_settings(settings, f"settings[{index}]")
                 _raise_if_error(settings_error(tool, checked, account.gates))
                 resolve_orders(references, tool, [("", checked)])
                 if name is not None:
-                    job = require_job_name(name, f"jobNames[{index}]")
+                    job = schemas.check_name(name, f"jobNames[{index}]")
                     if job in names:
                         raise bad_request(f"jobNames[{index}] occurs more than once: {job}.")
                     names.add(job)

@@ -56,13 +56,12 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
     the file names and the kinds of content of the previous stage; its value is checked when the
     stage starts.
     """
-    if not isinstance(value, list):
-        raise bad_request(f"stages is not an array: {quote_value(value)}.")
-    if not 1 <= len(value) <= MAX_STAGES:
+    items = schemas.check_type(value, "stages", list, "an array")
+    if not 1 <= len(items) <= MAX_STAGES:
         raise bad_request(
-            f"stages has {len(value)} items; a pipeline has 1 to {MAX_STAGES} stages."
+            f"stages has {len(items)} items; a pipeline has 1 to {MAX_STAGES} stages."
         )
-    stages = [_read_stage(number, item) for number, item in enumerate(value, 1)]
+    stages = [_read_stage(number, item) for number, item in enumerate(items, 1)]
     tools = available_tools()
     for number, stage in enumerate(stages, 1):
         for name, settings in stage.tools.items():
@@ -94,9 +93,7 @@ def read_inputs(body: Body, *names: str) -> list[str]:
     if not 1 <= len(inputs) <= MAX_JOBS:
         raise bad_request(f"{field} has {len(inputs)} items; 1 to {MAX_JOBS} are allowed.")
     for index, text in enumerate(inputs):
-        if not isinstance(text, str):
-            raise bad_request(f"{field}[{index}] is not a string: {quote_value(text)}.")
-        if not text.strip():
+        if not schemas.check_type(text, f"{field}[{index}]", str, "a string").strip():
             raise bad_request(f"{field}[{index}] is empty.")
     return inputs
 
@@ -126,9 +123,8 @@ def stage_title(number: int, stage: Stage) -> str:
 
 def _read_stage(number: int, item: object) -> Stage:
     field = f"stages[{number - 1}]"
-    if not isinstance(item, dict):
-        raise bad_request(f"{field} is not an object: {quote_value(item)}.")
-    task = item.get("task")
+    content = schemas.check_type(item, field, dict, "an object")
+    task = content.get("task")
     if not isinstance(task, str):
         raise bad_request(f"{field}.task is {'missing' if task is None else 'not a string'}.")
     if not task.strip():
@@ -139,7 +135,7 @@ def _read_stage(number: int, item: object) -> Stage:
         )
     if any(unicodedata.category(char) in ("Cc", "Zl", "Zp") for char in task):
         raise bad_request(f"{field}.task contains a control character: {quote_value(task)}.")
-    tools = item.get("toolSettings")
+    tools = content.get("toolSettings")
     if not isinstance(tools, dict):
         problem = "missing" if tools is None else f"not an object: {quote_value(tools)}"
         raise bad_request(f"Stage {number} ({task}): toolSettings is {problem}.")
