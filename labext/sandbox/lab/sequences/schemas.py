@@ -466,7 +466,7 @@ def unseal_page_token(signer: Signer, token: str, purpose: str, scope: list[Any]
         HTTPException: 400, the token was changed or belongs to another query.
     """
     try:
-        *position, tenant_id, query = signer.unseal(token, purpose)
+        *position, tenant_id, query = list(signer.unseal(token, purpose))
     except InvalidSignatureError:
         raise bad_request("nextToken was not issued by this service.") from None
     if [tenant_id, query] != scope:
