@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import pytest
 import requests
@@ -15,9 +16,10 @@ from labext.sandbox.jobs.tools import catalogue
 pytestmark = pytest.mark.contract
 
 
+ROUTES: list[Any] = [*app.api.routes, *router.routes]
 ENDPOINTS = [
     (method, route.path.removeprefix("/").replace("{filename:labext_name}", "a.txt"))
-    for route in (*app.api.routes, *router.routes)
+    for route in ROUTES
     if route.path != "/openapi.json"
     for method in route.methods
 ]
