@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -384,10 +385,24 @@ def test_invalid_pattern_is_refused(pattern: str, message: str) -> None:
         search(Molecule("x", "ACGT", True), pattern)
 
 
-def test_javascript_search_matches_python() -> None:
+def run_node(script: str, value: Any) -> Any:
+    """Run a script beside the viewer's JavaScript; return the JSON that it prints."""
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not on the PATH; the page's search can't be run")
+        pytest.skip("node is not on the PATH; the viewer's JavaScript can't be run")
+    ran = subprocess.run(
+        [node, "--input-type=module", "-e", script],
+        cwd=JS,
+        input=json.dumps(value),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def test_javascript_search_matches_python() -> None:
     drawn = random.Random(4)
     cases = [
         {
@@ -397,17 +412,8 @@ def test_javascript_search_matches_python() -> None:
         }
         for _ in range(400)
     ]
-    ran = subprocess.run(
-        [node, "--input-type=module", "-e", SCRIPT],
-        cwd=JS,
-        input=json.dumps(cases),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ran.returncode == 0, ran.stderr
     hit_count = 0
-    for case, answer in zip(cases, json.loads(ran.stdout), strict=True):
+    for case, answer in zip(cases, run_node(SCRIPT, cases), strict=True):
         molecule = Molecule("x", case["bases"], case["circular"])
         expected = search(molecule, case["pattern"])
         assert [tuple(hit[:3]) for hit in answer] == [(h.start, h.end, h.strand) for h in expected]
@@ -416,3 +422,49 @@ def test_javascript_search_matches_python() -> None:
             assert bounds == {"start": start, "end": end}
         hit_count += len(expected)
     assert hit_count > 400
+
+
+TRANSLATE = """
+import { readFileSync } from "node:fs";
+import { Molecule } from "./molecule.js";
+import { translate } from "./translation.js";
+const answers = JSON.parse(readFileSync(0)).map((record) =>
+  translate(new Molecule(record), record.translations[0]));
+console.log(JSON.stringify(answers));
+"""
+
+
+def translated(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the pieces of codons that the viewer draws for a record's only translation."""
+    (pieces,) = run_node(TRANSLATE, [asdict(parse_molecule(record))])
+    return list(pieces)
+
+
+@pytest.mark.parametrize("strand", [1, -1])
+def test_codons_of_a_spliced_gene_on_either_strand_match_biopython(strand: int) -> None:
+    from Bio.Seq import Seq
+    from Bio.SeqFeature import CompoundLocation, SimpleLocation
+
+    bases = "".join(random.Random(9).choices("ACGT", k=60))
+    regions = [(2, 10), (20, 32), (40, 50)]
+    parts = [SimpleLocation(a, b, strand) for a, b in regions][::strand]
+    protein = str(CompoundLocation(parts).extract(Seq(bases)).translate())
+    exons = [{"start": a, "end": b} for a, b in regions]
+    mark = {"start": 2, "end": 50, "strand": strand, "regions": exons}
+    pieces = translated({"bases": bases, "translations": [mark]})
+    assert "".join(piece["letter"] for piece in pieces) == protein
+    starts = [(piece["position"], piece["length"]) for piece in pieces]
+    drawn = {position for start, length in starts for position in range(start, start + length)}
+    assert drawn == {p for a, b in regions for p in range(a, b)}
+    assert len(pieces) == len(protein) + 2, "two codons lie on both sides of an intron"
+
+
+def test_amino_acids_of_the_record_are_displayed_and_further_codons_translated() -> None:
+    mark = {"start": 8, "end": 5, "strand": 1, "aminoAcids": "MW"}
+    pieces = translated({"bases": "ATAATCCCTTTG", "isCircular": True, "translations": [mark]})
+    assert [(piece["position"], piece["length"], piece["letter"]) for piece in pieces] == [
+        (8, 3, "M"),
+        (0, 2, "W"),  # a codon across the origin
+        (11, 1, ""),
+        (2, 3, "N"),
+    ]

@@ -218,10 +218,10 @@ export class LinearMapRow {
 
   #drawCodons(codons, lane) {
     const y = this.translationsTop + lane * LANE_HEIGHT;
-    return codons.flatMap(({ position, letter, pick }, i) => {
-      const to = Math.min(position + 3, this.last);
-      const className = i % 2 ? "labext-codon labext-odd" : "labext-codon";
-      const x = this.x(Math.min(position + 1.5, this.last - 0.5));
+    return codons.flatMap(({ position, length, number, letter, pick }) => {
+      const to = Math.min(position + length, this.last);
+      const className = number % 2 ? "labext-codon labext-odd" : "labext-codon";
+      const x = this.x(Math.min(position + length / 2, this.last - 0.5));
       return [
         createRect(this.x(position), y, (to - position) * this.scale, BAND_HEIGHT, className, {
           "data-pick": pick,

@@ -1,18 +1,42 @@
-// Translate by the standard genetic code.
+// Translate coding features, which may consist of several regions.
 
 const ORDER = "TCAG";
 const CODE = "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG";
 
+/** Translate a codon by the standard genetic code. */
 const aminoAcid = (codon) => {
   const [a, b, c] = Array.from(codon, (base) => ORDER.indexOf(base));
   return a < 0 || b < 0 || c < 0 || c === undefined ? "?" : CODE[16 * a + 4 * b + c];
 };
 
-/** Return the codons of a translation: first position on the upper strand, and amino acid. */
-export function translate(molecule, { start, end, strand }) {
-  const bases = molecule.extract(start, end, strand).toUpperCase().replaceAll("U", "T");
-  return Array.from({ length: Math.floor(bases.length / 3) }, (_, i) => ({
-    position: molecule.normalize(strand < 0 ? end - 3 * (i + 1) : start + 3 * i),
-    letter: aminoAcid(bases.slice(3 * i, 3 * i + 3)),
-  }));
+/** Return the codons of a translation in pieces, since a codon may lie in two regions: the first
+ * position on the upper strand, the length, the number of the codon, and the amino acid or "".
+ * The amino acids of the record come first, as they may follow another genetic code. */
+export function translate(molecule, { strand, regions, amino_acids: aminoAcids }) {
+  const letters = strand < 0 ? molecule.lowerStrand : molecule.bases;
+  const positions = regions
+    .flatMap(([start, end]) => molecule.splitRange(start, end))
+    .flatMap(([from, to]) => Array.from({ length: to - from }, (_, i) => from + i));
+  if (strand < 0) positions.reverse();
+  const pieces = [];
+  for (let i = 0; i + 3 <= positions.length; i += 3) {
+    const codon = positions.slice(i, i + 3);
+    const bases = codon.map((position) => letters[position]).join("");
+    const letter = aminoAcids[i / 3] ?? aminoAcid(bases.toUpperCase().replaceAll("U", "T"));
+    for (const [from, to] of runs(codon.toSorted((a, b) => a - b))) {
+      const hasLetter = from <= codon[1] && codon[1] < to;
+      pieces.push({ position: from, length: to - from, number: i / 3, letter: hasLetter ? letter : "" });
+    }
+  }
+  return pieces;
+}
+
+/** Join sorted positions to ranges. */
+function runs(positions) {
+  const ranges = [];
+  for (const position of positions) {
+    if (ranges.at(-1)?.[1] === position) ranges.at(-1)[1] += 1;
+    else ranges.push([position, position + 1]);
+  }
+  return ranges;
 }

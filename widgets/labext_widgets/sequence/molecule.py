@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,6 +35,19 @@ class Annotation:
 
 
 @dataclass(frozen=True)
+class Translation(Annotation):
+    """A coding feature.
+
+    Attributes:
+        regions: start and end of each exon, in the order of the upper strand.
+        amino_acids: the protein in the record, often without its stop; "" if it has none.
+    """
+
+    regions: tuple[tuple[int, int], ...]
+    amino_acids: str
+
+
+@dataclass(frozen=True)
 class Molecule:
     """A sequence with its annotations, as displayed by the viewer.
 
@@ -48,7 +61,7 @@ class Molecule:
     bases: str
     circular: bool
     annotations: tuple[Annotation, ...] = ()
-    translations: tuple[Annotation, ...] = ()
+    translations: tuple[Translation, ...] = ()
     omitted: int = 0
 
     def __len__(self) -> int:
@@ -92,9 +105,24 @@ def parse_molecule(record: Mapping[str, Any]) -> Molecule:
     name = plain(_text(fields.get("name")) or _text(fields.get("id")) or "sequence", 200)
     bases = _bases(fields.get("bases"), name)
     bare = Molecule(name, bases, _is_true(fields.get("isCircular")))
-    annotations, skipped = _parse_annotations(fields.get("annotations"), bare)
-    translations, more_skipped = _parse_annotations(fields.get("translations"), bare)
-    return Molecule(name, bases, bare.circular, annotations, translations, skipped + more_skipped)
+    annotation_rows, translation_rows = map(
+        _list, (fields.get("annotations"), fields.get("translations"))
+    )
+    annotations = _parse_annotations(annotation_rows, bare)
+    translations = _parse_translations(translation_rows, bare)
+    found = len(annotations) + len(translations)
+    return Molecule(
+        name,
+        bases,
+        bare.circular,
+        tuple(sorted(annotations, key=_position)),
+        tuple(sorted(translations, key=_position)),
+        len(annotation_rows) + len(translation_rows) - found,
+    )
+
+
+def _position(annotation: Annotation) -> tuple[int, int]:
+    return annotation.start, annotation.end
 
 
 def _bases(value: Any, name: str) -> str:
@@ -113,42 +141,66 @@ def _bases(value: Any, name: str) -> str:
     return bases
 
 
-def _parse_annotations(value: Any, molecule: Molecule) -> tuple[tuple[Annotation, ...], int]:
-    """Return the annotations that lie on the molecule, and the number of the others."""
-    rows = list(value) if isinstance(value, (list, tuple)) else []
-    read = [
-        annotation for annotation in _parse_annotation(rows, molecule) if annotation is not None
-    ]
-    return tuple(sorted(read, key=lambda annotation: (annotation.start, annotation.end))), len(
-        rows
-    ) - len(read)
+def _parse_annotations(rows: list[Any], molecule: Molecule) -> list[Annotation]:
+    """Return the annotations that lie on the molecule."""
+    read = [_parse_annotation(number, row, molecule) for number, row in enumerate(rows)]
+    return [annotation for annotation in read if annotation is not None]
 
 
-def _parse_annotation(rows: list[Any], molecule: Molecule) -> Iterator[Annotation | None]:
+def _parse_translations(rows: list[Any], molecule: Molecule) -> list[Translation]:
+    """Return the translations that lie on the molecule."""
+    translations = []
     for number, row in enumerate(rows):
-        mark = row if isinstance(row, Mapping) else {}
-        start, end = as_integer(mark.get("start")), as_integer(mark.get("end"))
-        if start is None or end is None:
-            yield None
+        if (annotation := _parse_annotation(number, row, molecule)) is None:
             continue
-        if molecule.circular and start == len(molecule):
-            start = 0
-        if not molecule.circular and end == 0:
-            end = len(molecule)  # services write the end of a linear sequence this way
-        if not molecule.has(start, end):
-            yield None
-            continue
-        kind, color = _text(mark.get("type")), mark.get("color")
-        yield Annotation(
-            name=plain(_text(mark.get("name")) or kind or "unnamed", 120),
-            type=plain(kind, 60),
-            start=start,
-            end=end,
-            strand=_sign(mark.get("strand")),
-            color=color
-            if isinstance(color, str) and _COLOR.fullmatch(color)
-            else _PALETTE[number % len(_PALETTE)],
+        ends = [
+            (as_integer(region.get("start")), as_integer(region.get("end")))
+            for region in _list(row.get("regions"))
+            if isinstance(region, Mapping)
+        ]
+        regions = tuple(
+            (start, end)
+            for start, end in ends
+            if start is not None and end is not None and molecule.has(start, end)
         )
+        amino_acids = _text(row.get("aminoAcids"))
+        translations.append(
+            Translation(
+                **vars(annotation),
+                regions=regions or ((annotation.start, annotation.end),),
+                amino_acids=amino_acids if _LETTERS.fullmatch(amino_acids) else "",
+            )
+        )
+    return translations
+
+
+def _parse_annotation(number: int, row: Any, molecule: Molecule) -> Annotation | None:
+    """Return an annotation; None if it does not lie on the molecule."""
+    mark = row if isinstance(row, Mapping) else {}
+    start, end = as_integer(mark.get("start")), as_integer(mark.get("end"))
+    if start is None or end is None:
+        return None
+    if molecule.circular and start == len(molecule):
+        start = 0
+    if not molecule.circular and end == 0:
+        end = len(molecule)  # services write the end of a linear sequence this way
+    if not molecule.has(start, end):
+        return None
+    kind, color = _text(mark.get("type")), mark.get("color")
+    return Annotation(
+        name=plain(_text(mark.get("name")) or kind or "unnamed", 120),
+        type=plain(kind, 60),
+        start=start,
+        end=end,
+        strand=_sign(mark.get("strand")),
+        color=color
+        if isinstance(color, str) and _COLOR.fullmatch(color)
+        else _PALETTE[number % len(_PALETTE)],
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else []
 
 
 def _text(value: Any) -> str:

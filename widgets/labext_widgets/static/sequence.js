@@ -714,10 +714,10 @@ var LinearMapRow = class {
   }
   #drawCodons(codons, lane) {
     const y = this.translationsTop + lane * LANE_HEIGHT;
-    return codons.flatMap(({ position, letter, pick }, i) => {
-      const to = Math.min(position + 3, this.last);
-      const className = i % 2 ? "labext-codon labext-odd" : "labext-codon";
-      const x = this.x(Math.min(position + 1.5, this.last - 0.5));
+    return codons.flatMap(({ position, length, number, letter, pick }) => {
+      const to = Math.min(position + length, this.last);
+      const className = number % 2 ? "labext-codon labext-odd" : "labext-codon";
+      const x = this.x(Math.min(position + length / 2, this.last - 0.5));
       return [
         createRect(this.x(position), y, (to - position) * this.scale, BAND_HEIGHT, className, {
           "data-pick": pick
@@ -762,12 +762,29 @@ var aminoAcid = (codon) => {
   const [a, b, c] = Array.from(codon, (base) => ORDER.indexOf(base));
   return a < 0 || b < 0 || c < 0 || c === void 0 ? "?" : CODE[16 * a + 4 * b + c];
 };
-function translate(molecule, { start, end, strand }) {
-  const bases = molecule.extract(start, end, strand).toUpperCase().replaceAll("U", "T");
-  return Array.from({ length: Math.floor(bases.length / 3) }, (_, i) => ({
-    position: molecule.normalize(strand < 0 ? end - 3 * (i + 1) : start + 3 * i),
-    letter: aminoAcid(bases.slice(3 * i, 3 * i + 3))
-  }));
+function translate(molecule, { strand, regions, amino_acids: aminoAcids }) {
+  const letters = strand < 0 ? molecule.lowerStrand : molecule.bases;
+  const positions = regions.flatMap(([start, end]) => molecule.splitRange(start, end)).flatMap(([from, to]) => Array.from({ length: to - from }, (_, i) => from + i));
+  if (strand < 0) positions.reverse();
+  const pieces = [];
+  for (let i = 0; i + 3 <= positions.length; i += 3) {
+    const codon = positions.slice(i, i + 3);
+    const bases = codon.map((position) => letters[position]).join("");
+    const letter = aminoAcids[i / 3] ?? aminoAcid(bases.toUpperCase().replaceAll("U", "T"));
+    for (const [from, to] of runs(codon.toSorted((a, b) => a - b))) {
+      const hasLetter = from <= codon[1] && codon[1] < to;
+      pieces.push({ position: from, length: to - from, number: i / 3, letter: hasLetter ? letter : "" });
+    }
+  }
+  return pieces;
+}
+function runs(positions) {
+  const ranges = [];
+  for (const position of positions) {
+    if (ranges.at(-1)?.[1] === position) ranges.at(-1)[1] += 1;
+    else ranges.push([position, position + 1]);
+  }
+  return ranges;
 }
 
 // js/sequence/linear_map.js
