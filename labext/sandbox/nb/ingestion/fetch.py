@@ -266,6 +266,8 @@ def _decompressed_chunks(response: Any) -> Iterator[bytes]:
             while chunk and not unpack.eof:
                 yield unpack.decompress(chunk, CHUNK_SIZE)
                 chunk = unpack.unconsumed_tail
+        if unpack is not None and not unpack.eof:
+            raise zlib.error("The compressed page is incomplete.")
     except urllib3.exceptions.ReadTimeoutError:
         raise TimeoutError from None
     except (urllib3.exceptions.HTTPError, OSError, zlib.error):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
@@ -13,6 +14,7 @@ from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
+_OTHER_FILE = re.compile(r"\(see the file ([^\n]*)\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
@@ -45,6 +47,11 @@ _CITATION_LIST = """
     textcite autocite footcite
 """
 _MACROS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("SIrange", "qtyrange"), ("[{{{", "%(2)s–%(3)s %(4)s")),
+    **dict.fromkeys(("SIlist", "qtylist"), ("[{{", "%(2)s %(3)s")),
+    "numrange": ("[{{", "%(2)s–%(3)s"),
+    "ang": ("[{", "%(2)s°"),
+    **dict.fromkeys(("input", "include", "subfile"), ("{", "\n\n(see the file %(1)s)\n\n")),
     **dict.fromkeys(("SI", "qty"), ("[{[{", "%(2)s %(4)s")),
     **dict.fromkeys(_CITATION_LIST.split(), ("*[[{", "[%(4)s]")),
     **dict.fromkeys(("autoref", "cref", "Cref", "eqref", "pageref"), ("*{", "<ref>")),
@@ -118,6 +125,8 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
             "The LaTeX can't be parsed: check that it compiles, and add it again."
         ) from error
     text = re.sub(r"\n{3,}", "\n\n", "\n".join(line.strip() for line in text.splitlines()))
+    if not _OTHER_FILE.sub("", text).strip() and (other := _OTHER_FILE.search(text)):
+        raise UnreadableError(f"Its text is in other files, such as {other[1]}: add these.")
     return Document([(None, _CODE_PLACE.sub(lambda place: codes[int(place[1])], text))], title_text)
 
 
@@ -146,7 +155,8 @@ class _Converter:
                 latex2text.EnvironmentTextSpec(name, simplify_repl=_table_text)
                 for name in _TABLES
                 if name != "array"
-            ],
+            ]
+            + [latex2text.EnvironmentTextSpec("enumerate", simplify_repl=_enumeration_text)],
             prepend=True,
         )
         text_context.set_unknown_macro_spec(
@@ -210,6 +220,17 @@ def _table_text(node: Any, l2tobj: Any) -> str:
             rows[-1][-1].append(part)
     table = reading.format_table(_cell_texts(row, l2tobj) for row in rows)
     return f"\n\n{table}\n\n"
+
+
+def _enumeration_text(node: Any, l2tobj: Any) -> str:
+    """Return a list with the numbers of its items, except those with labels of their own."""
+    numbers = count(1)
+    parts = []
+    for part in node.nodelist:
+        is_numbered = getattr(part, "macroname", "") == "item" and part.nodeoptarg is None
+        text = f"\n{next(numbers)}. " if is_numbered else l2tobj.nodelist_to_text([part])
+        parts.append(text.lstrip() if parts and parts[-1].endswith(". ") else text)
+    return f"{''.join(parts)}\n"
 
 
 def _cell_texts(cells: list[list[Any]], l2tobj: Any) -> Iterator[str]:

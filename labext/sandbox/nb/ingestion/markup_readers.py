@@ -34,7 +34,8 @@ _XML_LAYOUT = ("col", "colspec", "graphic")
 
 def read_table(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read delimited values; each row becomes a line."""
-    text = reading.clean_text(reading.decode_text(file.content(), file.charset))
+    # The first line may begin with a tab: the header of the column of row names is often empty.
+    text = reading.clean_characters(reading.decode_text(file.content(), file.charset)).strip("\n")
     declared = _DECLARED_DELIMITER.match(text)
     if declared is not None:
         text = text[declared.end() :]
@@ -136,6 +137,7 @@ def group_end(source: str, start: int) -> int:
 
 
 _RTF_NOTE = re.compile(r"\{\\footnote\b(?:\s*\\ftnalt\b)? ?")
+_RTF_LIST_NUMBER = re.compile(r"\{(?:\\\*)?\\(?:pntext|listtext)\b ?")
 _RTF_BINARY_WITHOUT_LENGTH = re.compile(r"\\bin(?![a-z\d-])")
 """As written by pandoc, before hexadecimal digits; striprtf fails with it."""
 
@@ -145,6 +147,7 @@ def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     from striprtf.striprtf import rtf_to_text
 
     source = _RTF_BINARY_WITHOUT_LENGTH.sub("", file.content().decode("latin-1"))
+    source = _RTF_LIST_NUMBER.sub("{", source)
     try:
         text = rtf_to_text(_with_rtf_notes(source), errors="replace")  # type: ignore[no-untyped-call]
     except Exception as error:  # striprtf raises many types of exceptions

@@ -15,6 +15,7 @@ from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.markup_readers import parse_xml
+from labext.sandbox.nb.ingestion.readers import number_list_items
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 MAX_UNPACKED_BYTES = 1 << 30
@@ -64,6 +65,10 @@ def read_presentation(file: SourceFile, on_stage: OnStage) -> Document:
 
 
 def _slide_text(slide: Any) -> str:
+    # PowerPoint wraps shapes with formulas into alternatives, which python-pptx skips.
+    for alternatives in [*slide.shapes.element.iter("{*}AlternateContent")]:
+        for shape in [*alternatives[0]]:
+            alternatives.addprevious(shape)
     title = slide.shapes.title
     blocks = []
     for shape in _slide_shapes(slide.shapes):
@@ -77,9 +82,18 @@ def _slide_text(slide: Any) -> str:
             )
         elif getattr(shape, "has_chart", False):
             blocks.append(_chart_table(shape.chart))
+    blocks += map(_diagram_text, slide.part.rels.values())
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         blocks.append(slide.notes_slide.notes_text_frame.text.strip())
     return "\n\n".join(filter(None, blocks))
+
+
+def _diagram_text(relation: Any) -> str:
+    """Return the text of a SmartArt diagram with a line per box; empty for another relation."""
+    if not relation.reltype.endswith("/diagramData"):
+        return ""
+    paragraphs = parse_xml(relation.target_part.blob).iterfind("{*}ptLst/{*}pt/{*}t/{*}p")
+    return "\n".join(filter(None, ("".join(item.itertext()).strip() for item in paragraphs)))
 
 
 def _chart_table(chart: Any) -> str:
@@ -125,6 +139,11 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
         warnings.simplefilter("ignore")  # about styles and extensions
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         with closing(book):
+            if not book.worksheets:
+                raise UnreadableError(
+                    "It has no sheets that can be read: save it as an ordinary workbook (XLSX, not "
+                    "“Strict Open XML”) and add it again."
+                )
             for sheet in book.worksheets:
                 on_stage(f"sheet {sheet.title}")
                 sheet.reset_dimensions()  # some programs write wrong dimensions
@@ -135,7 +154,14 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
 
 
 def _excel_row(row: Iterable[Any]) -> list[str]:
-    return ["" if value is None else str(value).removesuffix(" 00:00:00") for value in row]
+    return [_excel_cell(value) for value in row]
+
+
+def _excel_cell(value: Any) -> str:
+    """Return a value as Excel shows it, such as 0.3 for the stored 0.30000000000000004."""
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "" if value is None else str(value).removesuffix(" 00:00:00")
 
 
 def _limited_table(rows: Iterable[list[str]], max_bytes: int) -> str:
@@ -160,6 +186,7 @@ _ODF = "{urn:oasis:names:tc:opendocument:xmlns:%s:1.0}%s"
 _ODF_HEADING = _ODF % ("text", "h")
 _ODF_PARAGRAPH = _ODF % ("text", "p")
 _ODF_NOTE = _ODF % ("text", "note")
+_ODF_LIST = _ODF % ("text", "list")
 _ODF_SPREADSHEET = _ODF % ("office", "spreadsheet")
 _ODF_TABLE = _ODF % ("table", "table")
 _ODF_ROW = _ODF % ("table", "table-row")
@@ -183,6 +210,8 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
                 "The document is encrypted: save it without a password and add it again."
             )
         content = parse_xml(archive.read("content.xml"))
+        styles = [parse_xml(archive.read(n)) for n in ("styles.xml",) if n in archive.namelist()]
+        _number_odf_lists(content, [content, *styles])
         slides = [*content.iter(_ODF_PAGE)]
         pages: list[tuple[int | None, str]] = [
             (number, "\n\n".join(_odf_blocks(slide))) for number, slide in enumerate(slides, 1)
@@ -196,6 +225,34 @@ def _odf_title(archive: zipfile.ZipFile) -> str | None:
         return None
     properties = parse_xml(archive.read("meta.xml"))
     return next((element.text for element in properties.iter("{*}title") if element.text), None)
+
+
+def _number_odf_lists(content: Any, styles: Iterable[Any]) -> None:
+    """Put the numbers of list items before their text."""
+    kinds = {
+        (style.get(_ODF % ("style", "name")), level.get(_ODF % ("text", "level"))): level.get(
+            _ODF % ("style", "num-format")
+        )
+        for part in styles
+        for style in part.iter(_ODF % ("text", "list-style"))
+        for level in style.iter(_ODF % ("text", "list-level-style-number"))
+    }
+    last_numbers: dict[str | None, int] = {}
+    for items in content.iter(_ODF_LIST):
+        lists = [items, *items.iterancestors(_ODF_LIST)]
+        names = (ancestor.get(_ODF % ("text", "style-name")) for ancestor in lists)
+        name = next(filter(None, names), None)
+        kind = kinds.get((name, str(len(lists))))
+        if not kind:
+            continue
+        continues = items.get(_ODF % ("text", "continue-numbering")) == "true"
+        number = last_numbers.get(name, 0) if continues else 0
+        for item in items.iterchildren(_ODF % ("text", "list-item")):
+            number = int(item.get(_ODF % ("text", "start-value"), number + 1))
+            if len(item) and item[0].tag in (_ODF_HEADING, _ODF_PARAGRAPH):
+                mark = reading.format_list_number(number, kind)
+                item[0].text = f"{mark}. {item[0].text or ''}"
+        last_numbers[name] = number
 
 
 def _odf_blocks(parent: Any) -> Iterator[str]:
@@ -273,21 +330,27 @@ def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
         package = parse_xml(archive.read(path))
         titles = [element.text for element in package.iter("{*}title") if element.text]
         paths = {item.get("id"): item.get("href") for item in package.iter("{*}item")}
-        chapters = [paths[item.get("idref")] for item in package.iter("{*}itemref")]
+        references = [item.get("idref") for item in package.iter("{*}itemref")]
+        chapters = [paths[item] for item in references if item in paths]
         texts = []
         for number, chapter in enumerate(chapters, 1):
             on_stage(f"chapter {number} of {len(chapters)}")
             name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(chapter)))
-            texts.append(_chapter_text(archive.read(name)))
+            if name in archive.namelist():
+                texts.append(_chapter_text(archive.read(name)))
     return Document([(None, "\n\n".join(filter(None, texts)))], next(iter(titles), None))
 
 
 def _chapter_text(content: bytes) -> str:
     """Return the headings, paragraphs, list items and table rows of a chapter."""
-    from lxml import html  # type: ignore[import-untyped]
+    from lxml import etree, html  # type: ignore[import-untyped]
 
     parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
-    tree = html.document_fromstring(content, parser=parser)
+    try:
+        tree = html.document_fromstring(content, parser=parser)
+    except etree.ParserError:  # an empty chapter
+        return ""
+    number_list_items(tree)
     for line_break in tree.iter("br"):
         line_break.tail = f"\n{line_break.tail or ''}"
     return "\n\n".join(_chapter_blocks(tree))
@@ -300,7 +363,7 @@ def _chapter_blocks(element: Any) -> Iterator[str]:
         yield f"```\n{element.text_content().strip(chr(10))}\n```"
     elif element.tag == "table":
         rows = (
-            [cell.text_content() for cell in row.iterchildren()]
+            [text for cell in row.iterchildren() for text in _spanned(cell)]
             for row in element.iter("tr")
             if next(row.iterancestors("table")) is element
         )
@@ -311,6 +374,13 @@ def _chapter_blocks(element: Any) -> Iterator[str]:
             yield f"{'#' * int(heading[1])} {text}"
     else:
         yield from _flow(element)
+
+
+def _spanned(cell: Any) -> list[str]:
+    """Return the text of a table cell, and empty texts for the other columns that it spans."""
+    span = cell.get("colspan", "")
+    columns = min(int(span), _MAX_REPEATED_CELLS) if span.isdecimal() else 1
+    return [cell.text_content(), *[""] * (columns - 1)]
 
 
 def _flow(element: Any) -> Iterator[str]:

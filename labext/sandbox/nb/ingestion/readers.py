@@ -60,6 +60,7 @@ _MARKED_HEADING = re.compile(f"(?m)^[^\\S\n]*{_HEADING_MARK}([1-6])[^\\S\n]+(\\S
 _OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
 """The mark of a heading without text."""
 
+_NUMBERED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:\d+|[a-zA-Z]|[ivxIVX]+)\. )")
 _HIDDEN_TAGS = ("noscript", "template", "head", "svg", "select", "button")
 
 
@@ -115,6 +116,7 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
+    number_list_items(tree)
     for heading in tree.iter(*_HEADING_TAGS):
         if next(heading.iterancestors("table"), None) is not None:
             continue
@@ -128,7 +130,26 @@ def _main_text(tree: Any) -> str:
     if not text or not text.strip():
         text = _visible_text(tree)
     text = _MARKED_HEADING.sub(lambda line: f"\n{'#' * int(line[1])} {line[2]}\n", str(text))
-    return re.sub(r"\n{3,}", "\n\n", _OTHER_MARK.sub("", text))
+    text = _NUMBERED_ITEM.sub(r"\1", _OTHER_MARK.sub("", text))
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def number_list_items(tree: Any) -> None:
+    """Put the numbers of the items of ordered lists in HTML before their text."""
+    for items in tree.iter("ol"):
+        number = _integer(items.get("start"), 1)
+        for item in items.iterchildren("li"):
+            number = _integer(item.get("value"), number)
+            first = item
+            while len(first) and not (first.text or "").strip() and first[0].tag in ("div", "p"):
+                first = first[0]
+            mark = reading.format_list_number(number, items.get("type", "1"))
+            first.text = f"{mark}. {(first.text or '').lstrip()}"
+            number += 1
+
+
+def _integer(text: str | None, default: int) -> int:
+    return int(text) if text is not None and text.isdecimal() else default
 
 
 def _visible_text(tree: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -133,6 +134,14 @@ def _is_western(text: str) -> bool:
     )
 
 
+_CHINESE_ENCODINGS = (
+    ("gb2312", rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]", rb"[\xc9-\xd7]."),
+    ("big5", rb"[\xa1\xa4-\xc6][\x40-\x7e\xa1-\xfe]", rb".[\x40-\x7e]"),
+)
+"""Encodings of Chinese, with patterns of their common characters, and of those among them that are
+not common in Korean or Japanese."""
+
+
 def _decode_by_guess(content: bytes) -> str:
     # charset-normalizer takes a few symbols, such as ° and µ, for those of a rare encoding.
     for name in ("cp1252", "mac_roman"):
@@ -142,6 +151,13 @@ def _decode_by_guess(content: bytes) -> str:
             continue
         if _is_western(text):
             return text
+    # It takes short texts in Chinese for texts with rare characters of Korean.
+    for name, common, distinctive in _CHINESE_ENCODINGS:
+        characters = re.findall(rb"[\x80-\xff].?", content)
+        if all(re.fullmatch(common, character) for character in characters) and any(
+            re.fullmatch(distinctive, character) for character in characters
+        ):
+            return content.decode(name, errors="replace")
     from charset_normalizer import from_bytes
 
     best = from_bytes(content[:SAMPLE_BYTES]).best()
@@ -154,9 +170,15 @@ def _decode_by_guess(content: bytes) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Normalize line ends and ligatures, and remove invisible characters and outer whitespace."""
+    """Normalize a text, and remove outer whitespace."""
+    return clean_characters(text).strip()
+
+
+def clean_characters(text: str) -> str:
+    """Normalize line ends, ligatures and accents, and remove invisible characters."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
-    return _INVISIBLE.sub("", _CONTROL_CHARACTERS.sub("", text)).translate(_LIGATURES).strip()
+    visible = _INVISIBLE.sub("", _CONTROL_CHARACTERS.sub("", text)).translate(_LIGATURES)
+    return unicodedata.normalize("NFC", visible)
 
 
 def clean_title(text: str | None) -> str | None:
@@ -165,6 +187,19 @@ def clean_title(text: str | None) -> str | None:
     if not any(letter.isalnum() for letter in line):
         return None
     return line if len(line) <= MAX_TITLE_LENGTH else f"{line[: MAX_TITLE_LENGTH - 1].rstrip()}…"
+
+
+_ROMAN_NUMBERS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
+
+
+def format_list_number(number: int, kind: str) -> str:
+    """Return the number of a list item: of the kind `a`, `A`, `i` or `I`, or else decimal."""
+    if kind in ("a", "A") and 0 < number <= 26:
+        return chr(ord(kind) + number - 1)
+    if kind in ("i", "I") and 0 < number <= len(_ROMAN_NUMBERS):
+        roman = _ROMAN_NUMBERS[number - 1]
+        return roman.upper() if kind == "I" else roman
+    return str(number)
 
 
 def format_table(rows: Iterable[Iterable[str]]) -> str:
@@ -194,6 +229,7 @@ FileType = Literal[
 ]
 
 HEAD_BYTES = 4096
+_PDF_HEADER = re.compile(rb"%PDF-\d")
 
 MAX_ARCHIVE_ENTRIES = 10_000
 """Maximum number of entries in a packed document."""
@@ -272,7 +308,7 @@ def detect_file_type(path: Path, name: str, media_type: str | None = None) -> Fi
 
 
 def _type_by_magic(path: Path, head: bytes) -> FileType | None:
-    if b"%PDF-" in head[:1024]:
+    if _PDF_HEADER.search(head[:1024]):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return _type_of_archive(path)

@@ -17,8 +17,10 @@ from labext.sandbox.nb.ingestion.markup_readers import parse_xml
 from labext.sandbox.nb.ingestion.office_readers import open_package
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
-_HEADING_STYLE = re.compile(r"(?i)heading ([1-6])")
+_HEADING_STYLE = re.compile(r"heading ([1-6])")
 _MAX_HEADING_LEVEL = 6
+_MAX_SPAN = 62
+"""Maximum further columns of a cell; tables of Word have at most 63."""
 
 _HIDDEN = frozenset(
     {"del", "delText", "Fallback", "instrText", "moveFrom", "pPr", "rPr", "sdtPr", "txbxContent"}
@@ -27,6 +29,7 @@ _HIDDEN = frozenset(
 their paragraph."""
 
 _MARKS = {"br": "\n", "cr": "\n", "noBreakHyphen": "-", "tab": "\t"}
+_LIST_KINDS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
 _MATH_MARKS = {"d": "(", "den": "/", "rad": "√", "sub": "_", "sup": "^"}
 """Text before the elements of a formula: brackets, denominators, roots, indices and exponents."""
 
@@ -92,6 +95,7 @@ class _WordReader:
     """Reads the blocks of a document, with its styles and notes."""
 
     def __init__(self, archive: zipfile.ZipFile, parts: Mapping[str, str]) -> None:
+        self._lists = _Lists(_children(archive, parts.get("numbering")))
         self._styles: dict[str, Any] = {}
         self._notes: dict[tuple[str, str], Any] = {}
         for style in _children(archive, parts.get("styles")):
@@ -105,7 +109,9 @@ class _WordReader:
         for element in parent:
             name = _name(element)
             if name == "p":
-                yield self._heading_level(element), "".join(self._texts(element)).strip()
+                mark = self._list_mark(element)
+                text = "".join(self._texts(element)).strip()
+                yield self._heading_level(element), f"{mark}{text}" if text else ""
                 for box in _text_boxes(element):
                     yield from self.blocks(box)
             elif name == "tbl":
@@ -117,10 +123,11 @@ class _WordReader:
     def _cells(self, row: Any) -> list[str]:
         if row.find("{*}trPr/{*}del") is not None:
             return []
-        return [
-            " ".join(text for _level, text in self.blocks(cell) if text)
-            for cell in _parts_of(row, "tc")
-        ]
+        cells = []
+        for cell in _parts_of(row, "tc"):
+            cells.append(" ".join(text for _level, text in self.blocks(cell) if text))
+            cells += [""] * min(int(_value(cell, "{*}tcPr/{*}gridSpan") or "1") - 1, _MAX_SPAN)
+        return cells
 
     def _texts(self, element: Any) -> Iterator[str]:
         """Yield the text of a paragraph, with its notes and formulas, in parts."""
@@ -146,20 +153,80 @@ class _WordReader:
         text = " ".join(text for _level, text in self.blocks(note) if text)
         return f" [{text}]" if text else ""
 
+    def _styles_of(self, paragraph: Any) -> Iterator[Any]:
+        """Yield the style of a paragraph and those that it is based on."""
+        style = self._styles.get(_value(paragraph, "{*}pPr/{*}pStyle"))
+        for _ in range(len(self._styles)):  # a style may be based on itself
+            if style is None:
+                break
+            yield style
+            style = self._styles.get(_value(style, "{*}basedOn"))
+
     def _heading_level(self, paragraph: Any) -> int | None:
         outline = _value(paragraph, "{*}pPr/{*}outlineLvl")
-        style = self._styles.get(_value(paragraph, "{*}pPr/{*}pStyle"))
-        if style is not None and _value(style, "{*}name").lower() == "title":
-            return 1
-        for _ in range(len(self._styles)):  # a style may be based on itself
-            if outline or style is None:
+        for number, style in enumerate(self._styles_of(paragraph)):
+            name = _value(style, "{*}name").lower()
+            if number == 0 and name == "title":
+                return 1
+            if outline:
                 break
-            if heading := _HEADING_STYLE.fullmatch(_value(style, "{*}name")):
+            if heading := _HEADING_STYLE.fullmatch(name):
                 return int(heading[1])
             outline = _value(style, "{*}pPr/{*}outlineLvl")
-            style = self._styles.get(_value(style, "{*}basedOn"))
         level = int(outline) + 1 if outline.isdecimal() else 0
         return level if 0 < level <= _MAX_HEADING_LEVEL else None
+
+    def _list_mark(self, paragraph: Any) -> str:
+        """Return the number of a list item, or a hyphen; empty for other paragraphs."""
+        level = ""
+        for element in (paragraph, *self._styles_of(paragraph)):
+            level = level or _value(element, "{*}pPr/{*}numPr/{*}ilvl")
+            if number := _value(element, "{*}pPr/{*}numPr/{*}numId"):
+                return self._lists.next_mark(number, int(level or "0"))
+        return ""
+
+
+class _Lists:
+    """Counts the items of lists by their definitions in `numbering.xml`."""
+
+    def __init__(self, definitions: Any) -> None:
+        self._levels: dict[str, list[Any]] = {}
+        self._lists: dict[str, tuple[str, Any]] = {}
+        self._counts: dict[str, list[int]] = {}
+        for element in definitions:
+            if _name(element) == "abstractNum":
+                self._levels[_attribute(element, "abstractNumId")] = element.findall("{*}lvl")
+            elif _name(element) == "num":
+                definition = _value(element, "{*}abstractNumId"), element
+                self._lists[_attribute(element, "numId")] = definition
+
+    def next_mark(self, list_id: str, level: int) -> str:
+        """Return the mark of the next item of a list; empty if the list is not defined."""
+        abstract, definition = self._lists.get(list_id, ("", None))
+        levels = self._levels.get(abstract, [])
+        if level >= len(levels):
+            return ""
+        kind = _value(levels[level], "{*}numFmt")
+        if kind in ("bullet", "none"):
+            return "- " if kind == "bullet" else ""
+        starts = [int(_value(item, "{*}start") or "1") for item in levels]
+        counts = self._counts.setdefault(abstract, [start - 1 for start in starts])
+        for override in definition.findall("{*}lvlOverride[{*}startOverride]"):
+            restarted = int(_attribute(override, "ilvl"))
+            counts[restarted] = int(_value(override, "{*}startOverride")) - 1
+            definition.remove(override)  # the list restarts once
+        counts[level] += 1
+        counts[level + 1 :] = [start - 1 for start in starts[level + 1 :]]
+
+        def number(place: re.Match[str]) -> str:
+            index = int(place[1]) - 1
+            count = max(counts[index], starts[index])
+            return reading.format_list_number(
+                count, _LIST_KINDS.get(_value(levels[index], "{*}numFmt"), "1")
+            )
+
+        mark = re.sub(r"%([1-9])", number, _value(levels[level], "{*}lvlText"))
+        return f"{mark} " if mark.strip() else ""
 
 
 def _children(archive: zipfile.ZipFile, path: str | None) -> Any:

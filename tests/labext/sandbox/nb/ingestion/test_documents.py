@@ -14,6 +14,9 @@ from labext_test_documents import docx, pdf
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import MSO_SHAPE
+from pptx.opc.package import Part
+from pptx.opc.packuri import PackURI
+from pptx.oxml import parse_xml
 
 from labext.sandbox.nb.text.passages import split_passages
 
@@ -238,6 +241,27 @@ def test_charts_of_slides_are_tables(read, kind):
     )
 
 
+def test_shapes_with_formulas_and_diagrams_of_slides_are_read(read):
+    presentation = pptx.Presentation()
+    slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+    shape = slide.shapes.add_textbox(0, 0, 9, 9)
+    shape.text_frame.text = "Growth is exponential."
+    alternatives = parse_xml(
+        b'<a:AlternateContent xmlns:a="urn:mc"><a:Choice/><a:Fallback/></a:AlternateContent>'
+    )
+    shape.element.getparent().append(alternatives)
+    alternatives[0].append(shape.element)
+    content = (
+        b'<d:dataModel xmlns:d="urn:d" xmlns:a="urn:a"><d:ptLst><d:pt><d:t><a:p><a:r><a:t>Grow</a:t>'
+        b"</a:r></a:p></d:t></d:pt><d:pt><d:t><a:p/></d:t></d:pt><d:pt><d:t><a:p><a:r><a:t>Harvest"
+        b"</a:t></a:r></a:p></d:t></d:pt></d:ptLst></d:dataModel>"
+    )
+    name = PackURI("/ppt/diagrams/data1.xml")
+    part = Part(name, "application/xml", slide.part.package, content)
+    slide.part.relate_to(part, "http://schemas.example/relationships/diagramData")
+    assert read(saved(presentation)).text == "Growth is exponential.\n\nGrow\nHarvest"
+
+
 def test_shape_of_an_unknown_kind_does_not_hide_the_slide(read):
     presentation = pptx.Presentation()
     shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
@@ -252,13 +276,28 @@ def test_sheets_are_tables_under_their_names(read):
     book.active.title = "Plasmids"
     for row in (("name", "length"), ("pBAD30", 4923), (None, None), ("pUC19", 2686.5)):
         book.active.append(row)
+    book.active.append([0.30000000000000004])
     book.create_sheet("Empty")
     book.create_sheet("Dates").append([date(2026, 11, 23), "two\nlines"])
     result = read(saved(book), "plasmids.xlsx")
     assert result.text == (
-        "# Plasmids\n\nname | length\npBAD30 | 4923\npUC19 | 2686.5\n\n"
+        "# Plasmids\n\nname | length\npBAD30 | 4923\npUC19 | 2686.5\n0.3\n\n"
         "# Dates\n\n2026-11-23 | two lines"
     )
+
+
+def test_workbook_in_strict_form_is_refused_with_the_way_out(read_error):
+    strict = {
+        "schemas.openxmlformats.org/spreadsheetml/2006/": "purl.oclc.org/ooxml/spreadsheetml/",
+        "schemas.openxmlformats.org/officeDocument/2006/": "purl.oclc.org/ooxml/officeDocument/",
+    }
+    entries = {}
+    with zipfile.ZipFile(io.BytesIO(saved(openpyxl.Workbook()))) as archive:
+        for name in archive.namelist():
+            entries[name] = archive.read(name).decode()
+            for transitional, address in strict.items():
+                entries[name] = entries[name].replace(transitional, address)
+    assert "save it as an ordinary workbook" in read_error(zip_archive(entries))
 
 
 def test_rows_of_a_long_sheet_keep_the_header(read):
@@ -280,6 +319,7 @@ def test_spreadsheet_with_too_much_text_is_refused(read_error):
 ODF = (
     '<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
     'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" '
+    'xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0" '
     'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
     'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0">'
     "<office:body>{}</office:body></office:document-content>"
@@ -305,6 +345,34 @@ def test_open_document_has_headings_lists_and_tables(read):
     )
     assert result.text == "## Induction\n\nAdd arabinose\nnow.\n\none\n\nSugar | %"
     assert result.title == "Induction"
+
+
+def test_items_of_numbered_lists_of_an_open_document_have_their_numbers(read):
+    levels = "".join(
+        f'<text:list-level-style-number text:level="{level}" style:num-format="{kind}"/>'
+        for level, kind in ((1, "1"), (2, "i"), (3, ""))
+    )
+    item = "<text:list-item><text:p>{}</text:p>{}</text:list-item>"
+    inner = f"<text:list>{item.format('sub', '')}{item.format('sub', '')}</text:list>"
+    result = read(
+        open_document(
+            f'<text:list-style style:name="L">{levels}</text:list-style><office:text>'
+            f'<text:list text:style-name="L">{item.format("Add", inner)}{item.format("Mix", "")}'
+            "</text:list><text:p>Wait.</text:p>"
+            '<text:list text:style-name="L" text:continue-numbering="true">'
+            f"{item.format('Heat', '')}</text:list>"
+            f'<text:list text:style-name="L">{item.format("Other", "")}</text:list></office:text>'
+        )
+    )
+    assert result.text.split("\n\n") == [
+        "1. Add",
+        "i. sub",
+        "ii. sub",
+        "2. Mix",
+        "Wait.",
+        "3. Heat",
+        "1. Other",
+    ]
 
 
 def test_notes_of_an_open_document_are_in_brackets_without_deletions_and_comments(read):
@@ -355,7 +423,10 @@ def epub(**more: str) -> bytes:
             "META-INF/container.xml": '<c><rootfile full-path="OPS/book.opf"/></c>',
             "OPS/book.opf": '<p xmlns:dc="d"><dc:title>Handbook</dc:title>'
             '<item id="a" href="a%201.xhtml"/><item id="b" href="b.xhtml"/>'
-            '<itemref idref="b"/><itemref idref="a"/></p>',
+            '<item id="c" href="lost.xhtml"/><item id="d" href="empty.xhtml"/>'
+            '<itemref idref="b"/><itemref idref="c"/><itemref idref="d"/><itemref idref="gone"/>'
+            '<itemref idref="a"/></p>',
+            "OPS/empty.xhtml": "",
             "OPS/a 1.xhtml": chapter.format("Second", "Repression by glucose.", ""),
             "OPS/b.xhtml": chapter.format("First", "Induction <b>by</b> arabinose.", more_blocks),
         }
@@ -377,6 +448,11 @@ def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
     [
         ("<div>In a <b>div</b>.<div>Inner.</div>After.</div>", "In a div.\n\nInner.\n\nAfter."),
         ("<p>one<br/>two</p>", "one two"),
+        ("<ol><li>Add</li><li><p>Mix</p></li></ol>", "1. Add\n\n2. Mix"),
+        (
+            "<table><tr><td colspan='2'>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr></table>",
+            "a |  | b\n1 | 2",
+        ),
         ("<pre>a:\n  b</pre>", "```\na:\n  b\n```"),
         ("<h2>A <i>b</i></h2><script>x</script>text", "## A b\n\ntext"),
         (

@@ -404,6 +404,10 @@ def test_compressed_page_is_limited_after_decompression(site, target, packed, pa
         (page(b"?", Content_Encoding="br"), "compressed as br"),
         (page(b"not gzip", Content_Encoding="gzip"), "connection was lost"),
         (page(b"short", Content_Length="500"), "connection was lost"),
+        (
+            page(gzip.compress(b"Text. " * 1000)[:-9], Content_Encoding="gzip"),
+            "connection was lost",
+        ),
     ],
 )
 def test_unsupported_encoding_or_truncated_page_is_refused(site, target, answer, expected):

@@ -119,13 +119,65 @@ def test_headings_of_word_have_the_level_of_their_style(read, styles, mark):
     assert read(content).text == f"{mark}Methods"
 
 
+def level(kind: str, text: str, start: int = 1) -> str:
+    return (
+        f'<w:lvl><w:start w:val="{start}"/><w:numFmt w:val="{kind}"/><w:lvlText w:val="{text}"/>'
+        "</w:lvl>"
+    )
+
+
+def item(text: str, list_id: int, level: int = 0) -> str:
+    numbering = f'<w:numPr><w:ilvl w:val="{level}"/><w:numId w:val="{list_id}"/></w:numPr>'
+    return f"<w:p><w:pPr>{numbering}</w:pPr>{run(text)}</w:p>"
+
+
+def test_items_of_word_lists_have_their_numbers(read):
+    numbering = (
+        f'<w:abstractNum w:abstractNumId="7">{level("decimal", "%1.")}'
+        f"{level('lowerLetter', '%1%2)')}{level('lowerRoman', '%3.', 4)}</w:abstractNum>"
+        f'<w:abstractNum w:abstractNumId="8">{level("bullet", "o")}</w:abstractNum>'
+        '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
+        '<w:num w:numId="2"><w:abstractNumId w:val="8"/></w:num>'
+        '<w:num w:numId="3"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0">'
+        '<w:startOverride w:val="1"/></w:lvlOverride></w:num>'
+    )
+    in_style = '<w:pPr><w:numPr><w:numId w:val="1"/></w:numPr></w:pPr>'
+    styles = f'<w:style w:styleId="Step"><w:name w:val="Step"/>{in_style}</w:style>'
+    body = (
+        item("Add", 1)
+        + item("sub", 1, 1)
+        + item("sub", 1, 1)
+        + item("deep", 1, 2)
+        + item("Note", 2)
+        + paragraph(run("Mix"), style="Step")
+        + item("sub", 1, 1)
+        + item("Restarted", 3)
+        + item("Next", 3)
+        + item("No list", 0)
+    )
+    assert read(word(body, numbering=numbering, styles=styles)).text.split("\n\n") == [
+        "1. Add",
+        "1a) sub",
+        "1b) sub",
+        "iv. deep",
+        "- Note",
+        "2. Mix",
+        "2a) sub",
+        "1. Restarted",
+        "2. Next",
+        "No list",
+    ]
+
+
 def test_deleted_rows_and_line_breaks_are_no_rows_of_a_word_table(read):
     rows = (
         f"<w:tr><w:tc>{paragraph(run('a'), '<w:r><w:br/></w:r>', run('b'))}</w:tc>"
         f"<w:sdt><w:sdtContent><w:tc>{paragraph(run('c'))}</w:tc></w:sdtContent></w:sdt></w:tr>"
         f"<w:tr><w:trPr><w:del/></w:trPr><w:tc>{paragraph(run('deleted'))}</w:tc></w:tr>"
+        f'<w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr>{paragraph(run("wide"))}</w:tc>'
+        f"<w:tc>{paragraph(run('d'))}</w:tc></w:tr>"
     )
-    assert read(word(f"<w:tbl>{rows}</w:tbl>")).text == "a b | c"
+    assert read(word(f"<w:tbl>{rows}</w:tbl>")).text == "a b | c\nwide |  | d"
 
 
 @pytest.mark.parametrize(
