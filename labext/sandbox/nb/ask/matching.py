@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,13 @@ _CONJUNCTION = re.compile(r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b")
 _JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z][a-z]{2})")
+_GERMAN_LIST = """
+    auf bei dem das der ein eine einem einen einer ist mit nicht sind und warum wann welche welchem
+    welcher welches werden wie wird wurde wurden für im zum zur
+"""
+_GERMAN_WORDS = frozenset(_GERMAN_LIST.split())
+"""Words of German questions, of which at least a quarter of the words are among these."""
+
 _MAX_ACRONYM = 3
 """Letters of acronyms that are common words, such as DNA."""
 
@@ -35,7 +43,7 @@ passages then: a source that stands out is more likely to be on the subject of t
 
 MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
 """Share of the question's words, or of those of a side of a comparison, in a passage that matches;
-a smaller one if the question has rare terms.
+a smaller one if the question has rare terms, or if its words have no stems and no stop words here.
 """
 
 
@@ -79,17 +87,20 @@ class Question:
         rare: groups of rare terms: names, years and codes. A passage needs all terms of one group;
             there are several if the question compares things.
         sides: the things that it compares, if any.
+        is_latin: whether its script is Latin, the only one that the built-in model has learned.
     """
 
     stems: frozenset[str]
     rare: tuple[frozenset[str], ...]
     sides: tuple[Side, ...] = ()
+    is_latin: bool = True
 
     @classmethod
     def parse(cls, text: str) -> Question:
         """Return the question in a text."""
         stems, rare = frozenset(segmentation.stem_words(text)), _rare_terms(text)
-        return cls(stems, rare, _sides(text, stems, rare))
+        latin = [char < "\u0250" for char in text if char.isalpha()]
+        return cls(stems, rare, _sides(text, stems, rare), 2 * sum(latin) >= len(latin))
 
     @property
     def compares(self) -> bool:
@@ -122,6 +133,8 @@ def _sides(text: str, stems: frozenset[str], rare: tuple[frozenset[str], ...]) -
 
 
 def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
+    words = segmentation.split_words(text)
+    is_german = 4 * len(_GERMAN_WORDS.intersection(words)) >= len(words)
     groups: list[set[str]] = []
     last = 0
     for match in _TERM.finditer(text):
@@ -129,7 +142,7 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
         begins = not text[: match.start()].strip(" \"'“‘(") or re.search(
             r"[.?!:]\s+$", text[: match.start()]
         )
-        if not is_rare(word, begins_sentence=bool(begins)):
+        if not is_rare(word, may_be_capitalized=is_german or bool(begins)):
             continue
         if not groups or _CONJUNCTION.search(text, last, match.start()):
             groups.append(set())
@@ -138,8 +151,11 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
     return tuple(map(frozenset, groups))
 
 
-def is_rare(word: str, *, begins_sentence: bool = False) -> bool:
-    """Return whether a word is a name, a year, a number or a code."""
+def is_rare(word: str, *, may_be_capitalized: bool = False) -> bool:
+    """Return whether a word is a name, a year, a number or a code.
+
+    Words at the beginning of a sentence and nouns in German `may_be_capitalized`.
+    """
     if any(map(str.isdigit, word)):
         return True
     if word.isupper():
@@ -147,7 +163,7 @@ def is_rare(word: str, *, begins_sentence: bool = False) -> bool:
     inner = word[1:]
     if any(map(str.isupper, inner)):
         return True
-    return word[:1].isupper() and not begins_sentence
+    return word[:1].isupper() and not may_be_capitalized
 
 
 def contains_term(text: str, term: str) -> bool:
@@ -181,7 +197,8 @@ def match_scores(
         hits: the passages found, the best first.
         uses_similarity: whether their similarities count.
     """
-    known = question.stems & _stems(map(_searched_text, hits))
+    uses_similarity = uses_similarity and question.is_latin
+    known = question.stems & frozenset().union(*map(_stems_of, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
     threshold = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
     leading_source = _leading_source(hits)
@@ -194,7 +211,8 @@ def match_scores(
         min_similarity = threshold - LEAD_REDUCTION if is_leading else threshold
         share = word_share(question.stems, hit)
         best_share = max([share, *(side.share_in(hit) for side in question.sides)])
-        min_share = MIN_SHARE_WITH_RARE_TERMS if question.rare else MIN_SHARE
+        is_strict = question.is_latin and not question.rare
+        min_share = MIN_SHARE if is_strict else MIN_SHARE_WITH_RARE_TERMS
         if max(similarity / min_similarity, best_share / min_share) >= 1:
             weight = SIMILARITY_WEIGHT if uses_similarity else 0.0
             matches.append((hit, weight * similarity + (1 - weight) * share**2))
@@ -231,8 +249,13 @@ def select(question: Question, matches: Sequence[Match], count: int) -> list[Mat
     if share < CERTAIN_SHARE and not question.compares:
         return [best]
     chosen: list[Match] = []
+    groups = [question.groups_of(hit) for hit, _, _ in matches]
     for side in question.sides:
-        of_side = [m for m in matches if not side.rare or side.rare in question.groups_of(m[0])]
+        of_side = [
+            match
+            for match, found in zip(matches, groups, strict=True)
+            if not side.rare or side.rare in found
+        ]
         match = max(of_side, key=lambda m: m[2] + side.share_in(m[0]) ** 2, default=None)
         if match is not None and match not in chosen:
             chosen.append(match)
@@ -247,7 +270,12 @@ def select(question: Question, matches: Sequence[Match], count: int) -> list[Mat
 
 def word_share(stems: frozenset[str], hit: Hit) -> float:
     """Return the share of stems that a passage contains, with its title and headings."""
-    return len(stems & _stems([_searched_text(hit)])) / len(stems) if stems else 0.0
+    return len(stems & _stems_of(hit)) / len(stems) if stems else 0.0
+
+
+@functools.lru_cache(maxsize=1000)
+def _stems_of(hit: Hit) -> frozenset[str]:
+    return _stems([_searched_text(hit)])
 
 
 def _stems(texts: Iterable[str]) -> frozenset[str]:

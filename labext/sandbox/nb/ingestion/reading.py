@@ -189,7 +189,8 @@ def clean_title(text: str | None) -> str | None:
     return line if len(line) <= MAX_TITLE_LENGTH else f"{line[: MAX_TITLE_LENGTH - 1].rstrip()}…"
 
 
-_ROMAN_NUMBERS = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx".split()
+_ROMAN_LIST = "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx"
+_ROMAN_NUMBERS = _ROMAN_LIST.split()
 
 
 def format_list_number(number: int, kind: str) -> str:

@@ -29,12 +29,13 @@ from labext.sandbox.core.database import count_rows
 from labext.sandbox.nb.search import tsvector
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Note, Passage, Source
-from labext.sandbox.nb.text.segmentation import stem_words
+from labext.sandbox.nb.text.segmentation import UNSPACED, split_unspaced, stem_words
 
 MAX_TERMS = 64
 """Maximum number of search terms; further ones are ignored."""
 
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”')
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _SEPARATOR = re.compile(r"[\s/:;|()\[\]{}]+")
 """Separates words. Parts joined by a hyphen or a point must be adjacent: `0.2`, `T7-driven`."""
@@ -65,7 +66,8 @@ def _parse_query(query: str) -> tuple[list[str], list[str]]:
     """Return the quoted phrases of a query and its other words without stop words."""
     query = query.replace("\0", " ").encode(errors="replace").decode()  # not accepted by SQLite
     phrases = _unique_terms(phrase for pair in _QUOTED.findall(query) for phrase in pair)
-    words = _unique_terms(_SEPARATOR.split(_QUOTED.sub(" ", query)))
+    separate = _SEPARATOR.split(_QUOTED.sub(" ", query))
+    words = _unique_terms(part for word in separate for part in split_unspaced(word))
     return phrases, [word for word in words if stem_words(word)] or words
 
 
@@ -75,7 +77,12 @@ def _unique_terms(terms: Iterable[str]) -> list[str]:
 
 
 def _quote(term: str) -> str:
-    return '"' + term.replace('"', '""') + '"'
+    return '"' + _spaced(term).replace('"', '""') + '"'
+
+
+def _spaced(text: str) -> str:
+    """Return a text with blanks around each character of Chinese, Japanese and Korean."""
+    return _UNSPACED.sub(r" \g<0> ", text)
 
 
 _WORDS = table("nb_words", column("rowid"), column("title"), column("text"))
@@ -148,7 +155,11 @@ def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None
         tsvector.add(session, ((p.id, f"{title}\n{p.heading}", p.text) for p in passages))
         return
     rows = [
-        {"rowid": passage.id, "title": f"{title}\n{passage.heading}", "text": passage.text}
+        {
+            "rowid": passage.id,
+            "title": _spaced(f"{title}\n{passage.heading}"),
+            "text": _spaced(passage.text),
+        }
         for passage in passages
     ]
     if rows:
@@ -180,7 +191,7 @@ def update_title(session: Session, parent_id: str, title: str) -> None:
             update(_WORDS)
             .where(_WORDS.c.rowid == bindparam("passage"))
             .values(title=bindparam("titles")),
-            [{"passage": number, "titles": f"{title}\n{heading}"} for number, heading in rows],
+            [{"passage": id, "titles": _spaced(f"{title}\n{heading}")} for id, heading in rows],
         )
 
 

@@ -37,6 +37,7 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Passage
+from labext.sandbox.nb.text.segmentation import UNSPACED
 
 _WORDS = table(
     "nb_words", column("passage_id", Integer), column("words", TSVECTOR), column("length", Integer)
@@ -55,7 +56,7 @@ for _statement in (
         DDL(_statement).execute_if(dialect="postgresql"),  # type: ignore[no-untyped-call]
     )
 
-_TOKEN = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 _MAX_TOKEN = 64
 """Longer tokens are stored as they are, and cut where PostgreSQL would refuse them."""
 _MAX_LEXEME = 500
@@ -77,7 +78,8 @@ def tokens(content: str) -> list[str]:
     """Return the stems of the words of a text, in order, without accents and in lower case."""
     decomposed = unicodedata.normalize("NFD", content)
     plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return [_stem(token) for token in _TOKEN.findall(plain.lower())]
+    composed = unicodedata.normalize("NFC", plain.lower())  # the syllables of Korean
+    return [_stem(token) for token in _TOKEN.findall(composed)]
 
 
 @functools.lru_cache(maxsize=50_000)

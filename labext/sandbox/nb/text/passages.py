@@ -26,7 +26,7 @@ _LOWER_FIELD = re.compile(r"[a-z][\w ]{1,30}:[ \t]")
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
 _ROW = re.compile(r"\||\t|.*\S(?: \| |\t)\S|\S.*\S {3,}\S")
-_TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…\s]")
+_TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…。，；：！？\s]")
 _FENCE = re.compile(r"(```|~~~)")
 _MAX_TITLE_WORDS = 8
 _MIN_WRAPPED_LENGTH = 60

@@ -6,6 +6,7 @@ import functools
 import re
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 
 import snowballstemmer  # type: ignore[import-untyped]
 
@@ -36,6 +37,11 @@ _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|(?<![。！？])[。！？]++[」』”’）]*+"
 )
 _WORD = re.compile(r"\w[\w'’\-]*")
+UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Characters of Chinese, Japanese and Korean, as part of a character class: blanks do not separate
+their words, or not from particles."""
+
+_UNSPACED_RUN = re.compile(f"([{UNSPACED}]+)")
 _CONTEXT = 60
 """Characters around a full stop that decide whether it ends a sentence."""
 
@@ -55,7 +61,20 @@ def split_sentences(text: str) -> list[str]:
 
 def split_words(text: str) -> list[str]:
     """Return the words and numbers of a text in lower case."""
-    return [match.group().lower().replace("’", "'") for match in _WORD.finditer(text)]
+    return [
+        part.lower().replace("’", "'")
+        for word in _WORD.findall(text)
+        for part in split_unspaced(word)
+    ]
+
+
+def split_unspaced(word: str) -> list[str]:
+    """Return the pairs of adjacent `UNSPACED` characters in a word, and its other parts."""
+    parts: list[str] = []
+    for place, part in enumerate(_UNSPACED_RUN.split(word)):
+        is_run = place % 2 == 1
+        parts += map("".join, pairwise(part)) if is_run and len(part) > 1 else filter(None, [part])
+    return parts
 
 
 def stem_words(text: str) -> list[str]:

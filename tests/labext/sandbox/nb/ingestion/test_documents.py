@@ -252,8 +252,8 @@ def test_shapes_with_formulas_and_diagrams_of_slides_are_read(read):
     shape.element.getparent().append(alternatives)
     alternatives[0].append(shape.element)
     content = (
-        b'<d:dataModel xmlns:d="urn:d" xmlns:a="urn:a"><d:ptLst><d:pt><d:t><a:p><a:r><a:t>Grow</a:t>'
-        b"</a:r></a:p></d:t></d:pt><d:pt><d:t><a:p/></d:t></d:pt><d:pt><d:t><a:p><a:r><a:t>Harvest"
+        b'<d:dataModel xmlns:d="urn:d" xmlns:a="urn:a"><d:ptLst><d:pt><d:t><a:p><a:r><a:t>Grow'
+        b"</a:t></a:r></a:p></d:t></d:pt><d:pt><d:t><a:p/></d:t></d:pt><d:pt><d:t><a:p><a:r><a:t>Harvest"
         b"</a:t></a:r></a:p></d:t></d:pt></d:ptLst></d:dataModel>"
     )
     name = PackURI("/ppt/diagrams/data1.xml")

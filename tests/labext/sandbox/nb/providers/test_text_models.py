@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labext.sandbox.nb.ask import matching
 from labext.sandbox.nb.ask.answers import (
     MAX_QUOTE_LENGTH,
     NO_MATCH,
@@ -213,6 +214,47 @@ def test_three_passages_are_quoted_if_the_best_has_a_third_of_the_words() -> Non
 )
 def test_passage_without_the_rare_terms_is_no_match(question: str, text: str) -> None:
     assert request(question, [hit("source:a", 1, text, similarity=0.9)]) == NO_MATCH
+
+
+CHINESE = "葡萄糖抑制启动子，因此将其添加到未诱导的培养物中。"
+RUSSIAN = "Глюкоза подавляет промотор, и поэтому её добавляют в культуру."
+GERMAN = "Die Zellen wurden bei 37 °C über Nacht geschüttelt."
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_answered"),
+    [
+        ("为什么在培养物中添加葡萄糖？", CHINESE, True),
+        ("今天天气怎么样？", CHINESE, False),
+        ("포도당이 프로모터를 억제하는가?", "포도당은 프로모터를 억제한다.", True),
+        ("Почему глюкоза добавляется?", RUSSIAN, True),
+        ("Какая погода завтра?", RUSSIAN, False),
+        ("Bei welcher Temperatur wurden die Zellen geschüttelt?", GERMAN, True),
+        ("Bei welcher Temperatur wurde EcoRI zugegeben?", GERMAN, False),
+        ("What did Ursula von der Leyen eat?", "It was eaten.", False),
+    ],
+)
+def test_questions_in_other_languages_are_answered(
+    question: str, text: str, is_answered: bool
+) -> None:
+    answer = request(question, [hit("source:a", 1, text, similarity=0.5)])
+    assert bool(answer.citations) == is_answered
+
+
+def test_each_passage_is_searched_for_each_of_many_names_at_most_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[str] = []
+    contains_term = matching.contains_term
+
+    def counted(text: str, term: str) -> bool:
+        calls.append(term)
+        return contains_term(text, term)
+
+    monkeypatch.setattr(matching, "contains_term", counted)
+    names = [f"ara{number}" for number in range(100)]
+    request(f"Which are induced: {', '.join(names)}?", [hit("source:a", 1, "ara7 is induced.")])
+    assert len(calls) <= 2 * len(names)
 
 
 def test_name_matches_with_a_version() -> None:

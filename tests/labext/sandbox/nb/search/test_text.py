@@ -70,6 +70,9 @@ def test_retitled_source_is_found_by_its_new_title(world: World) -> None:
     assert parents(world.text("beta")) == [source]
 
 
+EAST = "葡萄糖抑制启动子。pBADグルコースがある。포도당은 없다."
+
+
 @pytest.mark.parametrize(
     ("query", "result"),
     [
@@ -82,11 +85,20 @@ def test_retitled_source_is_found_by_its_new_title(world: World) -> None:
         ("0.2 %", True),
         ("the of and", True),  # the query has only stop words
         ("galactose", False),
+        ("葡萄糖", True),
+        ("为什么抑制", True),
+        ("大肠杆菌", False),
+        ('"糖抑制启"', True),
+        ('"糖启"', False),
+        ("グルコース", True),
+        ("포도당", True),
         ("???", False),
     ],
 )
 def test_words_match_by_stem_case_and_accents(world: World, query: str, result: bool) -> None:
-    world.source("a", "Induction of the naïve β-galactosidase, beta-galactosidase, with 0.2 %.")
+    world.source(
+        "a", f"Induction of the naïve β-galactosidase, beta-galactosidase, with 0.2 %. {EAST}"
+    )
     assert bool(world.text(query)) is result
 
 
