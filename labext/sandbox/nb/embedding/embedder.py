@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.orm import Session
 
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 
-class Embedder(Protocol):
-    """Computes vectors of texts."""
+class Embedder(ABC):
+    """Computes vectors of texts.
 
-    @property
-    def id(self) -> str:
-        """Return the embedding space: `labext.sandbox.nb.tables.Vector.space`."""
+    Attributes:
+        id: the embedding space: `labext.sandbox.nb.tables.Vector.space`.
+    """
 
+    id: str
+
+    @abstractmethod
     def embed(self, texts: Sequence[str]) -> Floats:
         """Return unit vectors of texts, of shape (texts, dimensions).
 
@@ -32,20 +36,21 @@ class Embedder(Protocol):
             HTTPException: 502 if the model's server failed; 422 if it can't be used.
         """
 
-    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:
+    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
         """Return unit vectors of passages, of shape (texts, dimensions); raises as `embed`.
 
         Args:
             texts: the texts of the passages.
-            contexts: the title and the headings of each passage, if any.
+            contexts: the title and the headings of each passage, if any; not all models use them.
         """
+        return self.embed(texts)
 
 
 CONTEXT_WEIGHT = 0.2
 """Weight of the title and headings in a passage's vector; its text has 1."""
 
 
-class MiniLmEmbedder:
+class MiniLmEmbedder(Embedder):
     """Offline embedding with 384 dimensions by all-MiniLM-L6-v2."""
 
     id = registry.MINILM
@@ -67,7 +72,7 @@ class MiniLmEmbedder:
         return _normalize(vectors)
 
 
-class ServerEmbedder:
+class ServerEmbedder(Embedder):
     """Embedding by a model of an OpenAI-compatible server."""
 
     def __init__(self, site: Site, model: Model) -> None:
@@ -82,10 +87,6 @@ class ServerEmbedder:
         from labext.sandbox.nb.providers import calls
 
         return _normalize(np.array(calls.embed(self._site, self._model, texts), np.float32))
-
-    def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
-        """See `Embedder`; the contexts are not embedded."""
-        return self.embed(texts)
 
 
 def default_embedder(session: Session, site: Site) -> Embedder | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.orm import undefer
 
 from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
@@ -33,23 +35,6 @@ _BATCH_SIZE = 16
 """Passages per embedding batch."""
 
 
-@dataclass(frozen=True)
-class _SourceJob:
-    """The input of processing a source, and its limits.
-
-    Attributes:
-        title, keeps_title: its title, and whether it is kept instead of the title in the text.
-    """
-
-    kind: str
-    file: SourceFile
-    text: str | None
-    url: str | None
-    fetch_limits: fetch.FetchLimits
-    title: str
-    keeps_title: bool
-
-
 def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Process a source: write its text, passages, vectors and insights to the folder `work`.
 
@@ -58,14 +43,29 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """
     started, on_stage = time.monotonic(), ProgressWriter(work).set_stage
     with open_site(work) as site:
-        deadline = started + _time_limit(site)
-        job = _load_job(site, payload)
-        document = _read_source(job, work, on_stage)
+        with site.database.read() as session:
+            source = session.get(Source, payload["source"], options=[undefer(Source.full_text)])
+            if source is None:
+                raise TaskError("The source was deleted.")
+            deadline = started + _READING_SHARE * get_limit(session, "source_seconds")
+            file = SourceFile(
+                files.original_path(site, source.id),
+                source.file_name or "",
+                max_bytes=get_limit(session, "text_bytes"),
+                hear=partial(transcription.transcribe_by_default, site),
+            )
+            fetch_limits = fetch.FetchLimits(
+                get_limit(session, "page_seconds"),
+                get_limit(session, "page_bytes"),
+                settings.allows_private_fetches(session),
+            )
+        document = _read_source(source, file, fetch_limits, work, on_stage)
         on_stage("cutting into passages")
         pieces = passages.split_passages(document.pages)
         if document.transcript is not None:
             pieces = passages.with_confidence(pieces, document.transcript.confidences)
-        title = job.title if job.keeps_title else document.title or job.title
+        keeps_title = payload.get("titled") or not tasks.has_provisional_title(source)
+        title = source.title if keeps_title else document.title or source.title
         space, vectors = _embed_passages(site, title, pieces, on_stage)
         insights, remark = transformations.create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(
@@ -82,52 +82,24 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     return {"passages": len(pieces)}
 
 
-def _time_limit(site: Site) -> float:
-    """Return the seconds until insights must be done, leaving time to write the result."""
-    with site.database.read() as session:
-        return _READING_SHARE * get_limit(session, "source_seconds")
-
-
-def _load_job(site: Site, payload: Mapping[str, Any]) -> _SourceJob:
-    identifier = payload["source"]
-    with site.database.read() as session:
-        source = session.get(Source, identifier)
-        if source is None:
-            raise TaskError("The source was deleted.")
-        max_bytes = get_limit(session, "text_bytes")
-        fetch_limits = fetch.FetchLimits(
-            get_limit(session, "page_seconds"),
-            get_limit(session, "page_bytes"),
-            settings.allows_private_fetches(session),
-        )
-        hear = partial(transcription.transcribe_by_default, site)
-        file = SourceFile(
-            files.original_path(site, identifier),
-            source.file_name or "",
-            max_bytes=max_bytes,
-            hear=hear,
-        )
-        keeps_title = bool(payload.get("titled")) or not tasks.has_provisional_title(source)
-        return _SourceJob(
-            source.kind, file, source.full_text, source.url, fetch_limits, source.title, keeps_title
-        )
-
-
-def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
+def _read_source(
+    source: Source, file: SourceFile, limits: fetch.FetchLimits, work: Path, on_stage: OnStage
+) -> Document:
     """Return the source's text.
 
     Raises:
         UnreadableError: if it has none.
     """
     try:
-        if job.kind == "text":
-            text = clean_text(job.text or "")
-            return reading.check_text_length(
-                Document([(None, text)], readers.find_heading(text)), job.file.max_bytes
-            )
-        if job.kind == "link":
-            return _read_page(job, work, on_stage)
-        return reading.read_file(job.file, on_stage)
+        if source.kind == "text":
+            text = clean_text(source.full_text or "")
+            document = Document([(None, text)], readers.find_heading(text))
+            return reading.check_text_length(document, file.max_bytes)
+        if source.kind == "link":
+            on_stage("fetching the page")
+            page = fetch.fetch_page(source.url or "", work / "page", limits)
+            file = replace(file, **vars(page))
+        return reading.read_file(file, on_stage)
     except UnreadableError:
         raise
     except FileNotFoundError:
@@ -136,15 +108,6 @@ def _read_source(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
         raise UnreadableError(
             "It is too big or too deeply nested to be read; add it in parts."
         ) from None
-
-
-def _read_page(job: _SourceJob, work: Path, on_stage: OnStage) -> Document:
-    on_stage("fetching the page")
-    page = fetch.fetch_page(job.url or "", work / "page", job.fetch_limits)
-    file = replace(
-        job.file, path=page.file, name=page.name, media_type=page.media_type, charset=page.charset
-    )
-    return reading.read_file(file, on_stage)
 
 
 def _embed_passages(

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.message import Message
-from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
@@ -136,12 +136,12 @@ class FetchedPage:
     """A fetched page.
 
     Attributes:
-        file: the file with its content.
+        path: the file with its content.
         name: the last segment of its path; may be empty.
         media_type, charset: as declared by the server.
     """
 
-    file: Path
+    path: Path
     name: str
     media_type: str | None
     charset: str | None
@@ -157,7 +157,7 @@ def fetch_page(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
         return _run_with_timeout(limits.seconds, lambda: _follow_redirects(url, target, limits))
     except TimeoutError:
         raise UnreadableError(
-            f"{_host(url)} did not send the page within {limits.seconds:g} seconds; "
+            f"{urlsplit(url).hostname} did not send the page within {limits.seconds:g} seconds; "
             "try again later."
         ) from None
 
@@ -188,8 +188,10 @@ def _run_with_timeout(seconds: float, function: Callable[[], T]) -> T:
 
 
 def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
+    location = ""
     for _ in range(MAX_REDIRECTS + 1):
         try:
+            url = urljoin(url, location)
             parts = split_url(url)
         except ValueError as error:
             raise UnreadableError(
@@ -197,9 +199,8 @@ def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPag
             ) from None
         response = request_page(parts, limits.seconds, private=limits.private)
         try:
-            location = response.headers.get("location")
+            location = response.headers.get("location", "").strip()
             if response.status in _REDIRECT_STATUSES and location:
-                url = _join_url(url, location.strip())
                 continue
             return _save_body(response, parts, target, limits)
         finally:
@@ -209,20 +210,10 @@ def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPag
     )
 
 
-def _join_url(url: str, location: str) -> str:
-    try:
-        return urljoin(url, location)
-    except ValueError:
-        return ""  # rejected as an invalid address
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).hostname or "The server"
-
-
 def _save_body(response: Any, parts: SplitResult, target: Path, limits: FetchLimits) -> FetchedPage:
     if not 200 <= response.status < 300:
-        raise UnreadableError(f"The page answers {response.status}{_phrase(response.status)}.")
+        phrase = f" ({responses[response.status]})" if response.status in responses else ""
+        raise UnreadableError(f"The page answers {response.status}{phrase}.")
     size = 0
     with target.open("wb") as file:
         for chunk in _decompressed_chunks(response):
@@ -230,24 +221,15 @@ def _save_body(response: Any, parts: SplitResult, target: Path, limits: FetchLim
             if size > limits.size:
                 raise UnreadableError(f"The page is bigger than {limits.size:,} bytes.")
             file.write(chunk)
+    declared = response.headers.get("content-type", "")
     content_type = Message()
-    content_type["Content-Type"] = response.headers.get("content-type", "")
-    declared = response.headers.get("content-type")
-    charset = content_type.get_content_charset()
+    content_type["Content-Type"] = declared
     return FetchedPage(
-        target, _page_name(parts), content_type.get_content_type() if declared else None, charset
+        target,
+        unquote(parts.path.rstrip("/").rpartition("/")[2]),
+        content_type.get_content_type() if declared else None,
+        content_type.get_content_charset(),
     )
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f" ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return ""
-
-
-def _page_name(parts: SplitResult) -> str:
-    return unquote(parts.path.rstrip("/").rpartition("/")[2])
 
 
 def _decompressed_chunks(response: Any) -> Iterator[bytes]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.markup_readers import parse_xml
-from labext.sandbox.nb.ingestion.readers import number_list_items
+from labext.sandbox.nb.ingestion.readers import chapter_text
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 MAX_UNPACKED_BYTES = 1 << 30
@@ -311,15 +310,6 @@ def _repeated(element: Any, kind: str, value: T) -> list[T]:
     return [value] * min(count, _MAX_REPEATED_CELLS)
 
 
-_EPUB_INLINE_LIST = """
-    a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small
-    span strike strong sub sup time tt u var wbr br
-"""
-_EPUB_INLINE = frozenset(_EPUB_INLINE_LIST.split())
-_EPUB_HIDDEN = ("audio", "head", "script", "style", "svg", "template", "video")
-_HEADING_TAG = re.compile("h([1-6])")
-
-
 def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
     """Read the chapters of an EPUB book in their order."""
     with open_package(file, "book") as archive:
@@ -337,63 +327,5 @@ def read_epub(file: SourceFile, on_stage: OnStage) -> Document:
             on_stage(f"chapter {number} of {len(chapters)}")
             name = posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(chapter)))
             if name in archive.namelist():
-                texts.append(_chapter_text(archive.read(name)))
+                texts.append(chapter_text(archive.read(name)))
     return Document([(None, "\n\n".join(filter(None, texts)))], next(iter(titles), None))
-
-
-def _chapter_text(content: bytes) -> str:
-    """Return the headings, paragraphs, list items and table rows of a chapter."""
-    from lxml import etree, html  # type: ignore[import-untyped]
-
-    parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
-    try:
-        tree = html.document_fromstring(content, parser=parser)
-    except etree.ParserError:  # an empty chapter
-        return ""
-    number_list_items(tree)
-    for line_break in tree.iter("br"):
-        line_break.tail = f"\n{line_break.tail or ''}"
-    return "\n\n".join(_chapter_blocks(tree))
-
-
-def _chapter_blocks(element: Any) -> Iterator[str]:
-    if element.tag in _EPUB_HIDDEN:
-        return
-    if element.tag == "pre":
-        yield f"```\n{element.text_content().strip(chr(10))}\n```"
-    elif element.tag == "table":
-        rows = (
-            [text for cell in row.iterchildren() for text in _spanned(cell)]
-            for row in element.iter("tr")
-            if next(row.iterancestors("table")) is element
-        )
-        if table := reading.format_table(rows):
-            yield table
-    elif heading := _HEADING_TAG.fullmatch(element.tag):
-        if text := " ".join(element.text_content().split()):
-            yield f"{'#' * int(heading[1])} {text}"
-    else:
-        yield from _flow(element)
-
-
-def _spanned(cell: Any) -> list[str]:
-    """Return the text of a table cell, and empty texts for the other columns that it spans."""
-    span = cell.get("colspan", "")
-    columns = min(int(span), _MAX_REPEATED_CELLS) if span.isdecimal() else 1
-    return [cell.text_content(), *[""] * (columns - 1)]
-
-
-def _flow(element: Any) -> Iterator[str]:
-    """Yield the blocks in an element, and the text between them."""
-    text = element.text or ""
-    for child in element:
-        if child.tag in _EPUB_INLINE:
-            text += child.text_content()
-        else:
-            if line := " ".join(text.split()):
-                yield line
-            yield from _chapter_blocks(child)
-            text = ""
-        text += child.tail or ""
-    if line := " ".join(text.split()):
-        yield line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -61,7 +62,16 @@ _OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
 """The mark of a heading without text."""
 
 _NUMBERED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:\d+|[a-zA-Z]|[ivxIVX]+)\. )")
-_HIDDEN_TAGS = ("noscript", "template", "head", "svg", "select", "button")
+_INLINE_LIST = """
+    a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small
+    span strike strong sub sup time tt u var wbr br
+"""
+_INLINE = frozenset(_INLINE_LIST.split())
+_HIDDEN_LIST = "audio button head noscript script select style svg template video"
+_HIDDEN_TAGS = _HIDDEN_LIST.split()
+_MAX_COLUMNS = 100
+"""Maximum columns that a cell spans."""
+_HEADING_TAG = re.compile("h([1-6])")
 
 
 def read_html(file: SourceFile, _on_stage: OnStage) -> Document:
@@ -116,7 +126,7 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
-    number_list_items(tree)
+    _number_list_items(tree)
     for heading in tree.iter(*_HEADING_TAGS):
         if next(heading.iterancestors("table"), None) is not None:
             continue
@@ -128,14 +138,14 @@ def _main_text(tree: Any) -> str:
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, TypeError, KeyError):
         text = None
     if not text or not text.strip():
-        text = _visible_text(tree)
+        text = "\n\n".join(_visible_blocks(tree))
     text = _MARKED_HEADING.sub(lambda line: f"\n{'#' * int(line[1])} {line[2]}\n", str(text))
     text = _NUMBERED_ITEM.sub(r"\1", _OTHER_MARK.sub("", text))
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def number_list_items(tree: Any) -> None:
-    """Put the numbers of the items of ordered lists in HTML before their text."""
+def _number_list_items(tree: Any) -> None:
+    """Put the numbers of the items of ordered lists before their text."""
     for items in tree.iter("ol"):
         number = _integer(items.get("start"), 1)
         for item in items.iterchildren("li"):
@@ -152,13 +162,67 @@ def _integer(text: str | None, default: int) -> int:
     return int(text) if text is not None and text.isdecimal() else default
 
 
-def _visible_text(tree: Any) -> str:
-    """Return all text except that of scripts and forms."""
-    from lxml_html_clean import Cleaner
+def chapter_text(content: bytes) -> str:
+    """Return the text of a chapter of a book."""
+    from lxml import etree, html
 
-    Cleaner(style=True, kill_tags=_HIDDEN_TAGS, safe_attrs_only=False)(tree)
-    lines = (" ".join(text.split()) for text in tree.itertext())
-    return "\n".join(filter(None, lines))
+    parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
+    try:
+        tree = html.document_fromstring(content, parser=parser)
+    except etree.ParserError:  # it is empty
+        return ""
+    _number_list_items(tree)
+    return "\n\n".join(_visible_blocks(tree))
+
+
+def _visible_blocks(tree: Any) -> Iterator[str]:
+    """Yield the headings, paragraphs, list items, table rows and code of a page."""
+    for hidden in [*tree.iter(*_HIDDEN_TAGS)]:
+        hidden.drop_tree()
+    for line_break in tree.iter("br"):
+        line_break.tail = f"\n{line_break.tail or ''}"
+    yield from _blocks(tree)
+
+
+def _blocks(element: Any) -> Iterator[str]:
+    if element.tag == "pre":
+        yield f"```\n{element.text_content().strip(chr(10))}\n```"
+    elif element.tag == "table":
+        rows = (
+            [text for cell in row.iterchildren() for text in _spanned(cell)]
+            for row in element.iter("tr")
+            if next(row.iterancestors("table")) is element
+        )
+        if table := reading.format_table(rows):
+            yield table
+    elif heading := _HEADING_TAG.fullmatch(element.tag):
+        if text := " ".join(element.text_content().split()):
+            yield f"{'#' * int(heading[1])} {text}"
+    else:
+        yield from _flow(element)
+
+
+def _spanned(cell: Any) -> list[str]:
+    """Return the text of a table cell, and empty texts for the other columns that it spans."""
+    span = cell.get("colspan", "")
+    columns = min(int(span), _MAX_COLUMNS) if span.isdecimal() else 1
+    return [cell.text_content(), *[""] * (columns - 1)]
+
+
+def _flow(element: Any) -> Iterator[str]:
+    """Yield the blocks in an element, and the text between them."""
+    text = element.text or ""
+    for child in element:
+        if child.tag in _INLINE:
+            text += child.text_content()
+        else:
+            if line := " ".join(text.split()):
+                yield line
+            yield from _blocks(child)
+            text = ""
+        text += child.tail or ""
+    if line := " ".join(text.split()):
+        yield line
 
 
 def read_audio(file: SourceFile, on_stage: OnStage) -> Document:

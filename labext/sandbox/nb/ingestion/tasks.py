@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,16 +90,8 @@ def write_result(work: Path, result: IngestionResult) -> None:
         import numpy as np
 
         np.save(work / _VECTORS_FILE, result.vectors, allow_pickle=False)
-    content = {
-        "text": result.text,
-        "title": result.title,
-        "pieces": [astuple(piece) for piece in result.pieces],
-        "insights": result.insights,
-        "remark": result.remark,
-        "space": result.space,
-        "transcribed_by": result.transcribed_by,
-    }
-    (work / _RESULT_FILE).write_bytes(orjson.dumps(content))
+    content = orjson.dumps(replace(result, vectors=None))
+    (work / _RESULT_FILE).write_bytes(content)
 
 
 def read_result(work: Path) -> IngestionResult:
@@ -109,21 +101,12 @@ def read_result(work: Path) -> IngestionResult:
         OSError, ValueError: if it is missing or incomplete.
     """
     content = orjson.loads((work / _RESULT_FILE).read_bytes())
-    vectors = None
+    content["pieces"] = [PassageText(**piece) for piece in content["pieces"]]
     if content["space"] is not None:
         import numpy as np
 
-        vectors = np.load(work / _VECTORS_FILE, allow_pickle=False)
-    return IngestionResult(
-        content["text"],
-        content["title"],
-        [PassageText(*piece) for piece in content["pieces"]],
-        [(kind, output) for kind, output in content["insights"]],
-        content["remark"],
-        vectors,
-        content["space"],
-        content["transcribed_by"],
-    )
+        content["vectors"] = np.load(work / _VECTORS_FILE, allow_pickle=False)
+    return IngestionResult(**content)
 
 
 _LONG_PRIORITY, _SHORT_PRIORITY, _AWAITED_PRIORITY = 1, 2, 3

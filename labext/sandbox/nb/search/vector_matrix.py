@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,13 +108,13 @@ class VectorMatrix:
         new_places = [places.setdefault(parent, len(places)) for _, _, parent, _ in rows]
         vectors = np.frombuffer(b"".join(row[3] for row in rows), np.float32)
         vectors = vectors.reshape(len(rows), -1)
-        return VectorMatrix(
-            self.space,
-            np.append(self.numbers, [row[0] for row in rows]),
-            np.append(self.passages, [row[1] for row in rows]),
-            tuple(places),
-            np.append(self.places, new_places),
-            np.concatenate([self.vectors, vectors]) if len(self.vectors) else vectors,
+        return replace(
+            self,
+            numbers=np.append(self.numbers, [row[0] for row in rows]),
+            passages=np.append(self.passages, [row[1] for row in rows]),
+            parents=tuple(places),
+            places=np.append(self.places, new_places),
+            vectors=np.concatenate([self.vectors, vectors]) if len(self.vectors) else vectors,
         )
 
     def _without_deleted(self, session: Session, count: int) -> VectorMatrix:
@@ -122,11 +122,10 @@ class VectorMatrix:
             return self
         existing = session.scalars(select(Vector.id).where(Vector.space == self.space)).all()
         mask = np.isin(self.numbers, existing)
-        return VectorMatrix(
-            self.space,
-            self.numbers[mask],
-            self.passages[mask],
-            self.parents,
-            self.places[mask],
-            self.vectors[mask],
+        return replace(
+            self,
+            numbers=self.numbers[mask],
+            passages=self.passages[mask],
+            places=self.places[mask],
+            vectors=self.vectors[mask],
         )

@@ -63,25 +63,10 @@ def source_records(session: Session, site: Site, page: Select[Any]) -> list[dict
     available = site.files.existing(uploads, session) if uploads else set()
     return [
         {
-            "id": row.id,
-            "title": row.title,
-            "topic": row.topic,
+            **row._mapping,
             "notebooks": notebooks.get(row.id, []),
             "asset": {"file_path": row.file_name, "url": row.url},
-            "kind": row.kind,
-            "media_type": row.media_type,
-            "size": row.size,
-            "status": row.status,
-            "stage": row.stage,
-            "error": row.reason,
-            "transcribed_by": row.transcribed_by,
-            "confidence": row.confidence,
-            "embedded": row.embedded,
-            "passages": row.passages,
-            "insights_count": row.insights,
             "file_available": files.original_name(row.id) in available,
-            "created_at": row.created,
-            "updated_at": row.updated,
         }
         for row in rows
     ]
@@ -98,7 +83,8 @@ _EMBEDDED = exists().where(
 _COLUMNS = (
     *(column for column in Source.__table__.c if column.name != "full_text"),
     _count_of(Passage, Passage.parent_id).label("passages"),
-    _count_of(Insight, Insight.source_id).label("insights"),
+    _count_of(Insight, Insight.source_id).label("insights_count"),
+    Source.reason.label("error"),
     _EMBEDDED.label("embedded"),
     select(func.avg(Passage.confidence))
     .where(Passage.parent_id == Source.id)
