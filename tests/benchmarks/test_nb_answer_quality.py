@@ -141,7 +141,13 @@ def nb(new_box: Callable[..., Sandbox]) -> Iterator[NotebookClient]:
     client.close()
 
 
-@pytest.mark.parametrize("set_name", DOCUMENT_SETS)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Evaluate all sets, but in a normal run only one."""
+    if "set_name" in metafunc.fixturenames:
+        measures = metafunc.config.getoption("benchmark_only")
+        metafunc.parametrize("set_name", [*DOCUMENT_SETS] if measures else ["tuning"])
+
+
 def test_questions(
     benchmark: Any,
     figure: Callable[[str, str], None],

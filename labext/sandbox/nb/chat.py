@@ -347,9 +347,7 @@ def _find_passages(
 ) -> list[Hit]:
     if not source_ids and not note_ids:
         return []
-    hits = index.find(
-        question, "hybrid", limit=MAX_PASSAGES, source_ids=source_ids, note_ids=note_ids
-    )
+    hits = index.find(question, "hybrid", limit=MAX_PASSAGES, scope=Scope(source_ids, note_ids))
     return [hit for hit in hits if hit.is_citable]
 
 

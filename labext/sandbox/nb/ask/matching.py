@@ -109,7 +109,7 @@ class Question:
 
     def groups_of(self, hit: Hit) -> list[frozenset[str]]:
         """Return the groups of rare terms of which a passage contains all."""
-        text = _searched_text(hit).casefold()
+        text = f"{hit.context}\n{hit.text}".casefold()
         return [group for group in self.rare if all(contains_term(text, term) for term in group)]
 
 
@@ -275,12 +275,8 @@ def word_share(stems: frozenset[str], hit: Hit) -> float:
 
 @functools.lru_cache(maxsize=1000)
 def _stems_of(hit: Hit) -> frozenset[str]:
-    return _stems([_searched_text(hit)])
+    return _stems([f"{hit.context}\n{hit.text}"])
 
 
 def _stems(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(segmentation.stem_words(" ".join(texts)))
-
-
-def _searched_text(hit: Hit) -> str:
-    return "\n".join((hit.title, hit.file_name, hit.heading, hit.text))

@@ -61,7 +61,7 @@ class AnswerRun:
 
     Attributes:
         strategist, answerer, finisher: the models of the three steps.
-        scope: keyword arguments of `SearchIndex.find`.
+        search_options: keyword arguments of `SearchIndex.find`.
         rewrites: whether the strategist plans the searches; else the question is searched for.
         reranks: whether the strategist orders the passages that a search found.
         unprocessed: the number of sources in the scope that are still being processed.
@@ -73,7 +73,7 @@ class AnswerRun:
     answerer: AnswerWriter
     finisher: AnswerWriter
     index: SearchIndex
-    scope: Mapping[str, Any]
+    search_options: Mapping[str, Any]
     rewrites: bool = True
     reranks: bool = False
     unprocessed: int = 0
@@ -140,15 +140,15 @@ class AnswerRun:
         }
 
     def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
-        scope = dict(self.scope)
+        options = dict(self.search_options)
         if self.reranks:
-            scope["limit"] = max(scope["limit"], assisted.MAX_RERANKED)
-        found = self.index.find(search.term, "hybrid", **scope)
+            options["limit"] = max(options["limit"], assisted.MAX_RERANKED)
+        found = self.index.find(search.term, "hybrid", **options)
         hits = [hit for hit in found if hit.is_citable]
         if not hits:
             return NO_MATCH, hits
         if self.reranks:
-            hits = [*self.strategist.rerank(search.term, hits)][: self.scope["limit"]]
+            hits = [*self.strategist.rerank(search.term, hits)][: self.search_options["limit"]]
         return self.answerer.answer(self.question, search, hits), hits
 
 
@@ -161,7 +161,12 @@ def prepare_answer(
         HTTPException: 404 if a named model, source or note does not exist; 422 if no model is named
             or set, or it is not of type `llm`.
     """
-    scope = _question_scope(question)
+    scope = Scope(
+        question.source_ids,
+        question.note_ids,
+        question.include_sources is not False,
+        question.include_notes is not False,
+    )
     model_ids = (question.strategy_model, question.answer_model, question.final_answer_model)
     with site.database.read() as session:
         models = [
@@ -181,10 +186,7 @@ def prepare_answer(
     search_options = {
         "limit": question.limit or answerer.depth,
         "min_similarity": question.min_similarity,
-        "source_ids": scope.source_ids,
-        "note_ids": scope.note_ids,
-        "include_sources": scope.include_sources,
-        "include_notes": scope.include_notes,
+        "scope": scope,
     }
     return AnswerRun(
         question.question,
@@ -197,15 +199,6 @@ def prepare_answer(
         question.rerank is True,
         unprocessed,
         monitor,
-    )
-
-
-def _question_scope(question: Question) -> Scope:
-    return Scope(
-        question.source_ids,
-        question.note_ids,
-        question.include_sources is not False,
-        question.include_notes is not False,
     )
 
 

@@ -18,7 +18,7 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.search import full_text, ranking
-from labext.sandbox.nb.search.scope import Scope
+from labext.sandbox.nb.search.scope import EVERYTHING, Scope
 from labext.sandbox.nb.tables import Note, Passage, Source
 from labext.sandbox.nb.text.passages import PassageText
 
@@ -102,6 +102,11 @@ class Hit:
     confidence: float | None = None
 
     @property
+    def context(self) -> str:
+        """Return its title, file name and headings."""
+        return "\n".join((self.title, self.file_name, self.heading))
+
+    @property
     def is_citable(self) -> bool:
         """Return whether its confidence is high enough for a citation."""
         return self.confidence is None or self.confidence >= MIN_CONFIDENCE
@@ -175,15 +180,11 @@ class SearchIndex:
         *,
         limit: int,
         min_similarity: float | None = None,
-        source_ids: Collection[str] | None = None,
-        note_ids: Collection[str] | None = None,
-        include_sources: bool = True,
-        include_notes: bool = True,
+        scope: Scope = EVERYTHING,
     ) -> list[Hit]:
         """Return the best passages, the best first.
 
-        `source_ids` and `note_ids` limit the search; if only one of them is given, nothing of the
-        other kind is found. By default `MIN_SIMILARITY` applies to passages found by vector only,
+        By default `MIN_SIMILARITY` applies to passages found by vector only,
         not to those that match words; a given `min_similarity` applies to all searches but
         `text`. Without an embedding model, `hybrid` searches by `text`.
 
@@ -191,7 +192,6 @@ class SearchIndex:
             HTTPException: 422 for `vector` without an embedding model; 502 or 422 if its server
                 fails or can't be used.
         """
-        scope = Scope(source_ids, note_ids, include_sources, include_notes)
         meaning = None if by == "text" else self._meaning(query)
         if by == "vector" and meaning is None:
             raise errors.not_configured(*NO_EMBEDDING_MODEL)
@@ -273,7 +273,7 @@ def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hi
     candidates = [
         ranking.Candidate(
             hit.text,
-            "\n".join((hit.title, hit.file_name, hit.heading)),
+            hit.context,
             words.get(hit.passage_id, 0.0),
             hit.similarity or 0.0,
             hit.parent_id,

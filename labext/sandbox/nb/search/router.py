@@ -15,7 +15,7 @@ from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit, SearchIndex, SearchType
-from labext.sandbox.nb.search.scope import check_identifiers_exist
+from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist
 
 
 async def _get_index(request: Request) -> SearchIndex:
@@ -114,10 +114,7 @@ def _search(
         by=body.search_type,
         limit=max(body.limit, assisted.MAX_RERANKED) if body.rerank else body.limit,
         min_similarity=body.min_similarity,
-        source_ids=body.source_ids,
-        note_ids=body.note_ids,
-        include_sources=body.include_sources,
-        include_notes=body.include_notes,
+        scope=Scope(body.source_ids, body.note_ids, body.include_sources, body.include_notes),
     )
     if model is None:
         hits = find(body.query)

@@ -19,7 +19,10 @@ SOURCE_PREFIX, NOTE_PREFIX = "source:", "note:"
 
 @dataclass(frozen=True)
 class Scope:
-    """The sources and notes that a search is limited to; see `search.index.SearchIndex.find`."""
+    """The sources and notes that a search is limited to.
+
+    If only one of `source_ids` and `note_ids` is given, nothing of the other kind is searched.
+    """
 
     source_ids: Collection[str] | None = None
     note_ids: Collection[str] | None = None
@@ -65,6 +68,9 @@ class Scope:
         if len(self.kinds) == 2:
             return []
         return [or_(false(), *(parent_id.startswith(kind) for kind in self.kinds))]
+
+
+EVERYTHING = Scope()
 
 
 def check_identifiers_exist(

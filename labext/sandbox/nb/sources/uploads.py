@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
@@ -217,12 +217,7 @@ MAX_FILE_NAME_LENGTH = 255
 FORM_OVERHEAD = 64 * 1024
 """Bytes allowed for a form's fields besides its text."""
 
-_BOOLEANS = {"true": True, "1": True, "yes": True, "on": True} | {
-    "false": False,
-    "0": False,
-    "no": False,
-    "off": False,
-}
+_BOOLEAN = TypeAdapter(bool)
 
 
 @dataclass
@@ -317,10 +312,11 @@ def _parse_urlencoded(body: bytes) -> dict[str, str]:
 def _convert_fields(fields: dict[str, str]) -> dict[str, Any]:
     """Return a form's fields with JSON types; empty fields count as not sent."""
     typed: dict[str, Any] = {name: value for name, value in fields.items() if value != ""}
-    if (asynchronous := typed.get("process_async")) is not None:
-        if asynchronous.strip().lower() not in _BOOLEANS:
-            raise errors.bad_request("process_async: must be true or false.")
-        typed["process_async"] = _BOOLEANS[asynchronous.strip().lower()]
+    if "process_async" in typed:
+        try:
+            typed["process_async"] = _BOOLEAN.validate_python(typed["process_async"].strip())
+        except ValidationError:
+            raise errors.bad_request("process_async: must be true or false.") from None
     if fields.get("text") == "":
         typed["text"] = ""
     return typed

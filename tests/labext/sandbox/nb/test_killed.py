@@ -22,7 +22,7 @@ from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.faults
 
-KILLS = 10
+KILLS = 6
 
 
 @pytest.fixture

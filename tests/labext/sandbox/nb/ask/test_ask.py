@@ -70,11 +70,7 @@ def test_question_without_shared_words_is_answered(api: Any) -> None:
     "question",
     [
         "What is the capital of France?",
-        "Who won the football world cup in 1998?",
         "How do I bake a chocolate cake?",
-        "Which telescope found the exoplanet?",
-        "How does CRISPR-Cas9 cut?",
-        "???",
     ],
 )
 def test_unrelated_question_has_no_answer_and_no_citations(api: Any, question: str) -> None:
@@ -179,9 +175,7 @@ def test_empty_chat_reply_mentions_unprocessed_sources(
 @pytest.mark.parametrize(
     ("scope", "unknown"),
     [
-        ({"source_ids": ["source:paper", "source:nobody"]}, "source source:nobody"),
-        ({"note_ids": ["note:nobody"]}, "note note:nobody"),
-        ({"source_ids": ["note:plan"]}, "source note:plan"),
+        ({"source_ids": ["source:paper", "note:plan"]}, "source note:plan"),
         ({"note_ids": ["nobody"], "source_ids": ["source:paper"]}, "note nobody"),
     ],
 )

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import event_loops
-import pytest
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.chat import SessionLocks
@@ -48,20 +47,20 @@ from labext.sandbox.nb.chat import SessionLocks
 
 site = SimpleNamespace(folder=Path(sys.argv[1]), database=SimpleNamespace(is_postgresql=True))
 
-async def hold():
-    async with SessionLocks(site).of("chat_session:a"):
-        print("held", flush=True)
+async def hold_twice():
+    for _ in range(2):
+        async with SessionLocks(site).of("chat_session:a"):
+            print("held", flush=True)
+            sys.stdin.readline()
+        print("released", flush=True)
         sys.stdin.readline()
-    print("released", flush=True)
-    sys.stdin.readline()
 
-asyncio.run(hold())
+asyncio.run(hold_twice())
 """
 
 
-@pytest.mark.parametrize("end", ["release", "kill"])
-def test_session_is_locked_for_other_processes_until_its_holder_ends(
-    tmp_path: Path, end: str
+def test_session_is_locked_for_other_processes_until_it_is_released_or_its_holder_is_killed(
+    tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     locks = new_locks(tmp_path)
@@ -70,14 +69,16 @@ def test_session_is_locked_for_other_processes_until_its_holder_ends(
     ) as holder:
         assert holder.stdin is not None
         assert holder.stdout is not None
-        assert holder.stdout.readline() == "held\n"
-        assert not event_loops.run(is_free(locks, "chat_session:a"))
-        assert event_loops.run(is_free(locks, "chat_session:b"))
-        if end == "release":
-            holder.stdin.write("\n")
-            assert holder.stdout.readline() == "released\n"
-        else:
-            holder.kill()
-            holder.wait()
-        assert event_loops.run(is_free(locks, "chat_session:a"))
-        holder.kill()
+        for is_killed in (False, True):
+            assert holder.stdout.readline() == "held\n"
+            assert not event_loops.run(is_free(locks, "chat_session:a"))
+            assert event_loops.run(is_free(locks, "chat_session:b"))
+            if is_killed:
+                holder.kill()
+                holder.wait()
+            else:
+                holder.stdin.write("\n")
+                assert holder.stdout.readline() == "released\n"
+            assert event_loops.run(is_free(locks, "chat_session:a"))
+            if not is_killed:
+                holder.stdin.write("\n")

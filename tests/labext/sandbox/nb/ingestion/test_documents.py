@@ -77,15 +77,11 @@ def test_docx_title_is_taken_from_properties(read):
     assert read(docx(["# Induction", "Text."], title="pBAD30 notes")).title == "pBAD30 notes"
 
 
-def test_blank_docx_has_no_text(read_error):
-    assert read_error(docx(["  "])) == "It contains no text: check that it is the right file."
-
-
-def zipped(**entries: bytes) -> bytes:
+def zip_archive(entries: dict[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
-            archive.writestr(name.replace("__", "/"), content)
+            archive.writestr(name, content)
     return out.getvalue()
 
 
@@ -93,26 +89,19 @@ def zipped(**entries: bytes) -> bytes:
     ("content", "expected"),
     [
         (docx(["Text."])[:-100], "broken"),
-        (zipped(word__document="<"), "archive"),
-        (zipped(**{"word__document.xml": b"<nonsense"}), "broken"),
-        (zipped(**{"ppt__presentation.xml": b""}), "presentation is broken"),
-        (zipped(**{"xl__workbook.xml": b""}), "spreadsheet is broken"),
-        (zipped(**{"content.xml": b"<a/>"}), "document is broken"),
-        (zipped(**{"META-INF__container.xml": b"<a/>"}), "book is broken"),
-        (zipped(**{"notes.txt": b"text"}), "unpack"),
+        (zip_archive({"word/document": "<"}), "archive"),
+        (zip_archive({"word/document.xml": b"<nonsense"}), "broken"),
+        (zip_archive({"ppt/presentation.xml": b""}), "presentation is broken"),
+        (zip_archive({"xl/workbook.xml": b""}), "spreadsheet is broken"),
+        (zip_archive({"content.xml": b"<a/>"}), "document is broken"),
+        (zip_archive({"META-INF/container.xml": b"<a/>"}), "book is broken"),
+        (zip_archive({"notes.txt": b"text"}), "unpack"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"x" * 600, "encrypted"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",  # archives contain the time
 )
 def test_unsupported_documents_are_refused_with_a_hint(read_error, content, expected):
     assert expected in read_error(content, "paper.docx")
-
-
-def test_zip_bomb_is_refused(read_error, monkeypatch):
-    from labext.sandbox.nb.ingestion import office_readers
-
-    monkeypatch.setattr(office_readers, "MAX_UNPACKED_BYTES", 1000)
-    assert "unpacks to more than 1,000 bytes" in read_error(docx(["Text."]))
 
 
 def test_deeply_nested_tables_are_read(read):
@@ -184,18 +173,10 @@ def test_pdf_sentence_and_table_lines_stay_together(text, read):
 
 
 def test_archive_with_too_many_entries_is_refused(read_error):
-    content = zipped(**{"word__document.xml": b"", **{f"a{n}": b"" for n in range(10_001)}})
+    content = zip_archive({"word/document.xml": "", **{f"a{n}": "" for n in range(10_001)}})
     assert read_error(content, "paper.docx") == (
         "The archive holds more than 10,000 files and folders. Unpack it and add its files."
     )
-
-
-def zip_archive(entries: dict[str, str]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 def saved(document: Any) -> bytes:
@@ -471,11 +452,14 @@ def test_book_with_copy_protection_is_refused(read_error):
     assert "copy protection" in read_error(epub(**{"META-INF/rights.xml": "<rights/>"}))
 
 
-@pytest.mark.parametrize("kind", ["presentation", "spreadsheet", "document", "book"])
+@pytest.mark.parametrize(
+    "kind", ["Word document", "presentation", "spreadsheet", "document", "book"]
+)
 def test_package_that_unpacks_to_too_much_is_refused(read_error, monkeypatch, kind):
     from labext.sandbox.nb.ingestion import office_readers
 
     content = {
+        "Word document": lambda: docx(["Text."]),
         "presentation": lambda: saved(pptx.Presentation()),
         "spreadsheet": lambda: saved(openpyxl.Workbook()),
         "document": lambda: open_document(""),

@@ -29,13 +29,7 @@ def test_html_is_read_without_navigation_and_scripts(read):
     result = read(PAGE.encode(), "page.html")
     assert result.title == "Catabolite repression"
     assert "Glucose keeps the promoter" in result.text
-    assert "glucose" in result.text.lower()
-    assert "Shop" not in result.text
-    assert "hidden" not in result.text
-    assert "color" not in result.text
-
-
-def test_short_html_is_read(read):
+    assert not any(word in result.text for word in ("Shop", "hidden", "color"))
     assert read(b"<p>Hello there.</p><script>no()</script>", "p.html").text == "Hello there."
 
 

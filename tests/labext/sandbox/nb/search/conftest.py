@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import delete, func, select
@@ -18,6 +19,7 @@ from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.search.index import Hit, SearchIndex
+from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, DefaultModel, Note, Source, Vector
 from labext.sandbox.nb.text.passages import split_passages
 
@@ -85,28 +87,61 @@ class World:
             )
         return f"note:{name}"
 
+    def find(
+        self,
+        query: str,
+        by: Any,
+        *,
+        limit: int = 10,
+        min_similarity: float | None = None,
+        **scope: Any,
+    ) -> list[Hit]:
+        return self.index.find(
+            query, by, limit=limit, min_similarity=min_similarity, scope=Scope(**scope)
+        )
+
     def text(self, query: str, **arguments: object) -> list[Hit]:
-        return self.index.find(query, "text", **{"limit": 10} | arguments)
+        return self.find(query, "text", **arguments)
 
     def vector(self, query: str, **arguments: object) -> list[Hit]:
-        return self.index.find(query, "vector", **{"limit": 10} | arguments)
+        return self.find(query, "vector", **arguments)
 
     def hybrid(self, query: str, **arguments: object) -> list[Hit]:
-        return self.index.find(query, "hybrid", **{"limit": 10} | arguments)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    """Searchable records in a database of each kind."""
-    if request.param == "postgresql":
-        server = request.getfixturevalue("postgresql_server")
-        DataFolder(tmp_path).database_url_file.write_text(server.new_schema())
-    world = World(tmp_path)
-    yield world
-    world.database.close()
+        return self.find(query, "hybrid", **arguments)
 
 
 @pytest.fixture(scope="session")
 def make_world() -> type[World]:
     """Create a world for the tests of a file: `make_world(folder)`; they close its database."""
     return World
+
+
+@pytest.fixture(scope="session")
+def make_world_on(request: pytest.FixtureRequest) -> Callable[[str, Path], World]:
+    """Create a world in a database of a kind: `make_world_on("postgresql", folder)`."""
+
+    def make(kind: str, folder: Path) -> World:
+        if kind == "postgresql":
+            server = request.getfixturevalue("postgresql_server")
+            DataFolder(folder).database_url_file.write_text(server.new_schema())
+        return World(folder)
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def world(
+    request: pytest.FixtureRequest, tmp_path: Path, make_world_on: Callable[[str, Path], World]
+) -> Iterator[World]:
+    """Searchable records in a database of each kind."""
+    world = make_world_on(request.param, tmp_path)
+    yield world
+    world.database.close()
+
+
+@pytest.fixture
+def sqlite_world(tmp_path: Path) -> Iterator[World]:
+    """Searchable records, for rules that do not depend on the database."""
+    world = World(tmp_path)
+    yield world
+    world.database.close()

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from labext_test_corpus import TUNING, docstring
 
-from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.database_copy import copy_tables
 from labext.sandbox.nb.search import full_text, tsvector
@@ -44,17 +43,13 @@ def texts() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def worlds(
     tmp_path_factory: pytest.TempPathFactory,
-    postgresql_server: Any,
-    make_world: Any,
+    make_world_on: Any,
     texts: dict[str, str],
 ) -> Iterator[list[Any]]:
     """Store the same passages in both databases."""
     worlds = []
     for kind in ("sqlite", "postgresql"):
-        folder: Path = tmp_path_factory.mktemp(kind)
-        if kind == "postgresql":
-            DataFolder(folder).database_url_file.write_text(postgresql_server.new_schema())
-        world = make_world(folder)
+        world = make_world_on(kind, tmp_path_factory.mktemp(kind))
         for number, (name, text) in enumerate(texts.items()):
             world.source(f"s{number}", text, name)
         worlds.append(world)

@@ -35,27 +35,12 @@ Glucose was added to the uninduced control to keep the araBAD promoter silent.
 The plasmid carries an ampicillin resistance gene and a pBR322 origin.
 Competent cells were thawed on ice and mixed with ten nanograms of DNA.
 The heat shock lasted forty-five seconds at forty-two degrees.
-Transformants recovered in SOC medium for one hour before plating.
-Single colonies were restreaked to make sure that they were pure.
-Overnight cultures were diluted one to a hundred into fresh broth.
 Minipreps yielded about ten micrograms of plasmid from five millilitres.
 The insert was cut out with EcoRI and HindIII and purified from a gel.
-Ligations ran at sixteen degrees overnight with T4 ligase.
-The polymerase chain reaction used thirty cycles with an annealing step at 58 degrees.
-Primers were designed with melting temperatures close to sixty degrees.
 Sanger reads confirmed that the reading frame was intact.
-Fluorescence was measured every ten minutes in a plate reader.
-Green fluorescent protein needs oxygen to mature.
-The shaker was set to two hundred revolutions per minute.
 Cells were harvested by centrifugation at four thousand g.
-Pellets were frozen in liquid nitrogen and kept at minus eighty degrees.
-Lysis buffer contained lysozyme, imidazole and a protease inhibitor.
 The lysate was cleared by spinning for thirty minutes in the cold.
-His-tagged protein was bound to nickel resin and washed three times.
 Imidazole at 250 millimolar released the protein from the column.
-Fractions were run on a polyacrylamide gel and stained with Coomassie.
-Protein concentration was determined by absorbance at 280 nanometres.
-Leaky expression was seen where no repressor sugar was present.
 Media were autoclaved for twenty minutes and cooled before antibiotics were added.
 Waste that held living bacteria was bleached before it was thrown away.
 Glycerol stocks keep strains alive for years in the deep freezer.
@@ -66,23 +51,20 @@ QUESTIONS = {
     "Why is glucose put into cultures that are not induced?": 1,
     "Which antibiotic do cells with the plasmid resist?": 2,
     "How long was the heat shock?": 4,
-    "How do I store bacterial strains for a long time?": 28,
-    "What elutes the protein from the nickel column?": 22,
-    "Which restriction enzymes cut the insert?": 9,
-    "How were cells collected after growth?": 17,
-    "quantity of DNA obtained from a small prep": 8,
-    "How are contaminated materials disposed of?": 27,
-    "How are media sterilised?": 26,
-    "Was the sequence read to check for frameshifts?": 13,
-    "How often was the whole study replicated?": 29,
+    "How do I store bacterial strains for a long time?": 13,
+    "Which restriction enzymes cut the insert?": 6,
+    "quantity of DNA obtained from a small prep": 5,
+    "How are contaminated materials disposed of?": 12,
+    "How are media sterilised?": 11,
+    "How often was the whole study replicated?": 14,
 }
 
 
 @pytest.fixture
-def filled(world: World) -> World:
+def filled(sqlite_world: World) -> World:
     for number, sentence in enumerate(SENTENCES):
-        world.source(str(number), sentence)
-    return world
+        sqlite_world.source(str(number), sentence)
+    return sqlite_world
 
 
 def reciprocal_rank(world: World, by: str) -> float:
@@ -228,19 +210,7 @@ def test_single_passage_is_not_reranked() -> None:
 
 
 SIGNS = ['"', "'", "*", "(", ")", "^", ":", "-", "+", "{", "}", "\0", "\ud800", "“", "”", "%", "_"]
-WORDS = [
-    "AND",
-    "OR",
-    "NOT",
-    "NEAR",
-    "title",
-    "nb_words",
-    "arabinose",
-    "Arabinose",
-    "the",
-    "é",
-    "中",
-]
+WORDS = ["AND", "OR", "NOT", "NEAR", "title", "nb_words", "arabinose", "Arabinose", "é", "中"]
 
 
 @pytest.fixture(scope="module")
@@ -295,7 +265,7 @@ def shared_world(tmp_path_factory: pytest.TempPathFactory, make_world: Any) -> I
 
 
 def matching(world: World, by: str, **arguments: object) -> set[str]:
-    hits = world.index.find("arabinose promoter", by, **{"limit": 10} | arguments)
+    hits = world.find("arabinose promoter", by, **arguments)
     return {hit.parent_id.partition(":")[2] for hit in hits}
 
 

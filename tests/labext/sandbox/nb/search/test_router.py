@@ -69,13 +69,6 @@ def test_hybrid_search_response(client: TestClient) -> None:
     assert len(answer["results"]) == 2
 
 
-def test_hybrid_search_without_model_finds_words(client: TestClient, shared: World) -> None:
-    shared.embed_by(None)
-    answer = search(client, query="arabinose", search_type="hybrid").json()
-    shared.embed_by("all-minilm-l6-v2")
-    assert [result["similarity"] for result in answer["results"]] == [None, None]
-
-
 def test_search_filters_are_applied(client: TestClient) -> None:
     def matching(**body: object) -> list[str]:
         kind = {"query": "arabinose promoter", "search_type": "vector"}
@@ -119,12 +112,3 @@ def test_invalid_search_is_400(client: TestClient, body: dict[str, Any], by_name
     answer = search(client, **body)
     assert answer.status_code == 400
     assert by_name in answer.json()["detail"]
-
-
-def test_vector_search_without_model_is_422(client: TestClient, shared: World) -> None:
-    shared.embed_by(None)
-    answer = search(client, query="x", search_type="vector")
-    shared.embed_by("all-minilm-l6-v2")
-    assert answer.status_code == 422
-    assert "pip install 'labext-jupyter[semantic]'" in answer.json()["detail"]
-    assert set(answer.json()) - {"action"} == {"detail"}

@@ -35,21 +35,21 @@ def words(text: str) -> set[str]:
     return set(text.lower().rstrip(".").split())
 
 
-def test_paraphrase_without_shared_words_is_found(world: World) -> None:
+def test_paraphrase_without_shared_words_is_found(sqlite_world: World) -> None:
     assert not words(PARAPHRASE) & words(SUGAR)
-    world.source("bread", BREAD)
-    sugar = world.source("sugar", SUGAR)
-    assert world.text(PARAPHRASE) == []
-    (hit, *_) = world.vector(PARAPHRASE)
+    sqlite_world.source("bread", BREAD)
+    sugar = sqlite_world.source("sugar", SUGAR)
+    assert sqlite_world.text(PARAPHRASE) == []
+    (hit, *_) = sqlite_world.vector(PARAPHRASE)
     assert (hit.parent_id, hit.text) == (sugar, SUGAR)
     assert index.MIN_SIMILARITY <= hit.similarity == hit.relevance <= 1
-    assert parents(world.hybrid(PARAPHRASE))[0] == sugar
+    assert parents(sqlite_world.hybrid(PARAPHRASE))[0] == sugar
 
 
-def test_vector_hits_are_sorted_by_cosine_similarity(world: World) -> None:
+def test_vector_hits_are_sorted_by_cosine_similarity(sqlite_world: World) -> None:
     for name, text in {"sugar": SUGAR, "bread": BREAD, "heat": HEAT}.items():
-        world.source(name, text)
-    hits = world.vector(PARAPHRASE, min_similarity=-1)
+        sqlite_world.source(name, text)
+    hits = sqlite_world.vector(PARAPHRASE, min_similarity=-1)
     query, *vectors = MiniLmEmbedder().embed([PARAPHRASE, *(hit.text for hit in hits)])
     assert [hit.similarity for hit in hits] == pytest.approx([query @ vector for vector in vectors])
     assert [hit.similarity for hit in hits] == sorted((h.similarity for h in hits), reverse=True)
@@ -69,14 +69,14 @@ def test_vector_search_reflects_changes_at_once(world: World) -> None:
     assert world.spaces() == {"model:all-minilm-l6-v2": 1}
 
 
-def test_precomputed_vectors_are_used(world: World) -> None:
+def test_precomputed_vectors_are_used(sqlite_world: World) -> None:
     embedder = MiniLmEmbedder()
-    with world.database.write() as session:
+    with sqlite_world.database.write() as session:
         # The vector of another text, which shows that the stored vector is used.
         index.index_passages(
             session, "source:a", "A", [PassageText(BREAD)], embedder.embed([SUGAR]), embedder.id
         )
-    assert parents(world.vector(PARAPHRASE)) == ["source:a"]
+    assert parents(sqlite_world.vector(PARAPHRASE)) == ["source:a"]
 
 
 def test_writes_of_another_process_are_found(world: World) -> None:
@@ -90,14 +90,16 @@ def test_writes_of_another_process_are_found(world: World) -> None:
     assert parents(world.vector(PARAPHRASE, min_similarity=-1)) == ["source:other"]
 
 
-def test_vector_search_without_model_is_422_but_text_search_works(world: World) -> None:
-    sugar = world.source("sugar", SUGAR)
-    world.embed_by(None)
+def test_vector_search_without_model_is_422_but_text_search_works(sqlite_world: World) -> None:
+    sugar = sqlite_world.source("sugar", SUGAR)
+    sqlite_world.embed_by(None)
     with pytest.raises(HTTPException) as caught:
-        world.vector(PARAPHRASE)
+        sqlite_world.vector(PARAPHRASE)
     assert caught.value.status_code == 422
     assert "pip install 'labext-jupyter[semantic]'" in caught.value.detail
-    assert parents(world.hybrid("glucose")) == parents(world.text("glucose")) == [sugar]
+    assert (
+        parents(sqlite_world.hybrid("glucose")) == parents(sqlite_world.text("glucose")) == [sugar]
+    )
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import psutil
 import pytest
 import requests
-from labext_test_documents import docx, pdf
+from labext_test_documents import pdf
 from waiting import wait_until
 
 from labext.sandbox.nb.tables import COMPLETED, NotebookSource, Source
@@ -17,19 +17,12 @@ pytestmark = pytest.mark.contract
 
 
 TEXT = "Cells were induced with 0.2 % arabinose. Glucose represses the promoter."
-PAGE = (
-    b"<!DOCTYPE html><title>Repression</title>"
-    b"<p>Glucose keeps the promoter closed, so that nothing leaks.</p>"
-)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "title", "message"),
     [
         ("paper.pdf", pdf([TEXT, "Second page."], "Induction of pBAD"), "Induction of pBAD", TEXT),
-        ("protocol.docx", docx(["# Protocol", TEXT]), "Protocol", TEXT),
-        ("page.html", PAGE, "Repression", "Glucose keeps the promoter closed"),
-        ("notes.md", f"# Plan\n\n{TEXT}".encode(), "Plan", f"# Plan\n\n{TEXT}"),
         ("größe µ.txt", f"Größe. {TEXT}".encode("utf-16"), "größe µ.txt", f"Größe. {TEXT}"),
     ],
 )
