@@ -14,6 +14,7 @@ document; a passage of another document is irrelevant.
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -105,6 +106,8 @@ class Figures:
         for citation in answer.citations:
             pages = self.texts[names[citation.id]]
             quote = comparable(citation.quote)
+            if not any(quote in page for page in pages):  # python-docx reads no list numbers
+                quote = comparable(re.sub(r"(?m)^\d+\. ", "", citation.quote))
             self.quotes.append(any(quote in page for page in [*pages, "".join(pages)]))
             if len(pages) > 1:
                 page = citation.page or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,9 @@ CONTEXT_WEIGHT = 0.2
 """Weight of the title and headings in a passage's vector; its text has 1."""
 
 
+_LIST_NUMBER = re.compile(r"(?m)^[ \t]*\d{1,3}[.)][ \t]+")
+
+
 class MiniLmEmbedder(Embedder):
     """Offline embedding with 384 dimensions by all-MiniLM-L6-v2."""
 
@@ -64,7 +68,8 @@ class MiniLmEmbedder(Embedder):
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:
         """See `Embedder`; the vectors are weighted sums of those of the texts and the contexts."""
         distinct = list(dict.fromkeys(filter(str.strip, contexts)))
-        embedded = self.embed([*texts, *distinct])
+        plain = [_LIST_NUMBER.sub("", text) for text in texts]  # numbers have no meaning
+        embedded = self.embed([*plain, *distinct])
         vectors = embedded[: len(texts)]
         context_vectors = dict(zip(distinct, embedded[len(texts) :], strict=True))
         for row, context in enumerate(contexts):
