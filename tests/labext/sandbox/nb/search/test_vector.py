@@ -221,9 +221,8 @@ def test_vectors_are_those_of_the_weights_in_full_precision() -> None:
 def test_vector_of_a_passage_covers_its_title_and_headings() -> None:
     embedder = MiniLmEmbedder()
     query, plain = embedder.embed(["How are bacteria stored?", "Freeze the pellets at -80 °C."])
-    vectors = embedder.embed_passages(
-        ["Freeze the pellets at -80 °C."] * 2, ["", "Storage of bacterial cultures"]
-    )
-    assert np.allclose(vectors[0], plain, atol=1e-6)
+    texts = ["3. Freeze the pellets at -80 °C.", "Freeze the pellets at -80 °C."]
+    vectors = embedder.embed_passages(texts, ["", "Storage of bacterial cultures"])
+    assert np.allclose(vectors[0], plain, atol=1e-6), "list numbers do not count"
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     assert vectors[1] @ query > vectors[0] @ query + 0.02
