@@ -100,8 +100,6 @@ def _read_source(
             page = fetch.fetch_page(source.url or "", work / "page", limits)
             file = replace(file, **vars(page))
         return reading.read_file(file, on_stage)
-    except UnreadableError:
-        raise
     except FileNotFoundError:
         raise UnreadableError("The file no longer exists; add it again.") from None
     except (MemoryError, RecursionError):

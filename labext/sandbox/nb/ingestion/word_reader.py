@@ -29,6 +29,7 @@ _HIDDEN = frozenset(
 their paragraph."""
 
 _MARKS = {"br": "\n", "cr": "\n", "noBreakHyphen": "-", "tab": "\t"}
+_MAX_LEVELS = 9
 _LIST_KINDS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
 _MATH_MARKS = {"d": "(", "den": "/", "rad": "√", "sub": "_", "sup": "^"}
 """Text before the elements of a formula: brackets, denominators, roots, indices and exponents."""
@@ -209,7 +210,10 @@ class _Lists:
         kind = _value(levels[level], "{*}numFmt")
         if kind in ("bullet", "none"):
             return "- " if kind == "bullet" else ""
-        starts = [int(_value(item, "{*}start") or "1") for item in levels]
+        # Programs may refer to levels that they do not define.
+        starts = [int(_value(item, "{*}start") or "1") for item in levels] + [1] * _MAX_LEVELS
+        kinds = [_LIST_KINDS.get(_value(item, "{*}numFmt"), "1") for item in levels]
+        kinds += ["1"] * _MAX_LEVELS
         counts = self._counts.setdefault(abstract, [start - 1 for start in starts])
         for override in definition.findall("{*}lvlOverride[{*}startOverride]"):
             restarted = int(_attribute(override, "ilvl"))
@@ -220,10 +224,7 @@ class _Lists:
 
         def number(place: re.Match[str]) -> str:
             index = int(place[1]) - 1
-            count = max(counts[index], starts[index])
-            return reading.format_list_number(
-                count, _LIST_KINDS.get(_value(levels[index], "{*}numFmt"), "1")
-            )
+            return reading.format_list_number(max(counts[index], starts[index]), kinds[index])
 
         mark = re.sub(r"%([1-9])", number, _value(levels[level], "{*}lvlText"))
         return f"{mark} " if mark.strip() else ""

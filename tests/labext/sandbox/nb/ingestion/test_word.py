@@ -136,6 +136,8 @@ def test_items_of_word_lists_have_their_numbers(read):
         f'<w:abstractNum w:abstractNumId="7">{level("decimal", "%1.")}'
         f"{level('lowerLetter', '%1%2)')}{level('lowerRoman', '%3.', 4)}</w:abstractNum>"
         f'<w:abstractNum w:abstractNumId="8">{level("bullet", "o")}</w:abstractNum>'
+        f'<w:abstractNum w:abstractNumId="9">{level("decimal", "%1.%9")}</w:abstractNum>'
+        '<w:num w:numId="4"><w:abstractNumId w:val="9"/></w:num>'
         '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
         '<w:num w:numId="2"><w:abstractNumId w:val="8"/></w:num>'
         '<w:num w:numId="3"><w:abstractNumId w:val="7"/><w:lvlOverride w:ilvl="0">'
@@ -154,6 +156,7 @@ def test_items_of_word_lists_have_their_numbers(read):
         + item("Restarted", 3)
         + item("Next", 3)
         + item("No list", 0)
+        + item("Undefined level", 4)
     )
     assert read(word(body, numbering=numbering, styles=styles)).text.split("\n\n") == [
         "1. Add",
@@ -166,6 +169,7 @@ def test_items_of_word_lists_have_their_numbers(read):
         "1. Restarted",
         "2. Next",
         "No list",
+        "1.1 Undefined level",
     ]
 
 
