@@ -177,8 +177,15 @@ def chapter_text(content: bytes) -> str:
 
 def _visible_blocks(tree: Any) -> Iterator[str]:
     """Yield the headings, paragraphs, list items, table rows and code of a page."""
-    for hidden in [*tree.iter(*_HIDDEN_TAGS)]:
-        hidden.drop_tree()
+    from lxml_html_clean import Cleaner
+
+    Cleaner(
+        style=True,
+        kill_tags=_HIDDEN_TAGS,
+        page_structure=False,
+        remove_unknown_tags=False,
+        safe_attrs_only=False,
+    )(tree)
     for line_break in tree.iter("br"):
         line_break.tail = f"\n{line_break.tail or ''}"
     yield from _blocks(tree)

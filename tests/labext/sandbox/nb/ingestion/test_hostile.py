@@ -169,11 +169,3 @@ def test_entry_larger_than_declared_is_not_unpacked(read_error, kind, method):
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize("kind", [*MAIN_ENTRY])
-def test_document_within_a_document_is_not_unpacked(read_error, kind):
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(f"inner.{kind}", package(kind))
-    assert "unpack it and add its files" in read_error(out.getvalue(), f"outer.{kind}")
