@@ -225,7 +225,7 @@ def _table_text(node: Any, l2tobj: Any) -> str:
 def _enumeration_text(node: Any, l2tobj: Any) -> str:
     """Return a list with the numbers of its items, except those with labels of their own."""
     numbers = count(1)
-    parts = []
+    parts: list[str] = []
     for part in node.nodelist:
         is_numbered = getattr(part, "macroname", "") == "item" and part.nodeoptarg is None
         text = f"\n{next(numbers)}. " if is_numbered else l2tobj.nodelist_to_text([part])
