@@ -36,6 +36,7 @@ class ModelServer:
         base_url: its address.
         words: the pieces of a reply.
         pause: the seconds between two pieces.
+        reading_pause: the seconds before a request's body is read.
         sent_at: the time at which each piece was sent.
         requests: the path, the headers in lower case and the body of each request.
         fault: handles the next requests instead of a reply.
@@ -47,6 +48,7 @@ class ModelServer:
     base_url: str = ""
     words: list[str] = field(default_factory=lambda: ["It is ", "arabinose", "."])
     pause: float = 0.0
+    reading_pause: float = 0.0
     sent_at: list[float] = field(default_factory=list)
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     fault: Fault | None = None
@@ -75,12 +77,13 @@ class Handler(QuietHandler):
                 self.answer(200, {"data": [{"id": name} for name in names]})
 
     def do_POST(self) -> None:
+        time.sleep(self.state.reading_pause)
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.state.requests.append((self.path, self._headers(), body))
-        if body.get("stream") is False and self.state.form == "openai":
-            self.answer(200, _completion("".join(self.state.words[:3])))
-        elif self.state.fault is not None:
+        if self.state.fault is not None:
             self.state.fault(self)
+        elif body.get("stream") is False and self.state.form == "openai":
+            self.answer(200, _completion("".join(self.state.words[:3])))
         elif "embed" in self.path.lower():
             self.answer(200, self._vectors(body))
         else:
@@ -99,14 +102,19 @@ class Handler(QuietHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def stream(self, words: list[str], *, cut: bool = False, refused: bool = False) -> None:
-        """Stream a reply; `cut` ends it without its end mark."""
+    def stream(
+        self,
+        words: list[str],
+        *,
+        cut: str | None = None,
+        refused: bool = False,
+        kind: str = "",
+    ) -> None:
+        """Stream a reply; `cut` ends it by this text instead of its end mark."""
         form = self.state.form
         self.send_response(200)
-        is_lines = form == "ollama"
-        self.send_header(
-            "Content-Type", "application/x-ndjson" if is_lines else "text/event-stream"
-        )
+        stream = "application/x-ndjson" if form == "ollama" else "text/event-stream"
+        self.send_header("Content-Type", kind or stream)
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
@@ -119,15 +127,20 @@ class Handler(QuietHandler):
                     time.sleep(self.state.pause)
                 self.state.sent_at.append(time.time())
                 self._send(piece(word))
-            for value in [] if cut else end(refused):
+            if cut is not None:
+                self.wfile.write(cut.encode())
+                return
+            *others, last = end(refused)
+            for value in others:
                 self._send(value)
+            self._send(last, "")  # which needs no line end
         except OSError:
             self.state.client_left.set()
 
-    def _send(self, value: Any) -> None:
+    def _send(self, value: Any, line_end: str = "\n\n") -> None:
         text = value if isinstance(value, str) else json.dumps(value)
-        line = f"{text}\n" if self.state.form == "ollama" else f"data: {text}\n\n"
-        self.wfile.write(line.encode())
+        prefix = "" if self.state.form == "ollama" else "data: "
+        self.wfile.write(f"{prefix}{text}{line_end}".encode())
         self.wfile.flush()
 
     def _vectors(self, body: Any) -> Any:
@@ -149,10 +162,11 @@ def _completion(text: str) -> dict[str, Any]:
 
 
 def _openai_end(refused: bool) -> list[Any]:
-    delta = {"refusal": "I can't help with that."} if refused else {}
+    pieces = ["I can't ", "help with that."] if refused else []
     usage = {"prompt_tokens": 11, "completion_tokens": 3, "cost": 0.002}
     return [
-        {"choices": [{"delta": delta, "finish_reason": "stop"}]},
+        *({"choices": [{"delta": {"refusal": piece}}]} for piece in pieces),
+        {"choices": [{"delta": {}, "finish_reason": "stop"}]},
         {"choices": [], "usage": usage},
         "[DONE]",
     ]

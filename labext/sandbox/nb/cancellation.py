@@ -32,7 +32,7 @@ class CancelToken:
 
     def __init__(self) -> None:
         self._sockets: list[Any] = []
-        self._cancelled = False
+        self.is_cancelled = False
 
     def check(self) -> None:
         """Check that the token has not been cancelled.
@@ -40,7 +40,7 @@ class CancelToken:
         Raises:
             CallCancelledError: if it was.
         """
-        if self._cancelled:
+        if self.is_cancelled:
             raise CallCancelledError
 
     def opened(self, connection: Connection) -> None:
@@ -57,7 +57,7 @@ class CancelToken:
 
     def cancel(self) -> None:
         """Cancel current and future calls."""
-        self._cancelled = True
+        self.is_cancelled = True
         for sock in list(self._sockets):
             if sock is not None:
                 with contextlib.suppress(OSError):

@@ -16,7 +16,6 @@ from pydantic import BeforeValidator, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, selectinload
 
-from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, streaming
 from labext.sandbox.nb.ask.answers import (
@@ -29,7 +28,7 @@ from labext.sandbox.nb.ask.answers import (
 from labext.sandbox.nb.ask.schemas import CitationRecord
 from labext.sandbox.nb.ask.service import create_writer
 from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
-from labext.sandbox.nb.crud import add_crud_routes, load
+from labext.sandbox.nb.crud import add_crud_routes, load, numbered_name
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
@@ -202,10 +201,9 @@ def post_session(site: SiteDep, body: NewSession) -> ChatSession:
     with site.database.write() as session:
         load(session, Notebook, body.notebook_id)
         _check_model(session, body.model_override)
-        number = 1 + count_rows(session, ChatSession, ChatSession.notebook_id == body.notebook_id)
         chat_session = ChatSession(
             notebook_id=body.notebook_id,
-            title=body.title or f"Chat {number}",
+            title=body.title or numbered_name(session, ChatSession.title, body.notebook_id, "Chat"),
             model_override=body.model_override,
         )
         session.add(chat_session)

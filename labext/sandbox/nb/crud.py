@@ -4,6 +4,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Path, Query
@@ -33,6 +34,15 @@ def load(session: Session, table: type[Row], identifier: str, *options: ORMOptio
     if row is None:
         raise errors.not_found(table.noun, identifier)
     return row
+
+
+def numbered_name(
+    session: Session, column: InstrumentedAttribute[str], notebook_id: str, word: str
+) -> str:
+    """Return a name, such as `Chat 3`, that no other object of the notebook has."""
+    same_notebook = column.class_.notebook_id == notebook_id
+    names = set(session.scalars(select(column).where(same_notebook)))
+    return next(name for n in count(1 + len(names)) if (name := f"{word} {n}") not in names)
 
 
 def add_crud_routes(

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits
 from labext.sandbox.nb.crud import add_crud_routes, load
-from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers.chat import generate_title
 from labext.sandbox.nb.schemas import (
@@ -72,8 +72,12 @@ add_crud_routes(
 
 
 @router.post("/notes", response_model=NoteRecord)
-def post_note(site: SiteDep, body: NewNote) -> Note:
+async def post_note(site: SiteDep, body: NewNote, threads: ThreadsDep) -> Note:
     """Create a note. It can be searched from then on."""
+    return await threads.run(lambda: _create_note(site, body))
+
+
+def _create_note(site: Site, body: NewNote) -> Note:
     with site.database.read() as session:
         _check_note(session, body.notebook_id, body.content)
     title = body.title or None

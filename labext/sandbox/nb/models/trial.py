@@ -169,7 +169,7 @@ def main(folder: Path, identifier: str) -> dict[str, Any]:
 
 
 def _synthesize(site: Site, model: Model) -> dict[str, Any]:
-    sound = synthesis.synthesize(site, model, synthesis.list_voices(site, model)[0], TRIAL_TEXT)
+    sound = synthesis.synthesize(site, model, synthesis.default_voices(site, model)[0], TRIAL_TEXT)
     return {"spoken": round(len(sound.samples) / sound.rate, 2)}
 
 

@@ -336,17 +336,23 @@ class Excerpts:
         """Return all of the material, with long texts summarized if it is too long."""
         with self._site.database.read() as session:
             model = registry.get_default_model(session, "summary")
-        limit = fair_share([len(item.text) for item in self._texts], self._limits.characters)
-        return _format_texts(
+        headings = len(_format_texts(Text(item.title, "") for item in self._texts))
+        total = max(self._limits.characters - headings, self._limits.characters // 2)
+        limit = fair_share([len(item.text) for item in self._texts], total)
+        return self._cut(
             Text(item.title, _shorten(self._site, model, item.text, limit, self._limits))
             for item in self._texts
         )
 
+    def _cut(self, texts: Iterable[Text]) -> str:
+        """Return texts with their titles, cut at the limit if there are very many."""
+        return _format_texts(texts)[: self._limits.characters]
+
     def about(self, segment: Segment) -> str:
         """Return the pieces of the material most relevant to a segment, in their original order."""
         limit = self._limits.characters
-        if sum(len(text.text) for text in self._texts) <= limit:
-            return _format_texts(self._texts)
+        if len(whole := _format_texts(self._texts)) <= limit:
+            return whole
         segment_terms = frozenset(segmentation.stem_words(f"{segment.name} {segment.description}"))
         ranked = sorted(
             self._pieces,
@@ -355,7 +361,7 @@ class Excerpts:
         best = sorted(
             ranked[: max(1, limit // _PIECE_LENGTH)], key=lambda piece: (piece.source, piece.place)
         )
-        return _format_texts(
+        return self._cut(
             Text(self._texts[source].title, "\n…\n".join(piece.text for piece in pieces))
             for source, pieces in groupby(best, key=lambda piece: piece.source)
         )

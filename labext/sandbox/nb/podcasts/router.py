@@ -11,11 +11,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 from starlette.responses import Response
 
-from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, files, limits, tables
-from labext.sandbox.nb.crud import load
-from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.crud import load, numbered_name
+from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
 from labext.sandbox.nb.files import StoredFileResponse
 from labext.sandbox.nb.podcast_profiles import (
     EpisodeProfileRecord,
@@ -202,8 +201,13 @@ def _missing_audio_reason(episode: Episode) -> str:
 
 
 @router.post("/podcasts/generate", response_model=OrderRecord)
-def post_order(site: SiteDep, body: EpisodeOrder) -> Record:
+async def post_order(site: SiteDep, body: EpisodeOrder, threads: ThreadsDep) -> Record:
     """Generate an episode about a notebook. Each request creates a new one."""
+    return await threads.run(lambda: order_episode(site, body))
+
+
+def order_episode(site: Site, body: EpisodeOrder) -> Record:
+    """Store an episode and queue its job; may ask a model's server for its voices."""
     with site.database.read() as session:
         profile, speakers = _ordered_profiles(session, body)
         briefing = "\n\n".join(filter(None, (profile["default_briefing"], body.briefing_suffix)))
@@ -211,9 +215,11 @@ def post_order(site: SiteDep, body: EpisodeOrder) -> Record:
     _check_order(site, body.notebook_id, profile, speakers)
     with site.database.write() as session:
         load(session, Notebook, body.notebook_id)
-        number = 1 + count_rows(session, Episode, Episode.notebook_id == body.notebook_id)
+        name = body.episode_name or numbered_name(
+            session, Episode.name, body.notebook_id, "Episode"
+        )
         episode = Episode(
-            name=body.episode_name or f"Episode {number}",
+            name=name,
             notebook_id=body.notebook_id,
             job_id=tables.new_identifier("command"),
             profile=profile,
@@ -233,12 +239,17 @@ def post_order(site: SiteDep, body: EpisodeOrder) -> Record:
 
 
 @router.post("/podcasts/episodes/{episode_id}/retry", response_model=RetryRecord)
-def post_episode_retry(site: SiteDep, episode_id: Identifier) -> Record:
+async def post_episode_retry(site: SiteDep, episode_id: Identifier, threads: ThreadsDep) -> Record:
     """Retry a failed episode with a new job (NB-233).
 
     Uses the current profiles if they still exist, since the cause of the failure may have been
     corrected in them. The briefing is unchanged.
     """
+    return await threads.run(lambda: retry_episode(site, episode_id))
+
+
+def retry_episode(site: Site, episode_id: str) -> Record:
+    """Queue a new job of a failed episode, as `order_episode`."""
     with site.database.read() as session:
         episode = _load_failed(session, episode_id)
         notebook_id = episode.notebook_id

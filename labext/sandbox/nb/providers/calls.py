@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,15 @@ _AUDIO_MAGIC = re.compile(rb"RIFF|ID3|OggS|fLaC|\xff[\xe0-\xff]")
 """First bytes of audio files: WAV, MP3, OGG, FLAC."""
 
 _MAX_NAME_LENGTH = 500
+_MAX_NUMBER = 1e30
+"""The largest number of a vector, whose squares are added in single precision."""
 
 _PARSE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError)
 
 
 _BEGIN, _END = "<think>", "</think>"
-_THINKING = re.compile(rf"(?s)\A\s*{_BEGIN}.*?{_END}\s*")
-"""The reasoning that some models put before their answer."""
+_THINKING = re.compile(rf"(?s)\A\s*{_BEGIN}.*?(?:{_END}\s*|\Z)")
+"""The reasoning that some models put before their answer; without its end, there is no answer."""
 
 
 class ReplyFilter:
@@ -126,13 +128,15 @@ def chat(
     request = ChatRequest(model.name, messages, max_tokens, on_words is not None)
     reply = ReplyFilter(server)
     usage: dict[str, Any] = {}
+    refusal = ""
     for piece in _chat_pieces(server, request, cancel_token):
         usage |= piece.usage
+        refusal += piece.refusal
         words = reply.feed(segmentation.encodable(piece.text))
-        if piece.refusal:
-            raise servers.refused(server, model.name, piece.refusal)
         if words and on_words is not None:
             on_words(words)
+    if refusal:
+        raise servers.refused(server, model.name, refusal)
     text = reply.finish()
     if not text:
         raise servers.invalid_response(server, "")
@@ -152,12 +156,15 @@ def _chat_pieces(
     form = wire_form(server)
     path, body = form.chat(server, request)
     payload = JsonPayload(body)
-    if not request.stream:
-        yield _parse(server, form.parse_reply, request_json(server, path, payload, cancel_token))
-        return
-    is_complete = False
-    for value in stream_json(server, path, payload, cancel_token):
-        piece: Piece = _parse(server, form.parse_piece, value)
+    is_complete = not request.stream
+    if request.stream:
+        values = stream_json(server, path, payload, cancel_token)
+    else:
+        values = iter([request_json(server, path, payload, cancel_token)])
+    for value in values:
+        is_failure = isinstance(value, dict) and bool(value.get("error"))
+        is_piece = request.stream or is_failure
+        piece: Piece = _parse(server, form.parse_piece if is_piece else form.parse_reply, value)
         if piece.error:
             raise servers.failed_in_reply(server, request.model, piece.error)
         is_complete = is_complete or piece.is_last
@@ -170,8 +177,7 @@ def _parse(server: ProviderServer, parse: Any, value: Any) -> Any:
     try:
         return parse(value)
     except _PARSE_ERRORS:
-        form: Any = CHAT_FORMS.get(server.form) or SPEECH_FORMS[server.form]
-        raise servers.invalid_response(server, json.dumps(value), form.title) from None
+        raise servers.invalid_response(server, json.dumps(value)) from None
 
 
 def embed(
@@ -195,7 +201,7 @@ def embed(
         )
         vectors += rows
         if len(rows) != len(batch) or len({len(vector) for vector in vectors}) != 1:
-            raise servers.invalid_response(server, json.dumps(answer), form.title)
+            raise servers.invalid_response(server, json.dumps(answer))
     return vectors
 
 
@@ -213,8 +219,6 @@ def synthesize(
     """
     server = server_of_model(site, model)
     form = _speech_form(server)
-    if not form.voices:
-        voice = _voice_identifier(_list_voices(server, form, cancel_token), voice)
     request = form.speak(server, model.name, text, voice)
     content = request_bytes(
         server, request.path, request.payload, cancel_token, accept=request.accept
@@ -224,12 +228,12 @@ def synthesize(
     except _PARSE_ERRORS:
         sound = b""
     if not _AUDIO_MAGIC.match(sound):
-        raise servers.invalid_response(server, content.decode("utf-8", "replace"), form.title)
+        raise servers.invalid_response(server, content.decode("utf-8", "replace"))
     return sound
 
 
-def list_voices(site: Site, model: Model) -> list[str]:
-    """Return the voices of a model's server, by their identifiers, then by their names.
+def list_voices(site: Site, model: Model) -> dict[str, str]:
+    """Return the names of the voices of a model's server, by their identifiers.
 
     Empty if the server does not list its voices; `default_voices` has those that it probably has.
 
@@ -238,33 +242,21 @@ def list_voices(site: Site, model: Model) -> list[str]:
     """
     server = server_of_model(site, model)
     form = _speech_form(server)
-    voices = {} if form.voices else _list_voices(server, form, None)
-    return [*dict.fromkeys([*voices, *voices.values()])]
+    if form.voices:
+        return {}
+    voices: dict[str, str] = _parse(
+        server, form.parse_voices, request_json(server, form.voices_path())
+    )
+    return voices
 
 
 def default_voices(site: Site, model: Model) -> Sequence[str]:
-    """Return voices of a model's server for speakers without one.
+    """Return the identifiers of voices of a model's server for speakers without one.
 
     Raises:
         HTTPException: as `chat`.
     """
-    server = server_of_model(site, model)
-    form = _speech_form(server)
-    return form.voices or [*_list_voices(server, form, None)]
-
-
-def _list_voices(
-    server: ProviderServer, form: SpeechForm, cancel_token: CancelToken | None
-) -> dict[str, str]:
-    answer = request_json(server, form.voices_path(), cancel_token=cancel_token)
-    voices: dict[str, str] = _parse(server, form.parse_voices, answer)
-    return voices
-
-
-def _voice_identifier(voices: Mapping[str, str], voice: str) -> str:
-    """Return the identifier of a voice that is given by its identifier or its name."""
-    named = (identifier for identifier, name in voices.items() if name == voice)
-    return voice if voice in voices else next(named, voice)
+    return _speech_form(server_of_model(site, model)).voices or [*list_voices(site, model)]
 
 
 def _speech_form(server: ProviderServer) -> SpeechForm:
@@ -295,7 +287,7 @@ def transcribe(
     answer = request_json(server, request.path, request.payload, cancel_token)
     recognized: RecognizedText = _parse(server, form.parse_text, answer)
     if not isinstance(recognized.text, str):
-        raise servers.invalid_response(server, json.dumps(answer), form.title)
+        raise servers.invalid_response(server, json.dumps(answer))
     text = remove_key(server, segmentation.encodable(recognized.text).strip())
     return text, word_probabilities(replace(recognized, text=text))
 
@@ -323,6 +315,7 @@ def _is_valid_name(server: ProviderServer, name: str) -> bool:
 
 
 def _parse_vector(value: Any) -> list[float]:
-    if not value or any(isinstance(v, bool) or not isinstance(v, int | float) for v in value):
+    numbers = [number for number in value if type(number) in (int, float)]
+    if not value or len(numbers) != len(value) or max(map(abs, numbers)) > _MAX_NUMBER:
         raise ValueError
-    return [float(number) for number in value]
+    return [float(number) for number in numbers]

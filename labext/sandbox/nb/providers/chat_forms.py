@@ -42,7 +42,7 @@ class Piece:
         text: the words.
         usage: the tokens and the cost as far as this piece states them; see `usage.Usage`.
         is_last: whether the reply is complete.
-        refusal: why the model does not answer; empty if it does.
+        refusal: why the model does not answer, or a piece of that; empty if it does.
         error: the provider's message about a failure in the middle; empty if there is none.
     """
 
@@ -60,11 +60,9 @@ class WireForm(ABC):
     value has another form.
 
     Attributes:
-        title: its name in messages, such as `an OpenAI-compatible server`.
         models: the path of the list of models.
     """
 
-    title: ClassVar[str]
     models: ClassVar[str] = "/models"
 
     @abstractmethod
@@ -105,8 +103,6 @@ _NEW_TOKEN_LIMIT = frozenset({"openai", "azure"})
 
 class OpenAIForm(WireForm):
     """OpenAI, Azure, most other providers and local servers: `/chat/completions`."""
-
-    title = "an OpenAI-compatible server"
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:
         """Return the request for a reply."""
@@ -165,7 +161,8 @@ def _openai_piece(message: Any, choice: Any, value: Any) -> Piece:
     content = message.get("content") or ""
     if not isinstance(content, str):  # given as parts
         content = "".join(part["text"] for part in content if part.get("type") == "text")
-    return Piece(content, _openai_usage(value), reason is not None, str(refusal))
+    is_last = reason is not None or bool(choice.get("message"))  # a reply in one piece
+    return Piece(content, _openai_usage(value), is_last, str(refusal))
 
 
 def _openai_usage(value: Any) -> dict[str, Any]:
@@ -178,7 +175,6 @@ def _openai_usage(value: Any) -> dict[str, Any]:
 class AnthropicForm(WireForm):
     """Anthropic's `/messages`."""
 
-    title = "Anthropic's server"
     models = "/models?limit=1000"
 
     MAX_TOKENS = 4096
@@ -240,7 +236,6 @@ def _anthropic_usage(usage: Any) -> dict[str, Any]:
 class GoogleForm(WireForm):
     """Google's `/models/NAME:generateContent` and its relatives."""
 
-    title = "Google's server"
     models = "/models?pageSize=1000"
 
     _REFUSALS = frozenset({"SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"})
@@ -322,7 +317,6 @@ def _google_usage(usage: Any) -> dict[str, Any]:
 class OllamaForm(WireForm):
     """Ollama's own form, which sets the length of the context: `/api/chat` and `/api/embed`."""
 
-    title = "an Ollama server"
     models = "/api/tags"
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:

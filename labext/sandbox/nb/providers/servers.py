@@ -84,9 +84,17 @@ def response_too_long(provider: ProviderServer) -> HTTPException:
     )
 
 
-def invalid_response(
-    provider: ProviderServer, text: str, expected: str = "an OpenAI-compatible server"
-) -> HTTPException:
+_FORM_TITLES: Mapping[str, str] = {
+    "anthropic": "Anthropic's server",
+    "elevenlabs": "ElevenLabs' server",
+    "google": "Google's server",
+    "ollama": "an Ollama server",
+    "openai": "an OpenAI-compatible server",
+    "piper": "a Piper server",
+}
+
+
+def invalid_response(provider: ProviderServer, text: str) -> HTTPException:
     """Return a 502: the provider's response has an unexpected form."""
     if text.strip() in ("", "null"):
         return errors.bad_gateway(
@@ -94,7 +102,7 @@ def invalid_response(
         )
     return errors.bad_gateway(
         f"{_server_name(provider)} answered {_describe_body(provider, text)}, which is not a "
-        f"response of {expected}. Check its address."
+        f"response of {_FORM_TITLES[provider.form]}. Check its address."
     )
 
 
@@ -134,7 +142,11 @@ def remove_key(provider: ProviderServer, text: str) -> str:
 def connection_failed(provider: ProviderServer, error: Exception) -> HTTPException:
     """Return a 502: there was no response, or only a part of it."""
     import requests  # slow
+    from urllib3.exceptions import ProtocolError
 
+    if error.args and isinstance(error.args[0], ProtocolError):  # after connecting
+        is_slow = isinstance(error.args[0].args[-1], TimeoutError)
+        error = requests.Timeout() if is_slow else requests.exceptions.ChunkedEncodingError()
     if isinstance(error, requests.ConnectTimeout):
         problem = f"did not answer within {CONNECT_SECONDS} seconds. Check that it is running."
     elif isinstance(error, requests.Timeout):
@@ -170,6 +182,10 @@ def error_response(
     if 300 <= status < 400:
         return errors.bad_gateway(
             f"{message} It redirects elsewhere, which is not followed; check its address."
+        )
+    if status == 429 and "insufficient_quota" in text:
+        return errors.bad_gateway(
+            f"{message} Waiting doesn't help: add credit there, or choose another model."
         )
     if status == 429:
         wait = _retry_after(response.headers)
@@ -287,6 +303,12 @@ def server_of_model(site: Site, model: Model) -> ProviderServer:
     with site.database.read() as session:
         if model.credential_id is not None:
             credential = session.get(Credential, model.credential_id)
+            if credential is None:  # another server must not get the text
+                raise errors.not_configured(
+                    f"The credential of the model {model.name} was deleted.",
+                    "Choose another model.",
+                    Action.list_models(model.kind),
+                )
         else:
             credential = session.scalars(_credentials_query(model.provider)).first()
         seconds = get_limit(session, "model_seconds")

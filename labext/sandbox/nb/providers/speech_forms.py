@@ -46,11 +46,9 @@ class SpeechForm(ABC):
     """The wire form of a speech server; methods that parse raise as those of `WireForm`.
 
     Attributes:
-        title: its name in messages.
         voices: voices for speakers without one; empty if the server lists its voices.
     """
 
-    title: ClassVar[str]
     voices: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
@@ -89,7 +87,6 @@ class SpeechForm(ABC):
 class OpenAISpeech(SpeechForm):
     """`/audio/speech` and `/audio/transcriptions`."""
 
-    title = "an OpenAI-compatible server"
     voices = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
@@ -110,15 +107,13 @@ class OpenAISpeech(SpeechForm):
         segments = [
             (len(str(segment["text"]).split()), float(segment["avg_logprob"]))
             for segment in value.get("segments") or ()
-            if "avg_logprob" in segment
+            if segment.get("avg_logprob") is not None
         ]
         return RecognizedText(value["text"], segments)
 
 
 class ElevenLabsSpeech(SpeechForm):
     """`/text-to-speech/VOICE`, `/speech-to-text`, `/voices` and `/models`."""
-
-    title = "ElevenLabs' server"
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         """Return the request for an MP3 file; the voice is its identifier."""
@@ -148,8 +143,6 @@ class ElevenLabsSpeech(SpeechForm):
 class PiperSpeech(SpeechForm):
     """The HTTP server of Piper, which only synthesizes: `POST /` and `/voices`."""
 
-    title = "a Piper server"
-
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
         """Return the request for a WAV file."""
         del server, model
@@ -177,7 +170,6 @@ class PiperSpeech(SpeechForm):
 class GoogleSpeech(SpeechForm):
     """Gemini models that synthesize speech, or are prompted to transcribe."""
 
-    title = "Google's server"
     voices = ("Kore", "Puck", "Zephyr", "Charon", "Leda", "Fenrir")
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +16,7 @@ import orjson
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
+from starlette.exceptions import HTTPException
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
@@ -52,7 +52,9 @@ class JsonPayload:
         return len(self._content)
 
     def __iter__(self) -> Iterator[bytes]:
-        yield self._content
+        # In chunks, since the time limit applies to each.
+        for start in range(0, len(self._content), _CHUNK_SIZE):
+            yield self._content[start : start + _CHUNK_SIZE]
 
 
 class FormPayload:
@@ -172,53 +174,77 @@ def stream_json(
             kind = response.headers.get("Content-Type", "").lower()
             if "event-stream" in kind or "ndjson" in kind:
                 yield from _parse_lines(server, chunks)
+                return
+            content = b"".join(chunks)
+            if content.lstrip().startswith(_EVENT_FIELDS):  # a stream with another content type
+                yield from _parse_lines(server, iter([content]))
             else:
-                yield _parse(server, b"".join(chunks))
+                yield _parse(server, content)
             return
-    request_bytes(provider, path, payload, cancel_token)  # reports the 404
 
 
 _STREAM = "text/event-stream, application/x-ndjson, application/json"
+_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 def _parse_lines(provider: ProviderServer, chunks: Iterator[bytes]) -> Iterator[Any]:
     """Yield the values in the lines of a stream, up to the mark of its end."""
-    pending = b""
+    for line, is_whole in _split_lines(chunks):
+        content = line.removeprefix(b"data:").strip()
+        if content == b"[DONE]":
+            yield None
+            return
+        if not line.startswith((b"data:", b"{")) or not content:
+            continue
+        try:
+            yield _parse(provider, content)
+        except HTTPException:
+            if is_whole:
+                raise
+            return  # the connection was closed within the line
+
+
+def _split_lines(chunks: Iterator[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Yield the lines of a stream, and whether each has its line end, which the last may lack."""
+    pending: list[bytes] = []
     for chunk in chunks:
-        *lines, pending = (pending + chunk).split(b"\n")
-        for line in lines:
-            content = line.removeprefix(b"data:").strip()
-            if content == b"[DONE]":
-                yield None
-                return
-            if line.startswith((b"data:", b"{")) and content:
-                yield _parse(provider, content)
-    if pending.startswith(b"{"):
-        yield _parse(provider, pending)
+        first, *others = chunk.split(b"\n")
+        pending.append(first)
+        for part in others:
+            yield b"".join(pending), True
+            pending = [part]
+    yield b"".join(pending), False
 
 
 def _parse(provider: ProviderServer, content: bytes) -> Any:
     text = content.decode("utf-8", "replace")
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=lambda _number: None)  # NaN is not JSON
     except (ValueError, RecursionError):
         raise servers.invalid_response(provider, text) from None
 
 
 def _iter_chunks(
-    provider: ProviderServer, response: requests.Response, cancel_token: CancelToken
+    provider: ProviderServer,
+    response: requests.Response,
+    cancel_token: CancelToken,
+    timeout_token: CancelToken | None = None,
 ) -> Iterator[bytes]:
     """Yield the bytes of a response as they arrive, within the size limit."""
     size = 0
     while True:
+        error: Exception | None = None
         try:
             chunk: bytes = response.raw.read1(1 << 16, decode_content=True)
-        except (HTTPError, OSError) as error:
-            cancel_token.check()
-            is_slow = isinstance(error, ReadTimeoutError | TimeoutError)
-            lost = requests.Timeout if is_slow else requests.exceptions.ChunkedEncodingError
-            raise servers.connection_failed(provider, lost()) from None
+        except (HTTPError, OSError) as caught:
+            error = caught
         cancel_token.check()
+        # A cancelled body without a length seems complete.
+        is_over = timeout_token is not None and timeout_token.is_cancelled
+        if is_over or isinstance(error, ReadTimeoutError | TimeoutError):
+            raise servers.connection_failed(provider, requests.Timeout())
+        if error is not None:
+            raise servers.connection_failed(provider, requests.exceptions.ChunkedEncodingError())
         if not chunk:
             return
         size += len(chunk)
@@ -244,12 +270,15 @@ def _send(
 ) -> tuple[requests.Response, bytes]:
     """Return a provider's response with any status, and its body; see `request_bytes`."""
     cancel_token, timeout_token = cancel_token or CancelToken(), CancelToken()
+    # The timer also ends responses that arrive byte by byte and never hit the read timeout.
+    timer = Timer(provider.seconds, timeout_token.cancel)
+    timer.daemon = True
     with _open(provider, path, payload, (cancel_token, timeout_token), accept) as response:
+        timer.start()
         try:
-            content = _read_body(provider, response, timeout_token)
-        except (requests.RequestException, OSError) as error:
-            cancel_token.check()
-            raise servers.connection_failed(provider, error) from None
+            content = b"".join(_iter_chunks(provider, response, cancel_token, timeout_token))
+        finally:
+            timer.cancel()
     return response, content
 
 
@@ -329,6 +358,7 @@ class _CheckedAdapter(HTTPAdapter):
         class CheckedConnection(plain):  # type: ignore[misc, valid-type]
             def connect(self) -> None:
                 super().connect()
+                self.sock.settimeout(provider.seconds)  # for sending; so far that of connecting
                 if is_refused_ip(self.sock.getpeername()[0]):
                     self.close()
                     raise servers.forbidden_address(provider)
@@ -337,37 +367,3 @@ class _CheckedAdapter(HTTPAdapter):
 
         pool.ConnectionCls = CheckedConnection
         return pool
-
-
-def _read_body(
-    provider: ProviderServer, response: requests.Response, cancel_token: CancelToken
-) -> bytes:
-    """Read the body within the limits of time and size.
-
-    The timer also ends responses that arrive byte by byte and never hit the read timeout.
-    """
-    deadline = time.monotonic() + provider.seconds
-    timer = Timer(provider.seconds, cancel_token.cancel)
-    timer.daemon = True
-    timer.start()
-    try:
-        content = b"".join(_iter_bounded(provider, response))
-    except (requests.RequestException, OSError):
-        if time.monotonic() >= deadline:
-            raise requests.Timeout from None
-        raise
-    finally:
-        timer.cancel()
-    if time.monotonic() >= deadline:  # a body without a length seems complete when cancelled
-        raise requests.Timeout
-    return content
-
-
-def _iter_bounded(provider: ProviderServer, response: requests.Response) -> Iterator[bytes]:
-    """Yield the body's parts within the size limit."""
-    size = 0
-    for part in response.iter_content(1 << 16):
-        size += len(part)
-        if size > servers.MAX_RESPONSE_BYTES:
-            raise servers.response_too_long(provider)
-        yield part

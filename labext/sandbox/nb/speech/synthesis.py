@@ -16,28 +16,30 @@ from labext.sandbox.nb.tables import Model
 _PACKAGES = ("soundfile",)
 
 
-def list_voices(site: Site, model: Model) -> list[str]:
-    """Return the voices of a model, the most distinct ones first; empty if any name is accepted.
+def list_voices(site: Site, model: Model) -> dict[str, str]:
+    """Return the names of a model's voices by identifier; empty if it accepts any identifier.
+
+    The most distinct ones come first.
 
     Raises:
         HTTPException: 422 if a package is missing; 502 if the model's server failed.
     """
     require_packages(*_PACKAGES)
     if registry.is_built_in(model):
-        return _engine(model).voices()
+        return {voice: voice for voice in _engine(model).voices()}
     from labext.sandbox.nb.providers import calls
 
     return calls.list_voices(site, model)
 
 
 def default_voices(site: Site, model: Model) -> list[str]:
-    """Return the voices for speakers without one.
+    """Return the identifiers of voices for speakers without one.
 
     Raises:
         HTTPException: as `list_voices`.
     """
     if registry.is_built_in(model):
-        return list_voices(site, model)
+        return list(list_voices(site, model))
     from labext.sandbox.nb.providers import calls
 
     return list(calls.default_voices(site, model))
@@ -53,7 +55,7 @@ def synthesize(
     Args:
         site: the service's site, which holds the key of the model's server.
         model: a model of type `tts`.
-        voice: one of `list_voices`, or a voice name of the model's server.
+        voice: the identifier of one of `list_voices`, or any that the model's server knows.
         text: normalized text (see `normalization`) without markup.
         cancel_token: cancels the request to the model's server.
 

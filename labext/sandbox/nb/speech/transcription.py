@@ -68,13 +68,13 @@ def decode_audio(path: Path) -> Iterator[DecodedAudio]:
     """
     package = import_soundfile()
     try:
-        with package.SoundFile(path) as sound:
-            yield DecodedAudio(_resample_blocks(sound), sound.frames / sound.samplerate)
-            return
+        sound = package.SoundFile(path)
     except package.LibsndfileError:
-        pass
-    with closing(_decode_by_ffmpeg(path)) as blocks:
-        yield DecodedAudio(blocks)
+        with closing(_decode_by_ffmpeg(path)) as blocks:
+            yield DecodedAudio(blocks)
+        return
+    with sound:
+        yield DecodedAudio(_resample_blocks(sound), sound.frames / sound.samplerate)
 
 
 def import_soundfile() -> Any:
@@ -103,7 +103,7 @@ def _resample_blocks(sound: Any) -> Iterator[bytes]:
     import numpy as np
 
     rate = sound.samplerate
-    for block in sound.blocks(blocksize=rate * _BLOCK_SECONDS, dtype="float32", always_2d=True):
+    for block in _read_blocks(sound, rate * _BLOCK_SECONDS):
         mono = block.mean(axis=1)
         if rate > RATE:  # low-pass filter against aliasing
             place = np.arange(_TAPS) - _TAPS // 2
@@ -113,6 +113,16 @@ def _resample_blocks(sound: Any) -> Iterator[bytes]:
             positions = np.arange(0, len(mono), rate / RATE)
             mono = np.interp(positions, np.arange(len(mono)), mono)
         yield (np.nan_to_num(mono).clip(-1, 1) * 32767).astype("<i2").tobytes()
+
+
+def _read_blocks(sound: Any, size: int) -> Iterator[Any]:
+    package = import_soundfile()
+    try:
+        yield from sound.blocks(blocksize=size, dtype="float32", always_2d=True)
+    except package.LibsndfileError:
+        raise UnreadableError(
+            "Its audio is damaged. Record it again, or convert it to another format."
+        ) from None
 
 
 def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:

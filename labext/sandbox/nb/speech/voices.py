@@ -47,10 +47,10 @@ def assign_voices(
             is missing.
     """
     assigned: VoiceAssignments = {
-        name: (model, voice) for name, (model, voice) in requests.items() if voice
+        name: (model, _voice_identifier(site, model, voice))
+        for name, (model, voice) in requests.items()
+        if voice
     }
-    for model, requested in assigned.values():
-        _check_voice(site, model, requested)
     used = {(model.id, voice) for model, voice in assigned.values()}
     for name, (model, voice) in requests.items():
         if voice:
@@ -70,13 +70,19 @@ def assign_voices(
     return {name: assigned[name] for name in requests}
 
 
-def _check_voice(site: Site, model: Model, voice: str) -> None:
+def _voice_identifier(site: Site, model: Model, voice: str) -> str:
+    """Return the identifier of a voice that is given by its identifier or its name."""
     voices = synthesis.list_voices(site, model)
-    if voices and voice not in voices:
-        raise errors.not_configured(
-            f"The model {model.name} has no voice {voice[:60]}. It has {', '.join(voices[:8])}"
-            f"{' and others' if voices[8:] else ''}: choose one of them for the speaker, or none."
-        )
+    if not voices or voice in voices:
+        return voice
+    for identifier, name in voices.items():
+        if name == voice:
+            return identifier
+    names = list(dict.fromkeys(voices.values()))
+    raise errors.not_configured(
+        f"The model {model.name} has no voice {voice[:60]}. It has {', '.join(names[:8])}"
+        f"{' and others' if names[8:] else ''}: choose one of them for the speaker, or none."
+    )
 
 
 def _voices_for_language(site: Site, model: Model, language: str | None) -> list[str]:

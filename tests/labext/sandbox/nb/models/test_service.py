@@ -156,6 +156,22 @@ def test_built_in_models_pass_their_test(nb: Any, model: str) -> None:
         assert result["details"]["spoken"] > 0.5
 
 
+def test_service_answers_while_many_titles_of_notes_are_awaited(nb: Any, provider: Any) -> None:
+    nb.call("PUT", "models/defaults", {"summary": nb.model()["id"]})
+    held = [provider.held() for _ in range(45)]  # more than the threads for requests
+    provider.faults = [*held]
+    with ThreadPoolExecutor(len(held)) as pool:
+        note = {"content": "Cells grew.", "note_type": "ai"}
+        created = [pool.submit(nb.call, "POST", "notes", note) for _ in held]
+        try:
+            assert all(hold.entered.wait(30) for hold in held)
+            assert requests.get(f"{nb.root}/api/config", timeout=30).ok
+        finally:
+            for hold in held:
+                hold.release.set()
+        assert {item.result()["title"] for item in created} == {"Reply after a wait"}
+
+
 def test_built_in_model_cannot_be_deleted(nb: Any) -> None:
     nb.call("PUT", "models/defaults", {"text_to_speech": None})
     assert "can't be deleted" in nb.error(400, "DELETE", "models/model:espeak-ng")

@@ -84,9 +84,9 @@ def test_too_few_voices_is_422(in_process, monkeypatch):
         session.flush()
         session.add(Note(id="note:one", notebook_id="notebook:one", content="A note.", kind="ai"))
     order = {"notebook_id": "notebook:one", "episode_profile_id": "interview"}
-    router.post_order(site, EpisodeOrder(**order))
+    router.order_episode(site, EpisodeOrder(**order))
     with pytest.raises(HTTPException, match="two has no voice left") as refusal:
-        router.post_order(
+        router.order_episode(
             site, EpisodeOrder(**order, speaker_profile_ids=["host", "guest", "expert"])
         )
     assert refusal.value.status_code == 422

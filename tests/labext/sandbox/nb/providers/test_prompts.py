@@ -237,6 +237,25 @@ def test_segment_prompt_contains_relevant_material(
     assert len(request.text) < 6000
 
 
+@pytest.mark.parametrize("count", [40, 400])
+def test_titles_count_towards_the_length_of_the_material(
+    site: Site, talker: Model, provider: openai_server.OpenAI, count: int
+):
+    with site.database.write() as session:
+        LIMITS.change(session, "model_characters", 3000)
+    texts = [Text(f"Observation number {n} of the long series", "It grew.") for n in range(count)]
+    plan = EpisodePlan(Material("Many", texts), CAST)
+    provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
+    writer.write_outline(site, talker, plan)
+    provider.replies = lambda _body: expected_prompt(("Alex", "Hello."), ("Robin", "Hello."))
+    writer.write_dialogue(site, talker, plan, PLAN[:1], lambda _done, _total: None)
+    for request in provider.requests:
+        _, _, material = request.text.partition("# The material\n\n")
+        material, _, _ = material.partition("\n\n# ")
+        assert material.startswith("## Observation number 0")
+        assert len(material) <= 3000
+
+
 def test_unreachable_server_is_502(site: Site, add_model: Callable[..., Model]):
     with pytest.raises(HTTPException) as failed:
         outlined(site, add_model("gone", base_url="http://127.0.0.1:9/v1"))

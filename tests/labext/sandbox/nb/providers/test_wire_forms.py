@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,7 +15,7 @@ from starlette.exceptions import HTTPException
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import tables
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
-from labext.sandbox.nb.providers import calls, servers
+from labext.sandbox.nb.providers import calls, provider_keys, servers, transport
 from labext.sandbox.nb.providers.calls import ReplyFilter
 from labext.sandbox.nb.providers.provider_keys import encrypt_key
 from labext.sandbox.nb.providers.usage import Monitor, Usage
@@ -119,6 +120,7 @@ def test_reply_in_one_piece_equals_the_streamed_one(
     server.fault = lambda handler: handler.answer(200, replies[server.form])
     model = connect(server)
     assert calls.chat(site, model, TALK) == "It is so."
+    replies["openai"]["choices"][0]["finish_reason"] = None
     assert stream(site, model)[:2] == ("It is so.", ["It is so."])  # a server without streaming
 
 
@@ -178,13 +180,77 @@ def test_web_page_is_reported_by_its_title(
     page = "<!DOCTYPE html><html><head><title>Sign &amp; in</title></head><body>x</body></html>"
     server.fault = lambda handler: handler.answer(200, page, kind="text/html")
     message = failure(site, connect(server))
-    assert "answered a web page, “Sign & in”, which is not a response of" in message
+    expected = {"openai": "an OpenAI-compatible", "ollama": "an Ollama"}
+    name = expected.get(server.form, f"{server.form.capitalize()}'s")
+    assert f"answered a web page, “Sign & in”, which is not a response of {name} server" in message
     assert "Check its address." in message
 
 
-def test_cut_stream_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
-    server.fault = lambda handler: handler.stream(["It is "], cut=True)
+@pytest.mark.parametrize("end", ["", '{"message": {"con', 'data: {"choices": [{"del'])
+def test_cut_stream_is_an_error(
+    site: Site, server: ModelServer, connect: Connect, end: str
+) -> None:
+    server.fault = lambda handler: handler.stream(["It is "], cut=end)
     assert "before the end of its response. Try again." in failure(site, connect(server))
+
+
+def test_stream_with_another_content_type_is_read(site: Site, connect: Connect) -> None:
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.stream(server.words, kind="text/plain")
+        assert stream(site, connect(server))[1] == server.words
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_failure_with_status_200_is_reported(
+    site: Site, server: ModelServer, connect: Connect, streamed: bool
+) -> None:
+    server.fault = lambda handler: handler.answer(200, message_body(server.form, "Overloaded"))
+    monitor = Monitor(Usage(), print if streamed else None)
+    with pytest.raises(HTTPException, match="stopped its reply: “Overloaded”"):
+        calls.chat(site, connect(server), TALK, monitor=monitor)
+
+
+def test_exhausted_budget_is_no_rate_limit(site: Site, connect: Connect) -> None:
+    body = {"error": {"message": "Exceeded your quota.", "code": "insufficient_quota"}}
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.answer(429, body)
+        assert "Waiting doesn't help: add credit" in failure(site, connect(server))
+
+
+def test_text_of_a_deleted_credential_goes_to_no_other_server(
+    site: Site, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with model_servers.serving("openai") as server, model_servers.serving("openai") as other:
+        environment = {"OPENAI_API_KEY": "k-of-the-environment", "OPENAI_BASE_URL": other.base_url}
+        provider_keys.store_environment(site, environment)
+        model = connect(server)
+        with site.database.write() as session:
+            session.delete(session.get_one(Credential, model.credential_id))
+        assert "The credential of the model talker-1 was deleted" in failure(site, model, 422)
+    assert other.requests == []
+
+
+def test_large_request_is_sent_within_the_time_limit_of_the_model(
+    site: Site, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.1)
+
+    def slow(handler: Handler) -> None:
+        handler.answer(200, {"choices": [{"message": {"content": "Long."}}]})
+
+    with model_servers.serving("openai") as server:
+        server.reading_pause, server.fault = 0.5, slow
+        text = "x" * (16 << 20)
+        assert calls.chat(site, connect(server), [{"role": "user", "content": text}]) == "Long."
+
+
+def test_long_line_is_read_in_linear_time() -> None:
+    server = servers.ProviderServer("lab", "http://localhost", None, 1)
+    line = b'{"text": "%b"}\n' % (b"x" * 8_000_000)
+    chunks = (line[start : start + 1000] for start in range(0, len(line), 1000))
+    started_at = time.process_time()
+    assert [len(value["text"]) for value in transport._parse_lines(server, chunks)] == [8_000_000]
+    assert time.process_time() - started_at < 1
 
 
 def test_refusal_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
@@ -193,6 +259,8 @@ def test_refusal_is_an_error(site: Site, server: ModelServer, connect: Connect) 
     server.fault = lambda handler: handler.stream([], refused=True)
     message = failure(site, connect(server))
     assert "The model talker-1 of lab refused to answer" in message
+    if server.form == "openai":  # which sends its reason in pieces
+        assert "refused to answer: I can't help with that." in message
     assert "Ask in other words, or choose another model." in message
 
 
@@ -289,3 +357,5 @@ def test_streamed_words_contain_neither_reasoning_nor_the_key(size: int) -> None
     reply = ReplyFilter(server)
     words = "".join(reply.feed(text[n : n + size]) for n in range(0, len(text), size))
     assert words == reply.finish() == "You sent •••, not correct-horse."
+    cut = ReplyFilter(server)
+    assert (cut.feed("<think>Sugar?"), cut.finish()) == ("", "")

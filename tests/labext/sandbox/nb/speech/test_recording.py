@@ -272,6 +272,23 @@ def test_built_in_slot_model_transcribes(site, slot, built_in, tmp_path):
     assert "three four five" in transcription.transcribe_by_default(site, path, ignore).text
 
 
+@pytest.mark.parametrize("kind", ["FLAC", "MP3"])
+def test_damaged_audio_is_refused(tmp_path, kind):
+    import soundfile
+
+    path = tmp_path / "original"
+    noise = np.random.default_rng(1).normal(0, 0.2, 16_000 * 20)
+    soundfile.write(path, noise, 16_000, format=kind)
+    content = path.read_bytes()
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + bytes(5000) + content[middle + 5000 :])
+    with (
+        pytest.raises(UnreadableError, match="audio is damaged"),
+        transcription.decode_audio(path) as sound,
+    ):
+        list(sound.blocks)
+
+
 def test_invalid_audio_is_not_sent(site, remote, provider, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     path = tmp_path / "original"

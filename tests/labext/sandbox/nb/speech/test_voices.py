@@ -43,7 +43,7 @@ def test_speakers_without_a_voice_get_distinct_voices(site, espeak):
 
 
 def test_requested_voice_is_reserved_for_its_speaker(site, espeak):
-    first = synthesis.list_voices(site, espeak)[0]
+    first = synthesis.default_voices(site, espeak)[0]
     result = assign_voices(site, {"Ada": (espeak, None), "Ben": (espeak, first)})
     assert result["Ben"][1] == first
     assert result["Ada"][1] != first
@@ -59,7 +59,7 @@ def test_voices_match_the_language(site, espeak, language):
 @pytest.mark.parametrize("language", [None, "en", "English", "en-GB", "Klingonish"])
 def test_voices_are_english_by_default(site, espeak, language):
     ((_model, voice),) = assign_voices(site, {"Ada": (espeak, None)}, language).values()
-    assert voice == synthesis.list_voices(site, espeak)[0]
+    assert voice == synthesis.default_voices(site, espeak)[0]
 
 
 def test_more_speakers_than_voices_are_refused(assignment_error, espeak):
@@ -84,7 +84,7 @@ def test_missing_speech_extra_has_a_hint(assignment_error, espeak, monkeypatch, 
 
 def test_remote_model_accepts_any_voice(site, remote):
     model = remote()
-    assert synthesis.list_voices(site, model) == []
+    assert synthesis.list_voices(site, model) == {}
     result = assign_voices(
         site, {"Ada": (model, None), "Ben": (model, "zoe"), "Cleo": (model, None)}
     )
@@ -124,7 +124,7 @@ def test_failing_flite_is_reported(site, built_in, tmp_path, monkeypatch):
 
 
 def test_espeak_voices_speak_in_several_languages(site, espeak):
-    voices = synthesis.list_voices(site, espeak)
+    voices = synthesis.default_voices(site, espeak)
     assert len(voices) == len(set(voices))
     others = ("de+f2", "fr+m3", "es+m8", "pl+Annie", "ru+f2")
     for voice in [*voices[:6], *others]:
