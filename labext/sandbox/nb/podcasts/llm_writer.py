@@ -128,9 +128,7 @@ _SIZES = ("short", "medium", "long")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 _LIST_ITEM = re.compile(r"^\s*(?:#{1,6}|[-*•]|\(?\d{1,2}[.):]|segment \d{1,2}[.:)]?)\s+(.+)$", re.I)
-_SPEAKER_LINE = re.compile(
-    r"^\s*(?:[-*•]\s+)?\W{0,3}([\w .'’-]{1,60}?)\W{0,3}?\s*[:：]\W{0,2}\s*(.+)$"
-)
+_SPEAKER_LINE = re.compile(r"(?:[-*•]\s+)?\W{0,3}([\w .'’-]{1,60}?)\W{0,3}?\s*[:：]\W{0,2}\s*(.+)")
 
 
 def parse_segments(reply: str, limit: int) -> list[Segment]:
@@ -156,7 +154,8 @@ def parse_turns(reply: str, speakers: Sequence[Speaker], titles: Iterable[str] =
         for item in _json_objects(reply)
     ]
     if not any(who and text for who, text, _ in utterances) and "{" not in reply:
-        matches = (_SPEAKER_LINE.match(line) for line in reply[:MAX_REPLY_LENGTH].splitlines())
+        lines = reply[:MAX_REPLY_LENGTH].splitlines()
+        matches = (_SPEAKER_LINE.fullmatch(" ".join(line.split())) for line in lines)
         utterances = [
             (match.group(1), match.group(2)[:_MAX_TEXT_LENGTH], ()) for match in matches if match
         ]

@@ -34,6 +34,7 @@ _MIN_SENTENCES = 4
 """Sentences per segment; fewer sentences give fewer segments."""
 
 _MIN_WORDS, _MAX_WORDS = 4, 45
+_MAX_LENGTH = 2000
 _MAX_TITLES = 3
 """Titles in the introduction."""
 
@@ -174,7 +175,11 @@ def _collect_quotes(material: Material) -> list[_Quote]:
     quotes: dict[str, _Quote] = {}
     for number, text in enumerate(material.texts):
         sentences = extractive.parse_sentences(text.text[:MAX_CHARACTERS])
-        spoken = [(sentence, strip_markup(sentence.text)) for sentence in sentences]
+        spoken = [
+            (sentence, strip_markup(sentence.text))
+            for sentence in sentences
+            if len(sentence.text) <= _MAX_LENGTH  # data in one line are not for listening
+        ]
         listenable = [pair for pair in spoken if pair[0].complete and _is_listenable(*pair)]
         # Notes of a few words have no whole sentences.
         for sentence, spoken_text in listenable or [pair for pair in spoken if pair[1]]:

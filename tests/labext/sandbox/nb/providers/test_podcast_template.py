@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -152,6 +154,14 @@ def test_progress_counts_segments() -> None:
         lambda done, total: calls.append((done, total)),
     )
     assert calls == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_data_in_one_line_are_not_quoted() -> None:
+    data = json.dumps([{"_id": number, "_state": "grown"} for number in range(3000)])
+    material = Material("Data", [Text("states.json", data), ENZYMES])
+    started_at = time.process_time()
+    assert not any("state" in quote for quote in quoted(script(material)))
+    assert time.process_time() - started_at < 3  # would take a minute
 
 
 def test_empty_material_and_other_languages_are_refused() -> None:

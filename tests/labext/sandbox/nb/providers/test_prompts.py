@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 
 import openai_server
@@ -275,6 +276,13 @@ def test_unreachable_server_is_502(site: Site, add_model: Callable[..., Model]):
 )
 def test_turns_are_parsed_from_any_format(reply: str):
     assert llm_writer.parse_turns(reply, CAST) == [Turn("Alex", "One."), Turn("Robin Hood", "Two.")]
+
+
+@pytest.mark.parametrize("start", ["", "- "])
+def test_endless_blanks_of_a_model_are_parsed_soon(start: str):
+    started_at = time.process_time()
+    assert llm_writer.parse_turns(f"{start}{' ' * 10_000}x", CAST) == []
+    assert time.process_time() - started_at < 1
 
 
 def test_outline_is_parsed_from_lines():
