@@ -7,7 +7,7 @@ import contextlib
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -63,6 +63,18 @@ class CancelToken:
                 with contextlib.suppress(OSError):
                     # The method of the plain socket, below TLS: another thread may be reading.
                     socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def cancel_after(cancel_token: CancelToken, seconds: float) -> Iterator[None]:
+    """Cancel a token if the block takes longer."""
+    timer = Timer(max(0.0, seconds), cancel_token.cancel)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 MAX_THREADS = 64

@@ -200,7 +200,8 @@ def post_session(site: SiteDep, body: NewSession) -> ChatSession:
     """Create a session about a notebook. The default title is numbered within the notebook."""
     with site.database.write() as session:
         load(session, Notebook, body.notebook_id)
-        _check_model(session, body.model_override)
+        if body.model_override is not None:
+            registry.get_model(session, body.model_override, registry.LLM)
         chat_session = ChatSession(
             notebook_id=body.notebook_id,
             title=body.title or numbered_name(session, ChatSession.title, body.notebook_id, "Chat"),
@@ -222,7 +223,8 @@ def put_session(site: SiteDep, session_id: Identifier, body: SessionUpdate) -> C
                 raise errors.bad_request("title: can't be empty")
             chat_session.title = body.title
         if "model_override" in body.model_fields_set:
-            _check_model(session, body.model_override)
+            if body.model_override is not None:
+                registry.get_model(session, body.model_override, registry.LLM)
             chat_session.model_override = body.model_override
         if body.title is not None or "model_override" in body.model_fields_set:
             chat_session.updated = time.time()
@@ -266,16 +268,6 @@ async def post_execute(
     if streaming.wants_stream(request):
         return await streaming.stream_response(request, events(), cancel_token)
     return await cancel_on_disconnect(request, cancel_token, result())
-
-
-def _check_model(session: Session, identifier: str | None) -> None:
-    """Check that a model, if one is given, can chat.
-
-    Raises:
-        HTTPException: 404 if it does not exist; 422 if it is not of type `llm`.
-    """
-    if identifier is not None:
-        registry.get_model(session, identifier, registry.LLM)
 
 
 def answer_message(

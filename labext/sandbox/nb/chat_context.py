@@ -70,10 +70,10 @@ def post_context(site: SiteDep, body: ContextRequest) -> dict[str, Any]:
         notebook_id = _notebook_id(session, body)
         chosen = config.sources is not None or config.notes is not None
         sources, notes = [], []
-        if _is_included(body.include_sources, config.include_sources):
+        if False not in (body.include_sources, config.include_sources):
             parts = (config.sources or {}) if chosen else None
             sources = _source_entries(session, notebook_id, parts)
-        if _is_included(body.include_notes, config.include_notes):
+        if False not in (body.include_notes, config.include_notes):
             parts = (config.notes or {}) if chosen else None
             notes = _note_entries(session, notebook_id, parts)
     size = sum(map(_count_characters, (*sources, *notes)))
@@ -90,10 +90,6 @@ def _notebook_id(session: Session, request: ContextRequest) -> str:
     if request.notebook_id is None:
         raise errors.bad_request("Name a session by session_id, or a notebook by notebook_id.")
     return load(session, Notebook, request.notebook_id).id
-
-
-def _is_included(*flags: bool | None) -> bool:
-    return False not in flags
 
 
 def _source_entries(

@@ -100,7 +100,7 @@ EPISODES = "episodes"
 
 def audio_name(identifier: str) -> str:
     """Return the relative path of an episode's audio: `episodes/n5skkax1bon24v7t4bg5.mp3`."""
-    return f"{EPISODES}/{identifier.rpartition(':')[2]}.mp3"
+    return f"{EPISODES}/{_file_stem(identifier)}.mp3"
 
 
 def audio_path(site: Site, identifier: str) -> Path:

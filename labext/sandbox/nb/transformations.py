@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from threading import Timer
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -17,7 +15,12 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits, settings, streaming
-from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken, cancel_on_disconnect
+from labext.sandbox.nb.cancellation import (
+    CallCancelledError,
+    CancelToken,
+    cancel_after,
+    cancel_on_disconnect,
+)
 from labext.sandbox.nb.crud import add_crud_routes, load
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
 from labext.sandbox.nb.providers import chat, registry
@@ -206,7 +209,8 @@ def create_insights(
         defaults = select(Transformation).where(Transformation.by_default)
         ordered = defaults.order_by(Transformation.created, Transformation.id)
         transformations = list(session.scalars(ordered))
-    with _cancel_at(deadline) as cancel_token:
+    cancel_token = CancelToken()
+    with cancel_after(cancel_token, deadline - time.monotonic()):
         for transformation in transformations:
             title = transformation.title
             on_stage(f"insight: {title}")
@@ -224,19 +228,6 @@ def create_insights(
                     f"The insight {title} could not be created: its model took too long."
                 )
     return insights, " ".join([*remarks, _RETRY_HINT]) if remarks else None
-
-
-@contextmanager
-def _cancel_at(deadline: float) -> Iterator[CancelToken]:
-    """Yield a token that is cancelled at a time."""
-    cancel_token = CancelToken()
-    timer = Timer(max(0.0, deadline - time.monotonic()), cancel_token.cancel)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield cancel_token
-    finally:
-        timer.cancel()
 
 
 router = APIRouter()

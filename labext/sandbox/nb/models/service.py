@@ -174,8 +174,8 @@ def assign_defaults(session: Session, site: Site) -> dict[str, Any]:
     defaults = get_defaults(session)
     empty = [slot for slot, identifier in defaults.items() if identifier is None]
     ranked = _rank_models(session, site) if empty else []
-    best = {slot: _first_of_type(ranked, registry.SLOTS[slot]) for slot in empty}
-    assigned = {slot: model.id for slot, model in best.items() if model is not None}
+    best = {model.kind: model.id for model in reversed(ranked)}
+    assigned = {slot: best[registry.SLOTS[slot]] for slot in empty if registry.SLOTS[slot] in best}
     set_defaults(session, site, assigned)
     return {
         "assigned": assigned,
@@ -193,10 +193,6 @@ def _rank_models(session: Session, site: Site) -> list[Model]:
 def _ranking_key(model: Model) -> tuple[int, bool, float, str]:
     is_fallback = model.id == registry.FALLBACK_TTS
     return PROVIDER_NAMES.index(model.provider), is_fallback, model.created, model.name
-
-
-def _first_of_type(ranked: list[Model], kind: str) -> Model | None:
-    return next((model for model in ranked if model.kind == kind), None)
 
 
 def list_providers(site: Site) -> dict[str, Any]:
@@ -272,7 +268,8 @@ def sync_provider(site: Site, provider: str) -> dict[str, Any]:
         else:
             for credential_id, models in listings:
                 if credential_id is None or session.get(Credential, credential_id) is not None:
-                    existing = set(session.scalars(_model_names(provider, credential_id)))
+                    same = (Model.provider == provider, Model.credential_id == credential_id)
+                    existing = set(session.scalars(select(Model.name).where(*same)))
                     new = [(n, kind) for n, kind in models.items() if kind and n not in existing]
                     register_models(session, provider, credential_id, new)
         added = len(list_models(session, provider=provider)) - before
@@ -313,11 +310,6 @@ def _query_servers(site: Site, provider: str) -> Iterator[tuple[str | None, Mode
 
     for credential_id, server in servers.listing_servers(site, provider):
         yield credential_id, {name: guess_model_type(name) for name in calls.list_models(server)}
-
-
-def _model_names(provider: str, credential_id: str | None) -> Any:
-    query = select(Model.name).where(Model.provider == provider)
-    return query.where(Model.credential_id == credential_id)
 
 
 def _to_records(provider: str, models: ModelTypes) -> list[dict[str, Any]]:

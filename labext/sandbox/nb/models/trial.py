@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
-import math
 import subprocess
 import sys
 import tempfile
 import time
 import wave
-from array import array
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,10 +26,11 @@ from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.tables import Model
 
 TRIAL_TEXT = "Hello. Are you there?"
-"""A voice name of OpenAI and most compatible servers."""
 
 _PROCESS_TIMEOUT = 60
 _SAMPLE_RATE = 16_000
+_PERIOD = b"\x40\x1f" * 18 + b"\xc0\xe0" * 18
+"""A period of the test tone, a square wave of 444 hertz."""
 
 Outcome = tuple[str, dict[str, Any]]
 """A message, and the measured details."""
@@ -112,20 +110,12 @@ _TRIALS: Mapping[str, Callable[[Site, Model, CancelToken | None], Outcome]] = {
 
 def write_tone(folder: Path) -> Path:
     """Write a WAV file with one second of a tone."""
-    steps = (
-        int(8000 * math.sin(2 * math.pi * 440 * n / _SAMPLE_RATE)) for n in range(_SAMPLE_RATE)
-    )
-    samples = array("h", steps)
-    if sys.byteorder == "big":
-        samples.byteswap()
-    content = io.BytesIO()
-    with wave.open(content, "wb") as file:
+    path = folder / "tone.wav"
+    with wave.open(str(path), "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(_SAMPLE_RATE)
-        file.writeframes(samples.tobytes())
-    path = folder / "tone.wav"
-    path.write_bytes(content.getvalue())
+        file.writeframes(_PERIOD * (2 * _SAMPLE_RATE // len(_PERIOD)))
     return path
 
 
@@ -170,7 +160,7 @@ def main(folder: Path, identifier: str) -> dict[str, Any]:
 
 def _synthesize(site: Site, model: Model) -> dict[str, Any]:
     sound = synthesis.synthesize(site, model, synthesis.default_voices(site, model)[0], TRIAL_TEXT)
-    return {"spoken": round(len(sound.samples) / sound.rate, 2)}
+    return {"spoken": round(sound.seconds, 2)}
 
 
 def _transcribe(site: Site, model: Model) -> dict[str, Any]:

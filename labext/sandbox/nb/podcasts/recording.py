@@ -93,11 +93,10 @@ _MAX_WAITING = 16
 
 @dataclass(frozen=True)
 class _SpeechPiece:
-    """A part of a turn that is synthesized in one call; `first` marks the first part of a turn."""
+    """A part of a turn that is synthesized in one call."""
 
     place: int
     text: str
-    first: bool
 
 
 def record_dialogue(
@@ -174,8 +173,8 @@ def record_dialogue(
 
 def _split_turns(turns: Sequence[Turn], language: str | None) -> Iterator[_SpeechPiece]:
     for place, turn in enumerate(turns):
-        for number, text in enumerate(normalization.split_for_speech(turn.dialogue, language)):
-            yield _SpeechPiece(place, text, number == 0)
+        for text in normalization.split_for_speech(turn.dialogue, language):
+            yield _SpeechPiece(place, text)
 
 
 def _silence_before(turns: Sequence[Turn], piece: _SpeechPiece, within: bool, before: int) -> float:

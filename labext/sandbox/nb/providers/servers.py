@@ -123,7 +123,7 @@ def failed_in_reply(provider: ProviderServer, model: str, text: str) -> HTTPExce
 
 
 def cut_reply(provider: ProviderServer) -> HTTPException:
-    """Return a 502: a streamed reply ended without its end mark."""
+    """Return a 502: the response ended before its end."""
     return errors.bad_gateway(
         f"{_server_name(provider)} closed the connection before the end of its response. Try again."
     )
@@ -140,13 +140,14 @@ def remove_key(provider: ProviderServer, text: str) -> str:
 
 
 def connection_failed(provider: ProviderServer, error: Exception) -> HTTPException:
-    """Return a 502: there was no response, or only a part of it."""
+    """Return a 502: there was no response, or not in time."""
     import requests  # slow
     from urllib3.exceptions import ProtocolError
 
     if error.args and isinstance(error.args[0], ProtocolError):  # after connecting
-        is_slow = isinstance(error.args[0].args[-1], TimeoutError)
-        error = requests.Timeout() if is_slow else requests.exceptions.ChunkedEncodingError()
+        if not isinstance(error.args[0].args[-1], TimeoutError):
+            return cut_reply(provider)
+        error = requests.Timeout()
     if isinstance(error, requests.ConnectTimeout):
         problem = f"did not answer within {CONNECT_SECONDS} seconds. Check that it is running."
     elif isinstance(error, requests.Timeout):
@@ -154,8 +155,6 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
             f"did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
             f"{admin_command('nb limits set model_seconds')}."
         )
-    elif isinstance(error, requests.exceptions.ChunkedEncodingError):
-        problem = "closed the connection before the end of its response. Try again."
     elif isinstance(error, requests.exceptions.SSLError):
         problem = "has an invalid certificate. Check its address."
     else:

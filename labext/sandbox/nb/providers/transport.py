@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Timer
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
@@ -20,24 +19,12 @@ from starlette.exceptions import HTTPException
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
-from labext.sandbox.nb.cancellation import CancelToken
+from labext.sandbox.nb.cancellation import CancelToken, cancel_after
 from labext.sandbox.nb.providers import servers
 from labext.sandbox.nb.providers.servers import CONNECT_SECONDS, ProviderServer
 
 _CHUNK_SIZE = 1 << 18
 _MAX_SUFFIX_LENGTH = 8
-
-
-class Payload(Protocol):
-    """The body of a request."""
-
-    media_type: str
-
-    def __len__(self) -> int:
-        """Return the number of bytes."""
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Yield the parts, from the beginning each time."""
 
 
 class JsonPayload:
@@ -96,6 +83,9 @@ class FormPayload:
         if remaining:
             raise OSError(f"{self._path.name} became shorter while it was sent")
         yield self._tail
+
+
+Payload = JsonPayload | FormPayload
 
 
 def _file_suffix(path: Path) -> str:
@@ -244,7 +234,7 @@ def _iter_chunks(
         if is_over or isinstance(error, ReadTimeoutError | TimeoutError):
             raise servers.connection_failed(provider, requests.Timeout())
         if error is not None:
-            raise servers.connection_failed(provider, requests.exceptions.ChunkedEncodingError())
+            raise servers.cut_reply(provider)
         if not chunk:
             return
         size += len(chunk)
@@ -270,15 +260,12 @@ def _send(
 ) -> tuple[requests.Response, bytes]:
     """Return a provider's response with any status, and its body; see `request_bytes`."""
     cancel_token, timeout_token = cancel_token or CancelToken(), CancelToken()
-    # The timer also ends responses that arrive byte by byte and never hit the read timeout.
-    timer = Timer(provider.seconds, timeout_token.cancel)
-    timer.daemon = True
-    with _open(provider, path, payload, (cancel_token, timeout_token), accept) as response:
-        timer.start()
-        try:
-            content = b"".join(_iter_chunks(provider, response, cancel_token, timeout_token))
-        finally:
-            timer.cancel()
+    with (
+        _open(provider, path, payload, (cancel_token, timeout_token), accept) as response,
+        # Also ends responses that arrive byte by byte and never hit the read timeout.
+        cancel_after(timeout_token, provider.seconds),
+    ):
+        content = b"".join(_iter_chunks(provider, response, cancel_token, timeout_token))
     return response, content
 
 
@@ -302,7 +289,9 @@ def _open(
     headers = {"Accept": accept, **provider.headers}
     if payload is not None:
         headers["Content-Type"] = payload.media_type
-    with _open_session(provider, *cancel_tokens) as session:
+    with requests.Session() as session:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, _CheckedAdapter(provider, cancel_tokens))
         # Proxies of the environment are not used for this machine.
         session.trust_env = host not in _LOOPBACK_HOSTS
         try:
@@ -334,13 +323,6 @@ class _KeyAuth(AuthBase):
             prefix = "Bearer " if self._header == "Authorization" else ""
             request.headers[self._header] = f"{prefix}{self._key}"
         return request
-
-
-def _open_session(provider: ProviderServer, *cancel_tokens: CancelToken) -> requests.Session:
-    session = requests.Session()
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, _CheckedAdapter(provider, cancel_tokens))
-    return session
 
 
 class _CheckedAdapter(HTTPAdapter):

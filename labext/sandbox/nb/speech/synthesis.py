@@ -13,8 +13,6 @@ from labext.sandbox.nb.speech.audio import Sound
 from labext.sandbox.nb.speech.engines import ENGINES, Espeak, Flite, require_packages
 from labext.sandbox.nb.tables import Model
 
-_PACKAGES = ("soundfile",)
-
 
 def list_voices(site: Site, model: Model) -> dict[str, str]:
     """Return the names of a model's voices by identifier; empty if it accepts any identifier.
@@ -24,7 +22,7 @@ def list_voices(site: Site, model: Model) -> dict[str, str]:
     Raises:
         HTTPException: 422 if a package is missing; 502 if the model's server failed.
     """
-    require_packages(*_PACKAGES)
+    require_packages("soundfile")
     if registry.is_built_in(model):
         return {voice: voice for voice in _engine(model).voices()}
     from labext.sandbox.nb.providers import calls
