@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import io
 import json
-import threading
 import wave
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from local_http import QuietHandler, serve
 
 RATE = 24_000
 SAMPLES = bytes(range(256)) * 100
@@ -80,7 +80,7 @@ class VoiceServer:
         return "application/json", json.dumps(content).encode()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     known: VoiceServer
 
     def do_GET(self) -> None:
@@ -108,9 +108,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *_arguments: Any) -> None:
-        pass
-
 
 _PATHS = {"elevenlabs": "/v1", "google": "/v1beta", "piper": ""}
 
@@ -119,14 +116,6 @@ _PATHS = {"elevenlabs": "/v1", "google": "/v1beta", "piper": ""}
 def serving(form: str) -> Iterator[VoiceServer]:
     """Run a server of a wire form until the block ends."""
     known = VoiceServer(form)
-    handler = type("Handler", (_Handler,), {"known": known})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    known.base_url = f"http://127.0.0.1:{server.server_port}{_PATHS[form]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with serve(_Handler, known=known) as url:
+        known.base_url = f"{url}{_PATHS[form]}"
         yield known
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

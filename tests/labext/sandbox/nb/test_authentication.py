@@ -44,7 +44,7 @@ def bare(api: Any, method: str, path: str, **headers: str) -> requests.Response:
 
 
 @pytest.mark.parametrize("path", OPEN)
-@pytest.mark.parametrize("authorization", [None, "Bearer wrong", "nonsense"])
+@pytest.mark.parametrize("authorization", [None, "Bearer wrong"])
 def test_public_routes_need_no_password(api, path, authorization) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}
     assert bare(api, "GET", path, **headers).status_code == 200

@@ -189,7 +189,6 @@ def existing(api, sources: dict[str, str]) -> set[str]:
     ("query", "survivors"),
     [
         ({}, {"own", "also own", "shared"}),
-        ({"delete_sources": "false"}, {"own", "also own", "shared"}),
         ({"delete_sources": "true"}, {"shared"}),
     ],
 )

@@ -292,7 +292,7 @@ TROUBLES = [
     (openai_server.respond_with(200, ""), "sent an empty reply"),
     (openai_server.respond_with(200, "Hello!", "text/plain"), "Hello!"),
     (openai_server.cut, "closed the connection"),
-    (openai_server.disconnect, "can't be reached"),
+    (openai_server.disconnect, "closed the connection"),
 ]
 
 

@@ -102,16 +102,10 @@ def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
-        (openai_server.echoes_key(401), "401"),
-        (
-            openai_server.respond_with(429, {"error": {"message": "Too fast."}}),
-            "429: “Too fast.”. Wait",
-        ),
-        (openai_server.respond_with(500, {"error": "Out of memory."}), "Out of memory."),
-        (openai_server.cut, "closed the connection"),
+        (openai_server.too_many("7"), "429: “Too fast.”. Wait 7 seconds"),
         (openai_server.respond_with(200, "<html>Hi</html>", "text/html"), "OpenAI-compatible"),
     ],
-    ids=["401", "429", "500", "cut", "nonsense"],
+    ids=["429", "nonsense"],
 )
 def test_failed_model_test_reports_the_provider_message(
     nb: Any, provider: Any, kind: str, fault: Any, expected: str
@@ -122,13 +116,6 @@ def test_failed_model_test_reports_the_provider_message(
     assert result["success"] is False
     assert expected in result["message"]
     assert "\n" not in result["message"]
-
-
-def test_rejected_key_has_a_hint(nb: Any) -> None:
-    wrong = nb.credential("the-wrong-key-1234", name="my lab")
-    result = nb.tested(nb.model(credential=wrong["id"]))
-    assert "give it another" in result["message"]
-    assert "the-wrong-key" not in result["message"]
 
 
 def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:

@@ -107,9 +107,9 @@ def test_invalid_range_is_refused(audio, byte_range, status):
 
 
 def test_up_to_four_speakers_have_distinct_voices(podcasts, provider, spoken_by):
-    """Four requests with one name, which give four episodes."""
+    """Two requests with one name, which give two episodes."""
     notebook, profile = podcasts.filled_notebook(), podcasts.profile()
-    people = ["Ada"], ["Ada"], ["Ada", "Ben", "Cleo"], ["Ada", "Ben", "Cleo", "Dov"]
+    people = ["Ada"], ["Ada", "Ben", "Cleo", "Dov"]
     orders = [
         podcasts.order(notebook, profile, spoken_by(*names), episode_name="Twin")
         for names in people

@@ -143,7 +143,7 @@ def test_failed_episode_has_a_helpful_reason(site, work, ending, expected):
 def test_episode_without_notebook_cannot_be_retried(site, add):
     failed = add(FAILED)
     with pytest.raises(HTTPException, match="deleted") as refusal:
-        router.post_episode_retry(site, failed)
+        router.retry_episode(site, failed)
     assert refusal.value.status_code == 400
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import openai_server
 import pytest
@@ -13,7 +14,6 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Queue
 from labext.sandbox.core.service_protocol import Options, Site
 from labext.sandbox.core.signing import Signer
-from labext.sandbox.nb import tables
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.provider_keys import encrypt_key
 from labext.sandbox.nb.tables import Base, Credential, Model
@@ -51,30 +51,40 @@ def provider() -> Iterator[openai_server.OpenAI]:
 
 
 @pytest.fixture
-def add_model(site: Site, provider: openai_server.OpenAI) -> AddModel:
+def store_model(site: Site) -> AddModel:
+    """Add a model of a provider's server, with a credential."""
+
+    def store(
+        model: str,
+        kind: str,
+        key: str | None,
+        base_url: str,
+        provider: str = "openai_compatible",
+        **credential_fields: Any,
+    ) -> Model:
+        credential = Credential(
+            provider=provider,
+            base_url=base_url,
+            key=None if key is None else encrypt_key(site, key),
+            **{"name": "lab"} | credential_fields,
+        )
+        created = Model(name=model, kind=kind, provider=provider, credential_id=credential.id)
+        with site.database.write() as session:
+            session.add(credential)
+            session.flush()
+            session.add(created)
+        return created
+
+    return store
+
+
+@pytest.fixture
+def add_model(store_model: AddModel, provider: openai_server.OpenAI) -> AddModel:
     """Add a model of the provider: `add_model("talker", key="…", base_url=…)`."""
 
     def add(
         name: str = "talker", kind: str = "llm", key: str | None = None, base_url: str | None = None
     ) -> Model:
-        credential = Credential(
-            id=tables.new_identifier("credential"),
-            provider="openai_compatible",
-            name="the provider",
-            base_url=base_url or provider.base_url,
-            key=None if key is None else encrypt_key(site, key),
-        )
-        model = Model(
-            id=tables.new_identifier("model"),
-            name=name,
-            kind=kind,
-            provider="openai_compatible",
-            credential_id=credential.id,
-        )
-        with site.database.write() as session:
-            session.add(credential)
-            session.flush()
-            session.add(model)
-        return model
+        return store_model(name, kind, key, base_url or provider.base_url, name="the provider")
 
     return add

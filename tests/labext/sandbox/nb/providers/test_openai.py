@@ -123,7 +123,10 @@ def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data
             openai_server.respond_with(401, {"error": {"message": "No such key."}}),
             "401: “No such key.”",
         ),
-        (openai_server.respond_with(403, {"error": "Not for you."}), "403: “Not for you.”"),
+        (
+            openai_server.respond_with(403, {"error": "Not for you."}),
+            "403: “Not for you.”. Check its key, or give it another.",
+        ),
         (openai_server.respond_with(500, {"detail": "Out of memory."}), "500: “Out of memory.”"),
         (openai_server.respond_with(503, "overloaded\n\x1b[31m", "text/plain"), "503: “overloaded"),
         (openai_server.respond_with(500, ""), "500: “Internal Server Error”"),
@@ -189,12 +192,8 @@ def test_base_url_without_path_is_retried_with_v1(
         "/chat/completions",
         "/v1/chat/completions",
     ]
-
-
-def test_base_url_without_path_is_requested_once_if_it_answers(
-    site: Site, provider: Any, add_model: Any
-) -> None:
-    calls.chat(site, add_model(base_url=provider.base_url.removesuffix("/v1")), HELLO)
+    provider.requests.clear()
+    calls.chat(site, add_model(base_url=root), HELLO)
     assert [request.whole_path for request in provider.requests] == ["/chat/completions"]
 
 
@@ -213,7 +212,7 @@ def test_first_of_two_404_is_reported(site: Site, provider: Any, add_model: Any)
 
 
 @pytest.mark.parametrize("key", [KEY, 'sk-"quoted"-1234567890', "abc"])
-@pytest.mark.parametrize("status", [401, 500, 200])
+@pytest.mark.parametrize("status", [401, 200])
 def test_echoed_key_is_masked_in_errors(
     site: Site, provider: Any, add_model: Any, key: str, status: int
 ) -> None:
@@ -248,12 +247,6 @@ def test_provider_redirect_is_not_followed(site: Site, provider: Any, add_model:
         assert "307" in message
         assert "check its address" in message
         assert other.requests == []
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_rejected_key_has_a_hint(site: Site, provider: Any, add_model: Any, status: int) -> None:
-    provider.faults = [openai_server.respond_with(status, {"error": "No."})]
-    assert "give it another" in refusal(site, add_model(key=KEY))
 
 
 def test_echoed_key_is_masked_in_replies(site: Site, provider: Any, add_model: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ from labext.sandbox.nb.providers import (
     servers,
     transport,
 )
-from labext.sandbox.nb.providers.provider_keys import decrypt_key, encrypt_key
+from labext.sandbox.nb.providers.provider_keys import decrypt_key
 from labext.sandbox.nb.providers.registry import PROVIDERS, guess_model_type
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model, SeedMarker
 
@@ -268,50 +267,6 @@ def test_embedding_slot_is_filled_once_minilm_is_installed(
     assert slots(site)["embedding"] == registry.MINILM
 
 
-def test_requested_model_precedes_the_slot(site: Site, add_model: Any) -> None:
-    other = add_model()
-    with site.database.read() as session:
-        assert registry.select_model(session, "chat").id == registry.EXTRACTIVE
-        assert registry.select_model(session, "chat", other.id).id == other.id
-
-
-@pytest.mark.parametrize(
-    ("requested", "status", "expected"),
-    [("model:nobody", 404, "model:nobody"), (registry.MINILM, 422, "type embedding")],
-)
-def test_unknown_or_unsuitable_model_is_refused(
-    site: Site, requested: str, status: int, expected: str
-) -> None:
-    with site.database.read() as session, pytest.raises(ServiceError) as caught:
-        registry.select_model(session, "chat", requested)
-    assert caught.value.status_code == status
-    assert expected in caught.value.detail
-
-
-def test_empty_slot_is_422_with_an_action(site: Site) -> None:
-    with site.database.write() as session:
-        session.delete(session.get_one(DefaultModel, "speech_to_text"))
-    with site.database.read() as session, pytest.raises(ServiceError) as caught:
-        registry.select_model(session, "speech_to_text")
-    assert caught.value.status_code == 422
-    assert caught.value.action == Action.set_model("speech_to_text")
-
-
-def test_key_is_encrypted_at_rest_and_masked_once_read(
-    site: Site, add_model: Any, tmp_path: Path
-) -> None:
-    model = add_model(key=KEY)
-    with site.database.read() as session:
-        credential = session.get_one(Credential, model.credential_id)
-    assert decrypt_key(site, credential) == KEY
-    assert KEY not in mask(f"It is {KEY}.")
-    dump = "\n".join(sqlite3.connect(tmp_path / "db.sqlite").iterdump())
-    assert credential.id in dump
-    assert KEY not in dump
-    assert KEY.encode().hex().upper() not in dump.upper()
-    assert encrypt_key(site, KEY) != encrypt_key(site, KEY)
-
-
 def test_key_of_another_secret_is_422(site: Site, add_model: Any) -> None:
     model = add_model(key=KEY)
     (site.secrets / "nb_encryption").unlink()
@@ -321,9 +276,3 @@ def test_key_of_another_secret_is_422(site: Site, add_model: Any) -> None:
         decrypt_key(site, credential)
     assert caught.value.status_code == 422
     assert caught.value.action == Action.set_key("the provider")
-
-
-def test_missing_key_is_none(site: Site, add_model: Any) -> None:
-    model = add_model()
-    with site.database.read() as session:
-        assert decrypt_key(site, session.get_one(Credential, model.credential_id)) is None

@@ -7,6 +7,7 @@ import json
 import math
 import wave
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,49 +17,24 @@ from starlette.exceptions import HTTPException
 from voice_servers import RATE, SAID, SAMPLES, VoiceServer
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import tables
 from labext.sandbox.nb.providers import calls, servers
-from labext.sandbox.nb.providers.provider_keys import encrypt_key
 from labext.sandbox.nb.speech import synthesis
 from labext.sandbox.nb.speech.voices import assign_voices
-from labext.sandbox.nb.tables import Credential, Model
+from labext.sandbox.nb.tables import Model
 
 KEY = "correct-horse-battery-staple"
-Connect = Callable[..., Model]
 
 
 @pytest.fixture
-def serve(site: Site) -> Iterator[Callable[..., tuple[VoiceServer, Model]]]:
+def serve(store_model: Any) -> Iterator[Callable[..., tuple[VoiceServer, Model]]]:
     """Run a server and add a model of it: `serve("piper", kind="tts")`."""
-    running: list[Any] = []
+    with ExitStack() as running:
 
-    def serve(form: str, kind: str = "tts") -> tuple[VoiceServer, Model]:
-        context = voice_servers.serving(form)
-        running.append(context)
-        server = context.__enter__()
-        credential = Credential(
-            id=tables.new_identifier("credential"),
-            provider=form,
-            name="lab",
-            base_url=server.base_url,
-            key=encrypt_key(site, KEY),
-        )
-        model = Model(
-            id=tables.new_identifier("model"),
-            name="speaker-1",
-            kind=kind,
-            provider=form,
-            credential_id=credential.id,
-        )
-        with site.database.write() as session:
-            session.add(credential)
-            session.flush()
-            session.add(model)
-        return server, model
+        def serve(form: str, kind: str = "tts") -> tuple[VoiceServer, Model]:
+            server = running.enter_context(voice_servers.serving(form))
+            return server, store_model("speaker-1", kind, KEY, server.base_url, form)
 
-    yield serve
-    for context in running:
-        context.__exit__(None, None, None)
+        yield serve
 
 
 @pytest.fixture
@@ -176,15 +152,6 @@ def test_model_that_only_speaks_can_not_chat(site: Site, serve: Any) -> None:
     assert (error.status_code, "only process speech" in error.detail) == (422, True)
 
 
-def test_model_of_a_provider_without_speech_can_not_speak(
-    site: Site, provider: Any, add_model: Any
-) -> None:
-    model = add_model("talker", "tts")
-    with site.database.write() as session:
-        session.merge(model)
-        model = session.get(Model, model.id)
-        model.provider = "anthropic"
-        credential = session.get(Credential, model.credential_id)
-        if credential is not None:
-            credential.provider = "anthropic"
+def test_model_of_a_provider_without_speech_can_not_speak(site: Site, store_model: Any) -> None:
+    model = store_model("talker", "tts", KEY, "http://localhost", "anthropic")
     assert failure(calls.synthesize, site, model, SAID, "x").status_code == 422

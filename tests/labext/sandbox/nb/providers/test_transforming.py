@@ -26,21 +26,6 @@ def talker(add_model: Callable[..., Model]) -> Model:
     return add_model("talker")
 
 
-def test_default_prompt_is_the_system_message(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
-    with site.database.write() as session:
-        settings.set_setting(session, transformations.INSTRUCTIONS, "Speak like a sailor.")
-    assert (
-        transformations.run_transformation(site, talker, "Shorten it.", "A text.")
-        == "Reply of talker."
-    )
-    system, user = provider.requests[0].body["messages"]
-    assert system == {"role": "system", "content": "Speak like a sailor."}
-    assert user["role"] == "user"
-    assert user["content"].index("Shorten it.") < user["content"].index("A text.")
-
-
 def test_empty_default_prompt_sends_no_system_message(
     site: Site, talker: Model, provider: openai_server.OpenAI
 ):

@@ -13,11 +13,9 @@ from model_servers import FORMS, KEY_HEADERS, Handler, ModelServer
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import tables
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
 from labext.sandbox.nb.providers import calls, provider_keys, servers, transport
 from labext.sandbox.nb.providers.calls import ReplyFilter
-from labext.sandbox.nb.providers.provider_keys import encrypt_key
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Credential, Model
 
@@ -38,33 +36,14 @@ def server(request: Any) -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def connect(site: Site) -> Connect:
+def connect(store_model: Connect) -> Connect:
     """Add a model of a server: `connect(server, key=…, num_ctx=…)`."""
 
     def add(
         server: ModelServer, key: str | None = KEY, provider: str = "", **options: Any
     ) -> Model:
         provider = provider or server.form
-        credential = Credential(
-            id=tables.new_identifier("credential"),
-            provider=provider,
-            name="lab",
-            base_url=server.base_url,
-            key=None if key is None else encrypt_key(site, key),
-            options=options,
-        )
-        model = Model(
-            id=tables.new_identifier("model"),
-            name="talker-1",
-            kind="llm",
-            provider=provider,
-            credential_id=credential.id,
-        )
-        with site.database.write() as session:
-            session.add(credential)
-            session.flush()
-            session.add(model)
-        return model
+        return store_model("talker-1", "llm", key, server.base_url, provider, options=options)
 
     return add
 

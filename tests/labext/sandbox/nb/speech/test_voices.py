@@ -62,10 +62,6 @@ def test_voices_are_english_by_default(site, espeak, language):
     assert voice == synthesis.default_voices(site, espeak)[0]
 
 
-def test_more_speakers_than_voices_are_refused(assignment_error, espeak):
-    assert "no voice left for Gus" in assignment_error(dict.fromkeys(NAMES, (espeak, None)))
-
-
 def test_unknown_voice_is_refused(assignment_error, espeak):
     assert "no voice robin. It has en-us+f2" in assignment_error({"Ada": (espeak, "robin")})
 
@@ -250,18 +246,19 @@ def test_pieces_of_arbitrary_text_are_short_and_speakable(text):
 )  # fmt: skip
 def test_normalization_is_linear(piece):
     started_at = time.process_time()
-    for part in normalization.split_for_speech(piece * (30_000 // len(piece))):
+    for part in normalization.split_for_speech(piece * (15_000 // len(piece))):
         assert len(part) <= normalization.MAX_PIECE_LENGTH
     assert time.process_time() - started_at < 5  # would take minutes if it were not linear
 
 
-@pytest.mark.parametrize(
-    "text", ["<speak>Five & six</speak>", "a\x00b", "𝟙 ½ ③", "日本語のテスト", "ЁЖ"]
-)
-def test_unusual_texts_are_spoken(text, tmp_path, espeak, site):
-    target = tmp_path / "episode.mp3"
-    (turn,) = recording.record_dialogue(
-        site, [Turn("Ada", text)], {"Ada": (espeak, None)}, target, lambda *_stage: None
+def test_unusual_texts_are_spoken(tmp_path, espeak, site):
+    texts = ["<speak>Five & six</speak>", "a\x00b", "𝟙 ½ ③", "日本語のテスト", "ЁЖ"]
+    turns = recording.record_dialogue(
+        site,
+        [Turn("Ada", text) for text in texts],
+        {"Ada": (espeak, None)},
+        tmp_path / "episode.mp3",
+        lambda *_stage: None,
     )
-    assert turn.dialogue == text
-    assert 0.1 < turn.end - turn.start < 10
+    assert [turn.dialogue for turn in turns] == texts
+    assert all(0.1 < turn.end - turn.start < 10 for turn in turns)
