@@ -83,7 +83,7 @@ def test_reply_is_streamed_word_by_word_with_its_usage(
 def test_reply_in_one_piece_equals_the_streamed_one(
     site: Site, server: ModelServer, connect: Connect
 ) -> None:
-    replies = {
+    replies: dict[str, Any] = {
         "openai": {"choices": [{"message": {"content": "It is so."}, "finish_reason": "stop"}]},
         "anthropic": {
             "type": "message",
