@@ -533,7 +533,7 @@ def test_interrupt_ends_the_providers_call_and_stores_nothing(
 def test_cut_reply_is_an_error_and_stores_nothing(
     client: NotebookClient, talker: Any, kit: Any
 ) -> None:
-    talker.fault = lambda handler: handler.stream(["Glucose "], cut=True)
+    talker.fault = lambda handler: handler.stream(["Glucose "], cut="")
     words: list[str] = []
     session = client.chat.create(kit.NOTEBOOK)["id"]
     with pytest.raises(ServiceError, match="closed the connection before the end") as caught:
