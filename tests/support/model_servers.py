@@ -107,10 +107,13 @@ class Handler(QuietHandler):
         words: list[str],
         *,
         cut: str | None = None,
-        refused: bool = False,
+        outcome: str = "complete",
         kind: str = "",
     ) -> None:
-        """Stream a reply; `cut` ends it by this text instead of its end mark."""
+        """Stream a reply; `cut` ends it by this text instead of its end mark.
+
+        `outcome` is complete, refused or truncated, by the model's limit of length.
+        """
         form = self.state.form
         self.send_response(200)
         stream = "application/x-ndjson" if form == "ollama" else "text/event-stream"
@@ -130,7 +133,7 @@ class Handler(QuietHandler):
             if cut is not None:
                 self.wfile.write(cut.encode())
                 return
-            *others, last = end(refused)
+            *others, last = end(outcome)
             for value in others:
                 self._send(value)
             self._send(last, "")  # which needs no line end
@@ -161,38 +164,41 @@ def _completion(text: str) -> dict[str, Any]:
     return {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": usage}
 
 
-def _openai_end(refused: bool) -> list[Any]:
-    pieces = ["I can't ", "help with that."] if refused else []
+def _openai_end(outcome: str) -> list[Any]:
+    pieces = ["I can't ", "help with that."] if outcome == "refused" else []
+    reason = "length" if outcome == "truncated" else "stop"
     usage = {"prompt_tokens": 11, "completion_tokens": 3, "cost": 0.002}
     return [
         *({"choices": [{"delta": {"refusal": piece}}]} for piece in pieces),
-        {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+        {"choices": [{"delta": {}, "finish_reason": reason}]},
         {"choices": [], "usage": usage},
         "[DONE]",
     ]
 
 
-def _anthropic_end(refused: bool) -> list[Any]:
-    delta = {"stop_reason": "refusal" if refused else "end_turn"}
+def _anthropic_end(outcome: str) -> list[Any]:
+    reasons = {"complete": "end_turn", "refused": "refusal", "truncated": "max_tokens"}
+    delta = {"stop_reason": reasons[outcome]}
     return [
         {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 3}},
         {"type": "message_stop"},
     ]
 
 
-def _google_end(refused: bool) -> list[Any]:
+def _google_end(outcome: str) -> list[Any]:
     usage = {"promptTokenCount": 11, "candidatesTokenCount": 3}
-    reason = "SAFETY" if refused else "STOP"
-    return [{"candidates": [{"finishReason": reason}], "usageMetadata": usage}]
+    reasons = {"complete": "STOP", "refused": "SAFETY", "truncated": "MAX_TOKENS"}
+    return [{"candidates": [{"finishReason": reasons[outcome]}], "usageMetadata": usage}]
 
 
-def _ollama_end(refused: bool) -> list[Any]:
-    del refused  # Ollama does not report refusals
+def _ollama_end(outcome: str) -> list[Any]:  # Ollama does not report refusals
     counts = {"prompt_eval_count": 11, "eval_count": 3}
-    return [{"message": {"role": "assistant", "content": ""}, "done": True, **counts}]
+    reason = "length" if outcome == "truncated" else "stop"
+    message = {"role": "assistant", "content": ""}
+    return [{"message": message, "done": True, "done_reason": reason, **counts}]
 
 
-STREAMS: dict[str, tuple[list[Any], Callable[[str], Any], Callable[[bool], list[Any]]]] = {
+STREAMS: dict[str, tuple[list[Any], Callable[[str], Any], Callable[[str], list[Any]]]] = {
     "openai": (
         [{"choices": [{"delta": {"role": "assistant", "content": ""}}]}],
         lambda word: {"choices": [{"delta": {"content": word}, "finish_reason": None}]},

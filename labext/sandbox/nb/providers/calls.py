@@ -108,6 +108,10 @@ def wire_form(server: ProviderServer) -> WireForm:
     return form
 
 
+TRUNCATED = "\n\n*The reply ends here, because the model reached the limit of its length.*"
+"""Added to a reply."""
+
+
 def chat(
     site: Site,
     model: Model,
@@ -128,10 +132,11 @@ def chat(
     request = ChatRequest(model.name, messages, max_tokens, on_words is not None)
     reply = ReplyFilter(server)
     usage: dict[str, Any] = {}
-    refusal = ""
+    refusal, is_truncated = "", False
     for piece in _chat_pieces(server, request, cancel_token):
         usage |= piece.usage
         refusal += piece.refusal
+        is_truncated = is_truncated or piece.is_truncated
         words = reply.feed(segmentation.encodable(piece.text))
         if words and on_words is not None:
             on_words(words)
@@ -140,6 +145,10 @@ def chat(
     text = reply.finish()
     if not text:
         raise servers.invalid_response(server, "")
+    if is_truncated and max_tokens is None:
+        text += TRUNCATED
+        if on_words is not None:
+            on_words(TRUNCATED)
     if monitor is not None:
         monitor.usage.add(usage)
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -42,6 +42,7 @@ class Piece:
         text: the words.
         usage: the tokens and the cost as far as this piece states them; see `usage.Usage`.
         is_last: whether the reply is complete.
+        is_truncated: whether it ends here because it reached the limit of its length.
         refusal: why the model does not answer, or a piece of that; empty if it does.
         error: the provider's message about a failure in the middle; empty if there is none.
     """
@@ -51,6 +52,7 @@ class Piece:
     is_last: bool = False
     refusal: str = ""
     error: str = ""
+    is_truncated: bool = False
 
 
 class WireForm(ABC):
@@ -162,7 +164,8 @@ def _openai_piece(message: Any, choice: Any, value: Any) -> Piece:
     if not isinstance(content, str):  # given as parts
         content = "".join(part["text"] for part in content if part.get("type") == "text")
     is_last = reason is not None or bool(choice.get("message"))  # a reply in one piece
-    return Piece(content, _openai_usage(value), is_last, str(refusal))
+    usage = _openai_usage(value)
+    return Piece(content, usage, is_last, str(refusal), is_truncated=reason == "length")
 
 
 def _openai_usage(value: Any) -> dict[str, Any]:
@@ -202,8 +205,7 @@ class AnthropicForm(WireForm):
                 delta = value["delta"]
                 return Piece(delta["text"] if delta["type"] == "text_delta" else "")
             case "message_delta":
-                usage = _anthropic_usage(value.get("usage"))
-                return Piece(usage=usage, refusal=_anthropic_refusal(value["delta"]))
+                return _anthropic_piece("", value, value["delta"])
             case "message_stop":
                 return Piece(is_last=True)
             case "error":
@@ -215,11 +217,14 @@ class AnthropicForm(WireForm):
     def parse_reply(self, value: Any) -> Piece:
         """Parse a reply in one piece."""
         text = "".join(block["text"] for block in value["content"] if block["type"] == "text")
-        return Piece(text, _anthropic_usage(value.get("usage")), True, _anthropic_refusal(value))
+        return replace(_anthropic_piece(text, value, value), is_last=True)
 
 
-def _anthropic_refusal(value: Any) -> str:
-    return "it declined for reasons of safety" if value.get("stop_reason") == "refusal" else ""
+def _anthropic_piece(text: str, value: Any, stop: Any) -> Piece:
+    reason = stop.get("stop_reason")
+    refusal = "it declined for reasons of safety" if reason == "refusal" else ""
+    usage = _anthropic_usage(value.get("usage"))
+    return Piece(text, usage, refusal=refusal, is_truncated=reason == "max_tokens")
 
 
 def _anthropic_usage(usage: Any) -> dict[str, Any]:
@@ -272,7 +277,8 @@ class GoogleForm(WireForm):
         text = "".join(part["text"] for part in parts if "text" in part and not part.get("thought"))
         reason = candidate.get("finishReason")
         refusal = f"the reply was blocked ({reason})" if reason in self._REFUSALS else ""
-        return Piece(text, usage, reason is not None, refusal)
+        is_truncated = reason == "MAX_TOKENS"
+        return Piece(text, usage, reason is not None, refusal, is_truncated=is_truncated)
 
     def parse_reply(self, value: Any) -> Piece:
         """Parse a reply in one piece."""
@@ -336,7 +342,9 @@ class OllamaForm(WireForm):
         if value.get("error"):
             return Piece(error=str(value["error"]))
         usage = _count_tokens(value.get("prompt_eval_count"), value.get("eval_count"))
-        return Piece(value["message"]["content"], usage, bool(value.get("done")))
+        is_truncated = value.get("done_reason") == "length"
+        text, is_last = value["message"]["content"], bool(value.get("done"))
+        return Piece(text, usage, is_last, is_truncated=is_truncated)
 
     def embed(self, server: ProviderServer, model: str, texts: Sequence[str]) -> JsonRequest:
         """Return the request for vectors."""

@@ -235,12 +235,22 @@ def test_long_line_is_read_in_linear_time() -> None:
 def test_refusal_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
     if server.form == "ollama":
         pytest.skip("Ollama reports no refusals")
-    server.fault = lambda handler: handler.stream([], refused=True)
+    server.fault = lambda handler: handler.stream([], outcome="refused")
     message = failure(site, connect(server))
     assert "The model talker-1 of lab refused to answer" in message
     if server.form == "openai":  # which sends its reason in pieces
         assert "refused to answer: I can't help with that." in message
     assert "Ask in other words, or choose another model." in message
+
+
+def test_reply_that_reached_the_limit_of_length_says_so(
+    site: Site, server: ModelServer, connect: Connect
+) -> None:
+    server.fault = lambda handler: handler.stream(["First, ", "cells"], outcome="truncated")
+    model = connect(server)
+    reply, words, _ = stream(site, model)
+    assert reply == "".join(words) == f"First, cells{calls.TRUNCATED}"
+    assert stream(site, model, max_tokens=9)[0] == "First, cells"
 
 
 @pytest.mark.parametrize(
@@ -273,7 +283,7 @@ def test_failure_reported_in_the_stream(site: Site, connect: Connect) -> None:
         handler.send_header("Connection", "close")
         handler.end_headers()
         handler.close_connection = True
-        for value in (*begin, piece("It is"), error, *end(False)):
+        for value in (*begin, piece("It is"), error, *end("complete")):
             handler._send(value)
 
     with model_servers.serving("anthropic") as server:
