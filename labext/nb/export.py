@@ -27,6 +27,8 @@ from labext.nb.references import (
 from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
+    from markdown_it.token import Token
+
     from labext.nb.chat import Chat
     from labext.nb.insights import Insights
     from labext.nb.notebooks import Notebooks
@@ -51,6 +53,11 @@ _BEGIN, _END = "\ue000", "\ue001"
 _NUMBERS = re.compile(f"{_BEGIN}([^{_BEGIN}{_END}]*){_END}")
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]<>#|~&!$])|^(\s*)([-+=]|\d+[.)])(?=\s|$)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_CODE_LINK_OR_TAG = re.compile(
+    r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<(?:[a-z][a-z0-9+.-]+:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
+    rf"|(?P<tag>{_TAG.pattern})",
+    re.DOTALL | re.IGNORECASE,
+)
 _STYLE = (
     "max-width:46em;margin:2em auto;padding:0 1em;font:16px/1.5 system-ui,sans-serif;color:#222;"
     "background:#fff;overflow-wrap:anywhere"
@@ -347,24 +354,45 @@ def _clean(text: str) -> str:
 
 def _clean_markdown(text: str) -> str:
     """Return Markdown with its headings from level 4 on, and raw HTML as text."""
+    text = _escape_html(_clean(text).strip())
+    lines = text.split("\n")
+    headings = [token for token in _parse(text) if token.type == "heading_open"]
+    deeper = max(_LEVEL - min((int(token.tag[1]) for token in headings), default=_LEVEL), 0)
+    for token in reversed(headings):  # as an underlined heading becomes one line
+        assert token.map is not None
+        begin, end = token.map
+        marks = "#" * min(int(token.tag[1]) + deeper, 6)
+        if token.markup[0] == "#":
+            lines[begin] = lines[begin].replace(token.markup, marks, 1)
+        elif token.level == 0:
+            lines[begin:end] = [f"{marks} {_one_line(' '.join(lines[begin : end - 1]))}"]
+    return "\n".join(lines)
+
+
+def _escape_html(text: str) -> str:
+    """Return Markdown with raw HTML as text, and code unchanged where that is possible."""
+    lines = text.split("\n")
+    for token in filter(_has_html, _parse(text)):
+        assert token.map is not None
+        begin, end = token.map
+        block = "\n".join(lines[begin:end])
+        lines[begin:end] = _CODE_LINK_OR_TAG.sub(
+            lambda match: "&lt;" if match["tag"] else match[0], block
+        ).split("\n")
+    escaped = "\n".join(lines)
+    return _TAG.sub("&lt;", text) if any(map(_has_html, _parse(escaped))) else escaped
+
+
+def _parse(text: str) -> Sequence[Token]:
     from markdown_it import MarkdownIt
 
-    text = _clean(text).strip()
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
-    inner = [child for token in tokens for child in token.children or ()]
-    has_html = any(token.type in ("html_block", "html_inline") for token in [*tokens, *inner])
-    lines = text.split("\n")
-    if has_html:
-        lines = [_TAG.sub("&lt;", line) for line in lines]
-    headings = [
-        token for token in tokens if token.type == "heading_open" and token.markup[:1] == "#"
-    ]
-    deeper = _LEVEL - min((len(token.markup) for token in headings), default=_LEVEL)
-    for token in headings:
-        assert token.map is not None
-        added = "#" * min(max(deeper, 0), 6 - len(token.markup))
-        lines[token.map[0]] = lines[token.map[0]].replace("#", f"{added}#", 1)
-    return "\n".join(lines)
+    return MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+
+
+def _has_html(token: Token) -> bool:
+    return token.type == "html_block" or any(
+        child.type == "html_inline" for child in token.children or ()
+    )
 
 
 def _quotation(text: str) -> str:

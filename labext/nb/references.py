@@ -11,14 +11,14 @@ from urllib.parse import quote
 from labext.nb.records import Record
 
 _ID = r"(?:source|note|insight|source_insight):[A-Za-z0-9_-]{1,80}"
-CITATION_MARK = re.compile(rf"[ \t]*\[({_ID}(?:[,;] ?{_ID})*)\]")
+CITATION_MARK = re.compile(rf"(?<![ \t])[ \t]*\[({_ID}(?:[,;] ?{_ID})*)\]")
 """A citation mark in an answer, with one or several identifiers."""
 
 _HEAD = 4000
 """Characters at the beginning of a text in which bibliographic fields are looked for."""
 
 _FIELD = re.compile(
-    r"^[\W_]*(authors?|title|year|date|published|journal|doi|pages)[*_]*\s*[:=][*_]*\s*(\S.*)$",
+    r"^(?:[^\w\n]|_)*(authors?|year|date|published|journal|doi)[*_]*[^\S\n]*[:=](?:[^\S\n]|[*_])*(\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _DOI = re.compile(r"\b10\.\d{4,9}/[-._;()/:A-Za-z0-9]*[A-Za-z0-9]")
@@ -95,14 +95,25 @@ def note_reference(record: Record) -> Reference:
 
 
 def split_authors(text: str) -> list[str]:
-    """Split a list of authors as BibTeX and title pages write it."""
-    if re.search(r"\band\b|;", text):
-        names = re.split(r"\s*(?:;|,?\s+and\s+)\s*", text)
+    """Split a list of authors as BibTeX, title pages and reference lists write it."""
+    text = re.sub(r"[,;]?\s+et al\b.*", "", text)
+    parts = [part.strip() for part in re.split(r"[,;&]|\band\b", text) if part.strip(" .")]
+    families, given = parts[::2], parts[1::2]
+    if len(families) == len(given) and all(map(_is_initials, given)):
+        names = [", ".join(pair) for pair in zip(families, given, strict=True)]
+    elif re.search(r"\band\b|[;&]", text):
+        names = re.split(r"\s*(?:;(?:\s*(?:and\b|&))?|,?\s+(?:and|&)\s+)\s*", text)
         if ";" not in text and len(names) == 2 and "," not in names[1]:
             names = [*names[0].split(","), names[1]]
+    elif len(parts) == 2 and not any(map(_is_initials, families[0].split())):
+        names = [text]  # Family, Given
     else:
-        names = text.split(",") if text.count(",") != 1 else [text]
+        names = parts
     return [name for name in (part.strip(" ,.") for part in names) if name]
+
+
+def _is_initials(text: str) -> bool:
+    return text.isupper() and len(re.findall(r"[^\W\d_]", text)) <= 3
 
 
 def format_reference(reference: Reference) -> tuple[str, str, str]:

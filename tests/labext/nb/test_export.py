@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +25,8 @@ NOTES = [
     {
         "id": "note:n",
         "title": "Plan [x](y)",
-        "content": f"## Aim\n\n# Goal\n\nKeep it off [source:b].{SCRIPT}",
+        "content": "## Aim\n\nGoal\nof it\n===\n\nKeep it off [source:b]. "
+        f"`cut <file>`{SCRIPT}\n\n```\na <b\n```",
     }
 ]
 SESSION = {
@@ -107,16 +109,20 @@ def test_citations_are_numbered_across_the_document_with_their_pages(tmp_path: P
 def test_headings_of_contents_are_below_those_of_the_document(tmp_path: Path) -> None:
     export(tmp_path / "a.md")
     headings = re.findall("^#+ .*", (tmp_path / "a.md").read_text(), re.MULTILINE)
-    assert headings[1:5] == ["## Notes", r"### Plan \[x\](y)", "##### Aim", "#### Goal"]
+    assert headings[1:5] == ["## Notes", r"### Plan \[x\](y)", "##### Aim", "#### Goal of it"]
 
 
 @pytest.mark.parametrize("suffix", ["md", "html", "ipynb"])
 def test_html_of_services_is_text_in_every_format(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
-    export(path, answers=[Answer(f"{SCRIPT} ![x](https://e.org/x.png)", question=SCRIPT)])
+    text = f"{SCRIPT} ![x](https://e.org/x.png) \\`{SCRIPT}`"
+    export(path, answers=[Answer(text, question=SCRIPT)])
     text = path.read_text()
     assert "<script" not in text
-    assert text.count("alert(1)") >= 5
+    assert text.count("alert(1)") >= 6
+    escape = html.escape if suffix == "html" else str
+    assert escape("cut <file>") in text
+    assert escape("a <b") in text
     if suffix == "html":
         assert "<img" not in text
         assert "src=" not in text

@@ -257,6 +257,7 @@ def test_fields_are_read_from_the_beginning_of_the_text() -> None:
     assert (reference.year, reference.journal) == ("1995", "J. Bacteriol.")
     assert reference.doi == "10.1128/jb.177.14.4121-4130.1995"
     assert source_reference(RECORD, "x" * 4000 + "\nAuthors: Late").authors == ()
+    assert source_reference(RECORD, "\n|" * 1500 + "\njournal:\nyear: 1995").journal == ""
 
 
 @pytest.mark.parametrize(
@@ -265,7 +266,9 @@ def test_fields_are_read_from_the_beginning_of_the_text() -> None:
         ("Guzman, Luz", ["Guzman, Luz"]),
         ("A. Smith, B. Jones, C. Li", ["A. Smith", "B. Jones", "C. Li"]),
         ("A. Smith, B. Jones, and C. Li", ["A. Smith", "B. Jones", "C. Li"]),
-        ("Smith, A.; Jones, B.", ["Smith, A", "Jones, B"]),
+        ("Smith, A.; Jones, Bo; and Li, C.", ["Smith, A", "Jones, Bo", "Li, C"]),
+        ("Smith, A. B., Jones, C., & Li, D.", ["Smith, A. B", "Jones, C", "Li, D"]),
+        ("Smith AB, Jones C, et al.", ["Smith AB", "Jones C"]),
         ("Anderson", ["Anderson"]),
     ],
 )
