@@ -187,7 +187,7 @@ class NotebookClient(SearchResource, ServiceClient):
         Arguments and errors as for `evaluate`.
         """
         expected = load_questions(questions)
-        cited = resolve_sources(self.sources, self.notes, expected, notebook)
+        cited = resolve_sources(self._titles, expected, notebook)
         return Evaluation(
             expected, EvaluationRun(self, notebook, cited, search_type, limit, model).rows(expected)
         )

@@ -86,11 +86,8 @@ class CommandWatch(Watch):
         timed_out = now - self._completed >= RESULT_GRACE_SECONDS
         return ("Failed", _NO_RESULT) if timed_out else ("Running", "")
 
-    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:
-        # A service may use one status both for a failed lookup and for a missing command.
-        if error.status == 404:
-            raise error
-        return self._outage_snapshot(error, last)
+    def _missing_snapshot(self, error: NotFoundError, last: Progress) -> Progress:  # noqa: ARG002
+        raise error
 
     def _failure_error(self, snapshot: Progress) -> JobFailedError:
         return command_error(snapshot)

@@ -32,6 +32,7 @@ _NEXT_STEP_START = re.compile(
 _LIST_ACTIONS = (
     ("chats? about a source|chat message about a source", Action.list_source_chats()),
     ("insight", Action.list_insights()),
+    ("podcast", Action.list_episodes()),
     ("command", Action.list_commands()),
     ("session", Action.list_chats()),
     ("chat", Action.list_chats()),
@@ -43,7 +44,6 @@ _LIST_ACTIONS = (
     ("credential", Action.list_credentials()),
     ("model", Action.list_models()),
     ("episode", Action.list_episodes()),
-    ("podcast", Action.list_episodes()),
 )
 """Patterns of nouns in an operation's name, with the action that lists the records."""
 

@@ -13,14 +13,12 @@ from labext.errors import InputError, LabextError
 from labext.nb import records
 from labext.nb.questions import ExpectedAnswer, contains_all, contains_fact
 from labext.nb.records import EVALUATION, EVALUATION_SUMMARY, Answer, Citation, Record
-from labext.nb.resource import match_title
+from labext.nb.resource import TitleResolver, match_title
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from labext.nb.notes import Notes
     from labext.nb.search import SearchResource
-    from labext.nb.sources import Sources
 
 SearchType = Literal["text", "vector", "hybrid"]
 
@@ -85,16 +83,18 @@ def summary_frame(evaluation: pd.DataFrame) -> pd.DataFrame:
     ]
     if len(groups) != 1:
         groups.append(("all", evaluation))
-    return records.to_frame(EVALUATION_SUMMARY, (_summarize(kind, part) for kind, part in groups))
+    searched = bool(evaluation["rank"].notna().any())
+    rows = (_summarize(kind, part, searched=searched) for kind, part in groups)
+    return records.to_frame(EVALUATION_SUMMARY, rows)
 
 
-def _summarize(kind: str, part: pd.DataFrame) -> Record:
+def _summarize(kind: str, part: pd.DataFrame, *, searched: bool) -> Record:
     def share(column: str) -> float | None:
         values = part[column].dropna()
         return float(values.astype(float).mean()) if len(values) else None
 
     ranks = part["rank"].dropna()
-    answerable = part["refused_right"].isna()
+    answerable = part["refused_right"].isna().sum()
     tokens = part["tokens"].dropna()
     return {
         "kind": kind,
@@ -103,7 +103,7 @@ def _summarize(kind: str, part: pd.DataFrame) -> Record:
         "cited_right": share("cited_right"),
         "refused_right": share("refused_right"),
         "reciprocal_rank": (
-            float((1 / ranks.astype(float)).sum() / answerable.sum()) if len(ranks) else None
+            float((1 / ranks.astype(float)).sum() / answerable) if searched and answerable else None
         ),
         "seconds": share("seconds"),
         "tokens": int(tokens.sum()) if len(tokens) else None,
@@ -237,7 +237,7 @@ class EvaluationRun:
 
 
 def resolve_sources(
-    sources: Sources, notes: Notes, questions: Iterable[ExpectedAnswer], notebook: str | None
+    titles: TitleResolver, questions: Iterable[ExpectedAnswer], notebook: str | None
 ) -> dict[str, frozenset[str]]:
     """Return the identifiers of the sources and notes that the questions name.
 
@@ -247,18 +247,19 @@ def resolve_sources(
     names = {name: expected for expected in questions for name in expected.sources}
     if not names:
         return {}
-    known = [*sources.iter(notebook), *notes.iter(notebook)]
+    within = None if notebook is None else titles.find("notebook", notebook)
+    known = [*titles.records("source", within), *titles.records("note", within)]
     resolved = {}
     for name, expected in names.items():
         matches = [str(record["id"]) for record in known if record["id"] == name]
         matches = matches or [str(record["id"]) for record in match_title(name, known)]
         if not matches:
-            titles = [str(record.get("file_name") or record["title"]) for record in known]
+            similar = [str(record.get("file_name") or record["title"]) for record in known]
             location = expected.location
             subject = f"{location}, column sources: there" if location else "There"
             raise InputError(
                 f"{subject} is no source {messages.quote_value(name)}"
-                f"{messages.did_you_mean(name, titles)}.",
+                f"{messages.did_you_mean(name, similar)}.",
                 "Correct the name, or add the source first.",
             )
         resolved[name] = frozenset(matches)

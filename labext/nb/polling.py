@@ -411,14 +411,15 @@ class Watch(ABC):
         try:
             self._last = self._request_snapshot()
             self._outage.record_success()
-        except NotFoundError as error:
+        except (NotFoundError, *TRANSIENT_ERRORS) as error:
             if self._last is None:
                 raise
-            self._last = self._missing_snapshot(error, self._last)
-        except TRANSIENT_ERRORS as error:
-            if self._last is None:
-                raise
-            self._last = self._outage_snapshot(error, self._last)
+            # With another status than 404, it may also be the lookup that failed.
+            if isinstance(error, NotFoundError) and error.status == 404:
+                self._last = self._missing_snapshot(error, self._last)
+            else:
+                self._outage.record_failure(error)
+                self._last = replace(self._last, reason=self._outage.message)
         return self._last
 
     def watch(
@@ -461,7 +462,3 @@ class Watch(ABC):
     @abstractmethod
     def _failure_error(self, snapshot: Progress) -> JobFailedError:
         """Return the error for work that failed or was stopped."""
-
-    def _outage_snapshot(self, error: LabextError, last: Progress) -> Progress:
-        self._outage.record_failure(error)
-        return replace(last, reason=self._outage.message)

@@ -36,14 +36,14 @@ class Studio:
         self.clock = clock
         self.episode: dict[str, Any] = {"id": "episode:1", "name": "Ep 1", "job_id": "command:1"}
         self.requested: list[str] = []
-        self.is_down = False
+        self.failure: Exception | None = None
         self.is_listed = True
 
     def send(self, request: Any, on_bytes: Any = None) -> Any:
         address = request.op.address("", request.path)
         self.requested.append(address)
-        if self.is_down:
-            raise GONE
+        if self.failure is not None:
+            raise self.failure
         if address == "/podcasts/episodes":
             return [self.episode] if self.episode and self.is_listed else []
         if not self.episode or not address.endswith(("episode%3A1", "command%3A1")):
@@ -181,8 +181,8 @@ def test_failed_job_without_an_episode_suggests_the_list(studio, wire, watch):
 
 def test_failed_polls_are_reported_and_repeated(studio, watch, clock):
     studio.episode |= {"job_status": "running", "progress": at("dialogue", 2, 5)}
-    clock.at(5, lambda: setattr(studio, "is_down", True))
-    clock.at(60, lambda: setattr(studio, "is_down", False))
+    clock.at(5, lambda: setattr(studio, "failure", GONE))
+    clock.at(60, lambda: setattr(studio, "failure", None))
     studio.at(70, job_status="completed", audio_url="/a")
     snapshots = watch()
     failures = [snapshot for snapshot in snapshots if snapshot.reason]
@@ -194,15 +194,24 @@ def test_failed_polls_are_reported_and_repeated(studio, watch, clock):
 
 
 def test_outage_at_the_start_or_beyond_the_limit_is_raised(studio, watch, clock):
-    studio.is_down = True
+    studio.failure = GONE
     with pytest.raises(UnreachableError):
         watch()
-    studio.is_down = False
+    studio.failure = None
     studio.episode |= {"job_status": "running"}
-    clock.at(clock.elapsed + 5, lambda: setattr(studio, "is_down", True))
+    clock.at(clock.elapsed + 5, lambda: setattr(studio, "failure", GONE))
     with pytest.raises(UnreachableError):
         watch()
     assert clock.elapsed > MAX_OUTAGE_SECONDS
+
+
+def test_failed_lookup_does_not_end_the_watch(studio, watch, clock):
+    studio.episode |= {"job_status": "running"}
+    failed = NotFoundError("There is no job, or its lookup failed.", "Look again.", status=500)
+    clock.at(5, lambda: setattr(studio, "failure", failed))
+    clock.at(60, lambda: setattr(studio, "failure", None))
+    studio.at(70, job_status="completed", audio_url="/a")
+    assert watch("command:1")[-1].outcome is Outcome.COMPLETE
 
 
 def test_deletion_ends_the_watch(studio, watch, clock):

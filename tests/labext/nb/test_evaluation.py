@@ -153,20 +153,15 @@ def test_failures_are_rows_and_end_the_evaluation_after_three() -> None:
         evaluate(questions, failure)
 
 
-def test_unknown_source_is_refused_with_its_row() -> None:
-    class Records:
-        def __init__(self, *records: dict[str, Any]) -> None:
-            self._records = records
-
-        def iter(self, _: str | None) -> Any:
-            return iter(self._records)
-
-    sources = Records({"id": PAPER, "title": "Tight control", "file_name": "paper.pdf"})
-    questions = parse_questions("question,sources\nA?,paper.pdf\nB?,papr.pdf", "q.csv")
-    ids = resolve_sources(cast("Any", sources), cast("Any", Records()), questions[:1], None)
-    assert ids == {"paper.pdf": {PAPER}}
+def test_unknown_source_is_refused_with_its_row(titles: Any, service: Any) -> None:
+    bench = service.notebook("Bench")
+    paper = service.source("Tight control", bench, asset={"file_path": "/data/paper.pdf"})
+    note = service.note("plan", bench)
+    service.source("papr.pdf", "notebook:other")
+    questions = parse_questions("question,sources\nA?,paper.pdf;plan\nB?,papr.pdf", "q.csv")
+    assert resolve_sources(titles, questions[:1], "bench") == {"paper.pdf": {paper}, "plan": {note}}
     with pytest.raises(InputError, match=r'row 3, column sources: .*did you mean "paper.pdf"'):
-        resolve_sources(cast("Any", sources), cast("Any", Records()), questions, None)
+        resolve_sources(titles, questions, "bench")
 
 
 def test_summary_has_a_row_for_each_kind_and_for_all() -> None:
@@ -174,12 +169,16 @@ def test_summary_has_a_row_for_each_kind_and_for_all() -> None:
         ExpectedAnswer("1?", "fact", (("p15A",),), ("paper.pdf",)),
         ExpectedAnswer("2?", "fact", (("p15A",),), ("paper.pdf",)),
         ExpectedAnswer("3?", "near miss", refused=True),
+        ExpectedAnswer("4?", "number", (("4,542",),), ("paper.pdf",)),
     ]
     answers = [cited("p15A", (PAPER, "p15A")), cited("none", (PAPER, "x")), Answer("Nothing.")]
+    answers.append(cited("4,542"))
     rows = evaluate(questions, *answers, hits=[(PAPER, "other"), (PAPER, "p15A")])
-    fact, near_miss, overall = summary_frame(evaluation_frame(rows)).to_dict("records")
+    fact, near_miss, number, overall = summary_frame(evaluation_frame(rows)).to_dict("records")
     assert [row["kind"] for row in (fact, near_miss, overall)] == ["fact", "near miss", "all"]
+    assert number["reciprocal_rank"] == 0
+    assert near_miss["reciprocal_rank"] is None or pd.isna(near_miss["reciprocal_rank"])
     assert (fact["questions"], fact["right"], fact["cited_right"]) == (2, 0.5, 0.5)
     assert fact["reciprocal_rank"] == 0.5
     assert near_miss["refused_right"] == 1
-    assert overall["right"] == pytest.approx(2 / 3)
+    assert overall["right"] == pytest.approx(3 / 4)
