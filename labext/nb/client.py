@@ -14,7 +14,6 @@ from labext.http.auth import BearerAuth
 from labext.http.client import ServiceClient
 from labext.http.connection_pool import ResponseLimits
 from labext.nb.backends import RequestExecutor
-from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.detect import BackendSelector
 from labext.nb.chat import Chat, SourceChats
 from labext.nb.commands import Commands
@@ -33,7 +32,7 @@ from labext.nb.models import Models
 from labext.nb.notebooks import Notebooks
 from labext.nb.notes import Notes
 from labext.nb.podcasts import EpisodeProfiles, Podcasts, SpeakerProfiles
-from labext.nb.questions import ExpectedAnswer, load_questions
+from labext.nb.questions import ExpectedAnswer, read_questions
 from labext.nb.records import Answer, Record
 from labext.nb.resource import TitleResolver
 from labext.nb.search import SearchResource
@@ -46,27 +45,6 @@ if TYPE_CHECKING:
 
 _DATABASE_ONLINE = "online"
 """The `database` status of a working service."""
-
-
-def fetch_status(executor: RequestExecutor, backend: ContractBackend) -> Record:
-    """Return the record for `NotebookClient.status`."""
-    status = executor.run(backend.status())
-    count: int | None = None
-    signed_in: bool | None = None
-    try:
-        count, signed_in = len(executor.run(backend.notebooks())), True
-    except SignInError:
-        signed_in = False
-    except ServiceError:
-        if status["database"] in (None, _DATABASE_ONLINE):
-            raise
-    return {
-        "address": executor.http.base_url.rstrip("/"),
-        "backend": backend.name,
-        **status,
-        "signed_in": signed_in,
-        "notebooks": count,
-    }
 
 
 class NotebookClient(SearchResource, ServiceClient):
@@ -186,7 +164,8 @@ class NotebookClient(SearchResource, ServiceClient):
 
         Arguments and errors as for `evaluate`.
         """
-        expected = load_questions(questions)
+        is_file = isinstance(questions, str | os.PathLike)
+        expected = read_questions(questions) if is_file else list(questions)
         cited = resolve_sources(self._titles, expected, notebook)
         return Evaluation(
             expected, EvaluationRun(self, notebook, cited, search_type, limit, model).rows(expected)
@@ -239,4 +218,21 @@ class NotebookClient(SearchResource, ServiceClient):
         `password_needed`, `signed_in` (None if it is unknown because the database is down),
         `notebooks` (the number of notebooks, or None if it is unknown).
         """
-        return fetch_status(self._executor, self._backend)
+        backend = self._backend
+        status = self._run(backend.status())
+        count: int | None = None
+        signed_in: bool | None = None
+        try:
+            count, signed_in = len(self._run(backend.notebooks())), True
+        except SignInError:
+            signed_in = False
+        except ServiceError:
+            if status["database"] in (None, _DATABASE_ONLINE):
+                raise
+        return {
+            "address": self._http.base_url.rstrip("/"),
+            "backend": backend.name,
+            **status,
+            "signed_in": signed_in,
+            "notebooks": count,
+        }

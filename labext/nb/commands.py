@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from labext import messages
 from labext.actions import Action
 from labext.errors import InputError, JobFailedError, NotFoundError
 from labext.nb.episode_generation import PHASE_OUTCOMES, parse_command_id, phase_of
@@ -154,8 +155,6 @@ class Commands(Resource):
             InputError: there is no such command.
             OutcomeUnknownError: the response was lost; it may have started.
         """
-        from labext import messages
-
         if app is None:
             kinds = self._run(self._backend.command_kinds())
             apps = [kind["app"] for kind in kinds if kind["command"] == command]
@@ -220,8 +219,6 @@ class Commands(Resource):
 
 def _command_id(job: str) -> str:
     """Return a command's identifier."""
-    from labext import messages
-
     identifier = parse_command_id(job)
     if identifier is None:
         raise InputError(

@@ -153,6 +153,20 @@ def explain_message(
     return Explanation(message, own) if own else Explanation(message, step, action)
 
 
+def explain_response(
+    words: str,
+    doing: str,
+    step: str | None,
+    action: Action | None = None,
+    server_action: Action | None = None,
+) -> Explanation:
+    """Return a message in plain words, like `rewrite_message`, or else as `explain_message`."""
+    explanation = rewrite_message(words)
+    if explanation.next_step is not None or explanation.action is not None:
+        return explanation
+    return explain_message(explanation.message, doing, step, action, server_action)
+
+
 def list_action(doing: str) -> Action | None:
     """Return the action that lists the records an operation works on."""
     matches = (a for noun, a in _LIST_ACTIONS if re.search(rf"\b(?:{noun})\b", doing))
@@ -425,11 +439,9 @@ def _build_error(
     action: Action | None = None,
 ) -> LabextError:
     """Return the error for an error response; `step` and `action` if its message implies none."""
-    explanation = rewrite_message(failure.server_message)
-    if explanation.next_step is None and explanation.action is None:
-        explanation = explain_message(
-            explanation.message, failure.op.name, step, action, failure.action
-        )
+    explanation = explain_response(
+        failure.server_message, failure.op.name, step, action, failure.action
+    )
     message = _compose_message(replace(failure, server_message=explanation.message), otherwise)
     return kind(message, explanation.next_step, action=explanation.action)
 

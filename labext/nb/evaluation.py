@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -119,7 +119,6 @@ class EvaluationRun:
         notebook: the notebook to answer from.
         cited: by expected source, the identifiers of the records that it names.
         search_type, limit, model: as for `NotebookClient.evaluate`.
-        clock: a monotonic clock.
     """
 
     client: SearchResource
@@ -128,24 +127,23 @@ class EvaluationRun:
     search_type: SearchType | None
     limit: int | None
     model: str | None
-    clock: Callable[[], float] = time.monotonic
 
     def rows(self, questions: Iterable[ExpectedAnswer]) -> Iterator[Record]:
         """Ask the questions one by one, and yield a row for each; see `Evaluation.rows`."""
         failures = 0
         for number, expected in enumerate(questions):
-            began = self.clock()
+            began = time.monotonic()
             try:
                 answer = self.client.ask(
                     expected.question, self.notebook, limit=self.limit, model_override=self.model
                 )
-                seconds = self.clock() - began
+                seconds = time.monotonic() - began
                 rank = self._rank(expected)
             except LabextError as error:
                 if number == 0:
                     raise
                 failures += 1
-                yield self._row(expected, self.clock() - began, error=error)
+                yield self._row(expected, time.monotonic() - began, error=error)
                 if failures == MAX_FAILURES:
                     return
             else:

@@ -21,6 +21,7 @@ from labext.nb.references import (
     format_reference,
     mark_ids,
     note_reference,
+    one_line,
     source_reference,
     to_bibtex,
 )
@@ -192,7 +193,7 @@ def export_notebook(
     record = client.notebooks.get(notebook)
     identifier = str(record["id"])
     collector = _Collector(client, identifier)
-    document = _Document(_one_line(str(record["name"])))
+    document = _Document(one_line(str(record["name"])))
     if "notes" in include:
         document.add("note", "Notes", collector.notes())
     if "answers" in include:
@@ -272,7 +273,7 @@ class _Collector:
             text = self.citations.numbered(str(record["content"] or ""))
             if number is not None:
                 text = f"From {_BEGIN}{number}{_END}.\n\n{text}"
-            title = _one_line(str(source.get("title") or ""))
+            title = one_line(str(source.get("title") or ""))
             yield f"{kind}: {title}" if title else kind, text
 
     def transcripts(self) -> Iterator[tuple[str, str]]:
@@ -303,7 +304,7 @@ class _Collector:
             return source_reference(self._sources[source], self._text(source))
         if not title:
             return None
-        return Reference(identifier, _one_line(title), is_note=identifier.startswith("note:"))
+        return Reference(identifier, one_line(title), is_note=identifier.startswith("note:"))
 
     def _text(self, source: str) -> str:
         try:
@@ -345,7 +346,7 @@ def escape_markdown(text: str) -> str:
         marker = match[3]
         return f"{match[2]}{marker[:-1]}\\{marker[-1]}"
 
-    return _PUNCTUATION.sub(escape, _one_line(_clean(text)))
+    return _PUNCTUATION.sub(escape, one_line(_clean(text)))
 
 
 def _clean(text: str) -> str:
@@ -365,7 +366,7 @@ def _clean_markdown(text: str) -> str:
         if token.markup[0] == "#":
             lines[begin] = lines[begin].replace(token.markup, marks, 1)
         elif token.level == 0:
-            lines[begin:end] = [f"{marks} {_one_line(' '.join(lines[begin : end - 1]))}"]
+            lines[begin:end] = [f"{marks} {one_line(' '.join(lines[begin : end - 1]))}"]
     return "\n".join(lines)
 
 
@@ -407,10 +408,6 @@ def _is_quoted(item: Mapping[str, Any], text: str) -> bool:
 
 def _comparable(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _place(number: int, page: object) -> str:

@@ -350,10 +350,10 @@ def wait_for_sources(snapshots: Iterator[Ingestion], timeout: float | None = Non
 def fetch_sources(
     executor: RequestExecutor, backend: ContractBackend, sources: Sequence[str]
 ) -> list[Record]:
-    """Return the records of sources, without their texts, in the requested order."""
+    """Return the records of sources in the requested order."""
     names = list(dict.fromkeys(sources))
     if len(names) <= MAX_SINGLE_REQUESTS:
-        return [_without_text(executor.run(backend.source(source))) for source in names]
+        return [executor.run(backend.source(source)) for source in names]
     requested = set(names)
     by_id = {
         record["id"]: record
@@ -361,10 +361,6 @@ def fetch_sources(
         if record["id"] in requested
     }
     return [by_id[source] for source in names if source in by_id]
-
-
-def _without_text(record: Record) -> Record:
-    return {key: value for key, value in record.items() if key != "full_text"}
 
 
 def _failure_error(snapshot: Ingestion) -> JobFailedError:

@@ -82,15 +82,6 @@ def read_questions(path: str | os.PathLike[str]) -> list[ExpectedAnswer]:
     return parse_questions(text, file.name)
 
 
-def load_questions(
-    questions: str | os.PathLike[str] | Iterable[ExpectedAnswer],
-) -> list[ExpectedAnswer]:
-    """Return the questions of a file, or given ones."""
-    if isinstance(questions, str | os.PathLike):
-        return read_questions(questions)
-    return list(questions)
-
-
 def parse_questions(text: str, name: str) -> list[ExpectedAnswer]:
     """Parse the content of a file of questions; see `read_questions`."""
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)

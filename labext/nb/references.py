@@ -72,12 +72,12 @@ def source_reference(record: Record, text: str = "") -> Reference:
     head = text[:_HEAD]
     fields: dict[str, str] = {}
     for name, value in _FIELD.findall(head):
-        fields.setdefault(name.lower().removesuffix("s"), _one_line(value).strip("*_ "))
+        fields.setdefault(name.lower().removesuffix("s"), one_line(value).strip("*_ "))
     year = _YEAR.search(" ".join(fields.get(name, "") for name in ("year", "date", "published")))
     doi = _DOI.search(fields.get("doi", "")) or _DOI.search(url)
     return Reference(
         str(record["id"]),
-        _one_line(str(record.get("title") or file_name or url or record["id"])),
+        one_line(str(record.get("title") or file_name or url or record["id"])),
         tuple(split_authors(fields.get("author", ""))),
         year[0] if year else "",
         fields.get("journal", ""),
@@ -90,7 +90,7 @@ def source_reference(record: Record, text: str = "") -> Reference:
 def note_reference(record: Record) -> Reference:
     """Return the reference to a note."""
     return Reference(
-        str(record["id"]), _one_line(str(record.get("title") or record["id"])), is_note=True
+        str(record["id"]), one_line(str(record.get("title") or record["id"])), is_note=True
     )
 
 
@@ -156,7 +156,7 @@ def _bibtex_entry(key: str, reference: Reference) -> str:
         "journal": _bibtex_text(reference.journal),
         "year": reference.year,
         "doi": reference.doi,
-        "url": quote(_one_line(reference.url), safe=":/?#[]@!$&'()*+,;=%-._~"),
+        "url": quote(one_line(reference.url), safe=":/?#[]@!$&'()*+,;=%-._~"),
         "howpublished": "" if reference.journal else _bibtex_text(reference.file_name),
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
@@ -164,7 +164,7 @@ def _bibtex_entry(key: str, reference: Reference) -> str:
 
 
 def _bibtex_text(text: str) -> str:
-    return "".join(_BIBTEX_ESCAPES.get(character, character) for character in _one_line(text))
+    return "".join(_BIBTEX_ESCAPES.get(character, character) for character in one_line(text))
 
 
 def _citation_key(reference: Reference) -> str:
@@ -183,5 +183,6 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return a text with single spaces, without line breaks."""
     return " ".join(text.split())

@@ -16,7 +16,7 @@ from labext.http.event_stream import read_events, read_json
 from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.http.upload import MultipartForm
 from labext.nb import records
-from labext.nb.error_messages import explain_message
+from labext.nb.error_messages import explain_response
 from labext.nb.records import Fields, Record
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ class RequestExecutor:
                         case "complete":
                             return data
                         case "error":
-                            raise _streamed_failure(op, data)
+                            step = "Try again, or choose another model."
+                            raise event_failure(data, op.name, step)
         except UnreachableError as error:
             if not begun:
                 raise
@@ -222,16 +223,14 @@ class RequestExecutor:
 STREAM_OR_JSON = "text/event-stream, application/json"
 
 
-def _streamed_failure(op: Operation, data: Mapping[str, Any]) -> ServiceError:
-    """Return the error for an event that reports a failure."""
+def event_failure(data: Mapping[str, Any], doing: str, step: str, prefix: str = "") -> ServiceError:
+    """Return the error for an event that reports the failure of the operation `doing`."""
     words = excerpt(str(data.get("message") or ""), MESSAGE_LIMIT)
     server_action = Action.from_json(data.get("action"))
-    explanation = explain_message(
-        words, op.name, "Try again, or choose another model.", server_action=server_action
-    )
+    explanation = explain_response(words, doing, step, server_action=server_action)
     reason = explanation.message.rstrip(".") or "the service gives no reason"
     return ServiceError(
-        f"{reason}.", explanation.next_step, action=explanation.action, server=words
+        f"{prefix}{reason}.", explanation.next_step, action=explanation.action, server=words
     )
 
 

@@ -12,17 +12,6 @@ from open_notebook.state import Fields, State
 _ORDERS = {"name", "created", "updated"}
 
 
-@route("GET", "/")
-def root(_: Call) -> Any:
-    """Return the status of the server."""
-    return like("meta.root")
-
-
-@route("GET", "/health")
-def health(_: Call) -> Any:
-    return like("meta.health")
-
-
 @route("GET", "/api/config")
 def config(_: Call) -> Any:
     """Return the version and the state of the database."""
@@ -45,14 +34,6 @@ def settings(call: Call) -> Any:
 def put_settings(call: Call) -> Any:
     call.state.settings.update({k: v for k, v in call.body.items() if v is not None})
     return call.state.settings
-
-
-@route("GET", "/api/languages")
-@route("GET", "/api/capabilities")
-@route("GET", "/api/providers")
-def recorded(call: Call) -> Any:
-    """Return the recorded response."""
-    return recordings()[f"meta.{call.path.rpartition('/')[2]}"].answer
 
 
 @route("GET", "/api/notebooks")

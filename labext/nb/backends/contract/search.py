@@ -9,10 +9,18 @@ from typing import Any
 from labext.actions import Action
 from labext.errors import InputError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
-from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
-from labext.nb.backends import OnWords, RecordParser, Request, Steps, delete, get, post, put
-from labext.nb.error_messages import Explanation, explain_message
+from labext.nb.backends import (
+    OnWords,
+    RecordParser,
+    Request,
+    Steps,
+    delete,
+    event_failure,
+    get,
+    post,
+    put,
+)
 from labext.nb.records import (
     CONTEXT,
     HIT,
@@ -305,26 +313,14 @@ class SearchRequests(RecordParser):
             case "complete":
                 return Final(build_answer(data, data.get("final_answer"), question))
             case "error":
-                words = excerpt(_text(data.get("message")), MESSAGE_LIMIT)
-                explanation = self._explain_failure(words, Action.from_json(data.get("action")))
-                reason = explanation.message.rstrip(".") or "the service gives no reason"
-                raise ServiceError(
-                    f"The answer failed: {reason}.",
-                    explanation.next_step,
-                    action=explanation.action,
-                    server=words,
-                )
+                step = "Check the model, then ask again."
+                raise event_failure(data, "ask a question", step, "The answer failed: ")
         return None
 
     def with_citations(self, answer: Answer) -> Steps[Answer]:
         """Return a streamed answer with its citations; this server reports them itself."""
         yield from ()
         return answer
-
-    def _explain_failure(self, words: str, server_action: Action | None) -> Explanation:
-        """Return the error and the next step for the service's message about a failed answer."""
-        step = "Check the model, then ask again."
-        return explain_message(words, "ask a question", step, server_action=server_action)
 
 
 def build_answer(data: Mapping[str, Any], text: Any, question: str) -> Answer:

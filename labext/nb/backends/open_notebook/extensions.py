@@ -8,15 +8,13 @@ from typing import Any
 from labext.actions import Action
 from labext.errors import LabextError, NotFoundError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
-from labext.http.responses import MESSAGE_LIMIT, excerpt
 from labext.nb import records
-from labext.nb.backends import Request, Steps, delete, get, post, put
+from labext.nb.backends import Request, Steps, delete, event_failure, get, post, put
 from labext.nb.backends.contract import extensions
 from labext.nb.backends.contract.models import GET_DEFAULTS
 from labext.nb.backends.contract.search import message_record
 from labext.nb.backends.open_notebook import mappers
 from labext.nb.backends.open_notebook.notebooks import SourceRequests
-from labext.nb.error_messages import split_message
 from labext.nb.records import (
     COMMAND,
     COMMAND_KIND,
@@ -372,7 +370,8 @@ class SourceChatRequests(extensions.ExtensionRequests):
                 case "context_indicators":
                     titles = dict.fromkeys(_context_ids(event.get("data")), "")
                 case "error":
-                    raise _stream_error(event.get("message"))
+                    doing = SEND_SOURCE_MESSAGE.name
+                    raise event_failure(event, doing, _RETRY_STEP, "The reply failed: ")
                 case "complete" if reply is not None:
                     return Answer(reply, mappers.marked_citations(reply, titles), message)
         raise ServiceError(
@@ -389,16 +388,6 @@ def _context_ids(data: Any) -> list[str]:
     """Return the identifiers of the records in the model's context."""
     parts = data.values() if isinstance(data, Mapping) else ()
     return [identifier for part in parts for identifier in records.string_items(part)]
-
-
-def _stream_error(message: Any) -> ServiceError:
-    words = excerpt(message if isinstance(message, str) else "", MESSAGE_LIMIT)
-    text, step = split_message(words, _RETRY_STEP)
-    return ServiceError(
-        f"The reply failed: {text.rstrip('.') or 'the service gives no reason'}.",
-        step,
-        server=words,
-    )
 
 
 class ExtensionRequests(CommandRequests, InsightRequests, SourceChatRequests):

@@ -25,7 +25,6 @@ from labext.nb.backends.contract.search import DELETE_SESSION
 from labext.nb.backends.open_notebook import mappers
 from labext.nb.backends.open_notebook.extensions import InsightRequests
 from labext.nb.backends.open_notebook.notebooks import NoteRequests, SourceRequests
-from labext.nb.error_messages import Explanation, rewrite_message
 from labext.nb.records import (
     CONTEXT,
     NOTEBOOK,
@@ -253,14 +252,6 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         else:
             record = yield from self.insight(identifier)
         return str(record.get("title") or record.get("insight_type") or "")
-
-    def _explain_failure(self, words: str, server_action: Action | None) -> Explanation:
-        """Return the error in plain words and the next step for a failed answer."""
-        explanation = rewrite_message(words)
-        known = explanation.next_step or explanation.action
-        return (
-            explanation if known else super()._explain_failure(explanation.message, server_action)
-        )
 
     def _question_body(self, question: Question) -> Steps[dict[str, Any]]:
         """Return the request fields of a question; the server requires all three models."""
