@@ -18,9 +18,9 @@ from labext.nb.resource import TitleResolver
 from labext.sandbox import Sandbox
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running notebook service for one module."""
+    """A running notebook service for the modules of this folder."""
     folder = tmp_path_factory.mktemp("nb") / "data"
     sandbox = Sandbox(folder, rate="off", workers=2, services=["labext.sandbox.nb.app:service"])
     sandbox.start()

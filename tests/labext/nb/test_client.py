@@ -19,7 +19,6 @@ from labext.errors import (
     SignInError,
 )
 from labext.nb import Answer, Final, NotebookClient, Partial, Strategy, records
-from labext.nb.backends.contract.notebooks import ADD_SOURCE_JSON
 from labext.progress import Outcome
 from labext.sandbox import Sandbox
 from labext.sandbox.nb.limits import LIMITS
@@ -175,11 +174,6 @@ class TestSources:
         assert again["status"] != "failed"
         *_, last = nb.sources.watch(record["id"])
         assert last.outcome is Outcome.FAILED
-
-    def test_legacy_json_endpoint_adds_a_source(self, nb, name):
-        body = {"text": PAPER, "title": f"{name} json"}
-        created = nb._executor.http.send(ADD_SOURCE_JSON, json=body).json()
-        assert nb.sources.get(f"{name} json")["id"] == created["id"]
 
     def test_list_is_limited_ordered_and_filtered(self, nb, name):
         for title in ("c", "a", "b"):

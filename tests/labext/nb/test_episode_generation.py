@@ -112,18 +112,6 @@ def test_stalled_episode_has_a_hint(studio, watch, status, after, hint):
     assert last.reason == "It was killed off."
 
 
-def test_episode_without_progress_has_no_stage_or_hint(studio, watch):
-    studio.episode |= {"job_status": "running", "progress": None}
-    studio.at(100, job_status="failed", error_message="")
-    snapshots = watch()
-    before = [snapshot for snapshot in snapshots if snapshot.outcome is None]
-    assert {(snapshot.phase, snapshot.stage, snapshot.reason) for snapshot in before} == {
-        ("Running", "", "")
-    }
-    assert before[-1].unchanged == pytest.approx(100, abs=3)
-    assert snapshots[-1].outcome is Outcome.FAILED
-
-
 @pytest.mark.parametrize("word", ["rendering", "", None, "COMPLETED?"])
 def test_unknown_status_does_not_end_the_watch(studio, watch, word):
     studio.episode |= {"job_status": word}

@@ -19,7 +19,6 @@ from labext.errors import (
     NotReadyError,
     OutcomeUnknownError,
     ServiceError,
-    SetupError,
     SignInError,
 )
 
@@ -204,14 +203,6 @@ class TestDownloads:
         written = client_of(server).sources.download("source:1", tmp_path / "saved.txt")
         assert written.read_text() == "<html>Sign in</html>"
 
-    def test_redirect_to_another_server_drops_the_password(self, faulty, client_of, tmp_path):
-        other = faulty(faulty.answer(CONTENT, kind="application/pdf"))
-        moved = faulty.answer(b"", 302, Location=f"{other.url}elsewhere")
-        server = faulty(faulty.answer(SOURCE), moved)
-        written = client_of(server).sources.download("source:1", tmp_path / "a.pdf")
-        assert written.read_bytes() == CONTENT
-        assert "authorization" not in other.received[0].headers
-
     def test_source_without_a_file_has_no_download(self, faulty, client_of, tmp_path):
         server = faulty(faulty.answer(SOURCE | {"asset": None}))
         with pytest.raises(NotFoundError, match="has no file to download"):
@@ -316,14 +307,6 @@ class TestAudio:
         assert f'`nb.{step}("Ep: 1/2")`' in caught.value.next_step
         assert server.count == 1
 
-    def test_download_error_has_the_server_message(self, faulty, client_of):
-        server = faulty(
-            faulty.answer(EPISODE), faulty.answer({"detail": "The sound is gone."}, 404)
-        )
-        with pytest.raises(NotFoundError, match="The sound is gone") as caught:
-            client_of(server).podcasts.sound("episode:1")
-        assert caught.value.next_step == "See `nb.podcasts.episodes()`."
-
 
 class TestGenerating:
     def test_unresolved_lost_response_has_an_unknown_outcome(self, faulty, client_of):
@@ -332,30 +315,6 @@ class TestGenerating:
             client_of(server).podcasts.generate(*ORDER)
         assert "`nb.podcasts.episodes()`" in caught.value.next_step
         assert [request.method for request in server.received].count("POST") == 1
-
-    @pytest.mark.parametrize(
-        ("status", "detail", "kind", "step"),
-        [
-            (400, "The notebook is empty.", InputError, 'nb.sources.add("FILE")'),
-            (400, "5 speakers are too many: at most 4.", InputError, "speakers="),
-            (404, "There is no episode profile x.", NotFoundError, "nb."),
-            (422, "The profile has no model.", SetupError, '"podcast": '),
-            (
-                422,
-                "Nothing can speak. Run `pip install 'labext-jupyter[speech]'`.",
-                SetupError,
-                "pip install 'labext-jupyter[speech]'",
-            ),
-        ],
-    )
-    def test_rejection_has_one_line_and_a_next_step(
-        self, faulty, client_of, status, detail, kind, step
-    ):
-        server = faulty(faulty.answer([]), faulty.answer({"detail": detail}, status))
-        with pytest.raises(kind) as caught:
-            client_of(server).podcasts.generate(*ORDER)
-        assert "\n" not in caught.value.message
-        assert step in caught.value.next_step
 
 
 class TestWatching:

@@ -236,16 +236,6 @@ def test_service_error_while_listing_is_raised(wire, service):
 
 
 class TestOutage:
-    def test_failures_are_tolerated_up_to_the_limit(self, clock):
-        outage = Outage(clock)
-        outage.record_failure(GONE)
-        assert "No notebook service answers." in outage.message
-        clock.sleep(MAX_OUTAGE_SECONDS - 1)
-        outage.record_failure(GONE)
-        clock.sleep(1)
-        with pytest.raises(UnreachableError):
-            outage.record_failure(GONE)
-
     def test_limit_counts_from_the_last_response(self, clock):
         outage = Outage(clock)
         outage.record_failure(GONE)

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.errors import LabextError, OutcomeUnknownError, ServiceError
-from labext.http import RetryMode
 from labext.nb import records
 from labext.nb.backends.contract import ContractBackend
 from labext.redaction import MASK
@@ -42,15 +41,6 @@ ANSWERS = JSON | st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS.split(), 
 
 
 class TestTransformations:
-    def test_create(self, drive):
-        fields = {"name": "Methods", "prompt": "List them.", "apply_default": True}
-        call = drive(backend.new_transformation(fields), {"id": "transformation:1", **fields})
-        assert call.line == ("POST", "/transformations")
-        assert call.only.json == fields
-        assert call.only.op.repeat is RetryMode.UNSENT
-        assert list(call.result) == list(records.TRANSFORMATION)
-        assert call.result["apply_default"] is True
-
     def test_transform_is_patient(self, drive):
         answer = {"output": "Glucose.", "transformation_id": "transformation:1", "model_id": "m"}
         call = drive(backend.transform("transformation:1", "A text.", None), answer)
@@ -66,24 +56,8 @@ class TestTransformations:
         with pytest.raises(ServiceError):
             drive(backend.transform("transformation:1", "A text.", None), answer)
 
-    def test_default_prompt(self, drive):
-        settings_record = {"transformation_instructions": "Be brief."}
-        assert drive(backend.default_prompt(), settings_record).result == "Be brief."
-        call = drive(backend.set_default_prompt("Be brief."), settings_record)
-        assert (call.line, call.only.json) == (
-            ("PUT", "/transformations/default-prompt"),
-            settings_record,
-        )
-        empty = drive(backend.default_prompt(), {"transformation_instructions": None})
-        assert empty.result == ""
-
 
 class TestModels:
-    def test_list_by_type(self, drive):
-        call = drive(backend.models("llm"), [MODEL])
-        assert (call.line, call.only.params) == (("GET", "/models"), {"model_type": "llm"})
-        assert list(call.result[0]) == list(records.MODEL)
-
     def test_lost_response_is_resolved_by_an_equal_model(self, drive):
         others = [
             MODEL | {"id": "model:2", "type": "tts"},
@@ -159,30 +133,6 @@ class TestCredentials:
         assert (
             drive(backend.delete_credential("credential:1"), None).result["deleted_models"] is None
         )
-
-    def test_register_models(self, drive):
-        call = drive(
-            backend.register_models("credential:1", [("tts-1", "tts")]),
-            {"created": 1, "existing": 0},
-        )
-        assert call.line == ("POST", "/credentials/credential%3A1/register-models")
-        assert call.only.json == {"models": [{"name": "tts-1", "model_type": "tts"}]}
-        assert call.result == {"created": 1, "existing": 0}
-
-    def test_credential_status(self, drive):
-        call = drive(
-            backend.credential_status(),
-            {
-                "configured": {"openai": True, "groq": False},
-                "source": {"openai": "environment"},
-                "encryption_configured": True,
-            },
-        )
-        assert call.result["providers"] == [
-            {"provider": "openai", "configured": True, "source": "environment"},
-            {"provider": "groq", "configured": False, "source": None},
-        ]
-        assert call.result["encryption_configured"] is True
 
 
 CALLS: dict[str, Callable[[], Any]] = {

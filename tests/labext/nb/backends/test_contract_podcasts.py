@@ -38,21 +38,6 @@ def generate(name: str | None = "Episode 1", speakers: list[str] | None = None) 
 
 
 class TestGenerating:
-    def test_generate(self, drive):
-        answer = {"job_id": "command:1", "status": "submitted", "episode_id": "episode:1"}
-        call = drive(generate(speakers=["speaker:1", "speaker:2"]), [], answer)
-        before, sent = call.requests
-        assert before.op.repeat is RetryMode.ALWAYS
-        assert sent.op.repeat is RetryMode.UNSENT
-        assert sent.json == {
-            "notebook_id": "notebook:1",
-            "episode_profile_id": "episode_profile:1",
-            "speaker_profile_ids": ["speaker:1", "speaker:2"],
-            "episode_name": "Episode 1",
-        }
-        assert list(call.result) == list(records.EPISODE_SUBMISSION)
-        assert call.result["job_id"] == "command:1"
-
     def test_lost_response_is_resolved_by_the_new_episode(self, drive):
         older = EPISODE | {"id": "episode:0"}  # names need not be unique
         call = drive(generate(), [older], LOST, [EPISODE, older])
@@ -188,25 +173,6 @@ PROFILES = {"episode": EPISODE_PROFILES, "speaker": SPEAKER_PROFILES}
 class TestProfiles:
     def call(self, verb: str, kind: str, *arguments: Any) -> Any:
         return getattr(backend, f"{verb}_profile")(PROFILES[kind], *arguments)
-
-    def test_requests_of_profiles(self, drive, kind):
-        path, answer = KINDS[kind]
-        profile_path = f"{path}/{kind}%3A1"
-        profiles = drive(backend.profiles(PROFILES[kind]), [answer])
-        assert profiles.line == ("GET", path)
-        record = profiles.result[0]
-        profile = drive(backend.profile(PROFILES[kind], f"{kind}:1"), answer)
-        assert (profile.line, profile.result) == (("GET", profile_path), record)
-        new = drive(self.call("new", kind, {"name": "a"}), answer)
-        assert (new.line, new.only.json) == (("POST", path), {"name": "a"})
-        changed = drive(self.call("change", kind, f"{kind}:1", {"name": "a"}), answer)
-        assert changed.line == ("PUT", profile_path)
-        copied = drive(self.call("copy", kind, f"{kind}:1"), answer)
-        assert (copied.line, copied.only.op.repeat) == (
-            ("POST", f"{profile_path}/duplicate"),
-            RetryMode.UNSENT,
-        )
-        assert drive(self.call("delete", kind, f"{kind}:1"), None).line == ("DELETE", profile_path)
 
     def test_lost_response_is_resolved_by_the_name(self, drive, kind):
         _, answer = KINDS[kind]

@@ -239,12 +239,6 @@ MESSAGES = [
 
 
 class TestChat:
-    def test_list_sessions(self, drive):
-        call = drive(backend.sessions("notebook:1"), [SESSION])
-        assert call.line == ("GET", "/chat/sessions")
-        assert call.only.params == {"notebook_id": "notebook:1"}
-        assert list(call.result[0]) == list(records.SESSION)
-
     def test_session_has_its_messages(self, drive):
         call = drive(backend.session("chat_session:1"), SESSION | {"messages": MESSAGES})
         assert call.line == ("GET", "/chat/sessions/chat_session%3A1")
@@ -253,21 +247,6 @@ class TestChat:
         assert (human["citations"], human["created_at"]) == ([], "2026-11-20T13:23:23.768Z")
         assert reply["citations"] == [CITATION_FIELDS]
         assert drive(backend.session("chat_session:1"), SESSION).result["messages"] == []
-
-    def test_create_update_and_delete_a_session(self, drive):
-        created = drive(backend.new_session("notebook:1", "Talk", "model:1"), SESSION)
-        assert created.line == ("POST", "/chat/sessions")
-        assert created.only.json == {
-            "notebook_id": "notebook:1",
-            "title": "Talk",
-            "model_override": "model:1",
-        }
-        untitled = drive(backend.new_session("notebook:1", None, None), SESSION)
-        assert untitled.only.json == {"notebook_id": "notebook:1"}
-        path = "/chat/sessions/chat_session%3A1"
-        changed = drive(backend.change_session("chat_session:1", {"title": "T"}), SESSION)
-        assert (changed.line, changed.only.json) == (("PUT", path), {"title": "T"})
-        assert drive(backend.delete_session("chat_session:1"), None).line == ("DELETE", path)
 
     def test_reply_to_a_message(self, drive):
         scope = Scope(sources=("source:1",))
@@ -297,30 +276,3 @@ class TestChat:
                 backend.execute("chat_session:1", "Why?", message_context(backend, Scope()), None),
                 {"messages": messages},
             )
-
-    def test_context(self, drive):
-        response = {
-            "context": {"sources": [{"id": "source:1"}], "notes": []},
-            "token_count": 12,
-            "char_count": 60,
-        }
-        config = {"sources": {"source:1": "full content"}}
-        call = drive(backend.context(None, "notebook:1", Scope(), config), response)
-        assert call.line == ("POST", "/chat/context")
-        assert call.only.json == {
-            **EVERYTHING,
-            "notebook_id": "notebook:1",
-            "context_config": config,
-        }
-        assert call.result == {
-            "sources": [{"id": "source:1"}],
-            "notes": [],
-            "token_count": 12,
-            "char_count": 60,
-        }
-
-
-def test_status(drive):
-    call = drive(backend.status(), {"version": "1.2", "dbStatus": "online"}, {"auth_enabled": True})
-    assert [request.op.path for request in call.requests] == ["config", "auth/status"]
-    assert call.result == {"version": "1.2", "database": "online", "password_needed": True}
