@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from labext.errors import InputError, LabextError, SignInError, UnreachableError
+from labext.errors import InputError, ServiceError, SignInError, UnreachableError
 from labext.nb import NotebookClient
 
 pytestmark = pytest.mark.contract
@@ -69,19 +69,14 @@ def server(description: Answer, *, orders: bool) -> Iterator[tuple[str, list[str
     ("description", "orders", "name"),
     [
         (description_with("Open Notebook API"), False, "open-notebook"),
-        (description_with("open notebook"), False, "open-notebook"),
         (description_with("Notebook service"), True, "contract"),
         (description_with(None), True, "contract"),
-        (description_with(["Open Notebook"]), True, "contract"),
         (status(404), False, "open-notebook"),
         (status(404), True, "contract"),
         (status(401), False, "open-notebook"),
         (status(403), True, "contract"),
-        (status(405), False, "open-notebook"),
         (status(501), False, "open-notebook"),
-        (status(501), True, "contract"),
         (page, False, "open-notebook"),
-        (page, True, "contract"),
         (text, False, "open-notebook"),
     ],
 )
@@ -97,18 +92,13 @@ def test_backend_is_detected(description, orders, name):
 def test_detection_runs_once_per_client():
     with server(description_with("Open Notebook API"), orders=False) as (url, requests):
         with NotebookClient(url) as nb:
+            assert requests == []
             for _ in range(3):
                 nb.notebooks.list()
         assert requests.count(DESCRIPTION) == 1
         with NotebookClient(url) as other:
             other.notebooks.list()
         assert requests.count(DESCRIPTION) == 2
-
-
-def test_client_sends_nothing_before_its_first_call():
-    with server(description_with("Open Notebook API"), orders=False) as (url, requests):
-        NotebookClient(url).close()
-        assert requests == []
 
 
 @pytest.mark.parametrize("backend_name", ["contract", "open-notebook"])
@@ -141,15 +131,17 @@ def test_detection_with_a_password():
         assert replay.faults == []
 
 
-@pytest.mark.parametrize("name", ["auth.none", "auth.wrong", "auth.no_scheme"])
-def test_wrong_password_does_not_decide_the_backend(name):
-    recording = recordings()[name]
-    rejection = JSONResponse(
-        recording.answer, recording.status, headers=dict(recording.response_headers)
-    )
+@pytest.mark.parametrize(
+    ("rejection", "kind"),
+    [
+        (JSONResponse({"detail": "Down"}, 500), ServiceError),
+        (JSONResponse({"detail": "No"}, 401, headers={"WWW-Authenticate": "Bearer"}), SignInError),
+    ],
+)
+def test_rejection_does_not_decide_the_backend(fast_retries, rejection, kind):
     routes = [Route("/{path:path}", lambda _: rejection)]
     with listening(Starlette(routes=routes)) as root, NotebookClient(f"{root}/api") as nb:
-        with pytest.raises(SignInError):
+        with pytest.raises(kind):
             nb.notebooks.list()
         assert nb._selector._backend is None
 
@@ -175,11 +167,3 @@ def server_at(port: int) -> Iterator[None]:
 
     with listening(Starlette(routes=[Route("/{path:path}", answer)]), port):
         yield
-
-
-def test_failing_server_is_not_detected(fast_retries):
-    failing = [Route("/{path:path}", lambda _: JSONResponse({"detail": "Down"}, 500))]
-    with listening(Starlette(routes=failing)) as root, NotebookClient(f"{root}/api") as nb:
-        with pytest.raises(LabextError, match="Down"):
-            nb.notebooks.list()
-        assert nb._selector._backend is None
