@@ -243,7 +243,11 @@ class EpisodeWatch(Watch):
 
     def _failure_error(self, snapshot: Progress) -> JobFailedError:
         if snapshot.outcome is Outcome.STOPPED:
-            return _stopped_error(snapshot)
+            return JobFailedError(
+                f"{snapshot.subject} will not be generated. {snapshot.reason or 'It was stopped.'}",
+                "Generate it again: {action}.",
+                action=Action.generate_episode(snapshot.subject),
+            )
         return episode_error(snapshot.subject, snapshot.reason)
 
     def _by_itself(self) -> Progress:
@@ -273,11 +277,3 @@ def parse_command_id(text: str) -> str | None:
     """Return the text if it is the identifier of a job, else None."""
     name = text.strip() if isinstance(text, str) else ""
     return name if re.fullmatch(r"command:[^\s/]+", name) else None
-
-
-def _stopped_error(snapshot: Progress) -> JobFailedError:
-    return JobFailedError(
-        f"{snapshot.subject} will not be generated. {snapshot.reason or 'It was stopped.'}",
-        "Generate it again: {action}.",
-        action=Action.generate_episode(snapshot.subject),
-    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from labext import messages
 from labext.errors import InputError, LabextError
 from labext.nb import records
-from labext.nb.questions import ExpectedAnswer, contains_all, contains_fact
+from labext.nb.questions import ExpectedAnswer, contains_fact
 from labext.nb.records import EVALUATION, EVALUATION_SUMMARY, Answer, Citation, Record
 from labext.nb.resource import TitleResolver, match_title
 
@@ -187,7 +187,8 @@ class EvaluationRun:
             return False, None if not expected.sources else False, None
         cited = self._is_cited(expected, answer.citations) if expected.sources else None
         if expected.facts:
-            return contains_all(answer.text, expected.facts), cited, None
+            has_all = all(contains_fact(answer.text, fact) for fact in expected.facts)
+            return has_all, cited, None
         return bool(cited), cited, None
 
     def _is_cited(self, expected: ExpectedAnswer, citations: Sequence[Citation]) -> bool:

@@ -7,7 +7,7 @@ import io
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from labext import messages
@@ -170,11 +170,6 @@ def contains_fact(text: str, fact: Fact) -> bool:
     """Return whether a text contains one of the wordings, as whole words in any case."""
     within = normalize_text(text)
     return any(_pattern(wording).search(within) for wording in fact)
-
-
-def contains_all(text: str, facts: Iterable[Fact]) -> bool:
-    """Return whether a text contains each of the facts."""
-    return all(contains_fact(text, fact) for fact in facts)
 
 
 def normalize_text(text: str) -> str:

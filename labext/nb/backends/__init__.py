@@ -153,7 +153,9 @@ class RequestExecutor:
             ServiceError: the server reports a failure after the first words.
         """
         op = request.op
-        kwargs = request_arguments(request) | {"headers": {"Accept": STREAM_OR_JSON}}
+        kwargs = request_arguments(request) | {
+            "headers": {"Accept": "text/event-stream, application/json"}
+        }
         begun = False
         try:
             with self.http.stream(op, **kwargs) as response:
@@ -218,9 +220,6 @@ class RequestExecutor:
             page=page,
             on_bytes=on_bytes,
         )
-
-
-STREAM_OR_JSON = "text/event-stream, application/json"
 
 
 def event_failure(data: Mapping[str, Any], doing: str, step: str, prefix: str = "") -> ServiceError:
