@@ -164,8 +164,9 @@ class NotebookClient(SearchResource, ServiceClient):
 
         Arguments and errors as for `evaluate`.
         """
-        is_file = isinstance(questions, str | os.PathLike)
-        expected = read_questions(questions) if is_file else list(questions)
+        if isinstance(questions, str | os.PathLike):
+            questions = read_questions(questions)
+        expected = list(questions)
         cited = resolve_sources(self._titles, expected, notebook)
         return Evaluation(
             expected, EvaluationRun(self, notebook, cited, search_type, limit, model).rows(expected)

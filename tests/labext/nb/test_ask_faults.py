@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 
 from labext.errors import (
-    InputError,
     OutcomeUnknownError,
     ServiceError,
-    SetupError,
-    SignInError,
     UnreachableError,
 )
 from labext.nb import Answer, Final, Partial, Search, Strategy
@@ -121,25 +118,6 @@ def test_closing_the_iterator_closes_the_connection(faulty, client_of, stream):
     assert left.wait(5)
 
 
-@pytest.mark.parametrize(
-    ("status", "detail", "kind"),
-    [
-        (401, "The password is wrong.", SignInError),
-        (422, "There is no model for chat.", SetupError),
-        (502, f"The provider says: Bearer {KEY}", ServiceError),
-        (400, "question can't be empty", InputError),
-    ],
-)
-def test_error_status_is_not_retried(faulty, client_of, status, detail, kind):
-    server = faulty(faulty.answer({"detail": detail}, status))
-    with pytest.raises(kind) as caught:
-        next(client_of(server).ask_stream("Why?"))
-    assert type(caught.value) is kind
-    assert caught.value.status == status
-    assert KEY not in str(caught.value)
-    assert server.count == 1
-
-
 @pytest.mark.parametrize("path", ["ask", "ask_stream"])
 def test_failed_or_lost_question_is_not_asked_again(faulty, client_of, path):
     """A provider may charge for each answer."""
@@ -151,13 +129,3 @@ def test_failed_or_lost_question_is_not_asked_again(faulty, client_of, path):
         [*getattr(client_of(lost), path)("Why?")]
     assert caught.value.next_step == "The answer is not stored: ask again."
     assert failing.count == lost.count == 1
-
-
-def test_empty_question_or_scope_is_not_sent(faulty, client_of):
-    server = faulty(faulty.silence)
-    for ask in (client_of(server).ask, client_of(server).ask_stream):
-        with pytest.raises(InputError, match="question is empty"):
-            ask(" ")
-        with pytest.raises(InputError, match="scope is empty"):
-            ask("Why?", include_sources=False, include_notes=False)
-    assert server.count == 0

@@ -175,31 +175,6 @@ def test_provider_and_name_identify_a_model(titles, service):
     assert titles.find("model", "openrouter/openai/gpt-4o") == slashed
 
 
-def test_model_of_the_requested_type_is_preferred(titles, service):
-    llm = service.other("/models", "all", provider="ollama", type="llm")
-    tts = service.other("/models", "all", provider="ollama", type="tts")
-    assert titles.find("model", "all", "llm") == llm
-    assert titles.find("model", "all", "tts") == tts
-
-
-def test_transformation_is_found_by_name_or_title(titles, service):
-    transformation = service.other("/transformations", "key", title="Key findings")
-    assert titles.find("transformation", "key") == transformation
-    assert titles.find("transformation", "key FINDINGS") == transformation
-    with pytest.raises(NotFoundError, match="no transformation") as caught:
-        titles.find("transformation", "Key finding")
-    assert "did you mean" in caught.value.message
-    assert caught.value.next_step == "See `nb.transformations.list()`."
-
-
-@pytest.mark.parametrize("noun", ["episode profile", "speaker profile"])
-def test_unknown_profile_suggests_the_list(titles, service, noun):
-    service.other(f"/{noun.replace(' ', '-')}s", "interview")
-    with pytest.raises(NotFoundError, match=f'no {noun} "intervew".*"interview"') as caught:
-        titles.find(noun, "intervew")
-    assert caught.value.next_step == "See `nb.episode_profiles.list()`."
-
-
 def test_episode_is_found_by_its_job(titles, service):
     episode = service.other("/podcasts/episodes", "Ep 1", job_id="7f3a")
     assert titles.find("episode", "7f3a") == episode
@@ -221,11 +196,6 @@ class TestScope:
         assert resolve_scope(titles, notebook="here") == Scope((source,), (note,))
         without = resolve_scope(titles, notebook="here", include_notes=False)
         assert (without.sources, without.holds("note", note)) == ((source,), False)
-
-    def test_scope_of_an_empty_notebook_is_empty(self, titles, service):
-        service.notebook("here")
-        service.source("elsewhere")
-        assert resolve_scope(titles, notebook="here").is_empty
 
     def test_named_sources_must_be_in_the_notebook(self, titles, service):
         first_notebook = service.notebook("here")
@@ -352,19 +322,12 @@ def test_bibtex_entry_has_fields_abstract_and_files(folder: Path) -> None:
         "Year: 1995\nJournal: J. Bacteriol.\nDOI: 10.1128/jb.177.14.4121\n\n"
         "Expression of toxic genes."
     )
+    reference = source_reference({"id": "source:1", "title": entry.title}, entry.text)
+    assert reference.authors == ("Guzman, L. M", "Belin, Dominique")
+    assert (reference.year, reference.journal) == ("1995", "J. Bacteriol.")
     assert library.files == (folder / "files" / "guzman.pdf",)
     assert library.missing_files == ("lost.pdf",)
     assert library.error() is None
-
-
-def test_reference_of_an_added_entry_has_its_fields(folder: Path) -> None:
-    path = folder / "library.bib"
-    path.write_text(BIBTEX, encoding="utf-8")
-    (entry,) = read_library(path).entries
-    reference = source_reference({"id": "source:1", "title": entry.title}, entry.text)
-    assert reference.authors == ("Guzman, L. M", "Belin, Dominique")
-    assert (reference.year, reference.doi) == ("1995", "10.1128/jb.177.14.4121")
-    assert reference.journal == "J. Bacteriol."
 
 
 @pytest.mark.parametrize(("name", "content"), [("l.ris", RIS), ("l.json", json.dumps(CSL))])

@@ -262,7 +262,7 @@ def test_source_chat_lifecycle(nb, replay):
     assert sent == [{"message": "Which strain?"}, {"message": "And then?"}]
     messages = nb.source_chats.messages("Bench notes", "About it")
     assert list(messages["type"]) == ["human", "ai"] * 2
-    with pytest.raises(ServiceError, match="The reply failed: AI service error"):
+    with pytest.raises(ServiceError, match="The reply failed: The AI provider is temporarily"):
         nb.source_chats.send("Bench notes", "About it", "x", model_override="fail-chat")
     assert nb.source_chats.update("Bench notes", "About it", title="It")["title"] == "It"
     assert list(nb.source_chats.list("Bench notes")["message_count"]) == [4]
