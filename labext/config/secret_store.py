@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 
 from labext.errors import InputError
 from labext.redaction import register_secret
@@ -37,14 +38,16 @@ def from_environment(service: str, name: str) -> str | None:
 def saved_secret(service: str, profile: str | None, name: str) -> str | None:
     """Return a secret saved in this session or in the keyring, None if there is none.
 
-    A secret is read from the keyring once per session, because that may be slow, or ask the user to
-    unlock the keyring.
+    A secret is read from the keyring once, until `read_keyring_again`, because that may be slow, or
+    ask the user to unlock the keyring.
     """
     user = _keyring_user(service, profile, name)
-    secret = _session_secrets.get(user) or _keyring_get(user)
-    if secret is not None:
-        _session_secrets[user] = secret
-    return secret
+    return _session_secrets.get(user) or _keyring_get(user)
+
+
+def read_keyring_again() -> None:
+    """Read secrets from the keyring anew, since another program may have changed them."""
+    _keyring_get.cache_clear()
 
 
 def is_in_keyring(service: str, profile: str | None) -> bool:
@@ -72,8 +75,11 @@ def save_secret(service: str, profile: str | None, name: str, value: str) -> boo
         raise InputError(f"{service} has no secret called {name}.", f"There is: {names}.")
     mask_secrets({name: value})
     user = _keyring_user(service, profile, name)
+    if _keyring_set(user, value):
+        _session_secrets.pop(user, None)
+        return True
     _session_secrets[user] = value
-    return _keyring_set(user, value)
+    return False
 
 
 def mask_secrets(secrets: Mapping[str, str]) -> None:
@@ -94,11 +100,13 @@ def forget_session_secrets(service: str, profile: str | None) -> None:
     """Forget this session's secrets of a profile; the keyring stays unchanged."""
     for name in SECRET_NAMES[service]:
         _session_secrets.pop(_keyring_user(service, profile, name), None)
+    read_keyring_again()
 
 
 def forget_session() -> None:
     """Forget this session's secrets; the keyring stays unchanged."""
     _session_secrets.clear()
+    read_keyring_again()
 
 
 def _keyring_user(service: str, profile: str | None, name: str) -> str:
@@ -109,6 +117,7 @@ def _keyring_user(service: str, profile: str | None, name: str) -> str:
 # usable keyring. Their texts are not displayed, since they may contain the secret.
 
 
+@cache
 def _keyring_get(user: str) -> str | None:
     with suppress(Exception):
         import keyring
@@ -122,6 +131,7 @@ def _keyring_set(user: str, value: str) -> bool:
         import keyring
 
         keyring.set_password(_KEYRING, user, value)
+    read_keyring_again()
     return _keyring_get(user) == value  # a null keyring accepts secrets and discards them
 
 
@@ -130,3 +140,4 @@ def _keyring_delete(user: str) -> None:
         import keyring
 
         keyring.delete_password(_KEYRING, user)
+    read_keyring_again()

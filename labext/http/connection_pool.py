@@ -245,6 +245,9 @@ class _TimedConnection:
 
     def connect(self) -> None:
         super().connect()  # type: ignore[misc]
+        deadline = _deadline.get()
+        if deadline is not None:
+            deadline.reset()  # started by a proxy's response to CONNECT
         self.sock.settimeout(_SEND_TIMEOUT)  # type: ignore[attr-defined]
 
     def request(self, *args: Any, **options: Any) -> None:
@@ -393,7 +396,7 @@ def tls_verification(verify: bool | str) -> bool | str:
     path = Path(bundle).expanduser()
     try:
         if not path.is_dir():  # the certificates of a folder are read when they are needed
-            _check_bundle(path, path.stat().st_mtime_ns)
+            _load_certificates(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         fault = f"There is no CA bundle at {bundle}."
     except ssl.SSLError:
@@ -407,10 +410,10 @@ def tls_verification(verify: bool | str) -> bool | str:
     raise SetupError(fault, f"Correct {source}.")
 
 
-@lru_cache(maxsize=16)
-def _check_bundle(path: Path, _modified: int) -> None:
-    """Parse a CA bundle; once for each modification, since that takes 30 ms."""
-    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+@lru_cache(maxsize=8)
+def _load_certificates(bundle: Path, _modified: int) -> None:
+    """Check once that a CA bundle has certificates; that of a system takes 30 ms to load."""
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(bundle)
 
 
 def origin(url: str) -> tuple[str, str, int | None]:

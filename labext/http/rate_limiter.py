@@ -92,6 +92,10 @@ class SlidingWindow:
         return leaving + self.rate.seconds * _CLOCK_MARGIN
 
 
+_LONGEST_PAUSE = 300.0
+"""Seconds for which one response holds back other requests, at most: a service that asks for hours
+may be back earlier."""
+
 _PROBE_SECONDS = 2.0
 """Seconds that other requests wait for the response of the one sent ahead."""
 
@@ -136,7 +140,12 @@ class _ServerAllowance:
         self.uncounted -= 1
         if status.remaining <= self.remaining:
             # In a sliding window the requests due to expire may be gone, with others next.
-            self.remaining, self.ends = status.remaining, max(self.ends, now + status.resets)
+            self.remaining = status.remaining
+            self.ends = max(self.ends, _pause_end(now, status.resets))
+
+
+def _pause_end(now: float, seconds: float) -> float:
+    return now + min(seconds, _LONGEST_PAUSE)
 
 
 class RateLimiter:
@@ -188,7 +197,7 @@ class RateLimiter:
     def pause(self, seconds: float) -> None:
         """Hold every request for `seconds`."""
         with self._lock:
-            self._paused_until = max(self._paused_until, self._clock() + seconds)
+            self._paused_until = max(self._paused_until, _pause_end(self._clock(), seconds))
 
     def tighten(self, rate: Rate) -> None:
         """Apply this rate too; the stricter one wins."""
@@ -255,7 +264,7 @@ class RateLimiter:
         self._refusals += 1
         delay = requested_delay(slot.status, slot.headers)
         wait = backoff(self._refusals) if delay is None else delay
-        self._paused_until = max(self._paused_until, now + wait)
+        self._paused_until = max(self._paused_until, _pause_end(now, wait))
         self._allowance, self._is_unknown, self._allowance_start = None, True, now
 
     def _update_allowance(
@@ -269,7 +278,7 @@ class RateLimiter:
             self._allowance, self._is_unknown = None, False
         else:
             self._allowance = _ServerAllowance(
-                status.remaining, self._window.in_flight, now + status.resets
+                status.remaining, self._window.in_flight, _pause_end(now, status.resets)
             )
             self._is_unknown, self._allowance_start = False, slot.started
 

@@ -179,6 +179,7 @@ class SignIn:
             method: the sign-in method; None to choose it by the available secrets.
             options: options of the profile, as in `config.OPTIONS`; they override stored options.
         """
+        secret_store.read_keyring_again()
         try:
             if save is not None:
                 config.check_profile_name(save)
@@ -196,6 +197,7 @@ class SignIn:
             method: the sign-in method; None to choose it by the available secrets.
             user: the email address of the user on whose behalf an app acts.
         """
+        secret_store.read_keyring_again()
         target = config.connection_with_secrets(self.service)
         if target.profile is None and not target.secrets:  # after a logout without a profile
             target = replace(target, secrets=self._from_environment(target.base_url))

@@ -85,6 +85,28 @@ def test_pause_delays_requests_or_raises_busy_error_beyond_patience() -> None:
 
 
 @pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (429, {"Retry-After": "86400"}),
+        (429, {"x-rate-limit-remaining": "0", "x-rate-limit-reset": "86400"}),
+        (200, {"x-rate-limit-remaining": "0", "x-rate-limit-reset": "86400"}),
+    ],
+)
+def test_service_that_asks_for_hours_is_asked_again_after_five_minutes(
+    status: int, headers: dict[str, str], clock: Clock
+) -> None:
+    limiter = make_limiter(Rate(None), clock)
+    for _ in range(2):
+        with limiter.slot(60) as slot:
+            slot.record_response(headers, status)
+        limiter.pause(86_400)
+        with pytest.raises(BusyError, match="300 seconds"):
+            ask(limiter)
+        clock.now += 300
+    ask(limiter)
+
+
+@pytest.mark.parametrize(
     "headers",
     [
         {"x-rate-limit-remaining": "many", "x-rate-limit-reset": "10"},

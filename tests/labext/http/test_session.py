@@ -7,6 +7,7 @@ import io
 import socket
 import ssl
 import sys
+import time
 from collections.abc import Iterator
 from email.message import Message
 from email.parser import BytesParser
@@ -217,6 +218,24 @@ def test_proxy_that_cannot_reach_the_service_is_named(
     with pytest.raises(UnreachableError, match="the proxy answered 502") as caught:
         ask("https://jobs.example/")
     assert "NO_PROXY" in caught.value.next_step
+
+
+def test_time_limit_starts_after_the_connection_by_a_proxy(
+    faulty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+) -> None:
+    bundle = use_tls(server, tmp_path, "jobs.example")
+
+    def tunnel(connection: socket.socket, request: Any) -> bool:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        with server.tls.wrap_socket(connection, server_side=True) as tls:
+            tls.recv(65536)
+            time.sleep(0.4)
+            tls.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        return False
+
+    monkeypatch.setenv("https_proxy", faulty(tunnel).url)
+    limits = ResponseLimits(seconds=0.2)
+    assert ask("https://jobs.example/", verify=bundle, limits=limits) == "ok"
 
 
 @pytest.mark.parametrize("proxy", ["http://:8080", "ftp://127.0.0.1:9", "socks5://127.0.0.1:9"])

@@ -114,6 +114,18 @@ def test_refused_saved_key_is_prompted_again(
     assert len(prompts) == 1
 
 
+def test_key_that_another_program_has_stored_is_used_by_the_next_connect(
+    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring
+) -> None:
+    prompts = asked_for()
+    config.save_profile("lab1", "jobs", box.jobs.base_url)
+    config.save_secret("jobs", "lab1", "api_key", TYPED)
+    assert config.connection("jobs", "lab1").secrets == {"api_key": TYPED}
+    ring.set_password("labext", "lab1/jobs/api_key", box.jobs.api_key)
+    run("%jobs connect lab1")
+    assert not prompts
+
+
 def test_wrong_key_changes_nothing(
     run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, isolated: Path
 ) -> None:
