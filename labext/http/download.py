@@ -308,7 +308,8 @@ class _Download:
         """Check the start of the response; return False if nothing is left to fetch."""
         if response.status_code == 206:
             start, total = _content_range(response)
-            if start == part.size and total in {part.total, None}:
+            if start == part.size and (part.total is None or total in {part.total, None}):
+                part.total = total or part.total
                 return True
             self._start_over(part, "sent a different part than was requested")
         if response.status_code == 416:

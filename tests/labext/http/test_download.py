@@ -249,12 +249,15 @@ def test_partial_file_restarts_on_416(
     assert [request.headers.get("range") for request in server.received] == ["bytes=1000-", None]
 
 
+@pytest.mark.parametrize(
+    ("before", "now"), [(len(CONTENT), "*"), (None, "*"), (None, len(CONTENT))]
+)
 def test_download_of_unknown_total_length_is_resumed(
-    faulty: Any, into: Any, tmp_path: Path
+    before: int | None, now: int | str, faulty: Any, into: Any, tmp_path: Path
 ) -> None:
-    write_partial_file(tmp_path, 1000, len(CONTENT))
-    rest = faulty.answer(CONTENT[1000:], 206, Content_Range=f"bytes 1000-{len(CONTENT) - 1}/*")
-    server = faulty(rest)
+    write_partial_file(tmp_path, 1000, before)
+    place = f"bytes 1000-{len(CONTENT) - 1}/{now}"
+    server = faulty(faulty.answer(CONTENT[1000:], 206, Content_Range=place))
     assert into(server).read_bytes() == CONTENT
     assert server.count == 1
 
