@@ -186,16 +186,13 @@ MODES: dict[str, list[Act]] = {
     "invalid headers": [
         *(raw(HEAD + f"Content-Length: {value}\r\n\r\n{{}}".encode("latin-1"))
           for value in ("abc", "-1", "1, 2", "9" * 5000, "")),
-        *(body(b"{}", f"{name}: {value}", status=status)
-          for name in ("Retry-After", "Content-Type", "Content-Encoding", "Set-Cookie", "ETag",
-                       "X-Rate-Limit-Reset", "X-Rate-Limit-Remaining", "WWW-Authenticate", "Date",
-                       "Content-Range", "Transfer-Encoding", "Connection", "Last-Modified")
+        *(body(b"{}", *(f"{name}: {value}" for name in names), status=status)
+          for names in (("Retry-After", "Content-Type", "Set-Cookie", "ETag", "X-Rate-Limit-Reset",
+                         "X-Rate-Limit-Remaining", "WWW-Authenticate", "Date", "Content-Range",
+                         "Last-Modified"),
+                        ("Content-Encoding",), ("Transfer-Encoding",), ("Connection",))
           for value in (JUNK, "9" * 5000, "Fri, 31 Dec 9999 23:59:59 -9999")
-          for status in (200, 401)),
-        *(body(b"{}", f"{name}: {value}", status=status)
-          for name in ("Retry-After", "X-Rate-Limit-Reset", "Content-Range")
-          for value in (JUNK, "9" * 5000, "Fri, 31 Dec 9999 23:59:59 -9999")
-          for status in (206, 429)),
+          for status in ((200, 206, 401, 429) if len(names) > 1 else (200, 401))),
         raw(b"HTTP/1.1 200 OK\r\nnonsense\r\n: a\r\n\r\n{}"),
     ],
     "no HTTP": [
@@ -327,27 +324,23 @@ try:
 except ResponseLimitError as error:
     sys.exit(f"the small response was refused: {error}")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-try:
-    client.jobs()
-except ResponseLimitError as error:
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-else:
+for _ in range(3):
+    try:
+        client.jobs()
+    except ResponseLimitError as error:
+        continue
     sys.exit("the bomb was read")
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "identity, endless", "identity, declared"])
-def test_response_beyond_the_limit_uses_at_most_64_mib_more(encoding: str, faulty: Any) -> None:
+def test_response_beyond_the_limit_uses_at_most_64_mib_more(faulty: Any) -> None:
     bound = 96
     server = faulty(
         faulty.answer({"jobs": [], "startKey": "", "statuses": {}}),
-        {
-            "gzip": body(BOMB, "Content-Encoding: gzip"),
-            "identity, endless": endless(CHUNKED, b"100000\r\n" + b" " * MIB + b"\r\n"),
-            "identity, declared": endless(
-                HEAD + b"Content-Length: 999999999999\r\n\r\n", b" " * MIB
-            ),
-        }[encoding],
+        body(BOMB, "Content-Encoding: gzip"),
+        endless(CHUNKED, b"100000\r\n" + b" " * MIB + b"\r\n"),
+        endless(HEAD + b"Content-Length: 999999999999\r\n\r\n", b" " * MIB),
     )
     command = [sys.executable, "-c", MEASURED, server.url, str(bound)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import ssl
 from base64 import b64encode
 from collections.abc import Callable
@@ -31,6 +32,8 @@ GET = Operation("list", "GET", "list", RetryMode.ALWAYS)
 POST = Operation("submit", "POST", "submit", RetryMode.UNSENT)
 PUT = Operation("upload", "PUT", "upload/a", RetryMode.ALWAYS)
 DELETE = Operation("delete", "DELETE", "delete", RetryMode.DELETE)
+
+STATUSES = (301, 302, 303, 307, 308)
 
 LOCATIONS = {
     "backslash": "{scheme}://{foreign}\\@{own}/s",
@@ -198,22 +201,9 @@ def check(case: Case, send: Callable[[], Any], own: Any, foreign: Any, connected
         assert {host for host, _ in connected} <= {"127.0.0.1"}
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("name", CASES)
-def test_redirect_never_sends_a_secret_to_another_origin(
-    name: str,
-    status: int,
-    faulty: Any,
-    authority: Any,
-    connected: Any,
-    fast_retries: None,
-    tmp_path: Path,
-) -> None:
-    case = CASES[name]
-    context, ca = authority
-    tls = context if case.tls else None
-    own, foreign = faulty(faulty.silence, tls=tls), faulty(faulty.answer({}), tls=tls)
-    scheme = "https" if case.tls else "http"
+def redirects(own: Any, foreign: Any) -> list[Any]:
+    """Return a redirect to each location, with the statuses in turn, and one of each status."""
+    scheme = "https" if own.tls else "http"
     names = {
         "scheme": scheme,
         "SCHEME": scheme.upper(),
@@ -221,34 +211,40 @@ def test_redirect_never_sends_a_secret_to_another_origin(
         "foreign": f"localhost:{foreign.port}",
         "port": foreign.port,
     }
-    for location in LOCATIONS.values():
-        own.acts = (redirect(status, location.format(**names)),)
+    pairs = [
+        *zip(itertools.cycle(STATUSES), LOCATIONS.values(), strict=False),
+        *((status, "{scheme}://{foreign}/s") for status in STATUSES),
+    ]
+    return [redirect(status, location.format(**names)) for status, location in pairs]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_redirect_never_sends_a_secret_to_another_origin(
+    name: str, faulty: Any, authority: Any, connected: Any, fast_retries: None, tmp_path: Path
+) -> None:
+    case = CASES[name]
+    context, ca = authority
+    tls = context if case.tls else None
+    own, foreign = faulty(faulty.silence, tls=tls), faulty(faulty.answer({}), tls=tls)
+    for redirected in redirects(own, foreign):
+        own.acts = (redirected,)
         own.received.clear()
         check(case, lambda: case.send(own.url, ca, tmp_path), own, foreign, connected)
         assert own.received, "the request was never sent"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("step", ["discovery", "token endpoint"])
 def test_redirect_never_sends_an_openid_password_to_another_origin(
-    step: str, status: int, faulty: Any, authority: Any, connected: Any, fast_retries: None
+    step: str, faulty: Any, authority: Any, connected: Any, fast_retries: None
 ) -> None:
     context, ca = authority
     own, foreign = faulty(faulty.silence, tls=context), faulty(faulty.answer({}), tls=context)
     issuer = f"https://127.0.0.1:{own.port}"
-    names = {
-        "scheme": "https",
-        "SCHEME": "HTTPS",
-        "own": f"127.0.0.1:{own.port}",
-        "foreign": f"localhost:{foreign.port}",
-        "port": foreign.port,
-    }
     document = faulty.answer({"issuer": issuer, "token_endpoint": f"{issuer}/token"})
     sign_in = ProviderSignIn(
         f"{issuer}/.well-known/openid-configuration", "labext", "ada@lab.example", SECRET, verify=ca
     )
-    for location in LOCATIONS.values():
-        redirected = redirect(status, location.format(**names))
+    for redirected in redirects(own, foreign):
         own.acts = (redirected,) if step == "discovery" else (document, redirected)
         own.received.clear()
         check(Case(lambda *_: None), sign_in, own, foreign, connected)
