@@ -34,10 +34,12 @@ print(sys.prefix)
 """
 
 
-@pytest.fixture
-def data_dir(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path / "my box"
-    Sandbox(tmp_path / "my box").stop()
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of a sandbox that the first demo starts and the others find running."""
+    folder = tmp_path_factory.mktemp("demo") / "my box"
+    yield folder
+    Sandbox(folder).stop()
 
 
 @pytest.fixture
@@ -59,34 +61,6 @@ def labext(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         timeout=200,
         check=False,
     )
-
-
-def test_run_executes_the_notebook_and_reports_it(folder, data_dir):
-    done = labext(
-        "demo", "--run", "--data-dir", str(data_dir), "--folder", "demo", cwd=folder.parent
-    )
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"3 cells in \d+ s; 1 jobs? complete", done.stdout)
-    assert "Not replaced, since you have changed it: demo/jobs.ipynb" in done.stdout
-    executed = nbformat.read(folder / "jobs.executed.ipynb", as_version=4)
-    assert [cell.execution_count for cell in executed.cells] == [1, 2, 3]
-    assert executed.cells[2].outputs[0].text.strip() == sys.prefix
-    assert any((folder / "out" / "cut").rglob("*"))
-    assert (folder / "data" / "hairpins.csv").is_file()
-    assert nbformat.read(folder / examples.NOTEBOOK, as_version=4).cells[0].execution_count is None
-    check_printed_stop_command(done.stdout, data_dir)
-
-
-def check_printed_stop_command(printed: str, data_dir: Path) -> None:
-    """The demo's sandbox is stopped by the line that the demo prints, typed in any folder."""
-    match = re.search(r"`(labext .+)` stops it", printed)
-    assert match is not None
-    program, *words = shlex.split(match[1])
-    assert program == "labext"
-    assert Sandbox(data_dir).status().running
-    stopped = labext(*words, cwd=Path("/"))
-    assert stopped.returncode == 0, stopped.stderr
-    assert Sandbox(data_dir).status().state == "stopped"
 
 
 def test_failing_cell_is_reported_in_one_line(folder, data_dir):
@@ -145,6 +119,34 @@ def wait_for(address: str, process: subprocess.Popen[bytes]) -> requests.Respons
             assert process.poll() is None
             assert time.monotonic() < until
             time.sleep(0.2)
+
+
+def test_run_executes_the_notebook_and_reports_it(folder, data_dir):
+    done = labext(
+        "demo", "--run", "--data-dir", str(data_dir), "--folder", "demo", cwd=folder.parent
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"3 cells in \d+ s; 1 jobs? complete", done.stdout)
+    assert "Not replaced, since you have changed it: demo/jobs.ipynb" in done.stdout
+    executed = nbformat.read(folder / "jobs.executed.ipynb", as_version=4)
+    assert [cell.execution_count for cell in executed.cells] == [1, 2, 3]
+    assert executed.cells[2].outputs[0].text.strip() == sys.prefix
+    assert any((folder / "out" / "cut").rglob("*"))
+    assert (folder / "data" / "hairpins.csv").is_file()
+    assert nbformat.read(folder / examples.NOTEBOOK, as_version=4).cells[0].execution_count is None
+    check_printed_stop_command(done.stdout, data_dir)
+
+
+def check_printed_stop_command(printed: str, data_dir: Path) -> None:
+    """The demo's sandbox is stopped by the line that the demo prints, typed in any folder."""
+    match = re.search(r"`(labext .+)` stops it", printed)
+    assert match is not None
+    program, *words = shlex.split(match[1])
+    assert program == "labext"
+    assert Sandbox(data_dir).status().running
+    stopped = labext(*words, cwd=Path("/"))
+    assert stopped.returncode == 0, stopped.stderr
+    assert Sandbox(data_dir).status().state == "stopped"
 
 
 def test_error_is_one_line(tmp_path, capsys):
