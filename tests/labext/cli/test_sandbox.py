@@ -42,38 +42,26 @@ def run(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return run_one
 
 
-def test_start_status_and_stop(run, data_dir):
-    code, out, _ = run("start", "--json")
+def test_start_status_and_stop(run, data_dir, monkeypatch):
+    monkeypatch.setattr("labext.sandbox.status.HEALTH_SECONDS", 2.0)
+    code, out, _ = run("status")
+    assert (code, "is stopped" in out) == (3, True)
+    code, out, _ = run("start", "--rate", "off", "--json")
     assert code == 0
     connection = json.loads(out)
     assert connection["data_dir"] == str(data_dir)
-    assert isinstance(connection["pid"], int)
     key = {"x-api-key": connection["jobs"]["api_key"]}
     tools = requests.get(f"{connection['jobs']['base_url']}tools", headers=key, timeout=10)
     assert tools.status_code == 200
     assert run("start", "--json")[1] == out, "starting a running sandbox changes nothing"
-    status = json.loads(run("status", "--json")[1])
-    assert status["state"] == "running"
-    assert status["jobs"] == connection["jobs"]
-    for verb in ("start", "status", "stop"):
-        code, plain, _ = run(verb)
-        assert code == 0
-        assert connection["jobs"]["api_key"] not in plain
-    assert json.loads(run("status", "--json")[1])["state"] == "stopped"
-    assert "was not running" in run("stop")[1]
-
-
-def test_exit_code_of_status_says_whether_the_services_run_and_are_healthy(
-    run, data_dir, monkeypatch
-):
-    monkeypatch.setattr("labext.sandbox.status.HEALTH_SECONDS", 2.0)
-    code, out, _ = run("status")
-    assert (code, "is stopped" in out) == (3, True)
-    run("start")
-    assert run("status")[0] == 0
+    code, _, err = run("start", "--rate", "named")
+    assert (code, Sandbox(data_dir).status().rate) == (1, "off")
+    assert f"`labext sandbox stop --data-dir {data_dir}`" in err
     code, out, _ = run("status", "--json")
-    assert (code, "health" in json.loads(out)) == (0, False)
-    host = psutil.Process(Sandbox(data_dir).status().pid)
+    status = json.loads(out)
+    assert (code, status["state"], status["jobs"]) == (0, "running", connection["jobs"])
+    assert "health" not in status
+    host = psutil.Process(connection["pid"])
     host.suspend()
     try:
         code, out, _ = run("status")
@@ -81,9 +69,13 @@ def test_exit_code_of_status_says_whether_the_services_run_and_are_healthy(
         host.resume()
     assert code == 4
     assert "jobs is not healthy: It does not respond" in out
-    assert run("status")[0] == 0
-    run("stop")
-    assert run("status", "--json")[0] == 3
+    for verb in ("start", "status", "stop"):
+        code, plain, _ = run(verb)
+        assert code == 0
+        assert connection["jobs"]["api_key"] not in plain
+    code, out, _ = run("status", "--json")
+    assert (code, json.loads(out)["state"]) == (3, "stopped")
+    assert "was not running" in run("stop")[1]
 
 
 def test_help_of_status_names_the_exit_codes(capsys):
@@ -117,14 +109,6 @@ def test_foreign_folder_is_refused(run, data_dir):
         assert err.startswith("labext: ")
         assert "Traceback" not in err
     assert (data_dir / "thesis.txt").read_text() == "five years"
-
-
-def test_rate_option_is_kept_by_the_running_sandbox(run, data_dir):
-    run("start", "--rate", "off")
-    assert Sandbox(data_dir).status().rate == "off"
-    code, _, err = run("start", "--rate", "named")
-    assert code == 1
-    assert f"`labext sandbox stop --data-dir {data_dir}`" in err
 
 
 PASSWORD = "correct-horse-battery"
