@@ -93,7 +93,6 @@ class Action:
     list_models = _Kind("type", "nb.models.list([type=$type])")
     list_default_models = _Kind("", "nb.models.defaults()")
     set_model = _Kind("slot name", "nb.models.set_defaults({$slot: $name})")
-    clear_model = _Kind("slot", "nb.models.set_defaults({$slot: None})")
     test_model = _Kind("name", "nb.models.test($name)")
     list_credentials = _Kind("", "nb.credentials.list()")
     list_credential_status = _Kind("", "nb.credentials.status()")

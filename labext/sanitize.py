@@ -18,7 +18,6 @@ _ESCAPED = re.compile(
     r"\\(?:b|u(?:000[0-8eEfF]|001[0-9a-fA-F]|007[fF]|00[89][0-9a-fA-F]"
     r"|061[cC]|200[eEfF]|202[a-eA-E]|206[6-9]|[dD][89a-fA-F]))"
 )
-_ESCAPED_BYTES = re.compile(_ESCAPED.pattern.encode())
 
 
 def strip_control(text: str) -> str:
@@ -40,21 +39,6 @@ def contains_control(text: str) -> bool:
         return True
     # Once escaped backslashes are removed, each remaining backslash starts an escape.
     return "\\" in text and _ESCAPED.search(text.replace("\\\\", "")) is not None
-
-
-def json_contains_control(content: bytes) -> bool:
-    """Return True if a valid JSON document contains a control character, raw or escaped.
-
-    Faster than `contains_control`, since DEL is the only ASCII control character that is valid in
-    a JSON string.
-    """
-    if content.isascii():
-        if b"\x7f" in content:
-            return True
-    elif _CONTROL.search(content.decode("utf-8", "replace")):
-        return True
-    escapes = content.replace(b"\\\\", b"") if b"\\" in content else b""
-    return _ESCAPED_BYTES.search(escapes) is not None
 
 
 def strip_control_json(value: Any) -> Any:

@@ -141,8 +141,6 @@ def reset(sandbox: Sandbox, yes: bool) -> Result:
 @_file
 def backup(sandbox: Sandbox, file: Path) -> Result:
     """Back up all data into a new file, also while the services run."""
-    from labext import messages
-
     archive = sandbox.backup(file)
     size = messages.format_size(archive.bytes)
     lines = [

@@ -3,7 +3,6 @@
 from labext.config.connections import (
     Connection,
     choose_profile,
-    chosen_profile,
     connection,
     connection_with_secrets,
     forget_session,
@@ -50,7 +49,6 @@ __all__ = [
     "check_profile_name",
     "choose_profile",
     "choose_sandbox",
-    "chosen_profile",
     "clean_url",
     "config_dir",
     "connection",

@@ -145,11 +145,6 @@ def sign_out(service: Service) -> Connection:
     return current
 
 
-def chosen_profile(service: Service) -> str | None:
-    """Return the profile that this session has chosen for a service."""
-    return _chosen_profiles[service][0] if service in _chosen_profiles else None
-
-
 def forget_session() -> None:
     """Forget this session's choices: profiles, the sandbox's folder, secrets."""
     _chosen_profiles.clear()

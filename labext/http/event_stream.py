@@ -23,11 +23,10 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """One event: its name (`message` by default), data and last identifier."""
+    """One event: its name (`message` by default) and its data."""
 
     name: str
     data: str
-    id: str = ""
 
     def json(self) -> Any:
         """Return the data parsed as JSON; raise ServiceError if the data is not JSON."""
@@ -41,16 +40,14 @@ class ServerSentEvent:
 class EventReader:
     """Incremental parser of server-sent events, fed with chunks of any size."""
 
-    def __init__(self, longest: int = MAX_EVENT_SIZE) -> None:
+    def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._longest = longest
         self._begun = False
         self._after_cr = False
         self._line: list[str] = []
         self._held = 0
         self._name = ""
         self._data: list[str] = []
-        self._id = ""
 
     def feed(self, chunk: bytes) -> Iterator[ServerSentEvent]:
         """Feed bytes and return the events that they complete.
@@ -80,9 +77,9 @@ class EventReader:
 
     def _grow(self, part: str) -> None:
         self._held += len(part)
-        if self._held > self._longest:
+        if self._held > MAX_EVENT_SIZE:
             raise ResponseLimitError(
-                f"The service sends an event of over {self._longest:,} characters.",
+                f"The service sends an event of over {MAX_EVENT_SIZE:,} characters.",
                 "Ask for less, or tell the administrator of the service.",
             )
         if part:
@@ -97,14 +94,12 @@ class EventReader:
             self._data.append(value)
         elif name == "event":
             self._name = value
-        elif name == "id" and "\0" not in value:
-            self._id = value
         return None
 
     def _dispatched(self) -> ServerSentEvent | None:
         name, data = self._name, self._data
         self._name, self._data, self._held = "", [], 0
-        return ServerSentEvent(name or "message", "\n".join(data), self._id) if data else None
+        return ServerSentEvent(name or "message", "\n".join(data)) if data else None
 
 
 def read_events(response: requests.Response, *, plain: bool = False) -> Iterator[ServerSentEvent]:

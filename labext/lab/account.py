@@ -192,7 +192,7 @@ def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
                 yield Folder(identifier, strip_control(name), project_id)
 
 
-def folder_names(http: HttpClient, limit: int | None = _MAX_FOLDERS) -> list[str]:
+def folder_names(http: HttpClient, limit: int | None) -> list[str]:
     """Return the distinct names of the folders visible to the caller."""
     return list(dict.fromkeys(folder.name for folder in islice(list_folders(http), limit)))
 

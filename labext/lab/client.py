@@ -192,13 +192,13 @@ class LabClient(ServiceClient):
         """
         return listing.find_sequence(self._lister, name)
 
-    def folders(self) -> list[str]:
-        """Return the distinct names of the visible folders.
+    def folders(self, limit: int | None = None) -> list[str]:
+        """Return the distinct names of the visible folders, or of the first `limit` folders.
 
         Raises:
             NotFoundError: the platform does not support listing folders.
         """
-        return account.folder_names(self._http)
+        return account.folder_names(self._http, limit)
 
     def names(self, limit: int | None = 1000) -> list[str]:
         """Return the distinct names of sequences, most recently modified first."""

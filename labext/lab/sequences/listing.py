@@ -15,7 +15,7 @@ from labext.lab.api import SEQUENCES, Page, Record
 from labext.lab.sequences.filters import Filters
 from labext.lab.sequences.frames import ColumnSelection
 from labext.messages import quote_value
-from labext.sanitize import json_contains_control, strip_control_json
+from labext.sanitize import contains_control, strip_control_json
 
 PAGE_SIZE = 100
 """Maximum number of sequences per page."""
@@ -121,8 +121,8 @@ class _PageFetcher:
         params["returning"] = ",".join(self._returning) or None
         response = self._http.send(SEQUENCES, params=params)
         document = response.json()
-        # Searching the raw content once is faster than visiting every record.
-        if json_contains_control(response.content):
+        # Searching the text once is faster than visiting every record.
+        if contains_control(response.text()):
             document = _strip_control(document)
         return api.parse_page(document)
 

@@ -27,7 +27,6 @@ LINES = {
     "list_models": "%nb models[ --type $type]",
     "list_default_models": "%nb models defaults",
     "set_model": "%nb models defaults --set $slot=$name",
-    "clear_model": "%nb models defaults --clear $slot",
     "test_model": "%nb models test $name",
     "list_credentials": "%nb credentials",
     "list_credential_status": "%nb credentials status",

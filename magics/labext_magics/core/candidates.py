@@ -178,7 +178,7 @@ class Candidates:
 
     def _lab_folders(self) -> Sequence[str]:
         """Return the cached names of the lab platform's folders."""
-        return self._session.names.get("lab/folders", lambda: self._session.lab().folders())
+        return self._session.names.get("lab/folders", lambda: self._session.lab().folders(1000))
 
     def _models(self) -> Sequence[tuple[str, str]]:
         """Return the names and types of models."""

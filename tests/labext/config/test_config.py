@@ -43,7 +43,7 @@ def test_precedence_is_argument_session_environment_default(
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://env.example/api/")
     assert config.connection("jobs").base_url == "https://env.example/api/"
     config.choose_profile("jobs", "course")
-    assert config.connection("jobs").profile == config.chosen_profile("jobs") == "course"
+    assert config.connection("jobs").profile == "course"
     assert config.connection("jobs", "other").profile == "other"
     running_sandbox(isolated / "sandbox")
     assert config.connection("jobs", "sandbox").base_url == "http://127.0.0.1:4711/api/"

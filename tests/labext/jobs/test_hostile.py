@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from labext.errors import LabextError
 from labext.frames.conversion import Column, records_to_frame
 from labext.jobs import JobsClient
-from labext.sanitize import REPLACEMENT, contains_control, json_contains_control, strip_control
+from labext.sanitize import REPLACEMENT, contains_control, strip_control
 from labext_widgets.core.markup import plain, tidy
 
 pytestmark = pytest.mark.faults
@@ -231,7 +231,6 @@ def test_control_characters_are_found_and_removed(text: str) -> None:
 def test_only_escapes_of_control_characters_count_in_json(text: str, ensure_ascii: bool) -> None:
     document = json.dumps(text, ensure_ascii=ensure_ascii)
     assert contains_control(document) is controls(text)
-    assert json_contains_control(document.encode()) is controls(text)
 
 
 def test_escaped_backslash_in_json_starts_no_escape() -> None:
@@ -241,4 +240,3 @@ def test_escaped_backslash_in_json_starts_no_escape() -> None:
         (json.dumps(clean | {"name": "\\\b"}), True),
     ):
         assert contains_control(document) is has_control
-        assert json_contains_control(document.encode()) is has_control
