@@ -13,7 +13,15 @@ from requests.auth import AuthBase
 
 from labext.errors import LabextError, ResponseLimitError
 from labext.http.auth import RefreshableAuth
-from labext.http.connection_pool import Deadline, ResponseLimits, SessionPool, Timeout, read_body
+from labext.http.connection_failures import ConnectionFailure, classify_failure
+from labext.http.connection_pool import (
+    NETWORK_ERRORS,
+    Deadline,
+    ResponseLimits,
+    SessionPool,
+    Timeout,
+    read_body,
+)
 from labext.http.download import AuthenticatedSource, OnBytes, download_file
 from labext.http.rate_limiter import Rate, RateLimiter, new_rate_limiter
 from labext.http.redirects import send_following_redirects
@@ -25,13 +33,7 @@ from labext.http.request import (
     RetryMode,
     build_request,
 )
-from labext.http.responses import (
-    NETWORK_ERRORS,
-    ConnectionFailure,
-    ErrorMapper,
-    Response,
-    classify_failure,
-)
+from labext.http.responses import ErrorMapper, Response
 from labext.http.retry_policy import (
     RequestOptions,
     RetryableError,

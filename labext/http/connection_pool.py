@@ -216,6 +216,9 @@ def _positive(options: Mapping[str, str], name: str, default: float) -> float:
     return value
 
 
+NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
+"""Exceptions of `requests` for a failed request or an unreadable response."""
+
 Timeout = tuple[float, float | None]
 """Seconds to connect, and seconds between two bytes of the response (None: as long as it takes)."""
 

@@ -19,36 +19,23 @@ from requests.auth import AuthBase
 
 from labext import storage
 from labext.errors import (
-    AccessError,
-    LabextError,
-    NotFoundError,
     ResponseLimitError,
     ServiceError,
     StorageError,
     UnreachableError,
 )
-from labext.http.connection_pool import Deadline, new_session
+from labext.http.connection_failures import ConnectionFailure, FailureStage, classify_failure
+from labext.http.connection_pool import NETWORK_ERRORS, Deadline, new_session
 from labext.http.headers import content_length
-from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import send_following_redirects
 from labext.http.request import Request
-from labext.http.responses import (
-    NETWORK_ERRORS,
-    ConnectionFailure,
-    FailureStage,
-    classify_failure,
-    excerpt,
-    read_start,
-    server_message,
-)
+from labext.http.responses import read_message
 from labext.http.retry_policy import (
-    REJECTED,
-    TRANSIENT,
     RequestOptions,
     RetryableError,
     on_transfer_failure,
 )
-from labext.http.upload import check_presigned_url
+from labext.http.upload import check_presigned_url, on_store_error
 from labext.storage import is_full
 
 _T = TypeVar("_T")
@@ -317,10 +304,10 @@ class _Download:
                 return False
             self._start_over(part, "has less than it had")
         if response.status_code != 200:
-            raise self._refused(response)
+            raise self._refused(response, part.target.name)
         kind = response.headers.get("Content-Type", "")
         if "html" in kind.lower() and not self._is_page(part.target):
-            page = server_message(read_start(response), kind)
+            page = read_message(response)
             raise RetryableError(
                 ServiceError(
                     f"The {self._options.service} answered {page} in place of {part.target.name}.",
@@ -383,34 +370,16 @@ class _Download:
         slow = f"The {self._options.service} sends {part.target.name} at less than 2 KiB a second."
         return replace(lost, error=UnreachableError(slow, "Try again later."))
 
-    def _refused(self, response: requests.Response) -> Exception:
+    def _refused(self, response: requests.Response, name: str) -> Exception:
         if self._source is not None:
             return self._source.refused(response)
-        status = response.status_code
-        kind = response.headers.get("Content-Type", "")
-        message = server_message(read_start(response), kind)
-        error = self._error(status, message)
-        if status in _EXPIRED_DOWNLOAD and self._renew_url is not None:
-            self._url = self._renew_url()
-            check_presigned_url(self._url, self._options.service)
-            return RetryableError(error, after=0.0, at_most=3)
-        if status in REJECTED | TRANSIENT:
-            return RetryableError(error, requested_delay(response.status_code, response.headers))
-        return error
-
-    def _error(self, status: int, message: str) -> LabextError:
-        detail = f": {excerpt(message, 200)}" if message else ""
-        kind: type[LabextError] = ServiceError
-        summary, step = (
-            f"The {self._options.service} answered {status} to a download{detail}.",
-            None,
-        )
-        if status == 404:
-            kind, step = NotFoundError, "Check the name."
-        elif status in _EXPIRED_DOWNLOAD:
-            kind, step = AccessError, "Ask for the result again: it gets a new address."
-            summary = f"The address of the download is invalid or has expired ({status}{detail})."
-        return kind(summary, step, status=status, method="GET", server=message)
+        error = on_store_error(response, self._options.service, name)
+        is_expired = response.status_code in _EXPIRED_DOWNLOAD
+        if self._renew_url is None or not is_expired or isinstance(error, RetryableError):
+            return error
+        self._url = self._renew_url()
+        check_presigned_url(self._url, self._options.service)
+        return RetryableError(error, after=0.0, at_most=3)
 
     def _start_over(self, part: PartialFile, reason: str) -> None:
         part.restart(None, None)

@@ -8,7 +8,9 @@ import requests
 from requests.utils import rewind_body
 
 from labext.errors import LabextError, ServiceError
+from labext.http.connection_failures import ConnectionFailure, FailureStage, classify_failure
 from labext.http.connection_pool import (
+    NETWORK_ERRORS,
     UNSAFE_CHARACTERS,
     Deadline,
     Timeout,
@@ -16,7 +18,6 @@ from labext.http.connection_pool import (
     origin,
     proxies_for,
 )
-from labext.http.responses import NETWORK_ERRORS, ConnectionFailure, FailureStage, classify_failure
 from labext.http.retry_policy import RequestOptions
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})

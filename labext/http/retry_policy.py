@@ -12,14 +12,13 @@ import requests
 import tenacity
 
 from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
+from labext.http.connection_failures import ConnectionFailure, FailureStage
 from labext.http.connection_pool import ResponseLimits, Timeout, tls_verification
 from labext.http.rate_limiter import backoff, requested_delay
 from labext.http.request import Request, RetryMode
 from labext.http.responses import (
-    ConnectionFailure,
     ErrorMapper,
     ErrorResponse,
-    FailureStage,
     read_start,
     sent_action,
     server_message,

@@ -14,7 +14,9 @@ import requests
 from urllib3.fields import RequestField
 
 from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
+from labext.http.connection_failures import ConnectionFailure, classify_failure
 from labext.http.connection_pool import (
+    NETWORK_ERRORS,
     UNSAFE_CHARACTERS,
     Deadline,
     ResponseTooLarge,
@@ -25,14 +27,7 @@ from labext.http.connection_pool import (
 from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import send_following_redirects
 from labext.http.request import encode_text, stream_size
-from labext.http.responses import (
-    NETWORK_ERRORS,
-    ConnectionFailure,
-    classify_failure,
-    excerpt,
-    read_start,
-    server_message,
-)
+from labext.http.responses import excerpt, read_message
 from labext.http.retry_policy import (
     REJECTED,
     TRANSIENT,
@@ -154,7 +149,7 @@ def _open_part(part: bytes | Path) -> tuple[BinaryIO, int, str]:
 
 _T = TypeVar("_T")
 
-_EXPIRED_UPLOAD = frozenset({400, 401, 403, 410})
+_EXPIRED = frozenset({400, 401, 403, 410})
 """Statuses that object stores send for an expired presigned address."""
 
 
@@ -274,25 +269,34 @@ class PresignedStore:
             raise on_transfer_failure(response)
         if response.status_code < 400 or response.status_code == accepted:
             return response
-        with response:
-            message = server_message(read_start(response), response.headers.get("Content-Type", ""))
-        error = self._refused(response.status_code, str(request.method), message, name)
-        if response.status_code in REJECTED | TRANSIENT:
-            raise RetryableError(error, requested_delay(response.status_code, response.headers))
-        raise error
+        raise on_store_error(response, self._options.service, name)
 
-    def _refused(self, status: int, method: str, words: str, name: str) -> LabextError:
-        message = f": {excerpt(words, 200)}" if words else ""
-        kind: type[LabextError] = ServiceError
-        transfer = "download" if method == "GET" else "upload"
-        summary = (
-            f"The {self._options.service} answered {status} to the {transfer} of {name}{message}."
-        )
-        step = None
-        if status == 404:
-            kind, step = NotFoundError, f"{transfer.capitalize()} it again."
-        elif status in _EXPIRED_UPLOAD:
-            kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
-            summary = f"The address for the {transfer} of {name} is invalid or has expired"
-            summary += f" ({status}{message})."
-        return kind(summary, step, status=status, method=method, server=words)
+
+def on_store_error(
+    response: requests.Response, service: str, name: str
+) -> LabextError | RetryableError:
+    """Return the exception for an error response of an object store, and read its body.
+
+    Args:
+        response: the response.
+        service: the service's name in errors.
+        name: the file name, for messages.
+    """
+    status, method = response.status_code, response.request.method
+    with response:
+        message = read_message(response)
+    detail = f": {excerpt(message, 200)}" if message else ""
+    transfer = "download" if method == "GET" else "upload"
+    kind: type[LabextError] = ServiceError
+    summary = f"The {service} answered {status} to the {transfer} of {name}{detail}."
+    step = None
+    if status == 404:
+        kind, step = NotFoundError, f"{transfer.capitalize()} it again."
+    elif status in _EXPIRED:
+        kind, step = AccessError, f"{transfer.capitalize()} it again: it gets a new address."
+        summary = f"The address for the {transfer} of {name} is invalid or has expired"
+        summary += f" ({status}{detail})."
+    error = kind(summary, step, status=status, method=method, server=message)
+    if status in REJECTED | TRANSIENT:
+        return RetryableError(error, requested_delay(status, response.headers))
+    return error

@@ -28,8 +28,9 @@ from labext.errors import (
 )
 from labext.http import ErrorResponse, HttpClient, Operation, Response, RetryMode
 from labext.http.auth import ApiKeyAuth, BasicKeyAuth, BearerAuth
+from labext.http.connection_failures import classify_failure
 from labext.http.request import build_request
-from labext.http.responses import classify_failure, excerpt, server_message, to_exception
+from labext.http.responses import excerpt, server_message, to_exception
 from labext.redaction import mask
 
 OP = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
