@@ -8,12 +8,17 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import pandas as pd
-from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype, is_numeric_dtype
+from pandas.api.types import (
+    is_datetime64_any_dtype,
+    is_integer_dtype,
+    is_list_like,
+    is_numeric_dtype,
+)
 
 from labext import messages
 from labext.sanitize import strip_control
@@ -162,8 +167,8 @@ def display_width() -> int:
 
 def has_content(cell: Any) -> bool:
     """Return False if a cell is missing, blank or an empty collection."""
-    if isinstance(cell, list | dict | tuple):
-        return bool(cell)
+    if isinstance(cell, Sized) and is_list_like(cell):  # also an array or a Series
+        return len(cell) > 0
     if cell is None or cell is pd.NA or cell is pd.NaT:
         return False
     if isinstance(cell, str):

@@ -142,11 +142,11 @@ def _as_records(records: Any) -> list[Fields]:
 
 
 def _cell_value(cell: Any) -> Any:
-    """Convert a DataFrame cell to a JSON value: text for times, None for missing values."""
+    """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
     if hasattr(cell, "isoformat"):
         return None if cell != cell else cell.isoformat()
-    if hasattr(cell, "item") and getattr(cell, "ndim", None) == 0:
-        cell = cell.item()
+    if hasattr(cell, "tolist"):  # of numpy and pandas
+        cell = cell.tolist()
     if type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
         return None
     return cell

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -56,6 +57,17 @@ def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
     derived = displayed(shell, plants().sort_values("name", ascending=False).head(2))
     assert "note" not in derived["text/html"]
     assert derived["text/plain"].split()[:3] == ["name", "seen", "id"]
+
+
+def test_column_of_arrays_is_displayed(shell: InteractiveShell) -> None:
+    frame = plants()
+    frame["embedding"] = [np.array([0.5, 1.5]), np.array([])]
+    frame["reads"] = [pd.Series([7, 8]), {"r1"}]
+    for table in (frame, frame.head(1)):
+        data = displayed(shell, table)
+        for form in ("text/plain", "text/html"):
+            assert "[0.5 1.5]" in data[form]
+            assert "reads" in data[form]
 
 
 def test_dollars_in_a_table_are_no_formula(shell: InteractiveShell) -> None:

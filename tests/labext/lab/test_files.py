@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from Bio import SeqIO
@@ -158,6 +159,11 @@ def test_frame_is_written(tmp_path: Path) -> None:
     assert primer["createdAt"] is None
     assert primer["length"] is None
     assert files.write(table[["name", "bases"]], tmp_path / "two.fasta").exists()
+    table["counts"] = [np.array([1, 2]), np.array([3])]
+    with pytest.raises(ConflictError):
+        files.write(table, path)
+    assert files.read(files.write(table, path, overwrite=True))[0]["counts"] == [1, 2]
+    assert files.write(table, path) == path
 
 
 @pytest.mark.parametrize(
