@@ -102,26 +102,24 @@ def test_each_secret_is_read_once_from_the_keyring(
     assert config.connection("lab", "work").secrets == {}
 
 
-def test_keyring_that_fails_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("profile", ["course", None])
+@pytest.mark.parametrize("fails", [True, False])
+def test_secret_without_a_keyring_lasts_for_the_session(
+    fails: bool, profile: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: str) -> str:
         raise OSError("the bus is gone")
 
-    for function in ("get_password", "set_password", "delete_password"):
+    for function in ("get_password", "set_password", "delete_password") if fails else ():
         monkeypatch.setattr(keyring, function, fail)
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "http://127.0.0.1:9/api/")
-    assert config.connection("jobs").secrets == {}
-    assert not config.save_secret("jobs", None, "api_key", "key-of-the-session")
-    assert config.connection("jobs").secrets == {"api_key": "key-of-the-session"}
-    config.forget_secret("jobs", None, "api_key")
-    assert config.connection("jobs").secrets == {}
-
-
-def test_key_without_a_keyring_lasts_for_the_session() -> None:
     config.save_profile("course", "jobs", "https://course.example/api/")
-    assert not config.save_secret("jobs", "course", "api_key", "kept-key")
-    assert config.connection("jobs", "course").secrets == {"api_key": "kept-key"}
-    config.forget_session()
-    assert config.connection("jobs", "course").secrets == {}
+    for forget in (lambda: config.forget_secret("jobs", profile, "api_key"), config.forget_session):
+        assert config.connection("jobs", profile).secrets == {}
+        assert not config.save_secret("jobs", profile, "api_key", "kept-key")
+        assert config.connection("jobs", profile).secrets == {"api_key": "kept-key"}
+        forget()
+    assert config.connection("jobs", profile).secrets == {}
 
 
 def test_environment_takes_precedence_over_the_keyring(

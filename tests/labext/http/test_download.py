@@ -100,7 +100,7 @@ def test_download_is_complete_and_reports_progress(faulty: Any, into: Any, tmp_p
     assert progress[-1] == (len(CONTENT), len(CONTENT))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_download_cut_twenty_times_has_the_same_checksum(seed: int, faulty: Any, into: Any) -> None:
     cuts = [random.Random(seed).randrange(1, 25_000) for _ in range(20)]
     server = faulty(Store(*cuts))
@@ -114,11 +114,6 @@ def test_download_cut_twenty_times_has_the_same_checksum(seed: int, faulty: Any,
 
 RESTARTS = {
     "server without ranges": lambda faulty: [Store(1000, 200_000, ranges=False)],
-    "server that declares no ranges": lambda faulty: [
-        faulty.answer(CONTENT[:1000], length=len(CONTENT), ETag=ETAG, Accept_Ranges="None"),
-        Store(),
-    ],
-    "no ETag": lambda faulty: [Store(1000, etag=None)],
     "changed content": lambda faulty: [Store(1000, content=CONTENT[::-1], etag='"v0"'), Store()],
     "another range than requested": lambda faulty: [
         Store(1000),
@@ -144,7 +139,7 @@ def test_range_is_requested_only_if_the_server_supports_it(
     act: Any, faulty: Any, into: Any
 ) -> None:
     server = faulty(act, Store())
-    into(server)
+    assert into(server).read_bytes() == CONTENT
     assert "range" not in server.received[1].headers
 
 

@@ -133,26 +133,6 @@ def test_interrupted_slot_is_released() -> None:
     assert ask(limiter) == 1010
 
 
-def test_threads_share_one_limit() -> None:
-    limiter = RateLimiter(Rate(5, 0.2))
-    sent: list[float] = []
-    lock = threading.Lock()
-
-    def ask() -> None:
-        for _ in range(5):
-            with limiter.slot(30), lock:
-                sent.append(time.monotonic())
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    sent.sort()
-    assert len(sent) == 20
-    assert sent[-1] - sent[0] >= 3 * 0.2
-
-
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [

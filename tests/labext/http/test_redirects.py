@@ -308,7 +308,18 @@ def test_interim_response_is_an_error(status: int, faulty: Any, fast_retries: No
 
 
 @pytest.mark.parametrize(
-    "address", ["http://[", "http://a\\@b/", "ftp://a/b", "http:///f", "f", "http://a:99999/", "\t"]
+    "address",
+    [
+        "http://[",
+        "http://a\\@b/",
+        "ftp://a/b",
+        "httpx://a/b",
+        "file:///f",
+        "http:///f",
+        "f",
+        "http://a:99999/",
+        "\t",
+    ],
 )
 def test_invalid_presigned_address_is_a_service_error(address: str, tmp_path: Path) -> None:
     service = transport("http://127.0.0.1:1/")

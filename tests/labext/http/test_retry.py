@@ -90,7 +90,7 @@ LOST = {
 }
 
 
-@pytest.mark.parametrize("fault", LOST)
+@pytest.mark.parametrize("fault", ["closed without a response", "stalled within", "half a JSON"])
 def test_read_is_retried_until_the_response_is_complete(
     fault: str, faulty: Any, transport_to: Any
 ) -> None:

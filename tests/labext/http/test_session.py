@@ -141,53 +141,38 @@ def test_server_that_requires_a_client_certificate_is_not_said_to_lack_tls(
     assert "client certificate" in caught.value.next_step
 
 
-def test_ca_bundle_argument_overrides_the_environment(
-    server: Server, ca_bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("argument", "of_environment"), [("ca.pem", "other.pem"), (None, "ca.pem"), ("~/ca.pem", None)]
+)
+def test_ca_bundle_is_that_of_the_argument_or_else_of_the_environment(
+    server: Server,
+    ca_bundle: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    argument: str | None,
+    of_environment: str | None,
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "other.pem"))
-    assert ask(f"https://localhost:{server.server_port}/", verify=ca_bundle) == "ok"
-
-
-def test_ca_bundle_of_the_environment_is_the_default(
-    server: Server, ca_bundle: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", ca_bundle)
-    assert ask(f"https://localhost:{server.server_port}/") == "ok"
-
-
-def test_ca_bundle_may_be_in_the_home_folder(
-    server: Server, ca_bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert ask(f"https://localhost:{server.server_port}/", verify="~/ca.pem") == "ok"
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", of_environment or "")
+    assert ask(f"https://localhost:{server.server_port}/", verify=argument or True) == "ok"
 
 
-def test_missing_ca_bundle_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="no CA bundle"):
-        ask("https://localhost:1/", verify=str(tmp_path / "none.pem"))
-
-
-def test_changed_ca_bundle_is_checked_again(server: Server, ca_bundle: str) -> None:
-    url = f"https://localhost:{server.server_port}/"
-    assert ask(url, verify=ca_bundle) == "ok"
-    Path(ca_bundle).write_text("not a certificate")
-    with pytest.raises(SetupError, match="has no certificate"):
-        ask(url, verify=ca_bundle)
-
-
-def test_ca_bundle_without_a_certificate_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("not a certificate")
-    with pytest.raises(SetupError, match="has no certificate") as caught:
-        ask("https://localhost:1/", verify=str(tmp_path / "notes.txt"))
-    assert "the profile's ca_bundle" in caught.value.next_step
-
-
-def test_error_of_a_ca_bundle_of_the_environment_names_its_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("content", "message"), [(None, "no CA bundle"), ("not a certificate", "has no certificate")]
+)
+def test_error_of_a_ca_bundle_names_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None, message: str
 ) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "none.pem"))
-    with pytest.raises(SetupError, match="no CA bundle") as caught:
+    bundle = tmp_path / "ca.pem"
+    if content is not None:
+        bundle.write_text(content)
+    with pytest.raises(SetupError, match=message) as caught:
+        ask("https://localhost:1/", verify=str(bundle))
+    assert "the profile's ca_bundle" in caught.value.next_step
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
+    with pytest.raises(SetupError, match=message) as caught:
         ask("https://localhost:1/")
     assert "REQUESTS_CA_BUNDLE" in caught.value.next_step
 
@@ -322,11 +307,8 @@ def test_origin_is_scheme_host_and_port(url: str, other: str, same: bool) -> Non
     assert (origin(url) == origin(other)) is same
 
 
-def test_default_limits_are_256_mib_and_300_seconds() -> None:
+def test_limits_are_those_of_the_profile_or_256_mib_and_300_seconds() -> None:
     assert ResponseLimits() == ResponseLimits.from_options({}) == ResponseLimits(256 * MIB, 300.0)
-
-
-def test_limits_are_read_from_profile_options() -> None:
     options = {"max_response_mib": "0.5", "max_response_seconds": "7"}
     assert ResponseLimits.from_options(options) == ResponseLimits(MIB // 2, 7.0)
 

@@ -23,7 +23,7 @@ from labext.http import HttpClient, Operation, Rate, RetryMode
 from labext.http.auth import ApiKeyAuth, BearerAuth
 from labext.http.event_stream import read_events
 from labext.http.retry_policy import RequestOptions
-from labext.http.upload import MultipartForm, PresignedStore, check_presigned_url
+from labext.http.upload import MultipartForm, PresignedStore
 from labext.redaction import MASK
 
 pytestmark = pytest.mark.faults
@@ -197,17 +197,6 @@ def test_failed_upload_is_repeated_after_the_requested_delay(
     put(store, server)
     assert [request.body for request in server.received] == [b"ATOM", b"ATOM"]
     assert 7 <= sum(clock.slept) < 8
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_presigned_address_is_http_or_https(scheme: str) -> None:
-    check_presigned_url(f"{scheme}://store.example/a?signature=c0ffee", "job service")
-
-
-@pytest.mark.parametrize("scheme", ["ftp", "file", "httpx"])
-def test_presigned_address_of_another_scheme_is_refused(scheme: str) -> None:
-    with pytest.raises(ServiceError, match="invalid address"):
-        check_presigned_url(f"{scheme}://store.example/a?signature=c0ffee", "job service")
 
 
 def test_end_of_a_file_that_is_shorter_than_the_range_is_read_whole(

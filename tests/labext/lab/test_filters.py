@@ -309,30 +309,3 @@ def test_pages_are_requested_lazily() -> None:
     assert tokens == []
     assert next(pages) == [A]
     assert tokens == [""]
-
-
-@pytest.mark.parametrize(
-    "answers",
-    [
-        [Page([A], "1", True), Page([B], "1", True)],
-        [Page([A], "1", True), Page([B], "2", True), Page([{"id": "seq_3"}], "1", True)],
-    ],
-)
-def test_repeated_token_is_an_error(answers: list[Page]) -> None:
-    _, ask = scripted_pages(*answers)
-    pages = iter_pages(ask, set())
-    with pytest.raises(ServiceError, match="does not end"):
-        list(pages)
-
-
-def test_endless_pages_without_new_records_are_an_error() -> None:
-    count = 0
-
-    def ask(token: str) -> Page:
-        nonlocal count
-        count += 1
-        return Page([A, B], str(count), True)
-
-    with pytest.raises(ServiceError, match="does not end"):
-        list(iter_pages(ask, set()))
-    assert count < 200
