@@ -12,29 +12,33 @@ import labext
 HEAVY = ("pandas", "numpy", "requests", "ipywidgets", "yaml", "keyring", "orjson", "IPython")
 
 
-def modules_after(code: str) -> list[str]:
-    script = f"import sys\n{code}\nprint(*sys.modules)"
+def loaded_by(code: str, after: str = "") -> list[str]:
+    """Return the modules that the code loads in a new process, in which `after` has run before."""
+    script = f"import sys\n{after}\nbefore = set(sys.modules)\n{code}\n"
+    script += "print(*set(sys.modules) - before)"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     return done.stdout.split()
 
 
-def loaded_by(code: str) -> set[str]:
-    return {name.partition(".")[0] for name in modules_after(code)}
+SHELL = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+"""
 
 
-@pytest.mark.parametrize("module", ["labext", "labext.config", "labext.errors", "labext.progress"])
-def test_import_loads_no_heavy_package(module: str) -> None:
-    assert not loaded_by(f"import {module}").intersection(HEAVY)
-
-
-def test_load_ext_loads_no_heavy_package() -> None:
-    shell = "from IPython.core.interactiveshell import InteractiveShell"
-    before = loaded_by(f"{shell}\nInteractiveShell.instance()")
-    after = loaded_by(f"{shell}\nInteractiveShell.instance().run_line_magic('load_ext', 'labext')")
-    assert "labext_magics" in after
-    assert not (after - before).intersection(HEAVY)
+@pytest.mark.parametrize(
+    ("code", "after", "module"),
+    [
+        ("import labext.config, labext.errors, labext.progress", "", "labext.progress"),
+        ("shell.run_line_magic('load_ext', 'labext')", SHELL, "labext_magics"),
+    ],
+)
+def test_import_loads_no_heavy_package(code: str, after: str, module: str) -> None:
+    modules = loaded_by(code, after)
+    assert module in modules
+    assert not set(HEAVY).intersection(modules)
 
 
 def test_public_names_are_importable() -> None:
@@ -90,8 +94,7 @@ assert row["JobStatus"].tolist() == ["In Queue"], row
 
 
 def test_submit_imports_no_batches_and_no_results() -> None:
-    shell = "from IPython.core.interactiveshell import InteractiveShell"
-    modules = modules_after(f"{shell}\nshell = InteractiveShell.instance()\n{SUBMIT}")
+    modules = loaded_by(SUBMIT, SHELL)
     assert "labext.jobs.client.submit" in modules
     packages = ("labext.jobs.batch", "labext.jobs.results", "labext.jobs.pipelines", "labext.nb")
     assert not [name for name in modules if name.startswith(packages)]

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from labext.errors import ServiceError
 from labext.progress import (
@@ -62,12 +60,6 @@ class Service:
 
 def watched(service: Service) -> list[Progress]:
     return list(watch(service.look, clock=service.clock, sleep=service.clock.sleep))
-
-
-@given(st.floats(0, 1e6))
-def test_interval_grows_from_1_to_15_seconds(waited: float) -> None:
-    assert 1 <= interval(waited) <= 15
-    assert interval(waited) <= interval(waited + 60)
 
 
 @pytest.mark.parametrize(

