@@ -119,7 +119,7 @@ def read_profiles() -> dict[str, Profile]:
         SetupError: the file can't be read, or is not TOML.
     """
     try:
-        profiles = tomllib.loads(profiles_path().read_text("utf-8"))
+        profiles = tomllib.loads(profiles_path().read_text("utf-8-sig"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as failure:

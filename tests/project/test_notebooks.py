@@ -92,27 +92,21 @@ def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_empty_folder_gets_all_files_but_tests_and_outputs(bundled: Path, tmp_path: Path) -> None:
+def test_missing_and_unchanged_older_files_are_copied(bundled: Path, tmp_path: Path) -> None:
     target = tmp_path / "new" / "demo"
     placed = examples.copy_examples(target)
     assert placed.written == ["data/table.csv", "jobs.ipynb"]
     assert {path.name for path in target.rglob("*") if path.is_file()} == {
         *("jobs.ipynb", "table.csv", examples.MANIFEST)
     }
-
-
-def test_second_copy_writes_nothing(bundled: Path, tmp_path: Path) -> None:
-    examples.copy_examples(tmp_path / "demo")
-    placed = examples.copy_examples(tmp_path / "demo")
+    placed = examples.copy_examples(target)
     assert (placed.written, placed.kept) == ([], [])
     assert placed.same == ["data/table.csv", "jobs.ipynb"]
-
-
-def test_newer_version_replaces_unchanged_examples(bundled: Path, tmp_path: Path) -> None:
-    examples.copy_examples(tmp_path / "demo")
     (bundled / "jobs.ipynb").write_text("second version")
-    assert examples.copy_examples(tmp_path / "demo").written == ["jobs.ipynb"]
-    assert (tmp_path / "demo" / "jobs.ipynb").read_text() == "second version"
+    assert examples.copy_examples(target).written == ["jobs.ipynb"]
+    assert (target / "jobs.ipynb").read_text() == "second version"
+    (target / "data" / "table.csv").unlink()
+    assert examples.copy_examples(target).written == ["data/table.csv"]
 
 
 def test_changed_file_is_kept_if_the_bundled_version_is_newer(
@@ -133,12 +127,6 @@ def test_file_that_existed_before_the_first_copy_is_kept(bundled: Path, tmp_path
     assert examples.copy_examples(tmp_path / "demo").kept == ["jobs.ipynb"]
 
 
-def test_deleted_file_is_copied_again(bundled: Path, tmp_path: Path) -> None:
-    examples.copy_examples(tmp_path / "demo")
-    (tmp_path / "demo" / "data" / "table.csv").unlink()
-    assert examples.copy_examples(tmp_path / "demo").written == ["data/table.csv"]
-
-
 @pytest.mark.parametrize("manifest", ["", "[]", "{", '{"jobs.ipynb": 3}', "\x00"])
 def test_damaged_manifest_keeps_the_changes_of_the_user(
     bundled: Path, tmp_path: Path, manifest: str
@@ -155,10 +143,6 @@ def test_invalid_folder_is_reported_in_one_line(bundled: Path, tmp_path: Path) -
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="--folder DIR"):
         examples.copy_examples(tmp_path / "file" / "demo")
-
-
-def test_the_notebooks_are_found_in_the_checkout() -> None:
-    assert (examples.examples_folder() / "data").is_dir()
 
 
 def test_all_data_files_are_copied() -> None:

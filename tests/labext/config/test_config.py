@@ -164,6 +164,11 @@ def test_response_limits_are_options_of_a_profile(isolated: Path) -> None:
     assert config.connection("jobs", "work").options == {"max_response_mib": "512"}
 
 
+def test_profiles_file_may_begin_with_a_byte_order_mark(isolated: Path) -> None:
+    write_profiles(isolated, '\ufeff[work.jobs]\nbase_url = "http://jobs.example/"\n')
+    assert config.profile_names() == ["work"]
+
+
 def test_unknown_profile_key_is_named_with_a_similar_one(isolated: Path) -> None:
     write_profiles(
         isolated,
