@@ -399,7 +399,7 @@ def tls_verification(verify: bool | str) -> bool | str:
     path = Path(bundle).expanduser()
     try:
         if not path.is_dir():  # the certificates of a folder are read when they are needed
-            _load_certificates(path, path.stat().st_mtime_ns)
+            _check_bundle(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         fault = f"There is no CA bundle at {bundle}."
     except ssl.SSLError:
@@ -413,10 +413,10 @@ def tls_verification(verify: bool | str) -> bool | str:
     raise SetupError(fault, f"Correct {source}.")
 
 
-@lru_cache(maxsize=8)
-def _load_certificates(bundle: Path, _modified: int) -> None:
-    """Check once that a CA bundle has certificates; that of a system takes 30 ms to load."""
-    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(bundle)
+@lru_cache(maxsize=16)
+def _check_bundle(path: Path, _modified: int) -> None:
+    """Parse a CA bundle; once for each modification, since that takes 30 ms."""
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
 
 
 def origin(url: str) -> tuple[str, str, int | None]:

@@ -159,6 +159,14 @@ def test_ca_bundle_is_that_of_the_argument_or_else_of_the_environment(
     assert ask(f"https://localhost:{server.server_port}/", verify=argument or True) == "ok"
 
 
+def test_changed_ca_bundle_is_checked_again(server: Server, ca_bundle: str) -> None:
+    url = f"https://localhost:{server.server_port}/"
+    assert ask(url, verify=ca_bundle) == "ok"
+    Path(ca_bundle).write_text("not a certificate")
+    with pytest.raises(SetupError, match="has no certificate"):
+        ask(url, verify=ca_bundle)
+
+
 @pytest.mark.parametrize(
     ("content", "message"), [(None, "no CA bundle"), ("not a certificate", "has no certificate")]
 )

@@ -270,7 +270,7 @@ def test_interrupt_at_the_last_prompt_saves_nothing(
     assert error.message == "`%nb connect` was interrupted."
     assert len(error._render_traceback_()) == 1
     assert "left" not in config.profile_names()
-    assert config.chosen_profile("nb") == "sandbox"
+    assert config.connection("nb").profile == "sandbox"
 
 
 def test_unsaveable_connection_is_not_used(
