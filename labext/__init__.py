@@ -44,22 +44,17 @@ def connect(
     from labext.config import connection
     from labext.errors import InputError
 
-    if service == "lab":
-        from labext.lab import LabClient
-
-        return LabClient.from_connection(connection(service, profile))
-    if service == "jobs":
-        from labext.jobs import JobsClient
-
-        return JobsClient.from_connection(connection(service, profile))
-    if service == "nb":
-        from labext.nb import NotebookClient
-
-        return NotebookClient.from_connection(connection(service, profile))
-    raise InputError(
-        f"There is no client for {service!r}.",
-        'Use `labext.connect("lab")`, `labext.connect("jobs")` or `labext.connect("nb")`.',
+    clients = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}
+    if service not in clients:
+        raise InputError(
+            f"There is no client for {service!r}.",
+            'Use `labext.connect("lab")`, `labext.connect("jobs")` or `labext.connect("nb")`.',
+        )
+    client_class = __getattr__(clients[service])
+    client: LabClient | JobsClient | NotebookClient = client_class.from_connection(
+        connection(service, profile)
     )
+    return client
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:

@@ -165,8 +165,10 @@ class HttpClient:
                 yield response
                 return
             except NETWORK_ERRORS as failure:
-                if not _is_network_error(failure):
-                    raise
+                if isinstance(failure, OSError) and not isinstance(
+                    failure, requests.RequestException
+                ):
+                    raise  # of the stream's reader
                 error = classify_failure(failure, request.url, self._options.service).error
         raise error
 
@@ -326,8 +328,3 @@ class ServiceClient:
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""
         self._http.close()
-
-
-def _is_network_error(failure: Exception) -> bool:
-    """Return whether an exception is a network failure, not an OSError of the stream's reader."""
-    return not isinstance(failure, OSError) or isinstance(failure, requests.RequestException)

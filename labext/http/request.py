@@ -108,10 +108,8 @@ class Request:
 
     def prepare(self, auth: AuthBase | None, stream: BinaryIO | None) -> requests.Request:
         """Return the request to send, with the opened `stream` as its body, if any."""
-        data: bytes | BinaryIO | None = stream
-        if stream is not None and stream_size(stream) == 0:
-            data = b""  # `requests` would send an empty file in chunks, which stores refuse
-        elif self.body is not None:
+        data = None if stream is None else stream_body(stream)
+        if self.body is not None:
             # In blocks, each with its own timeout.
             data = io.BytesIO(self.body) if len(self.body) > SEND_BLOCK_SIZE else self.body
         return requests.Request(
@@ -202,12 +200,12 @@ def _to_builtin(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be represented as JSON")
 
 
-def stream_size(stream: BinaryIO) -> int | None:
-    """Return the number of bytes left in a stream; None if unknown."""
+def stream_body(stream: BinaryIO) -> bytes | BinaryIO:
+    """Return a stream as a body; `requests` would send an empty one in chunks."""
     try:
         start = stream.tell()
         size = stream.seek(0, io.SEEK_END) - start
         stream.seek(start)
     except (OSError, AttributeError):
-        return None
-    return size
+        return stream  # of unknown size
+    return stream if size else b""  # object stores refuse chunks

@@ -26,7 +26,7 @@ from labext.http.connection_pool import (
 )
 from labext.http.rate_limiter import requested_delay
 from labext.http.redirects import send_following_redirects
-from labext.http.request import encode_text, stream_size
+from labext.http.request import encode_text, stream_body
 from labext.http.responses import excerpt, read_message
 from labext.http.retry_policy import (
     REJECTED,
@@ -189,12 +189,11 @@ class PresignedStore:
 
         def once(session: requests.Session) -> None:
             with closing(content()) as stream:
-                empty = stream_size(stream) == 0  # `requests` would send an empty stream in chunks
                 request = requests.Request(
                     "PUT",
                     url,
                     headers={"Content-Type": "application/octet-stream"},
-                    data=b"" if empty else stream,
+                    data=stream_body(stream),
                 )
                 self._sent(session, request, name).close()
 
