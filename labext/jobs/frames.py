@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -186,8 +187,7 @@ def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
             "Name the column with the names of the jobs.",
         )
     names = [str(name) for name in rows.iloc[:, columns.index(name_column)]]
-    if len(set(names)) < len(names):
-        duplicate = next(name for n, name in enumerate(names) if name in names[:n])
+    if duplicate := next((name for name, times in Counter(names).items() if times > 1), None):
         raise InputError(
             f'The name "{duplicate}" occurs more than once in the rows.',
             "Give each row a unique name.",
@@ -265,10 +265,12 @@ def take_rows(frame: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
     numbered = frame.reset_index(drop=True)
     # Missing cells would turn integers into floats and booleans into objects.
     nullable = {"i": "Int64", "b": "boolean"}
-    kinds = {name: getattr(dtype, "kind", "") for name, dtype in numbered.dtypes.items()}
-    dtypes = {name: nullable[kind] for name, kind in kinds.items() if kind in nullable}
-    numbered = numbered.astype(dtypes)
-    return numbered.reindex(np.where(indices < 0, len(frame), indices)).reset_index(drop=True)
+    names = numbered.columns
+    numbered.columns = pd.RangeIndex(len(names))  # names may occur twice
+    kinds = {position: dtype.kind for position, dtype in numbered.dtypes.items()}
+    dtypes = {position: nullable[kind] for position, kind in kinds.items() if kind in nullable}
+    taken = numbered.astype(dtypes).reindex(np.where(indices < 0, len(frame), indices))
+    return taken.reset_index(drop=True).set_axis(names, axis=1)
 
 
 def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:

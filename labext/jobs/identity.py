@@ -251,6 +251,11 @@ def part_name(batch: str, number: int, count: int) -> str:
     return f"{batch}-part{number}of{count}"
 
 
+def part_names(batch: str, count: int) -> tuple[str, ...]:
+    """Return the names of all parts of a split batch."""
+    return tuple(part_name(batch, number, count) for number in range(1, count + 1))
+
+
 def parse_part_name(name: str) -> tuple[str, int, int] | None:
     """Parse the name of a part into batch, number and count; None for any other name."""
     match = _PART_PATTERN.fullmatch(name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from datetime import time as clock_time
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -279,7 +279,11 @@ class JobLister:
         if query.batch is None:
             yield from self._pages_of(query, (None,))
             return
-        parts = self._parts.parts_of(query.batch, query.email) or (query.batch,)
+        first = identity.parse_part_name((query.start_key or "").partition("/")[0])
+        if first is not None and first[0] == query.batch:
+            parts = identity.part_names(query.batch, first[2])
+        else:
+            parts = self._parts.parts_of(query.batch, query.email) or (query.batch,)
         empty = True
         try:
             for page in self._pages_of(query, parts):
@@ -345,12 +349,13 @@ class JobLister:
         entry = self._parts.entry(str(query.batch)) if local else None
         plan = None if entry is None else entry.plan
         if input_rows is not None:
-            column = name_column or (plan.name_column if plan else None)
+            column = plan.name_column if plan and name_column is None else name_column
             if column is None:
                 raise InputError(
                     "The column with the names of the jobs is unknown.",
                     f"Name it: {parameter('name_column', 'NAME')}.",
                 )
+            column = str(column)
             originals = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
             if query.batch is None:  # only names of jobs in batches are adapted
                 names = frames.original_names(input_rows, column)
@@ -428,32 +433,43 @@ class JobLister:
         return state
 
     def _pages_of(self, query: ListQuery, batches: tuple[str | None, ...]) -> Iterator[BatchPage]:
-        remaining = query.limit
-        for batch in batches:
+        """Yield the pages of lists, one after the other.
+
+        In the list of a split batch, a continuation key is `<part>/<key>`.
+        """
+        remaining, key, split = query.limit, query.start_key or "", len(batches) > 1
+        first, _, rest = key.partition("/")
+        if split and first in batches:
+            batches, key = batches[batches.index(first) :], rest
+        for batch, following in zip_longest(batches, batches[1:]):
             if remaining is not None and remaining <= 0:
                 return
             pages = (
-                self._matching_pages(query, batch, remaining)
+                self._matching_pages(query, batch, remaining, key)
                 if query.filter
                 else self._service.pages(
-                    limit=remaining, start_key=query.start_key, batch=batch, **query.params
+                    limit=remaining, start_key=key, batch=batch, **query.params
                 )
             )
+            key, next_list = "", f"{following}/" if following else ""
             try:
                 for page in pages:
                     remaining = None if remaining is None else remaining - len(page.rows)
+                    if split:
+                        next_page = f"{batch}/{page.start_key}" if page.start_key else next_list
+                        page = page._replace(start_key=next_page)
                     yield batch, page
             except NotFoundError:
                 if batch is None:
                     raise
-                continue  # a missing part; `pages` checks the batch if no part has rows
+                # A missing part; `pages` checks the batch if no part has rows.
+                yield batch, Page([], next_list, {})
 
     def _matching_pages(
-        self, query: ListQuery, batch: str | None, limit: int | None
+        self, query: ListQuery, batch: str | None, limit: int | None, key: str
     ) -> Iterator[Page]:
-        """Yield the pages of a list with their matching rows, up to a limit."""
-        matches, remaining = query.filter.matches, limit
-        key, guard = query.start_key or "", page_guard(query.start_key)
+        """Yield the pages of a list from a key with their matching rows, up to a limit."""
+        matches, remaining, guard = query.filter.matches, limit, page_guard(key)
         while remaining is None or remaining > 0:
             page = self._service.page(PAGE_SIZE, key, batch=batch, **query.params)
             positions = [position for position, row in enumerate(page.rows) if matches(row)]

@@ -396,9 +396,13 @@ def make_draft(
     """
     identity.check_name(name, "batch")
     refuse_part_name(name)
-    frame = _to_frame(jobs)
-    draft = BatchDraft(name, type, limits, [], [], frame, name_column)
-    if frame is not None:
+    if isinstance(jobs, pd.DataFrame):
+        # Labels of columns may be numbers.
+        frame = jobs.set_axis(pd.Index([str(column) for column in jobs.columns]), axis=1)
+        name_column = None if name_column is None else str(name_column)
+        if mapping is not None:
+            mapping = {setting: str(column) for setting, column in mapping.items()}
+        draft = BatchDraft(name, type, limits, [], [], frame, name_column)
         rows = read_rows(
             frame,
             catalogue.tool(type),
@@ -417,7 +421,8 @@ def make_draft(
         )
     else:
         by_name = named_settings(jobs, dict(constants))
-        draft.names, settings = list(by_name), list(by_name.values())
+        settings = list(by_name.values())
+        draft = BatchDraft(name, type, limits, list(by_name), [])
     if not draft.names:
         raise InputError("The batch has no jobs.", "A batch needs at least one job.")
     if len(draft.names) > (most := MAX_JOBS * identity.MAX_PARTS):
@@ -428,11 +433,3 @@ def make_draft(
     draft.settings, faults = catalogue.clean_all(type, settings)
     draft.add_faults(faults)
     return draft
-
-
-def _to_frame(jobs: Any) -> pd.DataFrame | None:
-    if isinstance(jobs, Mapping | list | tuple):
-        return None
-    if not isinstance(jobs, pd.DataFrame):
-        return None
-    return jobs.set_axis(pd.Index([str(column) for column in jobs.columns]), axis=1)

@@ -156,14 +156,25 @@ def rows_to_json(frame: pd.DataFrame) -> dict[str, Any]:
         {
             "name": str(name),
             "dtype": str(frame.dtypes.iloc[position]),
-            "values": frame.iloc[:, position]
-            .astype(object)
-            .where(frame.iloc[:, position].notna().to_numpy(), None)
-            .tolist(),
+            "values": [
+                _to_json(cell)
+                for cell in frame.iloc[:, position]
+                .astype(object)
+                .where(frame.iloc[:, position].notna().to_numpy(), None)
+            ],
         }
         for position, name in enumerate(frame.columns)
     ]
     return {"columns": columns}
+
+
+def _to_json(cell: Any) -> Any:
+    """Return a cell, as text if JSON can't represent it."""
+    try:
+        json.dumps(cell)
+    except (TypeError, ValueError, RecursionError):
+        return str(cell)
+    return cell
 
 
 def rows_from_json(record: dict[str, Any]) -> pd.DataFrame:
@@ -268,7 +279,7 @@ class Journal:
         make_state_folder(self._folder)
         if not same:
             self.log(plan.name).clear()
-        write_atomic(self._file(plan.name), json.dumps(record, default=str).encode(), private=True)
+        write_atomic(self._file(plan.name), json.dumps(record).encode(), private=True)
         return JournalEntry(plan, known_free, self.log(plan.name).read(), written)
 
     def read(self, name: str) -> JournalEntry | None:

@@ -72,8 +72,7 @@ class PartFinder:
         parts = self.list_parts(name, email)
         if not parts.parts:
             raise records.unknown_name_error(name, messages.did_you_mean(name, parts.names))
-        count = max(parts.parts)
-        names = tuple(identity.part_name(name, number, count) for number in range(1, count + 1))
+        names = identity.part_names(name, max(parts.parts))
         self._known[name, email] = names
         return names
 
@@ -292,13 +291,15 @@ class PartMerger:
         self._matches = matches
         self._rows: list[JobRecord | SplitBatch] = []
         self._parts: dict[SplitBatch, dict[int, JobRecord]] = {}
-        self._matching: set[SplitBatch] = set()
+        self._matching: dict[SplitBatch, bool] = {}  # without batches that have new parts
         self._matching_rows = 0
 
     @property
     def match_count(self) -> int:
         """Number of matching rows so far."""
-        return self._matching_rows + len(self._matching)
+        for split in self._parts.keys() - self._matching.keys():
+            self._matching[split] = self._matches(self._merged(split, None))
+        return self._matching_rows + sum(self._matching.values())
 
     def add_rows(self, rows: Sequence[JobRecord], limit: int | None = None) -> int | None:
         """Add rows of the service's list.
@@ -313,7 +314,8 @@ class PartMerger:
         """
         for number, row in enumerate(rows, start=1):
             self._add(row)
-            if limit is not None and self.match_count >= limit and number < len(rows):
+            enough = limit is not None and len(self._rows) >= limit <= self.match_count
+            if enough and number < len(rows):
                 return number
         return None
 
@@ -329,10 +331,7 @@ class PartMerger:
             self._parts[split] = {}
             self._rows.append(split)
         self._parts[split][number] = row
-        if self._matches(self._merged(split, None)):
-            self._matching.add(split)
-        else:
-            self._matching.discard(split)
+        self._matching.pop(split, None)
 
     def rows(self, find: Callable[[str], JobRecord | None] | None) -> list[JobRecord]:
         """Return the matching rows.
@@ -350,8 +349,7 @@ class PartMerger:
         name, count = split
         parts = self._parts[split]
         part_rows: dict[str, JobRecord | None] = {}
-        for number in range(1, count + 1):
-            part = identity.part_name(name, number, count)
+        for number, part in enumerate(identity.part_names(name, count), start=1):
             part_rows[part] = parts.get(number) or (find(part) if find else None)
         row = merge_part_rows(name, part_rows, {})
         del row["parts"], row["statuses"]

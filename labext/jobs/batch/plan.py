@@ -206,7 +206,7 @@ def _pair_settings(names: Sequence[Any], settings: Any, constants: Settings) -> 
         )
     if not all(isinstance(job_settings, Mapping) for job_settings in settings):
         raise _unsupported_form()
-    job_names = [str(name) if isinstance(name, int) else name for name in names]
+    job_names = [str(name) if isinstance(name, Integral) else name for name in names]
     identity.check_job_names(job_names, (), "the batch")
     return {
         name: {**constants, **job_settings}

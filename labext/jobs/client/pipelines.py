@@ -139,13 +139,11 @@ class PipelineMethods(SubmitMethods):
         name, content = self._pipeline_content(name, pipeline)
 
         def expect() -> Estimate | None:
-            if self._service.find(name) is not None:
-                return None  # it exists, so nothing will be sent
             expected = self._estimate_pipeline(pipeline)
             return None if expected is None else expected.total()
 
         if not over_budget:
-            self._check_budget(name, expect)
+            self._check_budget(name, name, expect)
         return submit_pipeline(self._service, name, pipeline, project_tag, content)
 
     def _check_pipeline(self, name: str | None, pipeline: Pipeline) -> pd.DataFrame:

@@ -156,6 +156,7 @@ class SubmitMethods(BaseClient):
         if not over_budget and not self._journal.has(name):
             self._check_budget(
                 name,
+                draft.plan().parts[0].name,
                 lambda: self._estimate(type, _valid_settings(draft), self._history()),
                 limits.budget,
             )
@@ -286,16 +287,26 @@ class SubmitMethods(BaseClient):
             return None
 
     def _check_budget(
-        self, name: str, expect: Callable[[], Estimate | None], budget: float | None = None
+        self,
+        name: str,
+        first: str,
+        expect: Callable[[], Estimate | None],
+        budget: float | None = None,
     ) -> None:
         """Check that the expected cost exceeds neither the budget given nor that of the account.
+
+        Args:
+            name: the name of the submission, for the message.
+            first: the name on the service of its first part; nothing is sent if it exists.
+            expect: estimates the cost.
+            budget: the budget of the submission, in weighted hours.
 
         Raises:
             InputError: the expected cost exceeds one of the budgets.
         """
         left = self._budget_left()
         limit = min((hours for hours in (budget, left) if hours is not None), default=None)
-        if limit is None:
+        if limit is None or self._service.find(first) is not None:
             return
         expected = expect()
         if expected is None or (expected.weighted_hours or 0) <= limit:

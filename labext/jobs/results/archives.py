@@ -408,9 +408,10 @@ def merge_archives(
         ):
             with open_archive(archive) as opened:
                 members = list_members(opened)
+                folder = _folder_of(name, members)
                 for path, info in members.items():
                     newest = max(newest, info.date_time)
-                    inner = _strip_folder(path, name, members)
+                    inner = path.removeprefix(folder)
                     if own_name:
                         _copy_member(
                             opened,
@@ -444,8 +445,9 @@ def merge_sizes(parts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     merged: dict[str, int] = {}
     used_paths: set[str] = {METRICS}
     for part, sizes in parts.items():
+        folder = _folder_of(part, sizes)
         for path, size in sizes.items():
-            inner = _strip_folder(path, part, sizes)
+            inner = path.removeprefix(folder)
             if _is_metrics(inner):
                 merged[METRICS] = merged.get(METRICS, 0) + size
             else:
@@ -461,11 +463,10 @@ def merge_metrics(parts: Mapping[str, bytes], order: Sequence[str]) -> str:
     return metrics.text(order)
 
 
-def _strip_folder(path: str, part: str, paths: Iterable[str]) -> str:
-    """Return a path without the folder of the part, if all paths of the archive are inside it."""
-    if all(name.startswith(f"{part}/") for name in paths):
-        return path.removeprefix(f"{part}/")
-    return path
+def _folder_of(part: str, paths: Iterable[str]) -> str:
+    """Return the folder of a part with a slash, if all paths of its archive are inside it."""
+    folder = f"{part}/"
+    return folder if all(path.startswith(folder) for path in paths) else ""
 
 
 def _check_metrics_size(info: zipfile.ZipInfo, part: str) -> None:

@@ -211,6 +211,8 @@ def test_batch_over_its_budget_is_refused_before_it_is_sent(used: Any, client: J
 def test_batch_over_its_budget_is_sent_if_requested(used: Any, client: JobsClient) -> None:
     _submit(client, 1.0, over_budget=True)
     assert "already exists" in _submit(client, 1.0).message
+    client._journal.forget("folds")  # as on another machine
+    assert "already exists" in _submit(client, 1.0).message
     assert used.count("submit-batch") == 1
 
 

@@ -65,6 +65,18 @@ def test_frame_has_metrics_and_settings(client: JobsClient, folds: Any, tmp_path
     assert all(Path(path).is_file() for paths in table["Structures"] for path in paths)
 
 
+def test_columns_of_the_same_name_keep_their_values(
+    client: JobsClient, folds: Any, tmp_path: Path
+) -> None:
+    rows = pd.DataFrame([["x", 2, True], ["z", 3, False]], columns=["id", "run", "run"])
+    table = client.download("folds", tmp_path).frame(rows, "id")
+    assert table["run"].astype(object).fillna("").to_numpy().tolist() == [
+        [2, True],
+        [3, False],
+        ["", ""],
+    ]
+
+
 def test_frame_follows_the_order_of_given_rows(
     client: JobsClient, folds: Any, tmp_path: Path
 ) -> None:

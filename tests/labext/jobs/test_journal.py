@@ -6,6 +6,7 @@ import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,7 @@ ROWS = pd.DataFrame(
         "duration": pd.to_timedelta([None, *range(149)], unit="s"),
         "word": pd.Categorical(["a", "b", "c"] * 50),
         "text": [None if n == 3 else f"é{n}" for n in range(150)],
+        "list": [[n] for n in range(150)],
     }
 )
 PLAN = BatchPlan("folds", "fold", JOBS, BatchLimits(60, 1.5), ROWS, "name")
@@ -56,6 +58,15 @@ def test_plan_survives_the_journal(journal: Journal) -> None:
     pd.testing.assert_frame_equal(
         entry.plan.rows, ROWS, check_dtype=True, check_categorical=False, check_freq=False
     )
+
+
+def test_cells_that_json_cannot_represent_are_stored_as_text(journal: Journal) -> None:
+    cells = [{("A", "C"): 3}, {np.int64(4): 1}, np.arange(2), b"x", pd.Period("2026-01")]
+    jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
+    journal.write(BatchPlan("odd", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
+    entry = journal.read("odd")
+    assert entry is not None and entry.plan.rows is not None
+    assert entry.plan.rows["cell"].tolist() == [*map(str, cells)]
 
 
 def test_journal_is_per_name_and_address(journal: Journal, tmp_path: Path) -> None:

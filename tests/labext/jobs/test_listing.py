@@ -7,12 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from labext.errors import ConflictError, InputError, ResponseLimitError
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
+from labext.jobs.batch.merge_parts import PartMerger
 
 pytestmark = pytest.mark.faults
 
@@ -58,9 +60,18 @@ def test_repeated_page_of_parts_is_an_error(client: JobsClient, split: Any) -> N
 
 def test_column_names_may_be_numbers(client: JobsClient, ledger: Any) -> None:
     frame = pd.DataFrame([["a", "GGG"], ["b", "CCC"]])
-    done = client.submit_batch("few", "fold", frame, None, "0", {"sequence": "1"})
+    numbers: Any = (0, {"sequence": 1})
+    done = client.submit_batch("few", "fold", frame, None, *numbers)
+    assert (
+        "already exists"
+        in client.submit_batch("few", "fold", frame, None, "0", {"sequence": "1"}).message
+    )
     assert done.frame["1"].tolist() == ["GGG", "CCC"]
     assert client.jobs(batch="few")["1"].tolist() == ["GGG", "CCC"]
+    frame[1] = ["x", "y"]
+    assert client.jobs(batch="few", rows=frame, name_column=numbers[0])["1"].tolist() == ["x", "y"]
+    jobs: Any = {np.int64(7): {"sequence": "A"}}
+    assert client.submit_batch("numbers", "fold", jobs).frame["Name"].tolist() == ["7"]
 
 
 def test_parts_beyond_the_limit_are_looked_up(client: JobsClient, split: Any) -> None:
@@ -79,6 +90,38 @@ def test_batch_list_is_joined_to_its_input(client: JobsClient, split: Any) -> No
     assert some["n"].tolist() == [37] * 120
     mine = client.jobs(batch="folds", rows=FRAME.assign(n=1), name_column="name")
     assert mine["n"].tolist() == [1] * 250
+
+
+@pytest.mark.parametrize(
+    ("state", "limit"), [(None, 60), (None, 100), ("queued", 100), ("queued", 60)]
+)
+def test_list_of_a_split_batch_continues_where_it_was_truncated(
+    client: JobsClient, split: Any, state: str | None, limit: int
+) -> None:
+    del split.rows["folds-part2of3"], split.members["folds-part2of3"]
+    names: list[str] = []
+    key = None
+    while key != "":
+        page = client.jobs(batch="folds", limit=limit, start_key=key, state=state)
+        names += page["Name"].tolist()
+        key = page.attrs["start_key"]
+        client._journal.forget("folds")
+        client._parts.forget("folds")
+    assert names == [name for name in FRAME["name"] if not 100 <= int(name[1:]) < 200]
+
+
+@pytest.mark.parametrize("limit", [None, 1000])
+def test_parts_of_a_split_batch_are_merged_once(limit: int | None) -> None:
+    rows = [
+        {"JobName": f"b-part{n}of50", "Type": "batch", "batchStatus": "Complete"}
+        for n in range(1, 51)
+    ]
+    merged: list[Any] = []
+    merger = PartMerger(lambda row: not merged.append(row))
+    assert merger.add_rows(rows, limit) is None
+    assert merger.match_count == 1
+    assert len(merger.rows(None)) == 1
+    assert len(merged) == 2
 
 
 def test_missing_part_keeps_its_input_rows(client: JobsClient, split: Any) -> None:
