@@ -25,6 +25,7 @@ _KEY_PATTERN = re.compile(
 _EARLY_PATTERN = re.compile(
     r"(?i)\bnot (?:yet )?(?:complete|finished|ready|done)|still (?:running|queued)"
 )
+_ENDED_PATTERN = re.compile(r"(?i)\bstatus: (?:stopped|failed|deleted|aggregationfailed)")
 _NOT_UPLOADED_PATTERN = re.compile(r"(?i)not been uploaded|not uploaded")
 _TAKEN_PATTERN = re.compile(
     r"(?i)already (?:been )?(?:taken|exists?|in use|used)|duplicate (?:job|batch) ?name"
@@ -76,10 +77,11 @@ def _bad_request_error(failure: ErrorResponse) -> LabextError:
             action=Action.upload_file(),
         )
     if _EARLY_PATTERN.search(message):
+        ended = _ENDED_PATTERN.search(message) is not None
         return NotReadyError(
             _with_server_message(failure, "The job is not complete"),
-            "Wait for it with {action}, then try again.",
-            action=Action.watch_job(),
+            None if ended else "Wait for it with {action}, then try again.",
+            action=Action.show_job() if ended else Action.watch_job(),
         )
     if _TAKEN_PATTERN.search(message):
         return ConflictError(

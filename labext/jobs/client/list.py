@@ -191,7 +191,9 @@ class ListMethods(BaseClient):
             if snapshot.outcome is not None:
                 reason = f": {snapshot.reason}" if snapshot.reason else ""
                 raise JobFailedError(
-                    f"{name} did not complete: its status is {snapshot.phase}{reason}.",
+                    messages.end_sentence(
+                        f"{name} did not complete: its status is {snapshot.phase}{reason}"
+                    ),
                     action=Action.show_job(name),
                 )
             if timeout is not None and snapshot.elapsed >= timeout:

@@ -8,6 +8,7 @@ import io
 import os
 import stat
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -309,6 +310,20 @@ def test_merged_metrics_keep_every_cell() -> None:
     assert results_archives.merge_metrics({"p": b""}, []) == ""
     with pytest.raises(ArchiveError, match="not a CSV table"):
         results_archives.merge_metrics({"p": b"\xff\xfe"}, [])
+
+
+def test_folder_of_a_part_is_determined_once() -> None:
+    class Sizes(dict[str, int]):
+        readings = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.readings += 1
+            return super().__iter__()
+
+    sizes = Sizes({f"p1/x{n}/a.txt": n for n in range(50)})
+    merged = results_archives.merge_sizes({"p1": sizes})
+    assert merged == {f"x{n}/a.txt": n for n in range(50)}
+    assert sizes.readings == 1
 
 
 def test_merged_archive_keeps_content(tmp_path: Path) -> None:

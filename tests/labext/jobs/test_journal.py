@@ -65,7 +65,8 @@ def test_cells_that_json_cannot_represent_are_stored_as_text(journal: Journal) -
     jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
     journal.write(BatchPlan("odd", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
     entry = journal.read("odd")
-    assert entry is not None and entry.plan.rows is not None
+    assert entry is not None
+    assert entry.plan.rows is not None
     assert entry.plan.rows["cell"].tolist() == [*map(str, cells)]
 
 

@@ -94,6 +94,7 @@ def test_invalid_response_is_a_service_error(client: JobsClient, ledger: Any, bo
         (400, '"Job f1 not found"', NotFoundError, "jobs.jobs()"),
         (404, "", NotFoundError, "jobs.jobs()"),
         (400, "Job f1 is not complete. Status: In Queue", NotReadyError, "jobs.wait("),
+        (400, "Job f1 is not complete. Status: Stopped", NotReadyError, "See `jobs.show("),
         (403, {"message": "Budget exceeded for the organization"}, AccessError, "larger budget"),
         (403, {"detail": "Too many requests"}, AccessError, "Wait a few minutes"),
         (403, "Rate-limited", AccessError, "Wait a few minutes"),
@@ -176,11 +177,12 @@ def test_outcome_of_a_batch_is_its_own_status(client: JobsClient, ledger: Any) -
     first = next(watch)
     assert (first.phase, first.states, first.total) == ("Aggregating", {"Complete": 2}, 2)
     assert first.outcome is None
-    ledger.rows["b"].update(batchStatus="AggregationFailed", AggregationError="over quota")
+    ledger.rows["b"].update(batchStatus="AggregationFailed", AggregationError="over quota.")
     *_, last = watch
-    assert (last.outcome, last.reason) == (Outcome.FAILED, "over quota")
+    assert (last.outcome, last.reason) == (Outcome.FAILED, "over quota.")
     with pytest.raises(
-        JobFailedError, match="b did not complete: its status is AggregationFailed: over quota"
+        JobFailedError,
+        match=r"b did not complete: its status is AggregationFailed: over quota\. See",
     ):
         client.wait("b")
 
