@@ -76,11 +76,6 @@ OPERATIONS = {
         lambda client, _: client.submit_pipeline("p1", STAGES, ["ACD"]).created,
         lambda ledger, _: "p1" in ledger.rows and ledger.done["submit-pipeline"] == 1,
     ),
-    "saved pipeline": OperationCase(
-        "run-pipeline",
-        lambda client, _: client.run_pipeline("p1", "saved", ["ACD"]).created,
-        lambda ledger, _: "p1" in ledger.rows and ledger.done["run-pipeline"] == 1,
-    ),
     "list": OperationCase(
         "jobs",
         lambda client, _: client.jobs()["JobName"].tolist() == ["done1"],
@@ -91,12 +86,6 @@ OPERATIONS = {
         "result",
         lambda client, folder: client.download("done1", folder / "out"),
         lambda ledger, folder: (folder / "out" / "rank_1.pdb").read_text() == "ATOM done1\n",
-        changes=False,
-    ),
-    "stop": OperationCase(
-        "stop-job",
-        lambda client, _: client.stop("done1"),
-        lambda ledger, _: ledger.rows["done1"]["JobStatus"] == "Stopped",
         changes=False,
     ),
     "delete": OperationCase(
@@ -117,33 +106,22 @@ def _head(raw: bytes) -> int:
     return raw.index(b"\r\n\r\n") + 4
 
 
-def _length(raw: bytes, by: int) -> bytes:
-    return re.sub(
-        rb"Content-Length: (\d+)", lambda m: b"Content-Length: %d" % (int(m[1]) + by), raw, count=1
-    )
-
-
 RESPONSES: dict[str, Callable[[Any], Any]] = {
     "cut before the answer": lambda ledger: ledger.lost_after(),
     "cut in the headers": lambda ledger: ledger.corrupted(lambda raw: raw[: _head(raw) // 2]),
-    "cut at a header's value": lambda ledger: ledger.corrupted(
-        lambda raw: raw[: raw.index(b"Length: ") + len("Length: ")]
-    ),
-    "cut after the headers": lambda ledger: ledger.corrupted(lambda raw: raw[: _head(raw)]),
     "cut in the body": lambda ledger: ledger.corrupted(
         lambda raw: raw[: (_head(raw) + len(raw)) // 2]
     ),
     "cut after the answer": lambda ledger: ledger.corrupted(lambda raw: raw),
-    "stalls before": lambda ledger: ledger.corrupted(lambda _: b"", stalls=True),
     "stalls within": lambda ledger: ledger.corrupted(
         lambda raw: raw[: _head(raw) + 1], stalls=True
     ),
-    "too long a length": lambda ledger: ledger.corrupted(lambda raw: _length(raw, 7)),
-    "too short a length": lambda ledger: ledger.corrupted(lambda raw: _length(raw, -3)),
+    "too long a length": lambda ledger: ledger.corrupted(
+        lambda raw: raw.replace(b"Content-Length: ", b"Content-Length: 1")
+    ),
     "half of JSON": lambda ledger: ledger.answer(body=b'{"jobs": [{"Jo', first_acts=True),
     "a web page": lambda ledger: ledger.html(first_acts=True),
     "a 500 after the fact": lambda ledger: ledger.answer(500, "disk on fire", first_acts=True),
-    "a 502 after the fact": lambda ledger: ledger.answer(502, "bad gateway", first_acts=True),
     "no connection": lambda ledger: ledger.lost_before(),
     "a web page without processing": lambda ledger: ledger.html(),
     "a 500 without processing": lambda ledger: ledger.answer(500, "disk on fire"),
@@ -179,9 +157,7 @@ def test_operation_succeeds_once_despite_an_invalid_response(
     [
         (429, "Slow down, please", BusyError),
         (500, "disk on fire", ServiceError),
-        (502, "bad gateway", ServiceError),
         (503, "in maintenance", ServiceError),
-        (504, "gateway timeout", ServiceError),
     ],
 )
 @pytest.mark.parametrize("operation_name", OPERATIONS)
@@ -206,14 +182,12 @@ def test_persistent_error_is_raised_after_bounded_retries(
     assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("retry_after", [None, "0"])
 @pytest.mark.parametrize("operation_name", OPERATIONS)
 def test_temporary_429_is_retried(
-    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str, retry_after: str | None
+    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
 ) -> None:
     case = OPERATIONS[operation_name]
-    headers = {} if retry_after is None else {"Retry-After": retry_after}
-    ledger.fail(case.operation, *[ledger.answer(429, "Slow down", headers=headers)] * 4)
+    ledger.fail(case.operation, *[ledger.answer(429, "Slow down")] * 4)
     assert case.act(quick, tmp_path)
     assert case.is_done(ledger, tmp_path)
 
@@ -241,7 +215,7 @@ def test_403_for_every_request_is_not_retried(
     assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("operation_name", ["submit", "batch", "pipeline", "saved pipeline"])
+@pytest.mark.parametrize("operation_name", ["submit", "batch", "pipeline"])
 def test_unknown_outcome_names_the_submission_and_the_next_step(
     quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
 ) -> None:
@@ -255,7 +229,7 @@ def test_unknown_outcome_names_the_submission_and_the_next_step(
         "submit": (r"f1 \(1 job of fold\) was sent", '`jobs.show("f1")`'),
         "batch": (r"b1-part1of2 \(100 jobs of fold\) was sent", '`jobs.resume("b1")`'),
         "pipeline": (r"p1 \(1 pipeline\) was sent", '`jobs.show("p1")`'),
-    }[operation_name.removeprefix("saved ")]
+    }[operation_name]
     assert re.search(message, raised.value.message)
     assert step in raised.value.next_step
     ledger.scripts.clear()

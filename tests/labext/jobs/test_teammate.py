@@ -18,8 +18,9 @@ STUDENT = "student@sandbox.local"
 
 
 @pytest.fixture(scope="module")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with Sandbox(tmp_path_factory.mktemp("teammate") / "box", rate="off") as running:
+def box(tmp_path_factory: pytest.TempPathFactory, services: list[str]) -> Iterator[Sandbox]:
+    folder = tmp_path_factory.mktemp("teammate") / "box"
+    with Sandbox(folder, rate="off", services=services) as running:
         yield running
 
 
@@ -41,23 +42,23 @@ def test_split_batch_of_a_teammate_is_shown_as_one(
     student: JobsClient, teacher: JobsClient, tmp_path: Path
 ) -> None:
     jobs = {
-        f"j{n:03}": {"sequence": "GAATTC" * (n % 3 + 1), "enzymes": "EcoRI"} for n in range(105)
+        f"j{n:03}": {"sequence": "GAATTC" * (n % 3 + 1), "enzymes": "EcoRI"} for n in range(101)
     }
     student.submit_batch("cuts", "digest", jobs)
     *_, last = teacher.watch("cuts", email=STUDENT)
-    assert (last.outcome, last.states) == (Outcome.COMPLETE, {"Complete": 105})
+    assert (last.outcome, last.states) == (Outcome.COMPLETE, {"Complete": 101})
     with pytest.raises(NotFoundError):
         teacher.job("cuts")
     with pytest.raises(NotFoundError):
         next(teacher.watch("cuts"))
     assert teacher.jobs(email=STUDENT)["JobName"].tolist() == ["cuts"]
-    assert teacher.show("cuts", email=STUDENT)["statuses"].tolist() == [{"Complete": 105}]
+    assert teacher.show("cuts", email=STUDENT)["statuses"].tolist() == [{"Complete": 101}]
     rows = teacher.jobs(batch="cuts", email=STUDENT, scores=True)
     assert rows["Name"].tolist() == list(jobs)
-    assert rows["score.cuts"].tolist() == [n % 3 + 1 for n in range(105)]
+    assert rows["score.cuts"].tolist() == [n % 3 + 1 for n in range(101)]
     fetched = teacher.download("cuts", tmp_path / "out", email=STUDENT)
-    assert (tmp_path / "out" / "metrics.csv").read_text().count("\n") == 106
-    assert fetched.files["file"].str.startswith("j104/").any()
+    assert (tmp_path / "out" / "metrics.csv").read_text().count("\n") == 102
+    assert fetched.files["file"].str.startswith("j100/").any()
     everyone = teacher.jobs(organization=True)["JobName"].tolist()
     assert everyone == ["cuts-part2of2", "cuts-part1of2"]
 

@@ -161,7 +161,7 @@ def test_refused_job_lists_are_limited_by_the_request_credit(
 
 
 HOUR = 3600
-JOBS = {f"h{n:04d}": {"sequence": "GAUC"} for n in range(5000)}
+JOBS = {f"h{n:04d}": {"sequence": "GAUC"} for n in range(1000)}
 
 
 def count_requests(ledger: Any) -> Counter[str]:
@@ -195,25 +195,25 @@ def test_requests_of_an_hour_of_watching(
     assert ledger.count("jobs") == requests <= 410
 
 
-def test_requests_of_a_batch_of_5000_jobs(client: JobsClient, ledger: Any) -> None:
+def test_requests_of_a_batch_of_1000_jobs(client: JobsClient, ledger: Any) -> None:
     client.submit_batch("many", "fold", JOBS)
     sent = count_requests(ledger)
-    assert len(ledger.members) == 50
+    assert len(ledger.members) == 10
     assert sent == {
         "tools": 1,
         "usage-statistics": 1,  # the remaining budget
         "jobs": 2,  # the batch's name, and the list for the names of its parts
-        "validate-job": 5,  # every row, before the first part is sent
-        "submit-batch": 50,
+        "validate-job": 1,  # every row, before the first part is sent
+        "submit-batch": 10,
     }
     ledger.received.clear()
     assert not client.submit_batch("many", "fold", JOBS).created
-    assert count_requests(ledger) == {"jobs": 2 + 50}, (
+    assert count_requests(ledger) == {"jobs": 2 + 10}, (
         "the jobs of each part are compared, with one request per part"
     )
     ledger.received.clear()
     assert not client.resume("many").created
-    assert count_requests(ledger) == {"jobs": 2 + 50}
+    assert count_requests(ledger) == {"jobs": 2 + 10}
 
 
 def test_one_validation_per_shape_if_rows_cannot_be_validated(
@@ -232,9 +232,9 @@ def test_one_validation_per_shape_if_rows_cannot_be_validated(
 
 
 def test_requests_of_a_resumed_batch(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", *[None] * 30, ledger.answer(403, "Budget exceeded"))
-    with pytest.raises(AccessError, match="30 of 50 parts of many"):
+    ledger.fail("submit-batch", *[None] * 6, ledger.answer(403, "Budget exceeded"))
+    with pytest.raises(AccessError, match="6 of 10 parts of many"):
         client.submit_batch("many", "fold", JOBS)
     ledger.received.clear()
-    assert len(client.resume("many").sent) == 20
-    assert count_requests(ledger) == {"jobs": 2 + 30, "submit-batch": 20}
+    assert len(client.resume("many").sent) == 4
+    assert count_requests(ledger) == {"jobs": 2 + 6, "submit-batch": 4}
