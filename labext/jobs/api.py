@@ -132,11 +132,17 @@ def is_not_served(error: LabextError) -> bool:
     return not isinstance(error, AccessError) and error.status in (405, 501)
 
 
-class FilesApi:
-    """Operations on the uploaded files of the job service."""
+PAGE_SIZE = 1000
+"""Number of rows requested per page of a list (JOBS-81)."""
 
-    http: HttpClient
-    _describes_files = True
+
+class JobsApi:
+    """Operations of the job service at one address."""
+
+    def __init__(self, http: HttpClient) -> None:
+        self.http = http
+        self.address = http.base_url.rstrip("/")
+        self._describes_files = True
 
     def upload(self, name: str, content: Callable[[], BinaryIO], folder: str | None) -> str:
         """Upload a file's content; return the service's message."""
@@ -225,18 +231,6 @@ class FilesApi:
         """Delete an uploaded file, or a folder with its files; return the service's message."""
         params = {"filePath": path, "folder": folder}
         return confirmation_text(self.http.send(DELETE_FILE, params=params))
-
-
-PAGE_SIZE = 1000
-"""Number of rows requested per page of a list (JOBS-81)."""
-
-
-class JobsApi(FilesApi):
-    """Operations of the job service at one address."""
-
-    def __init__(self, http: HttpClient) -> None:
-        self.http = http
-        self.address = http.base_url.rstrip("/")
 
     def tools(self) -> list[dict[str, Any]]:
         """Return the records of all tools."""

@@ -89,11 +89,6 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
     )
 
 
-def shorten_json(value: Any) -> str:
-    """Return a value as JSON, with secrets masked, truncated to 40 characters."""
-    return _shorten(mask(canonical_json(value)))
-
-
 def describe_values(stored: Any, submitted: Any) -> str:
     """Return `STORED, not SUBMITTED`, each shortened to 40 characters with the first difference."""
     texts = [mask(canonical_json(value)) for value in (stored, submitted)]
@@ -114,7 +109,7 @@ def _user_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe_setting(name: str, stored: Mapping[str, Any], submitted: Mapping[str, Any]) -> str:
     if name not in submitted:
-        return f"it has {name}={shorten_json(stored[name])}"
+        return f"it has {name}={_shorten(mask(canonical_json(stored[name])))}"
     if name not in stored:
         return f"it has no {name}"
     return f"its {name} is {describe_values(stored[name], submitted[name])}"

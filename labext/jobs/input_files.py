@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -205,7 +205,7 @@ def _resolve_names(
         elif paths:
             references.faults[value] = (
                 f"{values[value]} is {messages.quote_value(value)}, the name of {len(paths)} "
-                f"uploaded files; use {_alternatives(paths)}"
+                f"uploaded files; use {', '.join(paths[:-1])} or {paths[-1]}"
             )
         elif uploads.is_complete:
             references.faults[value] = (
@@ -213,10 +213,6 @@ def _resolve_names(
                 f"uploaded{messages.did_you_mean(value, uploads.names())}"
             )
             references.absent.append(value)
-
-
-def _alternatives(paths: Sequence[str]) -> str:
-    return f"{', '.join(paths[:-1])} or {paths[-1]}"
 
 
 _MAX_LOOKUPS = 20

@@ -322,7 +322,8 @@ class JobLister:
 
     def table(self, query: ListQuery, *, scores: bool = False) -> pd.DataFrame:
         """Return a list as a typed DataFrame, in the service's order, without input columns."""
-        state = self._read_batch(query) if query.batch is not None else self._read_account(query)
+        merged = query.batch is None and not query.subjobs and not query.organization
+        state = self._read_merged(query) if merged else self._read_pages(query)
         table = records.jobs_frame(state.rows)
         if scores:
             table = conversion.spread_column(table, "Score", "score")
@@ -365,8 +366,8 @@ class JobLister:
             return None
         return JobInputs(key, list(plan.jobs), plan.input_columns, plan.name_column)
 
-    def _read_batch(self, query: ListQuery) -> _ListState:
-        """Read the jobs of a batch, part by part if it is split."""
+    def _read_pages(self, query: ListQuery) -> _ListState:
+        """Read a list as it is; the jobs of a batch part by part if it is split."""
         list_state = _ListState()
         by_part: dict[str | None, dict[str, int]] = {}
         for part, page in self.pages(query):
@@ -381,10 +382,8 @@ class JobLister:
                 list_state.statuses[state] = list_state.statuses.get(state, 0) + count
         return list_state
 
-    def _read_account(self, query: ListQuery) -> _ListState:
+    def _read_merged(self, query: ListQuery) -> _ListState:
         """Read the account's jobs, merging the parts of each split batch into one row."""
-        if query.subjobs or query.organization:
-            return self._read_unmerged(query)
         state = _ListState(start_key=query.start_key or "")
         merger, guard = PartMerger(query.filter.matches), page_guard(query.start_key)
         limit = query.limit
@@ -423,14 +422,6 @@ class JobLister:
         elif query.filter.is_past(page.rows):
             list_state.start_key = ""
         return page.rows[:added]
-
-    def _read_unmerged(self, query: ListQuery) -> _ListState:
-        state = _ListState()
-        for _, page in self.pages(query):
-            state.rows += page.rows
-            state.statuses = page.statuses or state.statuses
-            state.start_key = page.start_key
-        return state
 
     def _pages_of(self, query: ListQuery, batches: tuple[str | None, ...]) -> Iterator[BatchPage]:
         """Yield the pages of lists, one after the other.

@@ -19,7 +19,7 @@ from labext.jobs.identity import (
 )
 from labext.jobs.input_files import FileReferences, InputContent
 from labext.jobs.records import JobRecord
-from labext.jobs.submission import Submission, name_taken_error, submit_once
+from labext.jobs.submission import Submission, find_identical, submit_once
 from labext.jobs.tools import (
     Tool,
     ToolCatalogue,
@@ -261,11 +261,7 @@ def validate_pipeline(
             other content.
         InputError: the service would reject a job of the first stage.
     """
-    row = service.find(name)
-    if row is not None:
-        if difference := pipeline_difference(pipeline, row):
-            raise name_taken_error(name, difference)
-        content.check(name, row)
+    if find_identical(service, name, lambda row: pipeline_difference(pipeline, row), content):
         return
     for number, tool, settings in pipeline.tools():
         if number > 1:

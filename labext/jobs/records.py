@@ -102,7 +102,9 @@ def parse_record(answer: Any, name: str) -> JobRecord:
     row = dict(row)
     if not bare and isinstance(answer, Mapping) and isinstance(answer.get("statuses"), Mapping):
         row.setdefault("statuses", answer["statuses"])
-    return _clean_record(row)
+    if isinstance(row.get("resultUrl"), str):
+        row["resultUrl"] = Presigned(row["resultUrl"])
+    return row
 
 
 def parse_page(answer: Any) -> Page:
@@ -137,12 +139,6 @@ def _find_rows(answer: Any) -> list[JobRecord] | None:
     if isinstance(answer, list) and all(isinstance(row, dict) for row in answer):
         return answer
     return None
-
-
-def _clean_record(row: JobRecord) -> JobRecord:
-    if isinstance(row.get("resultUrl"), str):
-        row["resultUrl"] = Presigned(row["resultUrl"])
-    return row
 
 
 def unknown_name_error(name: str, suggestion: str = "") -> NotFoundError:

@@ -104,12 +104,7 @@ def submit_once(
     """
 
     def look_up() -> JobRecord | None:
-        row = service.find(name)
-        if row is not None:
-            if text := difference(row):
-                raise name_taken_error(name, text)
-            content.check(name, row)
-        return row
+        return find_identical(service, name, difference, content)
 
     row = look_up()
     if row is not None:
@@ -123,6 +118,26 @@ def submit_once(
     return Submission(name, type, True, message or f"{name} was submitted.", row)
 
 
+def find_identical(
+    service: JobsApi,
+    name: str,
+    difference: Callable[[JobRecord], str | None],
+    content: InputContent,
+) -> JobRecord | None:
+    """Return the row of an identical submission; None if the name is free.
+
+    Raises:
+        ConflictError: the name is taken by another submission, or by one whose files had other
+            content.
+    """
+    row = service.find(name)
+    if row is not None:
+        if text := difference(row):
+            raise name_taken_error(name, text)
+        content.check(name, row)
+    return row
+
+
 def validate_job(
     service: JobsApi, name: str, type: str, settings: Mapping[str, Any], content: InputContent
 ) -> None:
@@ -133,11 +148,7 @@ def validate_job(
             content.
         InputError: the service would reject the job.
     """
-    row = service.find(name)
-    if row is not None:
-        if difference := _job_difference(type, settings, row):
-            raise name_taken_error(name, difference)
-        content.check(name, row)
+    if find_identical(service, name, lambda row: _job_difference(type, settings, row), content):
         return
     response = service.validate({"jobName": name, "type": type, "settings": dict(settings)})
     if response is not None and not response[0]:
@@ -187,8 +198,7 @@ def send_once(
             return "", row, lost is not None
         if refused is not None:
             raise refused
-    if lost is None:
-        raise ServiceError(f"{name} could not be submitted.")
+    assert lost is not None
     raise _never_arrived(name, description, lost)
 
 

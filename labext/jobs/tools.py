@@ -449,13 +449,10 @@ class ToolCatalogue:
         Raises:
             InputError: the tool is unknown, or settings are invalid; the error lists all faults.
         """
-        tool = self._tools.get(type)
-        if tool is not None:
-            try:
-                return _clean_job(tool, settings)
-            except InputError:
-                self._tools = {}
-        return _clean_job(self._read(type), settings)
+        cleaned, faults = self.clean_all(type, [settings])
+        if faults:
+            raise settings_error(self.tool(type), faults[0])
+        return cleaned[0]
 
     def clean_all(
         self, type: str, jobs: Sequence[Mapping[str, Any]]
@@ -481,13 +478,6 @@ class ToolCatalogue:
                 action=Action.list_tools(),
             )
         return tools[name]
-
-
-def _clean_job(tool: Tool, settings: Mapping[str, Any]) -> dict[str, Any]:
-    cleaned, faults = normalize_settings(tool, settings)
-    if faults:
-        raise settings_error(tool, faults)
-    return cleaned
 
 
 def _clean_jobs(

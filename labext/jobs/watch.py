@@ -145,7 +145,8 @@ class JobWatcher:
         suffices and the request credit is not used up.
         """
         count = states.get("Failed", 0) + states.get("Stopped", 0)
-        if count == self._failures_known or not self._can_list_jobs or self._is_deleted():
+        is_deleted = records.phase(self.row) == "Deleted"
+        if count == self._failures_known or not self._can_list_jobs or is_deleted:
             return self._failures
         cheap = (
             self._total <= PAGE_SIZE
@@ -174,9 +175,6 @@ class JobWatcher:
                         yield identity.strip_batch_name(str(row.get("JobName")), parent), row
                 if count <= 0:
                     return
-
-    def _is_deleted(self) -> bool:
-        return records.phase(self.row) == "Deleted"
 
     def _update_rows(self) -> None:
         if not self.row:

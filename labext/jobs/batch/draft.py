@@ -123,7 +123,7 @@ def _job_names(
 ) -> list[str]:
     """Return the names of the jobs, adapted if invalid; empty strings for the `unnamed` rows."""
     values = _column_values(frame, columns, name_column)
-    originals = {row: _cell_text(value) for row, value in enumerate(values) if row not in unnamed}
+    originals = {row: str(value) for row, value in enumerate(values) if row not in unnamed}
     _check_repeats(frame, columns, name_column, [*originals.values()])
     adapted = dict(zip(originals, adapt_names([*originals.values()], max_length), strict=True))
     identity.check_job_names([*adapted.values()], (), "the batch")
@@ -249,10 +249,6 @@ def _is_unique_text(column: pd.Series[Any]) -> bool:
 def _column_values(frame: pd.DataFrame, columns: list[str], column: str) -> list[Any]:
     values: list[Any] = frame.iloc[:, columns.index(column)].tolist()
     return values
-
-
-def _cell_text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
 
 
 _MAX_SHOWN = 20

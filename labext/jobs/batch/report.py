@@ -146,7 +146,8 @@ def _submission_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     if not plan.split:
         return f"{plan.name} was submitted with {jobs}."
     if len(outcomes.sent) == count:
-        return f"{plan.name} was submitted with {jobs}, in {count} parts ({_part_range(plan)})."
+        first, last = plan.parts[0].name, plan.parts[-1].name
+        return f"{plan.name} was submitted with {jobs}, in {count} parts ({first} to {last})."
     return (
         f"{count - len(outcomes.sent)} of {count} parts of {plan.name} already existed; "
         f"the other {_submitted_message(outcomes.sent)}."
@@ -195,10 +196,6 @@ def _job_count(parts: Iterable[BatchPart]) -> str:
 def _submitted_message(parts: Collection[BatchPart]) -> str:
     jobs = _job_count(parts)
     return f"{jobs} was submitted" if jobs == "1 job" else f"{jobs} were submitted"
-
-
-def _part_range(plan: BatchPlan) -> str:
-    return f"{plan.parts[0].name} to {plan.parts[-1].name}"
 
 
 def unfinished_frame(journal: Journal) -> pd.DataFrame:

@@ -113,7 +113,10 @@ def results_frame(
         _job_folder_path(folder, job, files[job], name, single=not is_parent) for job in stored
     ]
     frame["Folder"] = to_array("text", folders)
-    structures = [_structure_paths(folder, files[job]) for job in stored]
+    structures = [
+        [str(folder / path) for path in files[job] if path.lower().endswith(manifest.STRUCTURES)]
+        for job in stored
+    ]
     frame["Structures"] = to_array("value", structures)
     if records.is_pipeline(row):
         frame.insert(3, "Stage", _stage_numbers(jobs["Name"]))
@@ -178,10 +181,6 @@ def _job_folder_path(
     if not paths:
         return None
     return str(folder if single else folder / manifest.job_folder(paths[0], job, parent))
-
-
-def _structure_paths(folder: Path, paths: Iterable[str]) -> list[str]:
-    return [str(folder / path) for path in paths if manifest.is_structure(path)]
 
 
 def _stage_numbers(names: Iterable[str]) -> Any:

@@ -61,11 +61,6 @@ def own_job_name(job: str, parent: str) -> str:
     return own if own and identity.parse_part_name(f"{parent}-{part}") is not None else rest
 
 
-def is_structure(path: str) -> bool:
-    """Return whether a file is a structure, by its suffix."""
-    return path.lower().endswith(STRUCTURES)
-
-
 _VERSION = 1
 _RECORDED_FIELDS = (
     "JobName",
