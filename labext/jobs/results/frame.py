@@ -14,6 +14,7 @@ from labext.jobs import records
 from labext.jobs.frames import JOBS, concat_input_rows, join_input_rows
 from labext.jobs.identity import INTERNAL_FIELDS, canonical_json, stored_settings
 from labext.jobs.listing import JobLister, ListQuery
+from labext.jobs.output_kinds import output_kind
 from labext.jobs.pipelines import PIPE
 from labext.jobs.records import JobRecord
 from labext.jobs.results import manifest
@@ -114,7 +115,7 @@ def results_frame(
     ]
     frame["Folder"] = to_array("text", folders)
     structures = [
-        [str(folder / path) for path in files[job] if path.lower().endswith(manifest.STRUCTURES)]
+        [str(folder / path) for path in files[job] if output_kind(path) == "structure"]
         for job in stored
     ]
     frame["Structures"] = to_array("value", structures)

@@ -18,9 +18,6 @@ from labext.jobs.results.archives import ArchiveFile, describe_file
 from labext.redaction import mask
 from labext.storage import make_state_folder, write_atomic
 
-STRUCTURES = (".pdb", ".cif", ".mmcif", ".ent", ".sdf")
-"""Suffixes of structure files."""
-
 
 def files_by_job(paths: Iterable[str], jobs: Iterable[str], parent: str) -> dict[str, list[str]]:
     """Return the files of each job, by the name of the job on the service.

@@ -447,6 +447,16 @@ def split(ledger: Ledger) -> Ledger:
 
 
 @pytest.fixture
+def used(ledger: Ledger) -> Ledger:
+    """The service with three runs of `fold`, each of one hour and two weighted hours."""
+    for number in range(3):
+        ledger.add(f"old{number}", Started="2026-01-01T00:00:00Z", WeightedHours=2.0)
+        ledger.complete(f"old{number}")
+    ledger.usage = {"total": 6.0, "budgetLeft": 8.0}
+    return ledger
+
+
+@pytest.fixture
 def box_client(box: Sandbox) -> Iterator[JobsClient]:
     """A client of the sandbox's job service, without rate limit."""
     with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:

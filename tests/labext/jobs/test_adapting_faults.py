@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from labext.errors import InputError, LabextError
+from labext.errors import LabextError
 from labext.jobs import JobsClient
 
 pytestmark = pytest.mark.faults
@@ -76,8 +76,3 @@ def test_batch_with_adapted_names_is_resumed_from_the_journal(
     assert done.frame["name"].tolist() == SEQS["name"].tolist()
     assert "132 names were adapted" in done.message
     assert sum(len(of) for of in ledger.members.values()) == 133
-
-
-def test_names_of_a_mapping_are_not_adapted(client: JobsClient) -> None:
-    with pytest.raises(InputError, match='"a b" contains a space'):
-        client.submit_batch("digests", "fold", {"a b": {"sequence": "AC"}})

@@ -181,16 +181,6 @@ def test_budget_left_is_a_number(answer: Any, left: float | None) -> None:
 FRAME = pd.DataFrame({"name": ["a", "b"], "sequence": ["AC", "GU"]})
 
 
-@pytest.fixture
-def used(ledger: Any) -> Any:
-    """The service with three runs of `fold`, each of one hour and two weighted hours."""
-    for number in range(3):
-        ledger.add(f"old{number}", Started="2026-01-01T00:00:00Z", WeightedHours=2.0)
-        ledger.complete(f"old{number}")
-    ledger.usage = {"total": 6.0, "budgetLeft": 4.0}
-    return ledger
-
-
 def _submit(client: JobsClient, budget: float | None, **options: Any) -> Any:
     return client.submit_batch(
         "folds", "fold", FRAME, None, "name", weighted_hours_budget=budget, **options
@@ -233,11 +223,11 @@ def test_batch_over_the_budget_left_is_refused_before_it_is_sent(
 def test_check_of_a_batch_gives_the_time_and_the_budget_left(used: Any, client: JobsClient) -> None:
     checked = client.check_batch("folds", "fold", FRAME, None, "name")
     assert checked["ExpectedSeconds"].tolist() == pytest.approx([3600.0, 3600.0])
-    assert checked.attrs["estimate"]["budget_left"] == 4.0
+    assert checked.attrs["estimate"]["budget_left"] == 8.0
     expected = client.estimate("fold", [{"sequence": "AC"}] * 2)
     assert str(expected) == (
         "Expected: 2 h of computing (60 min to 4 h), 4 weighted hours, by 3 earlier runs. "
-        "4 weighted hours of the budget are left."
+        "8 weighted hours of the budget are left."
     )
     used.usage = {"budgetLeft": 3.9}
     expected = client.estimate("fold", [{"sequence": "AC"}] * 2)

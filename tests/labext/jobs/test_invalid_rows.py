@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from labext.errors import ConflictError, InputError, InvalidJobsError
+from labext.errors import InputError, InvalidJobsError
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
 
@@ -299,12 +299,6 @@ def test_batch_is_submitted_if_the_service_cannot_validate_rows(
 ) -> None:
     ledger.fail("validate-job", *[ledger.answer(status, body)] * 9)
     assert submit(client, FRAME.assign(bases="AC", t=37.0, mode="fast")).created
-
-
-def test_skip_invalid_with_other_settings_is_a_conflict(client: JobsClient, ledger: Any) -> None:
-    submit(client, skip_invalid=True)
-    with pytest.raises(ConflictError):
-        submit(client, FRAME.assign(bases="GG"), skip_invalid=True)
 
 
 def test_rows_are_validated_in_chunks_of_1000_rows_or_3_mb(client: JobsClient, ledger: Any) -> None:

@@ -70,24 +70,10 @@ def test_cells_that_json_cannot_represent_are_stored_as_text(journal: Journal) -
     assert entry.plan.rows["cell"].tolist() == [*map(str, cells)]
 
 
-def test_journal_is_per_name_and_address(journal: Journal, tmp_path: Path) -> None:
-    journal.write(PLAN, [])
-    assert journal.read("fold") is None
-    assert Journal(tmp_path, "http://127.0.0.1:2/api", "key-a").read("folds") is None
-
-
-def test_names_are_per_address_and_account(journal: Journal, tmp_path: Path) -> None:
-    for name in ("folds", "cuts"):
-        journal.write(BatchPlan(name, "fold", {"j": {"t": 1}}, BatchLimits(None, None)), [])
-    Journal(tmp_path, ADDRESS, "key-b").write(BatchPlan("other", "fold", {"j": {"t": 1}}), [])
-    assert journal.names() == ["cuts", "folds"]
-
-
-@pytest.mark.parametrize("version", [-1, 10_000])
-def test_record_of_another_format_version_is_ignored(journal: Journal, version: int) -> None:
+def test_record_of_another_format_version_is_ignored(journal: Journal) -> None:
     journal.write(PLAN, [])
     path = journal._file("folds")
-    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"version": version}))
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"version": 10_000}))
     assert journal.read("folds") is None
     assert journal.has("folds")
 
@@ -109,7 +95,7 @@ def test_sent_parts_are_kept_when_the_same_plan_is_written_again(journal: Journa
     assert journal.read("folds") is None
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 99}', '{"version": 1}', "null"])
+@pytest.mark.parametrize("damage", ["", "[]", "null"])
 def test_damaged_record_is_ignored(journal: Journal, tmp_path: Path, damage: str) -> None:
     journal.write(PLAN, [])
     (path,) = (tmp_path / "batches").glob("*.json")
@@ -202,8 +188,10 @@ def test_other_job_order_is_another_batch(journal: Journal) -> None:
 def test_journal_is_per_account_and_stores_no_key(journal: Journal, tmp_path: Path) -> None:
     other = Journal(tmp_path, ADDRESS, "key-b")
     journal.write(PLAN, ["folds-part1of2"])
+    assert journal.read("fold") is None
+    assert Journal(tmp_path, "http://127.0.0.1:2/api", "key-a").read("folds") is None
     assert other.read("folds") is None
-    assert other.names() == []
+    assert (journal.names(), other.names()) == (["folds"], [])
     assert other.is_other_account("folds")
     assert not journal.is_other_account("folds")
     other.write(BatchPlan("folds", "fold", {"a": {}}), ["folds"])

@@ -38,6 +38,7 @@ def test_split_batch_is_one_row(client: JobsClient, split: Any) -> None:
     assert table["JobName"].tolist() == ["newer", "folds", "older"]
     assert table["batchStatus"].tolist()[1] == "Running"
     assert "parts" not in table.columns
+    assert "folds-part1of3" in client.jobs(organization=True)["JobName"].tolist()
     split.complete("folds-part1of3", "folds-part2of3", "folds-part3of3")
     assert client.jobs()["batchStatus"].tolist()[1] == "Complete"
     parts = [row["JobName"] for row in client.iter_jobs()]

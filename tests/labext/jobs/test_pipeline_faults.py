@@ -270,16 +270,6 @@ def test_stop_of_a_missing_job_does_not_fall_back(client: JobsClient, ledger: An
 ESTIMATED_INPUTS = ["GGGAAACCC", "GGGGAAAACCCC"]
 
 
-@pytest.fixture
-def used(ledger: Any) -> Any:
-    """The service with three runs of `fold`, each of one hour and two weighted hours."""
-    for number in range(3):
-        ledger.add(f"old{number}", Started="2026-01-01T00:00:00Z", WeightedHours=2.0)
-        ledger.complete(f"old{number}")
-    ledger.usage = {"total": 6.0, "budgetLeft": 8.0}
-    return ledger
-
-
 def _sent(ledger: Any) -> int:
     return int(ledger.count("submit-pipeline") + ledger.count("run-pipeline"))
 

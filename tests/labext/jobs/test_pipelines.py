@@ -146,33 +146,6 @@ def test_failed_stage_stops_the_pipeline_with_its_reason(
     assert "delete it first" in again.message
 
 
-def test_stop_of_a_pipeline_stops_its_jobs(box_client: JobsClient) -> None:
-    box_client.submit_pipeline("many", STAGES[:1], [PEPTIDE * 5] * 40)
-    assert "many" in box_client.stop("many")
-    assert box_client.job("many")["JobStatus"] == "Stopped"
-    states = box_client.jobs(batch="many").attrs["statuses"]
-    assert states.get("Running", 0) == states.get("In Queue", 0) == 0
-    assert [snapshot.outcome for snapshot in box_client.watch("many")] == [Outcome.STOPPED]
-
-
-def test_invalid_pipeline_is_refused(box_client: JobsClient) -> None:
-    with pytest.raises(InputError, match=r"Stage 1 \(Structure Prediction\): peptide_build"):
-        box_client.submit_pipeline("no", STAGES, ["AC1"])
-    with pytest.raises(InputError, match="stage 1, peptide_build: conformation can't be"):
-        box_client.submit_pipeline(
-            "no",
-            [
-                {
-                    "task": "a",
-                    "toolSettings": {"peptide_build": {"sequence": "A", "conformation": "x"}},
-                }
-            ],
-            ["A"],
-        )
-    with pytest.raises(NotFoundError):
-        box_client.job("no")
-
-
 def test_usage_counts_jobs_and_hours(box_client: JobsClient) -> None:
     before = box_client.usage("jobs").set_index(["group", "name"])["jobs"]
     box_client.submit("used", "digest", {"sequence": "GAATTC", "enzymes": ["EcoRI"]})

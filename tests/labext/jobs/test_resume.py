@@ -347,48 +347,6 @@ def test_full_disk_interrupts_the_submission(
     assert_once(ledger)
 
 
-def test_unwritable_state_folder_prevents_submission(
-    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = os.open
-
-    def refused(path: Any, flags: int, *args: Any, **options: Any) -> int:
-        if flags & os.O_CREAT and str(records()) in str(path):
-            raise OSError(30, "Read-only file system", str(path))
-        return real(path, flags, *args, **options)
-
-    monkeypatch.setattr(os, "open", refused)
-    with pytest.raises(StorageError, match="Read-only file system"):
-        send(client)
-    assert ledger.count("submit-batch") == 0
-    assert client.unfinished().empty
-
-
-def test_interrupted_submission_can_be_resumed(
-    client: JobsClient, later: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    submit, count = client._service.submit_batch, 0
-
-    def interrupted(body: Any) -> str:
-        nonlocal count
-        response = submit(body)
-        count += 1
-        if count == 2:
-            raise KeyboardInterrupt
-        return response
-
-    monkeypatch.setattr(client._service, "submit_batch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        send(client)
-    done = later.resume("folds")
-    assert done.message == (
-        "The service had received folds-part2of3, but its response was lost. folds-part3of3 "
-        "was missing: "
-        "50 jobs were submitted. folds is now complete on the service, with 250 jobs."
-    )
-    assert_once(ledger)
-
-
 def test_batch_is_resumed_after_the_budget_was_raised(client: JobsClient, ledger: Any) -> None:
     error = break_off(client, ledger, ledger.answer(403, "Budget exceeded for team X"))
     assert isinstance(error, AccessError)

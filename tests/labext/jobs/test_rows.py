@@ -309,6 +309,8 @@ def test_usage_frame_of_the_documented_format() -> None:
     assert table["weighted_hours"].dtype == "float64"
     assert table.attrs == {"statistic": "weighted_hours", "scope": "user", "total": 3.5}
     assert rows(USAGE) == ROWS
+    assert rows({"total": 0, "byTool": {}, "byUser": {}}) == [("total", "", 0.0)]
+    assert rows(7.25) == [("total", "", 7.25)]
 
 
 def test_job_counts_are_integers() -> None:
@@ -316,10 +318,6 @@ def test_job_counts_are_integers() -> None:
     assert str(table["jobs"].dtype) == "Int64"
     assert table.attrs["total"] == 3
     assert isinstance(table.attrs["total"], int)
-
-
-def test_usage_of_zero_has_a_total() -> None:
-    assert rows({"total": 0, "byTool": {}, "byUser": {}}) == [("total", "", 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -337,10 +335,6 @@ def test_usage_of_zero_has_a_total() -> None:
 )
 def test_usage_frame_of_similar_formats(answer: Any) -> None:
     assert rows(answer) == ROWS
-
-
-def test_number_is_the_total() -> None:
-    assert rows(7.25) == [("total", "", 7.25)]
 
 
 @pytest.mark.parametrize(

@@ -39,20 +39,6 @@ def send(client: JobsClient, count: int, **options: Any) -> Any:
     )
 
 
-def test_parts_with_lost_responses_are_submitted_once(client: JobsClient, ledger: Any) -> None:
-    ledger.fail("submit-batch", None, ledger.lost_after(), ledger.lost_before())
-    done = send(client, 250)
-    assert done.created
-    assert done.parts == ("folds-part1of3", "folds-part2of3", "folds-part3of3")
-    sent = [body["batchName"] for body in ledger.bodies("submit-batch")]
-    assert sent == ["folds-part1of3", "folds-part2of3", "folds-part3of3", "folds-part3of3"]
-    assert {name: len(of) for name, of in ledger.members.items()} == {
-        "folds-part1of3": 100,
-        "folds-part2of3": 100,
-        "folds-part3of3": 50,
-    }
-
-
 def test_interrupted_batch_is_completed_from_another_machine(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
