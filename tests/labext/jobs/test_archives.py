@@ -61,11 +61,17 @@ def test_members_are_never_written_outside_the_folder(places: Any, files: dict[s
             assert archives.describe_file(path, file.path) == file
 
 
-def test_unpacked_files_equal_the_packed_ones(tmp_path: Path) -> None:
+@pytest.fixture
+def into(tmp_path: Path) -> Path:
+    """An empty folder for unpacked files."""
+    folder = tmp_path / "into"
+    folder.mkdir()
+    return folder
+
+
+def test_unpacked_files_equal_the_packed_ones(tmp_path: Path, into: Path) -> None:
     files = {"log.txt": b"x" * 3_000_000, "a/b/c.bin": os.urandom(5000), "a/empty": b""}
     archive = packed(tmp_path, files)
-    into = tmp_path / "into"
-    into.mkdir()
     assert archives.unpacked_size(archive) == sum(map(len, files.values()))
     unpacked = archives.unpack_archive(archive, into)
     assert {file.path: (into / file.path).read_bytes() for file in unpacked} == files
@@ -75,10 +81,10 @@ def test_unpacked_files_equal_the_packed_ones(tmp_path: Path) -> None:
     "bounds",
     [ArchiveBounds(files=2), ArchiveBounds(bytes=100), ArchiveBounds(ratio=10, free=1000)],
 )
-def test_archive_beyond_its_bounds_is_refused(tmp_path: Path, bounds: ArchiveBounds) -> None:
+def test_archive_beyond_its_bounds_is_refused(
+    tmp_path: Path, into: Path, bounds: ArchiveBounds
+) -> None:
     archive = packed(tmp_path, {"a": bytes(50_000), "b": b"1", "c": b"2"})
-    into = tmp_path / "into"
-    into.mkdir()
     with pytest.raises(ArchiveError, match="not safe to unpack"):
         archives.unpack_archive(archive, into, bounds)
     assert not list(into.iterdir())
@@ -101,23 +107,21 @@ STEERING = ["a\nb", "a\x1b[2Jb", "a\x9b2Jb", "a\u202efdp.exe", "a\u2028b", "a\x7
 
 
 @pytest.mark.parametrize("name", [*TRAVERSAL, *STEERING])
-def test_traversal_and_control_characters_in_names_are_refused(tmp_path: Path, name: str) -> None:
+def test_traversal_and_control_characters_in_names_are_refused(
+    tmp_path: Path, into: Path, name: str
+) -> None:
     archive = packed(tmp_path, {"fine.txt": b"x", name: b"x"})
-    (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError) as raised:
-        archives.unpack_archive(archive, tmp_path / "into")
+        archives.unpack_archive(archive, into)
     assert not any(character in str(raised.value) for character in "\n\x1b\x9b\u202e\u2028\u2067")
-    assert not list((tmp_path / "into").iterdir())
+    assert not list(into.iterdir())
 
 
-def test_name_ends_at_a_nul_byte(tmp_path: Path) -> None:
+def test_name_ends_at_a_nul_byte(tmp_path: Path, into: Path) -> None:
     archive = packed(tmp_path, {"a.pdbXexe": b"x"})
     archive.write_bytes(archive.read_bytes().replace(b"a.pdbXexe", b"a.pdb\0exe"))
-    (tmp_path / "into").mkdir()
     with contextlib.suppress(ArchiveError):
-        assert [file.path for file in archives.unpack_archive(archive, tmp_path / "into")] == [
-            "a.pdb"
-        ]
+        assert [file.path for file in archives.unpack_archive(archive, into)] == ["a.pdb"]
 
 
 @pytest.mark.parametrize(
@@ -135,37 +139,34 @@ def test_name_ends_at_a_nul_byte(tmp_path: Path) -> None:
     ],
 )
 def test_reserved_names_are_refused_on_windows(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, into: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = packed(tmp_path, {name: b"x", "console/nullable.com": b"y"})
-    (tmp_path / "into").mkdir()
     monkeypatch.setattr(archives, "_WINDOWS", True)
     with pytest.raises(ArchiveError, match="Windows"):
-        archives.unpack_archive(archive, tmp_path / "into")
+        archives.unpack_archive(archive, into)
     monkeypatch.setattr(archives, "_WINDOWS", False)
-    assert len(archives.unpack_archive(archive, tmp_path / "into")) == 2
+    assert len(archives.unpack_archive(archive, into)) == 2
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO])
-def test_links_and_devices_are_refused(tmp_path: Path, kind: int) -> None:
+def test_links_and_devices_are_refused(tmp_path: Path, into: Path, kind: int) -> None:
     path, info = tmp_path / "a.zip", zipfile.ZipInfo("passwd")
     info.external_attr = (kind | 0o777) << 16
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(info, "/etc/passwd")
-    (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="link or a device"):
-        archives.unpack_archive(path, tmp_path / "into")
+        archives.unpack_archive(path, into)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_duplicate_names_are_refused(tmp_path: Path) -> None:
+def test_duplicate_names_are_refused(tmp_path: Path, into: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", "one")
         archive.writestr("a.txt", "two")
-    (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="differs from another name"):
-        archives.unpack_archive(path, tmp_path / "into")
+        archives.unpack_archive(path, into)
 
 
 def test_overlapping_members_are_refused(tmp_path: Path) -> None:
@@ -183,25 +184,23 @@ def test_overlapping_members_are_refused(tmp_path: Path) -> None:
         archives.list_members(whole)
 
 
-def test_bomb_is_refused_and_a_nested_archive_stays_packed(tmp_path: Path) -> None:
+def test_bomb_is_refused_and_a_nested_archive_stays_packed(tmp_path: Path, into: Path) -> None:
     bomb = packed(tmp_path, {"zeros": bytes(300 * 1024**2)})
-    (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="would unpack to"):
-        archives.unpack_archive(bomb, tmp_path / "into")
+        archives.unpack_archive(bomb, into)
     packed_bomb = bomb.read_bytes()
     nested = packed(tmp_path, {"inner.zip": packed_bomb})
-    archives.unpack_archive(nested, tmp_path / "into")
-    assert (tmp_path / "into" / "inner.zip").read_bytes() == packed_bomb, "left unchanged"
+    archives.unpack_archive(nested, into)
+    assert (into / "inner.zip").read_bytes() == packed_bomb, "left unchanged"
 
 
-def test_wrong_checksum_is_an_error(tmp_path: Path) -> None:
+def test_wrong_checksum_is_an_error(tmp_path: Path, into: Path) -> None:
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", b"ATOM 1")
     path.write_bytes(path.read_bytes().replace(b"ATOM 1", b"ATOM 2"))
-    (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match="CRC"):
-        archives.unpack_archive(path, tmp_path / "into")
+        archives.unpack_archive(path, into)
 
 
 @pytest.fixture(scope="session")
@@ -271,15 +270,14 @@ def test_damaged_archive_is_an_error_or_unpacks_correctly(
             assert archives.describe_file(into / file.path, file.path) == file
 
 
-def test_encrypted_member_is_refused(tmp_path: Path) -> None:
+def test_encrypted_member_is_refused(tmp_path: Path, into: Path) -> None:
     archive = packed(tmp_path, {"a.txt": b"hello"})
     content = bytearray(archive.read_bytes())
     for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(magic) + offset] |= 1
     archive.write_bytes(content)
-    (tmp_path / "into").mkdir()
     with pytest.raises(ArchiveError, match=r'"a.txt" in the archive .* is encrypted') as caught:
-        archives.unpack_archive(archive, tmp_path / "into")
+        archives.unpack_archive(archive, into)
     assert "ZipInfo" not in str(caught.value)
 
 

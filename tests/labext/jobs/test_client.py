@@ -16,7 +16,6 @@ import labext.sandbox
 from labext.errors import (
     ConflictError,
     InputError,
-    JobFailedError,
     LabextError,
     NotFoundError,
     NotReadyError,
@@ -227,15 +226,6 @@ def test_files_are_uploaded_used_and_deleted(box_client: JobsClient, tmp_path: P
         box_client.delete_file("peptide.pdb")
 
 
-def test_failed_job_has_its_reason(box_client: JobsClient) -> None:
-    text = "ATOM      1  N   ALA A   1      11.104   6.134  -6.504  1.00  0.00           N\nEND\n"
-    box_client.submit("too-small", "normal_modes", {"pdbFile": text})
-    with pytest.raises(
-        JobFailedError, match=r"too-small did not complete: its status is Stopped: .+"
-    ):
-        box_client.wait("too-small")
-
-
 BAD = {
     "a space": (lambda c: c.submit("a b", "digest", {}), "contains a space"),
     "unknown tool": (lambda c: c.submit(None, "digst", {}), 'did you mean "digest"'),
@@ -344,35 +334,6 @@ def test_batch_with_adapted_names_from_records_to_results(box: Sandbox, tmp_path
             assert frame["length"].tolist() == [9608, 12, 15]
         assert (Path(frame["Folder"].iloc[0]) / "fragments.csv").is_file()
         assert not jobs.submit_batch("adapted", "digest", SEQS, **arguments).created
-
-
-PEPTIDES = {
-    name: {"sequence": sequence}
-    for name, sequence in {"a": "ACDEFGHIK", "b": "MKTAYIAKQR", "c": "GIGKFLHSAK"}.items()
-}
-
-
-def test_results_are_replaced_after_a_job_is_deleted(
-    box_client: JobsClient, tmp_path: Path
-) -> None:
-    box_client.submit_batch("rebuilt", "peptide_build", PEPTIDES)
-    box_client.wait("rebuilt")
-    assert box_client.download("rebuilt", tmp_path / "out").fetched
-    box_client.download("rebuilt", tmp_path / "alone.zip")
-    assert not box_client.download("rebuilt", tmp_path / "out").fetched
-
-    assert "rebuilt without it" in box_client.delete("rebuilt-b")
-    *_, last = box_client.watch("rebuilt")
-    assert (last.outcome, dict(last.states)) == (Outcome.COMPLETE, {"Complete": 2})
-    again = box_client.download("rebuilt", tmp_path / "out")
-    assert again.fetched
-    assert {file.partition("/")[0] for file in again.files["file"]} == {"a", "c", "metrics.csv"}
-    assert not (tmp_path / "out" / "b").exists()
-    assert pd.read_csv(tmp_path / "out" / "metrics.csv")["job"].tolist() == ["a", "c"]
-    assert box_client.download("rebuilt", tmp_path / "alone.zip").fetched
-    assert not box_client.download("rebuilt", tmp_path / "out").fetched
-    with pytest.raises(NotFoundError):
-        box_client.download("rebuilt", tmp_path / "b.pdb", file="b/peptide.pdb")
 
 
 SLOW = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23}

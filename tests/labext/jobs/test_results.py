@@ -572,19 +572,3 @@ def test_interrupted_partial_download_keeps_downloaded_jobs(
     assert partial.count("download") == 1
     client.download("p", tmp_path)
     assert partial.count("download") == 2
-
-
-def test_part_without_results_is_skipped_and_reported(
-    client: JobsClient, split: Any, tmp_path: Path
-) -> None:
-    split.rows["b-part1of2"]["batchStatus"] = "Stopped"
-    del split.archives["b-part1of2"]
-    for job in ("x", "yy"):
-        split.rows[f"b-part1of2-{job}"].update(JobStatus="Stopped", Reason="Out of time.")
-    downloaded = client.download("b", tmp_path)
-    assert downloaded.message.endswith("2 of 3 jobs did not complete: x, yy (Out of time).")
-    assert (tmp_path / "zzz" / "log.txt").exists()
-    assert not (tmp_path / "x").exists()
-    again = client.download("b", tmp_path)
-    assert not again.fetched
-    assert again.message.endswith("2 of 3 jobs did not complete: x, yy (Out of time).")

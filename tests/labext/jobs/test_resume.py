@@ -462,7 +462,10 @@ def test_interrupted_batch_line_suggests_resume(
     assert sorted(ledger.members) == ["folds-part1of2", "folds-part2of2"]
 
 
-def test_resume_completes_unfinished_names(new_shell: Shells, ledger: Any) -> None:
+def test_resume_completes_unfinished_names(
+    new_shell: Shells, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labext_magics.core.session.LOOKUP_TIMEOUT", 60.0)  # for busy machines
     broken_off(new_shell, ledger)
     ip = new_shell()
     line = "%jobs resume fo"

@@ -70,13 +70,6 @@ def test_other_batch_of_the_same_name_is_a_conflict(client: JobsClient, ledger: 
     assert ledger.count("submit-batch") == 0
 
 
-def test_budget_is_divided_in_proportion_to_jobs(client: JobsClient, ledger: Any) -> None:
-    send(client, 250, max_runtime_seconds=60, weighted_hours_budget=5)
-    bodies = ledger.bodies("submit-batch")
-    assert [body["weightedHoursBudget"] for body in bodies] == [2.0, 2.0, 1.0]
-    assert {body["maxRuntimeSeconds"] for body in bodies} == {60}
-
-
 def test_submission_bodies(client: JobsClient, ledger: Any) -> None:
     client.submit("f1", "fold", SETTINGS, project_tag="proj_7")
     client.submit_batch("few", "fold", {"a": SETTINGS})
