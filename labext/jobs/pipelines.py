@@ -263,9 +263,7 @@ def validate_pipeline(
     """
     if find_identical(service, name, lambda row: pipeline_difference(pipeline, row), content):
         return
-    for number, tool, settings in pipeline.tools():
-        if number > 1:
-            break
+    for tool, settings in pipeline.stages[0]["toolSettings"].items() if pipeline.stages else ():
         job = first_stage_jobs(settings, pipeline.inputs[:1])[0]
         response = service.validate({"type": tool, "settings": job})
         if response is not None and not response[0]:

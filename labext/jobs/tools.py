@@ -332,6 +332,8 @@ def to_json_types(value: Any, depth: int = 0) -> Any:
         return [to_json_types(item, depth + 1) for item in value]
     if isinstance(value, PurePath):
         raise ValueError(f"is a path; upload the file and give its name, {value.name}")
+    if getattr(getattr(value, "dtype", None), "kind", None) in ("m", "M"):
+        raise ValueError("is a time, which JSON cannot represent; give it as text")
     if hasattr(value, "tolist"):  # numpy and pandas: scalars and arrays
         return to_json_types(value.tolist(), depth + 1)
     if type(value).__name__ in ("NAType", "NaTType"):

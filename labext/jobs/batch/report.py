@@ -202,9 +202,8 @@ def unfinished_frame(journal: Journal) -> pd.DataFrame:
     """Return one row per unfinished batch, newest first; see `JobsClient.unfinished`."""
     records = [
         record
-        for name in journal.names()
-        if not journal.log(name).is_complete()
-        and (record := _unfinished_record(name, journal.read(name)))
+        for name in unfinished_names(journal)
+        if (record := _unfinished_record(name, journal.read(name)))
     ]
     columns = [
         Column("Name", "text"),

@@ -102,7 +102,10 @@ def test_values_are_converted_to_json(value: Any, sent: Any) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, math.inf, np.float32("nan"), [1, math.nan], pd.NA, pd.NaT, {1, 2}, b"x", Path("x")],
+    [
+        *(math.nan, math.inf, np.float32("nan"), [1, math.nan], pd.NA, pd.NaT, {1, 2}, b"x"),
+        *(Path("x"), np.datetime64("2026-01-01", "ns"), np.array([1], "timedelta64[ns]")),
+    ],
 )
 def test_values_that_are_not_json_are_refused(value: Any) -> None:
     (fault,) = faults(angles=value)
