@@ -136,11 +136,13 @@ class _PropertiesView(View):
         return list(frame.columns) == ["value"] and len(frame) > 0
 
     def text(self, frame: pd.DataFrame) -> str:
-        return frame.to_string()
+        return _fields_as_text(self._fields(frame))
 
     def html(self, frame: pd.DataFrame) -> str | None:
-        with pd.option_context("display.max_colwidth", None):
-            return frame._repr_html_()  # type: ignore[operator, no-any-return]
+        return _fields_as_html(self._fields(frame))
+
+    def _fields(self, frame: pd.DataFrame) -> list[tuple[str, str]]:
+        return [(str(label), cell_text(value)) for label, value in frame["value"].items()]
 
 
 _PROPERTIES = _PropertiesView(name="properties")
@@ -257,7 +259,7 @@ class RowView(View):
             return self._no_rows(frame)
         if not self._has_values(frame):
             return _empty_message(frame)
-        return self._list(frame) if len(frame) == 1 else self._table(frame)
+        return _fields_as_text(self._fields(frame)) if len(frame) == 1 else self._table(frame)
 
     def html(self, frame: pd.DataFrame) -> str | None:
         """Return a table, or the fields of a single row as a list."""
@@ -265,7 +267,7 @@ class RowView(View):
             return f"<p>{html.escape(self._no_rows(frame))}</p>"
         if not self._has_values(frame):
             return f"<p>{_empty_message(frame)}</p>"
-        return self._html_list(frame) if len(frame) == 1 else self._html_table(frame)
+        return _fields_as_html(self._fields(frame)) if len(frame) == 1 else self._html_table(frame)
 
     def _no_rows(self, frame: pd.DataFrame) -> str:
         count = original_row_count(frame)
@@ -319,26 +321,6 @@ class RowView(View):
             (label, text if label in self.whole else truncate(text, _MAX_FIELD_LENGTH))
             for label, text in fields
         ]
-
-    def _list(self, frame: pd.DataFrame) -> str:
-        fields = self._fields(frame)
-        indent = max(len(label) for label, _ in fields) + _COLUMN_GAP
-        return "\n".join(
-            textwrap.fill(
-                text,
-                max(display_width(), indent + _MIN_WIDTH),
-                initial_indent=label.ljust(indent),
-                subsequent_indent=" " * indent,
-                break_on_hyphens=False,
-            )
-            for label, text in fields
-        )
-
-    def _html_list(self, frame: pd.DataFrame) -> str:
-        fields = self._fields(frame)
-        texts = [_html_cell(text, is_sequence=_is_sequence([text])) for _, text in fields]
-        index = pd.Index([html.escape(label) for label, _ in fields])
-        return _frame_as_html(pd.DataFrame({0: texts}, index=index), header=False)
 
     def _html_table(self, frame: pd.DataFrame) -> str:
         columns = self._display_columns(frame)
@@ -492,6 +474,28 @@ def _scrollable(table: str) -> str:
     """Return a table that can be scrolled by keyboard where it is too wide."""
     attributes = 'style="overflow-x:auto" tabindex="0" role="region" aria-label="Table"'
     return f"<div {attributes}>{table}</div>"
+
+
+def _fields_as_text(fields: Sequence[tuple[str, str]]) -> str:
+    """Return labels and values as lines, wrapped to the width of the terminal."""
+    indent = max(len(label) for label, _ in fields) + _COLUMN_GAP
+    return "\n".join(
+        textwrap.fill(
+            text,
+            max(display_width(), indent + _MIN_WIDTH),
+            initial_indent=label.ljust(indent),
+            subsequent_indent=" " * indent,
+            break_on_hyphens=False,
+        )
+        for label, text in fields
+    )
+
+
+def _fields_as_html(fields: Sequence[tuple[str, str]]) -> str:
+    """Return labels and values as rows of a table without a header."""
+    texts = [_html_cell(text, is_sequence=_is_sequence([text])) for _, text in fields]
+    index = pd.Index([html.escape(label) for label, _ in fields])
+    return _frame_as_html(pd.DataFrame({0: texts}, index=index), header=False)
 
 
 def _frame_as_html(frame: pd.DataFrame, *, header: bool = True) -> str:

@@ -140,11 +140,12 @@ def test_styler_and_csv_equal_those_of_pandas(shell: InteractiveShell) -> None:
     assert repr(frame) == repr(plain)
 
 
-def test_facts_are_displayed_in_full(shell: InteractiveShell) -> None:
+def test_properties_are_displayed_in_full_and_without_a_header(shell: InteractiveShell) -> None:
     long = "word " * 60
     data: dict[str, Any] = displayed(shell, properties_frame({"service": long}, "nb"))
     assert long.strip() in data["text/html"]
-    assert long.strip() in data["text/plain"]
+    assert " ".join(data["text/plain"].split()) == f"service {long.strip()}"
+    assert "<thead>" not in data["text/html"]
 
 
 def test_frame_with_unknown_view_is_displayed_by_pandas(shell: InteractiveShell) -> None:
