@@ -74,7 +74,9 @@ def test_job_without_viewable_files_is_refused_with_their_names() -> None:
 
 
 def test_file_is_found_by_its_name_in_a_folder() -> None:
-    files = job({"out/a.svg": SVG, "b.csv": b"x\n1\n"})
+    files = job({"out/a.svg": SVG, "b.csv": b"x\n1\n", "one/c.svg": SVG, "two/c.svg": SVG})
+    with pytest.raises(InputError, match=r"2 files called c\.svg: one/c\.svg, two/c\.svg"):
+        open_job(files, "c.svg")
     assert isinstance(open_job(files, "a.svg"), PictureView)
     with pytest.raises(NotFoundError) as caught:
         open_job(files, "out/a.svq")

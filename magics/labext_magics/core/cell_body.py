@@ -107,12 +107,28 @@ def _node_value(node: Any, ancestors: tuple[int, ...]) -> Any:
         )
     path = (*ancestors, id(node))
     if node.id == "mapping":
+        _refuse_expression(node)
         return _mapping([(_key_text(name), _node_value(item, path)) for name, item in node.value])
     if node.id == "sequence":
         return [_node_value(item, path) for item in node.value]
     text = str(node.value)
     bare = node.style is None  # neither quoted nor a block
     return BareText(text, parse_scalar(text)) if bare else text
+
+
+def _refuse_expression(node: Any) -> None:
+    """Refuse `{name}`, which is a mapping of the name to nothing in YAML.
+
+    Raises:
+        InputError: the mapping is an expression as on a line.
+    """
+    is_empty = [item.id == "scalar" and item.value == "" for _, item in node.value]
+    if node.flow_style and is_empty and all(is_empty):
+        names = [_key_text(name) for name, _ in node.value]
+        raise InputError(
+            f"The cell body contains {{{', '.join(names)}}}, but takes no Python expressions.",
+            "Pass the value on the line: `--set SETTING={EXPRESSION}`.",
+        )
 
 
 def _key_text(node: Any) -> str:

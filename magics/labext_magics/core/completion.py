@@ -165,7 +165,8 @@ def _quoted(text: str, candidate: Candidate, cursor: CursorContext) -> str:
     if candidate.type in ("command", "option") or cursor.parameter is candidates.EXPRESSION:
         return text
     mark = cursor.fragment[:1]
-    return f"{mark}{text}{mark}" if mark and mark in QUOTES else quote(text)
+    can_keep_mark = mark and mark in QUOTES and mark not in text
+    return f"{mark}{text}{mark}" if can_keep_mark else quote(text)
 
 
 def _next_words(magic: Magic, words: Sequence[str]) -> list[str]:

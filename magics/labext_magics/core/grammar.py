@@ -349,10 +349,11 @@ def _option(
     name, equals, text = token.text.partition("=")
     option = command.option(name)
     if option is None:
-        suggestion = messages.closest_match(name, [f"--{o.name}" for o in command.options])
+        # without the dashes, which make all options similar
+        suggestion = messages.closest_match(name[2:], [o.name for o in command.options])
         raise InputError(
             f"`{title}` has no option `{name}`.",
-            f"Did you mean `{suggestion}`?"
+            f"Did you mean `--{suggestion}`?"
             if suggestion
             else f"`{title} --help` lists its options.",
         )

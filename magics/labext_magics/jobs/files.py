@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,12 +143,19 @@ def _find_uploaded(call: Call, file: str) -> str:
     names = call.jobs.files()
     if file in names or "/" in file:
         return file
-    suggestion = messages.closest_match(file, names)
-    raise NotFoundError(
-        f"There is no uploaded file {file}.",
-        f"Did you mean {suggestion}?" if suggestion else "See `%jobs files`.",
+    raise _not_uploaded("file", file, names, "`%jobs files`")
+
+
+def _not_uploaded(kind: str, name: str, names: Sequence[str], listing: str) -> NotFoundError:
+    suggestion = messages.closest_match(name, names)
+    return NotFoundError(
+        f"There is no uploaded {kind} {name}.",
+        f"Did you mean {suggestion}?" if suggestion else f"See {listing}.",
     )
 
 
 def _files_in(call: Call, folder: str) -> list[str]:
+    folders = call.jobs.folders()
+    if folder.rstrip("/") not in folders:
+        raise _not_uploaded("folder", folder, folders, "`%jobs files --folders`")
     return [f"{folder}/{file}" for file in call.jobs.files(folder)] or [folder]

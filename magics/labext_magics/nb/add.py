@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -191,7 +192,10 @@ def _send_items(
     import labext_widgets
 
     added: list[Record] = []
-    again = "%nb add " + " ".join(quote(str(entry)) for entry in new)
+    options = {"title": title, "topic": arguments["topic"], "notebook": target.name}
+    words = [quote(str(item)) for item in new]
+    words += [f"--{option} {quote(value)}" for option, value in options.items() if value]
+    again = f"%nb add {' '.join(words)}"
     name = str(new[0]) if len(new) == 1 else messages.pluralize(len(new), "source")
     with labext_widgets.Transfer(name, "source", again) as transfer:
         if title is None:
@@ -204,8 +208,11 @@ def _send_items(
                 **arguments,
             )
         elif isinstance(new[0], Path):
-            options = {**arguments, "on_bytes": transfer.bytes}
-            added.append(call.nb.sources.add_file(new[0], target.id, title, **options))
+            added.append(
+                call.nb.sources.add_file(
+                    new[0], target.id, title, on_bytes=transfer.bytes, **arguments
+                )
+            )
         else:
             added.append(call.nb.sources.add_url(new[0], target.id, title, **arguments))
         if added:
@@ -356,13 +363,15 @@ def _expand_path(typed: str) -> list[Path]:
     """Return the files that a path or a pattern matches."""
     import glob
 
+    path = user_path(typed)
+    if os.path.exists(path):  # unlike Path.exists, accepts names that are too long
+        return [path]
     if _is_prose(typed):
         raise InputError(
             "The line contains a text, not a file name.",
             "Write the text as a cell body: `%%nb source --title TITLE`.",
         )
-    path = user_path(typed)
-    if path.exists() or not glob.has_magic(typed):
+    if not glob.has_magic(typed):
         return [path]
     matches = sorted(glob.glob(str(path), recursive=True))
     files = [Path(match) for match in matches if Path(match).is_file()]

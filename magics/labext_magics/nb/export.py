@@ -41,7 +41,7 @@ def export(
         )
     counts = [messages.pluralize(count, kind) for kind, count in written.counts.items()]
     cited = messages.pluralize(len(written.references), "reference")
-    output.print_message(f"Wrote {messages.join_words([*counts, cited])} to {file}.")
+    output.print_message(f"Wrote {messages.join_all([*counts, cited], 'and')} to {file}.")
     if bibliography is not None:
         output.print_message(f"Wrote the cited sources to {bibliography}.")
 

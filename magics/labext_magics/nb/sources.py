@@ -85,7 +85,8 @@ def download(call: Call, *, source: str, to: str | None, check: bool) -> None:
         )
         output.print_message(f"The original file of {source} {state}.")
         return
-    again = f"%nb sources download {quote(source)}"
+    to_option = "" if to is None else f" --to {quote(to)}"
+    again = f"%nb sources download {quote(source)}{to_option}"
     with labext_widgets.Transfer(source, "original", again) as transfer:
         written = call.nb.sources.download(source_id, to, transfer.bytes)
         transfer.end(f"Saved {source} to {written}.")

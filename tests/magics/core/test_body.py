@@ -91,6 +91,7 @@ def test_json_body_is_accepted(value: dict[str, Any]) -> None:
         ("a: &x [*x]", "a cycle"),
         ("a: !!python/object:os.system x", "the tag"),
         ("a: !secret x", "the tag"),
+        ("a: {b}", "contains {b}, but takes no Python expressions"),
         ("? [1]\n: 2", "a list or a mapping"),
         ("a: *b", "not valid YAML"),
         ("--- a\n--- b", "not valid YAML"),

@@ -64,7 +64,7 @@ class Jobs:
         return iter(self._answer(ROWS)[:limit])
 
     def files(self, folder: str | None = None, include_folders: bool = False) -> list[str]:
-        return self._answer(["1A8O.pdb", "my file.pdb"])
+        return self._answer(["1A8O.pdb", "my file.pdb", "it's.pdb"])
 
     def result_files(self, name: str, email: str | None = None) -> list[str]:
         return self._answer(["metrics.csv", "out/helix.pdb"] if name == "helix2" else [])
@@ -161,10 +161,12 @@ def complete(shell: InteractiveShell) -> Complete:
         ("%jobs list --tool pep|", ["%jobs list --tool peptide_build"]),
         ("%jobs list --since t|", ["%jobs list --since today"]),
         ("%jobs batch x --sk|", ["%jobs batch x --skip-invalid"]),
-        ("%jobs rm |", ["%jobs rm 1A8O.pdb", '%jobs rm "my file.pdb"', "%jobs rm --folder",
+        ("%jobs rm |", ["%jobs rm 1A8O.pdb", '%jobs rm "my file.pdb"', "%jobs rm it's.pdb",
+                        "%jobs rm --folder",
                         "%jobs rm --yes", "%jobs rm --preview", "%jobs rm --help"]),
         ("%jobs rm my|", ['%jobs rm "my file.pdb"']),
         ('%jobs rm "my|', ['%jobs rm "my file.pdb"']),
+        ("%jobs rm 'it|", ["%jobs rm it's.pdb"]),
         ("%jobs files --folder |", ["%jobs files --folder models", "%jobs files --folder sets"]),
         ("%jobs upload x --folder s|", ["%jobs upload x --folder sets"]),
         ("%jobs upload x --pre|", ["%jobs upload x --presigned"]),

@@ -88,6 +88,8 @@ LINES = [
     ("%jobs list --email teacher@sandbox.local", "owner"),
     ("%jobs rm nosuch.pdb --yes", "nosuch.pdb"),
     ("%jobs rm", "either a file or"),
+    ("%jobs rm --folder nosuch --preview", "no uploaded folder nosuch"),
+    ("%jobs list --nope", "`%jobs list --help` lists its options"),
     ("%jobs submit digest --project my-project --set sequence=GAATTC --set enzymes=EcoRI",
      "not a project"),
     ("%jobs connect nosuch", "no profile nosuch"),

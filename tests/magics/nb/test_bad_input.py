@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -17,10 +16,7 @@ from labext.errors import (
     LabextError,
     NotFoundError,
     SetupError,
-    WatchInterrupted,
 )
-from labext.nb import NotebookClient
-from labext.nb.chat import Chat
 from labext.sandbox import Sandbox
 from labext.sandbox.nb import administration
 
@@ -66,6 +62,7 @@ LINES: RefusedLines = [
         "contains a text, not a file",
     ),
     ("%nb add empty.pdf data/page.html", InputError, "empty.pdf is empty"),
+    ("%nb add 'Fig. 1. Growth at 37.pdf'", InputError, "Growth at 37.pdf is empty"),
     ("%nb add data/paper.pdf data/page.html --title Both", InputError, "there are 2 sources"),
     ("%nb add data/paper.pdf --sync --async", InputError, "Keep one of them"),
     ("%nb source --url ftp://example.org/x", InputError, "is not a URL"),
@@ -105,7 +102,8 @@ LINES: RefusedLines = [
 @pytest.fixture
 def wrong(run: Run, tmp_path: Path) -> Iterator[None]:
     """A notebook in use, and two others with the same name."""
-    (tmp_path / "empty.pdf").touch()
+    for name in ("empty.pdf", "Fig. 1. Growth at 37.pdf"):
+        (tmp_path / name).touch()
     run("%nb use Wrong --create --description 'of the tests'")
     run("%nb note 'Check the plasmid.' --title Plan")
     run("%%nb source --title Text\nThe plasmid is checked.")
@@ -170,16 +168,3 @@ def test_deleted_current_notebook_is_reported(
     run("%nb use Short --create")
     run("from labext import connect\nconnect('nb').notebooks.delete('Short')")
     assert isinstance(refused("%nb note x --title y"), NotFoundError)
-
-
-@pytest.mark.parametrize("line", ["%%nb chat\nAnd then?", "%nb ask 'And then?' --simple"])
-def test_interrupted_reply_is_one_line(
-    run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
-    def interrupt(*_arguments: Any, **_named: Any) -> None:
-        raise KeyboardInterrupt
-
-    run("%nb use Interrupted --create\n%nb sessions new --title Before")
-    monkeypatch.setattr(Chat, "execute", interrupt)
-    monkeypatch.setattr(NotebookClient, "ask", interrupt)
-    assert isinstance(refused(line), WatchInterrupted)

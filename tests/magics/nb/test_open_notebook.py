@@ -17,6 +17,7 @@ from labext.errors import (
     InputError,
     JobFailedError,
     SetupError,
+    TransferInterrupted,
     WatchInterrupted,
 )
 from labext.nb import polling
@@ -157,26 +158,42 @@ def test_text_cell_shows_progress_and_handles_an_interrupt(
     assert sent.body["async_processing"] is True
 
 
-def test_interrupted_text_upload_is_one_line(
-    open_notebook_server: Replay, refused: Refused, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("line", "method", "expected"),
+    [
+        ("%%nb source --title Bench\nText.", "sources.Sources.add_text", "may still be processed"),
+        ("%nb search arabinose", "search.SearchResource.search", "The search was interrupted."),
+        ("%%nb chat\nAnd then?", "chat.Chat.execute", "shows whether the message was stored"),
+        ("%nb ask 'And then?' --simple", "client.NotebookClient.ask", "Ask again."),
+        (
+            "%nb add data/paper.pdf --notebook Other --title 'A paper'",
+            "sources.Sources.add_file",
+            '`%nb add data/paper.pdf --title "A paper" --notebook Other` continues',
+        ),
+        (
+            "%nb sources download protocol.docx --to out/",
+            "sources.Sources.download",
+            "`%nb sources download protocol.docx --to out/` continues",
+        ),
+    ],
+)
+def test_interrupted_request_is_one_line(
+    open_notebook_server: Replay,
+    run: Run,
+    refused: Refused,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    method: str,
+    expected: str,
 ) -> None:
-    def send(*_: Any, **__: Any) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("labext.nb.sources.Sources.add_text", send)
-    error = refused("%%nb source --title Bench\nThe cell grows.")
-    assert isinstance(error, WatchInterrupted)
-    assert "may still be processed" in error.message
-
-
-def test_interrupted_search_is_one_line(
-    open_notebook_server: Replay, refused: Refused, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def send(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("labext.nb.search.SearchResource.search", send)
-    assert refused("%nb search arabinose").message == "The search was interrupted."
+    run("%nb add data/protocol.docx\n%nb new Other\n%nb use Here")
+    monkeypatch.setattr(f"labext.nb.{method}", interrupt)
+    error = refused(line)
+    assert isinstance(error, WatchInterrupted | TransferInterrupted)
+    assert expected in str(error)
 
 
 def test_passage_count_is_missing_if_not_listed(

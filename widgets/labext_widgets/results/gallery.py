@@ -144,18 +144,18 @@ class Gallery(LiveOutput):
 
     def __str__(self) -> str:
         """Return the names and scores of the page as plain text."""
-        rows = [f"{card.entry.name}  {card.details(self.sorted_by)}" for card in self._page()]
+        rows = [f"{card.entry.name}  {card.details(self.sorted_by)}" for card in self.cards()]
         return "\n".join(plain(row) for row in [self._line(), *rows])
 
     def _mount(self, output: Placeholder) -> None:
         detail = output.add_below()
         output.live(
-            "structure_gallery" if any(map(_is_structure, self._page())) else "gallery",
+            "structure_gallery" if any(map(_is_structure, self.cards())) else "gallery",
             self._state(),
             lambda content, _: self._receive(output, detail, content),
         )
 
-    def _page(self) -> list[_Card]:
+    def cards(self) -> list[_Card]:
         """Return the cards of the displayed page, reading their files at the first call."""
         if self._cards is None:
             start = (self.page - 1) * PAGE_SIZE
@@ -169,7 +169,7 @@ class Gallery(LiveOutput):
 
     def _render(self) -> tuple[str, str]:
         cards, size = [], 0
-        for card in self._page():
+        for card in self.cards():
             size += len(card.picture) * 4 // 3
             cards.append(div(_card_html(card, self.sorted_by, size <= MAX_PAGE_BYTES), _CARD))
         heading = div(escape(self._line()), MUTED)
@@ -194,7 +194,7 @@ class Gallery(LiveOutput):
                     "error": plain(card.error),
                     "loads": _is_structure(card),
                 }
-                for card in self._page()
+                for card in self.cards()
             ],
         }
 
@@ -208,7 +208,7 @@ class Gallery(LiveOutput):
         elif action == "sort" and (score := content.get("score")) in ("", *self.scores):
             self.sort(score or None, ascending=content.get("ascending") is not False)
         elif action in ("load", "open") and isinstance(index := content.get("index"), int):
-            cards = self._page()
+            cards = self.cards()
             if not 0 <= index < len(cards) or cards[index].view is None:
                 return
             if action == "open":

@@ -145,6 +145,7 @@ def open_gallery(
     if sort is not None:
         gallery.sort(sort, ascending=ascending)
     gallery.show_page(page)
+    gallery.cards()  # reads the files now, when an interrupt is an error of the command
     return gallery
 
 
@@ -155,8 +156,14 @@ def _opener(files: JobFiles, path: str) -> Callable[[], Any]:
 def _find_path(files: JobFiles, path: str) -> str:
     if path in files.paths or not files.paths:  # unknown for a very large archive
         return path
-    if (by_name := files.find(path)) is not None:
-        return by_name
+    same_name = [other for other in files.paths if other.rpartition("/")[2] == path]
+    if len(same_name) == 1:
+        return same_name[0]
+    if same_name:
+        raise InputError(
+            f"{files.job} has {len(same_name):,} files called {path}: {join_words(same_name, 3)}.",
+            f"Give the path of one of them, such as {same_name[0]}.",
+        )
     near = closest_match(path, files.paths)
     raise NotFoundError(
         f"{files.job} has no result file {path}.",
