@@ -161,7 +161,7 @@ def test_batch_body_forms(text: str) -> None:
     assert {name: cell_body.untyped(own) for name, own in batch.jobs.items()} == JOBS
 
 
-def test_batch_beyond_limits_is_refused() -> None:
+def test_batch_body_may_have_limits() -> None:
     text = (
         "{type: t, batchName: b, jobNames: [a], settings: [{}],"
         " maxRuntimeSeconds: 5, weightedHoursBudget: 0.5}"

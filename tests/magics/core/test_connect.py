@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import labext_test_shell
 import pytest
 from cli_fixtures import MemoryKeyring
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run, opened
+from labext_test_shell import Run
 
 from labext import config
 from labext.errors import InputError, SetupError, SignInError, UnreachableError
@@ -23,11 +24,12 @@ TYPED = "typed-but-wrong-0123456789"
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+def shell(
+    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
     monkeypatch.chdir(tmp_path)
-    with opened() as ip:
-        ip.run_cell("%load_ext labext").raise_error()
-        yield ip
+    with labext_test_shell.loaded(opened):
+        yield opened
 
 
 @pytest.fixture
@@ -76,8 +78,9 @@ def test_environment_key_is_sent_only_to_its_address(
     prompts = asked_for()
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://elsewhere.example.org/api/")
-    with pytest.raises(SetupError, match="needs a key"):
+    with pytest.raises(SetupError, match="needs a key") as caught:
         run(f"%jobs connect {box.jobs.base_url}")
+    assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
     assert len(prompts) == 1
 
 
@@ -156,13 +159,6 @@ def test_failed_connect_names_the_service_still_in_use(
     assert config.profile_names() == ["up"]
 
 
-def test_no_prompt_without_standard_input(run: Run, box: Sandbox, asked_for: Ask) -> None:
-    asked_for()
-    with pytest.raises(SetupError) as caught:
-        run(f"%jobs connect {box.jobs.base_url}")
-    assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
-
-
 def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask) -> None:
     asked_for()
     url = box.jobs.base_url
@@ -193,9 +189,10 @@ def test_connection_profile_gains_a_second_service(
     assert config.connection("lab", "lab").base_url == "https://lab.example.org/"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_key_on_a_line_is_refused_and_masked(
+    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], box: Sandbox
+) -> None:
+    for line in (
         "%jobs connect URL KEY",
         "%jobs connect KEY",
         "%jobs connect URL --key KEY",
@@ -204,15 +201,11 @@ def test_connection_profile_gains_a_second_service(
         "%jobs login KEY",
         "%jobs connect http://me:KEY@127.0.0.1/api/",
         "%jobs connect http://127.0.0.1/api/?key=KEY",
-    ],
-)
-def test_key_on_a_line_is_refused_and_masked(
-    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], box: Sandbox, line: str
-) -> None:
-    with pytest.raises(InputError, match="history") as caught:
-        run(line.replace("URL", box.jobs.base_url).replace("KEY", TYPED))
-    assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
-    assert TYPED not in capsys.readouterr().out + str(caught.value)
+    ):
+        with pytest.raises(InputError, match="history") as caught:
+            run(line.replace("URL", box.jobs.base_url).replace("KEY", TYPED))
+        assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
+        assert TYPED not in capsys.readouterr().out + str(caught.value)
 
 
 def test_split_batch_is_counted_once(

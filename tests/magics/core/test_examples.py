@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from open_notebook import serving
 from labext.cli import examples
 from labext.config import connection
 from labext.errors import SetupError, UnreachableError
+from labext.sandbox import Sandbox
 from labext_magics.core.dispatch import magic_named
 
 pytestmark = pytest.mark.contract
 
-NewBox = Callable[..., Any]
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDES = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob(".docs/text/*.md"))]
@@ -42,6 +42,8 @@ SETUP = "%nb models setup"
 
 OAUTH = "%lab login --method oauth"
 
+BUILD = "%jobs submit peptide_build --set sequence=ACDEFGHIKLMNPQRSTVWY"
+"""The job of the README, with which other examples need to agree."""
 
 OFFLINE = "example.org/page"
 """A page that an example adds, which is not available without a network."""
@@ -106,13 +108,21 @@ def _run(shell: InteractiveShell, cells: list[str]) -> None:
     assert not failed, "\n".join(failed)
 
 
+@pytest.fixture(scope="module")
+def own_box(homes: Iterator[Path], cache: Path) -> Iterator[Sandbox]:
+    """A sandbox in which the names of the examples are free."""
+    sandbox = Sandbox(next(homes), rate="off")
+    sandbox.start()
+    yield sandbox
+    sandbox.stop()
+
+
 @pytest.fixture
 def local(
-    shell: InteractiveShell, new_box: NewBox, monkeypatch: pytest.MonkeyPatch
+    shell: InteractiveShell, own_box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> InteractiveShell:
-    """The shell on a separate sandbox, in which the names of the examples are free."""
-    box = new_box()
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    """The shell on the sandbox of the examples."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(own_box.data_dir))
     _run(shell, [f"%{name} connect sandbox" for name in HELP])
     return shell
 
@@ -125,11 +135,10 @@ def test_examples_of_jobs_run(local: InteractiveShell) -> None:
     before = [
         "import pandas as pd",
         'frame = pd.read_csv("data/hairpins.csv").assign(family="pBAD30")',
-        "%jobs submit peptide_build --name helix1 --set sequence=ACDEFGHIKL --wait",
-        "%jobs submit peptide_build --name strand1 --set sequence=ACDEFGHIKL"
-        " --set conformation=strand --wait",
+        f"{BUILD} --name helix1 --set conformation=helix --wait",
+        f"{BUILD} --name strand1 --set conformation=strand --wait",
     ]
-    _run(local, [*before, *_on_the_sandbox(HELP["jobs"])])
+    _run(local, [*before, *_on_the_sandbox(HELP["jobs"]), "%jobs delete p1 --yes"])
 
 
 def test_examples_of_nb_run(local: InteractiveShell) -> None:

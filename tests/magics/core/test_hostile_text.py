@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from io import BytesIO
+from itertools import product
 from typing import Any, ClassVar
 
 import pytest
@@ -419,9 +420,9 @@ def server(service: str, request: pytest.FixtureRequest) -> Server:
     return fixture
 
 
-@pytest.fixture(params=["terminal", "notebook"])
+@pytest.fixture
 def front(
-    request: pytest.FixtureRequest,
+    kind: str,
     shell: InteractiveShell,
     wire: Wire,
     box: Sandbox,
@@ -448,7 +449,7 @@ def front(
     used = session.session_of(shell).notebook
     assert used is not None
     session.session_of(shell).notebook = replace(used, name=used.name + HOSTILE)
-    if request.param == "notebook":
+    if kind == "notebook":
         monkeypatch.setattr(shell, "kernel", Kernel(), raising=False)
     yield shell
     wire.mode = ""
@@ -511,7 +512,10 @@ LEAST = {"lab": 3, "jobs": 8, "nb": 40, "open notebook": 50}
 
 
 @pytest.mark.parametrize("service", LEAST)
-@pytest.mark.parametrize("mode", ["texts", "all", "errors"])
+@pytest.mark.parametrize(
+    ("kind", "mode"),
+    [*product(["terminal", "notebook"], ["texts", "all"]), ("notebook", "errors")],
+)
 def test_no_command_shows_control_characters(
     rendered: Shown, wire: Wire, server: Server, service: str, mode: str
 ) -> None:

@@ -127,12 +127,7 @@ def shell(
 
 
 @pytest.mark.usefixtures("configured")
-def test_first_tab_offers_names_without_connecting(shell: InteractiveShell) -> None:
-    assert "%jobs show first-tab" in complete(shell, "%jobs show first")
-
-
-@pytest.mark.usefixtures("configured")
-def test_first_tab_of_any_kind_looks_up_names(shell: InteractiveShell) -> None:
+def test_first_tab_looks_up_names_without_connecting(shell: InteractiveShell) -> None:
     assert complete(shell, "%jobs sho") == ["%jobs show"]
     names = session.session_of(shell).names
     for thread in threading.enumerate():
@@ -140,6 +135,7 @@ def test_first_tab_of_any_kind_looks_up_names(shell: InteractiveShell) -> None:
             thread.join()
     assert "first-tab" in names.get("jobs/jobs", list)
     assert "digest" in [field["name"] for field in names.get("jobs/tools", list)]
+    assert "%jobs show first-tab" in complete(shell, "%jobs show first")
 
 
 def test_no_completions_without_a_configured_service(shell: InteractiveShell) -> None:
@@ -147,22 +143,16 @@ def test_no_completions_without_a_configured_service(shell: InteractiveShell) ->
 
 
 @pytest.mark.usefixtures("configured")
-def test_result_files_are_offered_before_the_download(
-    shell: InteractiveShell, client: JobsClient
-) -> None:
-    files = client.result_files("first-tab")
-    assert "fragments.csv" in files
+def test_result_files_are_offered_before_the_download(shell: InteractiveShell) -> None:
     line = "%jobs results first-tab --file "
     assert f"{line}fragments.csv" in complete(shell, f"{line}frag")
-    fetched = client.download("first-tab", "whole").files["file"]
-    assert set(files) == set(fetched)
-    client.download("first-tab", "one", file="fragments.csv")
 
 
 def test_truncated_archive_listing_gives_names_or_none(
     client: JobsClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.result_files("first-tab")
+    assert set(whole) == set(client.download("first-tab").files["file"])
     monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 1500)
     assert client.result_files("first-tab") in (whole, [])
     monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 60)

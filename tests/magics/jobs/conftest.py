@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Refused, Run
 
 from labext.errors import LabextError
+from labext.sandbox import Sandbox
 
 
 @pytest.fixture
-def shell(own_shell: InteractiveShell) -> InteractiveShell:
-    return own_shell
+def shell(
+    opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    """The shell, connected, in an empty folder."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    monkeypatch.chdir(tmp_path)
+    with labext_test_shell.loaded(opened, "%lab sandbox start"):
+        yield opened
 
 
 @pytest.fixture
 def ready(run: Run) -> Run:
-    """Run a cell in a shell with the extension loaded and the sandbox selected."""
-    run("%load_ext labext\n%lab sandbox start")
     return run
 
 

@@ -4,104 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Refused, Run
 
-from labext.cli import examples
 from labext.errors import CommandInterrupted, InputError, JobFailedError, SignInError
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
-
-CELLS = r"""
-%load_ext labext
-%lab sandbox start
-# %%
-tools = %jobs tools
-tools
-# %%
-%jobs tool peptide_build
-# %%
-%jobs submit peptide_build --name helix1 --set sequence=ACDEFGHIKLMNPQRSTVWY --set conformation=helix
-# %%
-%jobs watch helix1
-# %%
-%jobs results helix1 --to out/helix1
-# %%
-%jobs submit digest --set sequence=GAATTCAAGCTT --set enzymes=EcoRI,HindIII --wait --to out/cut   # all in one line, a name made up
-# %%
-import pandas as pd
-frame = pd.read_csv("data/hairpins.csv")            # name, bases
-# %%
-%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases
-# %%
-%jobs watch folds
-# %%
-%jobs results folds --to out/folds
-# %%
-scores = %jobs list --batch folds --scores
-scores.sort_values("score.mfe").head()
-# %%
-%jobs upload data/1A8O.pdb
-# %%
-%jobs submit normal_modes --name modes1 --set pdbFile=1A8O.pdb --wait
-# %%
-%jobs list --limit 50
-""".strip().split("# %%\n")  # noqa: E501
-
-ROWS = 120
-"""Number of the 250 example rows: more than fit in one request."""
-
-
-@pytest.fixture
-def shell(own_shell: InteractiveShell, tmp_path: Path) -> InteractiveShell:
-    """The shell, in a folder with the example data."""
-    shutil.copytree(examples.examples_folder() / "data", tmp_path / "data")
-    table = tmp_path / "data" / "hairpins.csv"
-    table.write_text("".join(table.read_text().splitlines(keepends=True)[: ROWS + 1]))
-    return own_shell
-
-
-def test_tutorial_cells_run_twice(
-    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    first = [run(cell) for cell in CELLS]
-    output = capsys.readouterr().out
-    assert "helix1 submitted to queue." in output
-    assert f"{ROWS} jobs" in output
-    tools, parameters, helix, watched, files = first[1:6]
-    assert "peptide_build" in set(tools["name"])
-    assert "conformation" in set(parameters["name"])
-    assert list(helix["JobName"]) == ["helix1"]
-    assert list(watched["JobStatus"]) == ["Complete"]
-    assert (tmp_path / "out/helix1" / files["file"][0]).is_file()
-    assert list(first[6]["JobStatus"]) == ["Complete"]
-    assert any((tmp_path / "out/cut").iterdir())
-    frame, scores = shell.user_ns["frame"], shell.user_ns["scores"]
-    assert len(first[8]) == ROWS
-    assert list(first[9]["batchStatus"]) == ["Complete"]
-    metrics = pd.read_csv(tmp_path / "out/folds/metrics.csv")
-    assert len(metrics) == ROWS
-    assert list(scores["Name"]) == list(frame["name"])
-    assert list(scores["bases"]) == list(frame["bases"])
-    assert scores["score.mfe"].notna().all()
-    assert len(first[12]) == 1
-    assert list(first[13]["JobStatus"]) == ["Complete"]
-    assert {"helix1", "modes1"} <= set(first[14]["JobName"])
-
-    written = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")}
-    second = [run(cell) for cell in CELLS]
-    output = capsys.readouterr().out
-    assert "helix1 already exists with the same settings" in output
-    assert f"folds already exists with the same {ROWS} jobs" in output
-    assert "are already complete" in output
-    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*")} == written
-    assert len(second[14]) == len(first[14])
 
 
 def test_cell_magics_submit(ready: Run, shell: InteractiveShell) -> None:

@@ -328,15 +328,6 @@ def test_failing_input_keeps_the_results_of_others(
     assert metrics["status"].tolist() == ["Complete", "Complete", "Stopped", "Stopped"]
 
 
-def test_pipe_of_another_type_is_refused_at_submission(ready: Run) -> None:
-    with pytest.raises(InputError, match=r"Stage 2 \(Cut\), digest: .* no suitable output of DNA"):
-        ready(
-            "%%jobs pipeline piped\ninitialInputs: [ACDEFGHIKL]\nstages:\n"
-            "  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
-            "  - {task: Cut, toolSettings: {digest: {sequence: pipe, enzymes: EcoRI}}}\n"
-        )
-
-
 def test_results_of_an_interrupted_batch(
     ready: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -401,12 +392,3 @@ def test_job_list_filters_by_state_tool_and_time(ready: Run) -> None:
         ready("%jobs list --state complet --tool digest")
     with pytest.raises(InputError, match="not a date, time or duration"):
         ready("%jobs list --since someday")
-
-
-def test_submission_is_shown_in_one_line(ready: Run) -> None:
-    row = ready(
-        "%jobs submit digest --name oneline --set sequence=GAATTC --set enzymes=EcoRI --wait"
-    )
-    assert frame_text(row).startswith("oneline · digest · Complete · length: 6, cuts: 1")
-    assert "\n" not in frame_text(row)
-    assert row["JobStatus"].tolist() == ["Complete"]

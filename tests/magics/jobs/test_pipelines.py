@@ -114,19 +114,19 @@ def test_pipeline_stage_without_pipe_is_reported(
     assert ready("%jobs show unfed")["JobStatus"].tolist() == ["Complete"]
 
 
-BAD = {
-    "no body": ("%jobs pipeline p9", InputError, "needs a cell body with its stages"),
-    "no stages": ("%%jobs pipeline p9\ninputs: [A]", InputError, "has no `stages`"),
-    "no inputs": ("%jobs run-pipeline helix-to-modes", InputError, "needs --inputs"),
-    "no list": ("%jobs run-pipeline x --inputs {7}", InputError, "a list, not a number"),
-    "no variable": ("%jobs run-pipeline x --inputs {seqs}", InputError, "no variable `seqs`"),
-    "not saved": ("%jobs run-pipeline helix --inputs A", NotFoundError, "no saved pipeline"),
-    "two ends": (
+BAD: list[tuple[str, type[Exception], str]] = [
+    ("%jobs pipeline p9", InputError, "needs a cell body with its stages"),
+    ("%%jobs pipeline p9\ninputs: [A]", InputError, "has no `stages`"),
+    ("%jobs run-pipeline helix-to-modes", InputError, "needs --inputs"),
+    ("%jobs run-pipeline x --inputs {7}", InputError, "a list, not a number"),
+    ("%jobs run-pipeline x --inputs {seqs}", InputError, "no variable `seqs`"),
+    ("%jobs run-pipeline helix --inputs A", NotFoundError, "no saved pipeline"),
+    (
         f"{PIPELINE.replace('p1', 'p1 --wait --background', 1)}",
         InputError,
         "exclude each other",
     ),
-    "faults": (
+    (
         "%%jobs pipeline p9\ninputs: [A]\nstages:\n"
         "  - {task: a, toolSettings: {peptide_buid: {}}}\n"
         "  - {task: b, toolSettings: {normal_modes: {pdbfile: pipe, modes: many}}}\n"
@@ -137,19 +137,18 @@ BAD = {
         'normal_modes: modes takes a whole number, not "many"; stage 2, normal_modes: pdbFile '
         'is missing; stage 3 has an unknown key `taks` (did you mean "task"?)',
     ),
-    "scalar": ("%%jobs pipeline p9\ninputs: ACD\nstages: []", InputError, "not a text"),
-    "statistic": ("%jobs usage --statistic hours", InputError, "weighted_hours or jobs"),
-    "scope": ("%jobs usage --scope me", InputError, "user or organization"),
-}
+    ("%%jobs pipeline p9\ninputs: ACD\nstages: []", InputError, "not a text"),
+    ("%jobs usage --statistic hours", InputError, "weighted_hours or jobs"),
+    ("%jobs usage --scope me", InputError, "user or organization"),
+]
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_line(ready: Run, case: str) -> None:
-    cell, kind, message = BAD[case]
-    with pytest.raises(kind) as raised:
-        ready(cell)
-    assert message in raised.value.message
-    assert raised.value.next_step
+def test_bad_input_is_one_line(ready: Run) -> None:
+    for cell, kind, message in BAD:
+        with pytest.raises(kind) as raised:
+            ready(cell)
+        assert message in raised.value.message
+        assert raised.value.next_step
     assert "p9" not in set(ready("%jobs list")["JobName"])
 
 

@@ -111,10 +111,9 @@ def test_job_has_the_figures_of_its_tool(ready: Run) -> None:
             ready(f"scatter = 1\n{line}")
 
 
-def test_frame_is_plotted_without_a_service(run: Run, shell: InteractiveShell) -> None:
-    shell.user_ns["frame"] = pd.DataFrame({"a": [1.0, 3.0, 2.0], "b": [1, 2, 2]})
-    run("%load_ext labext")
-    plot = run("%jobs plot --from frame --x a --y b")
-    assert plot.frame is shell.user_ns["frame"]
+def test_frame_is_plotted_without_a_service(own_shell: InteractiveShell) -> None:
+    own_shell.user_ns["frame"] = pd.DataFrame({"a": [1.0, 3.0, 2.0], "b": [1, 2, 2]})
+    plot = own_shell.run_cell("%load_ext labext\n%jobs plot --from frame --x a --y b").result
+    assert plot.frame is own_shell.user_ns["frame"]
     assert repr(plot) == "<Plot frame: scatter of b by a; 3 rows>"
     assert plot.selection.empty

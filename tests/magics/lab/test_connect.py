@@ -19,7 +19,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run
 
 from labext import cli, config
-from labext.errors import InputError, LabextError, SetupError, SignInError, UnreachableError
+from labext.errors import InputError, SetupError, SignInError, UnreachableError
 from labext.frames.views import frame_text
 from labext.sandbox import Sandbox
 
@@ -125,19 +125,15 @@ def test_sandbox_sign_in_prompts_for_nothing(sandbox: Run, user: User, box: Sand
     assert who(sandbox)["app"] == box.lab.client_id
     assert who(sandbox)["email"] is None
     assert 0 < int(status(sandbox)["token expires in"].split()[0]) < 15
+    sandbox(f"%lab login --method oauth --user {STUDENT}")
+    assert (who(sandbox)["email"], who(sandbox)["app"]) == (STUDENT, box.lab.client_id)
+    sandbox("%lab login --method oauth")
+    assert who(sandbox)["email"] is None
     sandbox("%lab login --method key")
     assert who(sandbox)["email"] == STUDENT
     assert "token expires in" not in status(sandbox)
     assert not user.hidden_prompts
     assert not user.visible_prompts
-
-
-def test_app_acts_for_a_user(sandbox: Run, box: Sandbox) -> None:
-    sandbox(f"%lab login --method oauth --user {STUDENT}")
-    assert who(sandbox)["email"] == STUDENT
-    assert who(sandbox)["app"] == box.lab.client_id
-    sandbox("%lab login --method oauth")
-    assert who(sandbox)["email"] is None
 
 
 def test_sandbox_secret_gets_an_id_token(
@@ -195,20 +191,6 @@ def test_id_token_from_environment_or_prompt(
     assert len(user.hidden_prompts) == 2
 
 
-def test_environment_key_takes_precedence(
-    run: Run, box: Sandbox, address: str, user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
-    run(f"%lab connect {address}")
-    assert who(run)["email"] == STUDENT
-    monkeypatch.setenv("LABEXT_LAB_API_KEY", WRONG)
-    with pytest.raises(SignInError, match="rejected the API key") as caught:
-        run(f"%lab connect {address}")
-    assert caught.value.next_step.startswith("It is set by LABEXT_LAB_API_KEY")
-    assert caught.value.status == 401
-    assert not user.hidden_prompts
-
-
 def test_refused_key_is_prompted_again_by_the_same_line(
     sandbox: Run, box: Sandbox, address: str, user: User
 ) -> None:
@@ -220,31 +202,6 @@ def test_refused_key_is_prompted_again_by_the_same_line(
     assert status(sandbox)["profile"] == "sandbox", "nothing has changed"
     sandbox(f"%lab connect {address}")
     assert status(sandbox)["profile"] != "sandbox"
-
-
-def test_sandbox_key_can_be_replaced(
-    sandbox: Run, box: Sandbox, user: User, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    known = config.connection_with_secrets("lab")
-    stale = replace(known, secrets={**known.secrets, "api_key": WRONG})
-    user.answers = [box.lab.api_key]
-    with monkeypatch.context() as patch:
-        patch.setattr(config, "connection_with_secrets", lambda *_: stale)
-        sandbox("%lab login")
-    assert "The stored key is not accepted." in capsys.readouterr().out
-    assert len(user.hidden_prompts) == 1
-    assert who(sandbox)["email"] == STUDENT
-
-
-def test_environment_key_is_sent_only_to_its_address(
-    run: Run, box: Sandbox, address: str, user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LABEXT_LAB_API_KEY", box.lab.api_key)
-    monkeypatch.setenv("LABEXT_LAB_BASE_URL", "https://elsewhere.example.org")
-    with pytest.raises(SetupError, match="needs a key"):
-        run(f"%lab connect {address}")
-    assert len(user.hidden_prompts) == 1
 
 
 def test_typed_key_is_offered_to_the_keyring(
@@ -296,43 +253,15 @@ def test_sign_in_method_is_saved_with_the_profile(
     assert len(ring.secrets) == 3
 
 
-def test_refused_saved_key_is_prompted_again(
-    run: Run, box: Sandbox, user: User, ring: MemoryKeyring, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config.save_profile("work", "lab", box.lab.base_url, {"ca_bundle": box.lab.ca_bundle})
-    ring.secrets["labext", "work/lab/api_key"] = WRONG
-    user.answers = [box.lab.api_key]
-    run("%lab connect work --keep")
-    assert "not accepted" in capsys.readouterr().out
-    assert ring.secrets == {("labext", "work/lab/api_key"): box.lab.api_key}
-
-
-def test_wrong_key_changes_nothing(run: Run, address: str, user: User, ring: MemoryKeyring) -> None:
-    user.answers, user.keeps = [WRONG, "", "two words"], True
-    for _ in range(3):
-        with pytest.raises(LabextError):
-            run(f"%lab connect {address} --save work")
-    assert config.profile_names() == []
-    assert not ring.secrets
-    assert not user.offers
-    with pytest.raises(SetupError, match="No lab service is configured"):
-        run("%lab sequences")
-
-
-@pytest.mark.parametrize(
-    ("method", "variables"),
-    [
-        ("key", ["LABEXT_LAB_API_KEY"]),
-        ("oauth", ["LABEXT_LAB_CLIENT_ID", "LABEXT_LAB_CLIENT_SECRET"]),
-        ("oidc", ["LABEXT_LAB_ID_TOKEN"]),
-    ],
-)
-def test_no_prompt_without_standard_input(
-    run: Run, address: str, user: User, method: str, variables: list[str]
-) -> None:
-    with pytest.raises(SetupError, match="input is not possible here") as caught:
-        run(f"%lab connect {address} --method {method}")
-    assert all(variable in caught.value.next_step for variable in variables)
+def test_no_prompt_without_standard_input(run: Run, address: str, user: User) -> None:
+    for method, variables in {
+        "key": ["LABEXT_LAB_API_KEY"],
+        "oauth": ["LABEXT_LAB_CLIENT_ID", "LABEXT_LAB_CLIENT_SECRET"],
+        "oidc": ["LABEXT_LAB_ID_TOKEN"],
+    }.items():
+        with pytest.raises(SetupError, match="input is not possible here") as caught:
+            run(f"%lab connect {address} --method {method}")
+        assert all(variable in caught.value.next_step for variable in variables)
 
 
 def test_signing_out_and_in_again(
@@ -407,64 +336,52 @@ def test_unreachable_host_is_reported_before_the_key_prompt(run: Run, user: User
     assert not user.hidden_prompts
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("%lab connect URL --keep", "stores credentials for a profile"),
-        ("%lab connect sandbox --keep", "stores credentials for a profile"),
-        ("%lab connect URL --save sandbox", "reserved for the sandbox"),
-        ("%lab connect URL --save other", "already exists"),
-        ("%lab connect other --save more", "need an address"),
-        ("%lab connect ohter", "no profile ohter"),
-        ("%lab connect jobs", "no address for lab"),
-        ("%lab connect odd", 'has no sign-in method "magic"'),
-        ("%lab connect URL --method magic", "key, oauth or oidc"),
-        ("%lab connect nosuch", "no profile nosuch"),
-        ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),
-        ("%lab connect localhost:8443/api", "%lab connect https://localhost:8443/api"),
-        ("%lab connect https://", "begins with https://, a host"),
-        (
-            "%lab connect https://lab.example.org --ca-bundle junk.pem",
-            "junk.pem contains no certificate",
-        ),
-        ("%lab login --user ada@example.org", "so it needs `--method oauth`"),
-        ("%lab login --method key --user ada@example.org", "so it needs `--method oauth`"),
-    ],
-)
-def test_conflicting_options_are_refused(
-    sandbox: Run, address: str, user: User, line: str, message: str
-) -> None:
+CONFLICTS = [
+    ("%lab connect URL --keep", "stores credentials for a profile"),
+    ("%lab connect sandbox --keep", "stores credentials for a profile"),
+    ("%lab connect URL --save sandbox", "reserved for the sandbox"),
+    ("%lab connect URL --save other", "already exists"),
+    ("%lab connect other --save more", "need an address"),
+    ("%lab connect ohter", "no profile ohter"),
+    ("%lab connect jobs", "no address for lab"),
+    ("%lab connect odd", 'has no sign-in method "magic"'),
+    ("%lab connect URL --method magic", "key, oauth or oidc"),
+    ("%lab connect nosuch", "no profile nosuch"),
+    ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),
+    ("%lab connect localhost:8443/api", "%lab connect https://localhost:8443/api"),
+    ("%lab connect https://", "begins with https://, a host"),
+    ("%lab connect https://lab.example.org --ca-bundle junk.pem", "contains no certificate"),
+    ("%lab login --user ada@example.org", "so it needs `--method oauth`"),
+    ("%lab login --method key --user ada@example.org", "so it needs `--method oauth`"),
+]
+
+
+def test_conflicting_options_are_refused(sandbox: Run, address: str) -> None:
     config.save_profile("other", "lab", "https://lab.example.org")
     config.save_profile("jobs", "jobs", "https://jobs.example.org/api/")
     config.save_profile("odd", "lab", "https://lab.example.org", {"method": "magic"})
     Path("junk.pem").write_text("no certificate")
-    with pytest.raises((InputError, SetupError), match=message):
-        sandbox(line.replace("URL", address))
+    for line, message in CONFLICTS:
+        with pytest.raises((InputError, SetupError), match=message):
+            sandbox(line.replace("URL", address))
     assert who(sandbox)["email"] == STUDENT
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_secret_on_a_line_is_refused_and_masked(
+    run: Run, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    for line in (
         "%lab connect URL KEY",
-        "%lab connect KEY",
-        "%lab connect URL --api-key KEY",
         "%lab login --client-secret=KEY",
         "%lab login --id-token KEY",
-        "%lab login KEY",
         "%lab connect https://me:KEY@127.0.0.1/",
-        "%lab connect https://127.0.0.1/?key=KEY",
-    ],
-)
-def test_secret_on_a_line_is_refused_and_masked(
-    run: Run, capsys: pytest.CaptureFixture[str], address: str, line: str
-) -> None:
-    with pytest.raises(InputError, match="history") as caught:
-        run(line.replace("URL", address).replace("KEY", WRONG))
-    assert "`%lab connect`" in caught.value.next_step
-    assert "LABEXT_LAB_API_KEY" in caught.value.next_step
-    assert "JOBS" not in str(caught.value)
-    assert WRONG not in capsys.readouterr().out + str(caught.value)
+    ):
+        with pytest.raises(InputError, match="history") as caught:
+            run(line.replace("URL", address).replace("KEY", WRONG))
+        assert "`%lab connect`" in caught.value.next_step
+        assert "LABEXT_LAB_API_KEY" in caught.value.next_step
+        assert "JOBS" not in str(caught.value)
+        assert WRONG not in capsys.readouterr().out + str(caught.value)
 
 
 def test_no_secret_is_in_history_or_output(

@@ -89,15 +89,6 @@ def test_password_prompt_is_hidden(
         assert WRONG not in text
 
 
-def test_wrong_environment_password(
-    refused: Refused, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LABEXT_NB_PASSWORD", WRONG)
-    error = refused(f"%nb connect {nb_box.nb.base_url}")
-    assert isinstance(error, SignInError)
-    assert error.next_step.startswith("It is set by LABEXT_NB_PASSWORD")
-
-
 def test_current_notebook_belongs_to_its_service(run: Run, refused: Refused, open_nb: str) -> None:
     run("%nb use Here --create")
     assert "Here" in status(run)["notebook in use"]
@@ -181,28 +172,22 @@ def test_connection_error_does_not_show_the_key(
     assert KEY not in captured.out + captured.err
 
 
-def test_no_service_listens(refused: Refused, shell: InteractiveShell) -> None:
-    error = refused("%nb connect http://127.0.0.1:9/api")
-    assert isinstance(error, UnreachableError)
-
-
 @pytest.fixture
 def replay() -> Iterator[Replay]:
     with serving() as server:
         yield server
 
 
-@pytest.mark.parametrize("path", ["", "/", "/notebooks"])
-@pytest.mark.parametrize("scheme", ["http://", ""])
-def test_pasted_addresses_resolve_to_the_api(
-    run: Run, replay: Replay, scheme: str, path: str
-) -> None:
-    with web_page(replay) as page:
-        run(f"%nb connect {scheme}{page.removeprefix('http://')}{path} --save pasted")
-        assert status(run)["address"] == f"{page}/api"
-        assert config.connection("nb", "pasted").base_url == f"{page}/api"
-    run(f"%nb connect {scheme}{replay.base_url.removeprefix('http://').removesuffix('/api')}")
-    assert status(run)["address"] == replay.base_url
+def test_pasted_addresses_resolve_to_the_api(run: Run, replay: Replay) -> None:
+    for scheme in ("http://", ""):
+        with web_page(replay) as page:
+            for path in ("", "/", "/notebooks"):
+                run(f"%nb connect {scheme}{page.removeprefix('http://')}{path}")
+                assert status(run)["address"] == f"{page}/api"
+            run(f"%nb connect {page} --save pasted{len(scheme)}")
+            assert config.connection("nb", f"pasted{len(scheme)}").base_url == f"{page}/api"
+        run(f"%nb connect {scheme}{replay.base_url.removeprefix('http://').removesuffix('/api')}")
+        assert status(run)["address"] == replay.base_url
 
 
 def test_plain_http_to_a_remote_host_is_suggested_not_used(
@@ -231,15 +216,15 @@ def test_https_is_preferred(
         assert "not trusted" in error.message
 
 
-@pytest.mark.parametrize("where", ["http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"])
 def test_failed_connect_saves_nothing_and_names_the_service_in_use(
-    run: Run, refused: Refused, nb_box: Sandbox, where: str
+    run: Run, refused: Refused, nb_box: Sandbox
 ) -> None:
     run("%nb use Here --create")
-    error = refused(f"%nb connect {where} --save broken --keep")
-    assert isinstance(error, UnreachableError)
-    assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
-    assert "sandbox start" not in error.next_step
+    for where in ("http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"):
+        error = refused(f"%nb connect {where} --save broken --keep")
+        assert isinstance(error, UnreachableError)
+        assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
+        assert "sandbox start" not in error.next_step
     assert "broken" not in config.profile_names()
     assert "Here" in status(run)["notebook in use"]
     config.forget_session()

@@ -61,14 +61,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("line", BAD)
 def test_unsupported_operation_is_refused_before_any_work(
-    open_notebook_server: Replay, refused: Refused, line: str
+    open_notebook_server: Replay, refused: Refused
 ) -> None:
-    kind, step = BAD[line]
-    error = refused(line)
-    assert isinstance(error, kind)
-    assert step in error.next_step
+    for line, (kind, step) in BAD.items():
+        error = refused(line)
+        assert isinstance(error, kind), line
+        assert step in error.next_step, line
     assert not open_notebook_server.sent("POST", "/podcasts/generate")
 
 
@@ -234,15 +233,7 @@ def test_refused_files_are_named_after_the_others_are_added(
     sources = run("%nb sources --order-by title:asc")
     assert list(sources["title"]) == ["b.md", "d.md"]
     assert set(sources["status"]) == {"completed"}
-
-
-def test_all_refused_files_are_named(
-    open_notebook_server: Replay, refused: Refused, tmp_path: Path
-) -> None:
-    for name in ("a.bin", "c.html"):
-        (tmp_path / name).write_text(f"{name} is about arabinose.")
     error = refused("%nb add a.bin c.html --wait")
-    assert isinstance(error, InputError)
     assert "a.bin" in error.message
     assert "c.html" in error.message
 
