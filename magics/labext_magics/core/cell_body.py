@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from labext.errors import InputError
@@ -39,22 +39,22 @@ def parse_body(text: str) -> Any:
 
 def untyped(value: Any) -> Any:
     """Replace each `BareText` in a value by its default value, without a schema."""
-    if isinstance(value, BareText):
-        return value.default
-    if isinstance(value, Mapping):
-        return {name: untyped(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [untyped(item) for item in value]
-    return value
+    return _replace_bare_text(value, lambda bare: bare.default)
 
 
 def as_text(value: Any) -> Any:
     """Replace each `BareText` in a value by its text, for names."""
+    return _replace_bare_text(value, lambda bare: bare.text)
+
+
+def _replace_bare_text(value: Any, convert: Callable[[BareText], Any]) -> Any:
     if isinstance(value, BareText):
-        return value.text
+        return convert(value)
     if isinstance(value, Mapping):
-        return {name: as_text(item) for name, item in value.items()}
-    return [as_text(item) for item in value] if isinstance(value, list) else value
+        return {name: _replace_bare_text(item, convert) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_replace_bare_text(item, convert) for item in value]
+    return value
 
 
 def parse_scalar(text: str) -> Any:
@@ -127,7 +127,7 @@ def _refuse_expression(node: Any) -> None:
         names = [_key_text(name) for name, _ in node.value]
         raise InputError(
             f"The cell body contains {{{', '.join(names)}}}, but takes no Python expressions.",
-            "Pass the value on the line: `--set SETTING={EXPRESSION}`.",
+            "Pass the value on the line, with `--set SETTING={EXPRESSION}` or `--inputs`.",
         )
 
 

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from labext import config, messages
@@ -20,6 +21,9 @@ from labext.config.secret_store import (
 )
 from labext.errors import AccessError, InputError, LabextError, SetupError, SignInError
 from labext_magics.core import output, secrets
+
+if TYPE_CHECKING:
+    from labext_magics.core.dispatch import Call
 
 
 class NonInteractiveError(Exception):
@@ -203,13 +207,14 @@ class SignIn:
             target = replace(target, secrets=self._from_environment(target.base_url))
         self._sign_in(_with_method(target, method, user), keep=keep, save=None)
 
-    def logout(self, *, from_keyring: bool) -> None:
-        """Remove the credentials of this session, and with `from_keyring` the stored ones."""
+    def logout(self, call: Call, *, yes: bool) -> None:
+        """Close the client, and remove the credentials of this session; with `yes` stored ones."""
+        call.session.forget(self.service)
         target = config.sign_out(self.service)
         note = ""
         if secret_store.is_in_keyring(self.service, target.profile):
             note = " The keyring entry is kept; `--yes` deletes it too."
-            if from_keyring:
+            if yes:
                 for name in secret_store.SECRET_NAMES[self.service]:
                     config.forget_secret(self.service, target.profile, name)
                 note = " The keyring entry is deleted."

@@ -124,11 +124,6 @@ def parse_pipeline(text: str, line: Pipeline) -> Pipeline:
             "`%jobs pipeline --help` shows an example.",
         )
     inputs = _input_values(body[sources[0]]) if sources else line.inputs
-    if isinstance(inputs, Mapping):
-        raise InputError(
-            f"The body's `{sources[0]}` is a mapping, not a list.",
-            "Write `[…]`, or pass a variable on the line: `%%jobs pipeline NAME --inputs {NAME}`.",
-        )
     return replace(pipeline, inputs=inputs, stages=body["stages"])
 
 

@@ -34,12 +34,6 @@ def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command ge
     SIGN_IN.login(keep=keep)
 
 
-def logout(call: Call, *, yes: bool) -> None:
-    """Remove the key of this session."""
-    call.session.forget("jobs")
-    SIGN_IN.logout(from_keyring=yes)
-
-
 def status(call: Call) -> pd.DataFrame:
     """Return the service's address and a summary of its contents, without secrets."""
     import pandas as pd

@@ -259,7 +259,9 @@ MAGIC = Magic(
             options=[KEEP],
             guarded=True,
         ),
-        Command("logout", "Sign out for this session.", connect.logout, options=[YES_KEYRING]),
+        Command(
+            "logout", "Sign out for this session.", connect.SIGN_IN.logout, options=[YES_KEYRING]
+        ),
         Command(
             "status",
             "Show which service is in use.",

@@ -147,12 +147,6 @@ def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> No
     SIGN_IN.login(keep=keep, method=method, user=user)
 
 
-def logout(call: Call, *, yes: bool) -> None:
-    """Remove the credentials and tokens of this session."""
-    call.session.forget("lab")
-    SIGN_IN.logout(from_keyring=yes)
-
-
 def _current_user(target: Connection) -> str:
     """Return a description of the current user.
 
@@ -203,5 +197,5 @@ COMMANDS = (
         details="Valid stored credentials are used; otherwise a prompt asks for new ones.",
         examples=["%lab login --method oauth"],
     ),
-    Command("logout", "Sign out for this session.", logout, options=[YES_KEYRING]),
+    Command("logout", "Sign out for this session.", SIGN_IN.logout, options=[YES_KEYRING]),
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
@@ -13,7 +14,6 @@ from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.line import quote
 from labext_magics.core.options import OUT, PREVIEW, YES
-from labext_magics.core.session import NotebookInUse
 from labext_magics.nb import options, processing, scope, view
 
 if TYPE_CHECKING:
@@ -56,13 +56,17 @@ def chat(
     )
     if source_ids or not (notes or no_sources):
         processing.wait_for_text(call, target, source_ids or None, wait=not no_wait)
-    session_id = _chat_session(call, target, text, session=session, new=new, title=title)
+    client = call.nb.chat
+    find = partial(client.find, notebook=target.id)
+    session_id = _continue_chat(
+        call, target.id, text, client, find, session=session, new=new, title=title
+    )
     with scope.interrupted_as_error(
         f"`%nb sessions show {session_id}` shows whether the message was stored; if not, run this "
         "again."
     ):
         reply = labext_widgets.stream_reply(
-            lambda on_words: call.nb.chat.execute(
+            lambda on_words: client.execute(
                 session_id,
                 text,
                 model_override=model_id,
@@ -84,16 +88,29 @@ def _report_context_size(tokens: int) -> None:
     )
 
 
-def _chat_session(
+def _continue_chat(
     call: Call,
-    target: NotebookInUse,
+    subject: str,
     message: str,
+    client: Any,
+    find: Callable[[str], str],
     *,
     session: str | None,
     new: bool,
     title: str | None,
 ) -> str:
-    """Return the ID of the chat to continue, and make it the notebook's current chat."""
+    """Return the ID of the chat to continue, and make it the current chat of its subject.
+
+    Args:
+        call: the context of the command.
+        subject: the ID of the notebook or source.
+        message: the message, from which the title of a new chat is derived.
+        client: the client's chats about notebooks or about sources.
+        find: function that returns the ID of a chat about the subject by its title or ID.
+        session: the title or ID of a chat to continue.
+        new: True to start a new chat.
+        title: the title of a new chat.
+    """
     if session is not None and (new or title is not None):
         raise InputError(
             "`--session` continues a chat, but `--new` and `--title` start one.",
@@ -101,13 +118,12 @@ def _chat_session(
         )
     chats = call.session.chats
     if session is not None:
-        chats[target.id] = call.nb.chat.find(session, target.id)
-    elif new or title is not None or target.id not in chats:
-        new_title = title or unique_title(message, call.nb.chat.names(target.id))
-        record = call.nb.chat.create(target.id, new_title)
-        chats[target.id] = str(record["id"])
+        chats[subject] = find(session)
+    elif new or title is not None or subject not in chats:
+        record = client.create(subject, title or unique_title(message, client.names(subject)))
+        chats[subject] = str(record["id"])
         output.print_message(f"Started {session_label(record)}.")
-    return chats[target.id]
+    return chats[subject]
 
 
 def unique_title(message: str, existing: Sequence[str]) -> str:
@@ -313,33 +329,18 @@ def chat_about_source(
     source_id = scope.resolve_id(call, "source", source)
     model_id = scope.resolve_model(call, model_override)
     processing.wait_for_text(call, None, [source_id], wait=not no_wait)
-    session_id = _source_chat_session(call, source_id, text, session=session, new=new, title=title)
+    client = call.nb.source_chats
+    find = partial(client.find, source_id)
+    session_id = _continue_chat(
+        call, source_id, text, client, find, session=session, new=new, title=title
+    )
     show = f"`%nb source-chats show {session_id} --source {quote(source)}`"
     with scope.interrupted_as_error(
         f"{show} shows whether the message was stored; if not, run this again."
     ):
-        reply = call.nb.source_chats.send(source_id, session_id, text, model_id)
+        reply = client.send(source_id, session_id, text, model_id)
     call.session.cited = reply.citations
     return labext_widgets.answer_view(reply, view.citation_opener(call.nb))
-
-
-def _source_chat_session(
-    call: Call, source_id: str, message: str, *, session: str | None, new: bool, title: str | None
-) -> str:
-    """Return the ID of the chat to continue, and make it the source's current chat."""
-    if session is not None and (new or title is not None):
-        raise InputError(
-            "`--session` continues a chat, but `--new` and `--title` start one.",
-            "Keep one of them.",
-        )
-    chats, client = call.session.chats, call.nb.source_chats
-    if session is not None:
-        chats[source_id] = client.find(source_id, session)
-    elif new or title is not None or source_id not in chats:
-        record = client.create(source_id, title or unique_title(message, client.names(source_id)))
-        chats[source_id] = str(record["id"])
-        output.print_message(f"Started {session_label(record)}.")
-    return chats[source_id]
 
 
 def list_source_chats(call: Call, *, source: str) -> pd.DataFrame:

@@ -42,12 +42,6 @@ def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command ge
     SIGN_IN.login(keep=keep)
 
 
-def logout(call: Call, *, yes: bool) -> None:
-    """Remove the password, and deselect the notebook in use."""
-    call.session.forget("nb")
-    SIGN_IN.logout(from_keyring=yes)
-
-
 def status(call: Call) -> pd.DataFrame:
     """Return the state of the service and the notebook in use, without secrets."""
     from labext.frames.views import properties_frame
@@ -137,7 +131,7 @@ COMMANDS = (
         options=[KEEP],
         guarded=True,
     ),
-    Command("logout", "Sign out for this session.", logout, options=[YES_KEYRING]),
+    Command("logout", "Sign out for this session.", SIGN_IN.logout, options=[YES_KEYRING]),
     Command(
         "status",
         "Show the service and notebook in use, and the kind of server.",

@@ -24,13 +24,8 @@ def embed_sources(call: Call, *, sources: list[str]) -> pd.DataFrame:
     from labext.nb.views import source_frame
 
     records = scope.find_sources(call, sources)
-    _wait(
-        call,
-        [
-            (scope.source_title(source), call.nb.embeddings.source(source["id"]))
-            for source in records
-        ],
-    )
+    embed = call.nb.embeddings.source
+    _wait(call, [(scope.source_title(source), embed(source["id"])) for source in records])
     return source_frame([call.nb.sources.get(record["id"]) for record in records])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
@@ -78,29 +79,18 @@ def _quantity(number: Any, noun: str) -> list[str]:
     return [messages.pluralize(int(number), noun)] if number else []
 
 
-_DELETE_SOURCES = Parameter(
-    "delete-sources", None, "also delete sources that are in no other notebook"
-)
-
-DELETE_SHORTCUTS = (
-    Command(
-        "delete",
-        "Delete a notebook, its notes and chats.",
-        delete_notebook,
-        [options.ONE_NOTEBOOK],
-        [_DELETE_SOURCES, YES, PREVIEW, OUT],
-        examples=['%nb delete "Arabinose induction" --preview'],
-    ),
-)
-
-DELETE_COMMANDS = (
-    Command(
-        "notebooks delete",
-        "Delete a notebook, its notes and chats.",
-        delete_notebook,
-        [options.ONE_NOTEBOOK],
-        [_DELETE_SOURCES, YES, PREVIEW, OUT],
-    ),
+DELETE = Command(
+    "delete",
+    "Delete a notebook, its notes and chats.",
+    delete_notebook,
+    [options.ONE_NOTEBOOK],
+    [
+        Parameter("delete-sources", None, "also delete sources that are in no other notebook"),
+        YES,
+        PREVIEW,
+        OUT,
+    ],
+    examples=['%nb delete "Arabinose induction" --preview'],
 )
 
 
@@ -140,16 +130,6 @@ def _find_source_to_link(call: Call, source: str, target: NotebookInUse) -> str:
     return call.nb.sources.find(source)
 
 
-def link_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """Link sources to a notebook, the first argument."""
-    link(call, sources=sources, notebook=notebook)
-
-
-def unlink_notebook(call: Call, *, notebook: str, sources: list[str]) -> None:
-    """Unlink sources from a notebook, the first argument."""
-    unlink(call, sources=sources, notebook=notebook)
-
-
 SOURCE_LINK_COMMANDS = (
     Command(
         "sources link",
@@ -164,21 +144,6 @@ SOURCE_LINK_COMMANDS = (
         unlink,
         [options.SOME_SOURCES],
         [options.IN_NOTEBOOK],
-    ),
-)
-
-NOTEBOOK_LINK_COMMANDS = (
-    Command(
-        "notebooks link",
-        "Link sources to a notebook.",
-        link_notebook,
-        [options.ONE_NOTEBOOK, options.SOME_SOURCES],
-    ),
-    Command(
-        "notebooks unlink",
-        "Unlink sources from a notebook, without deleting them.",
-        unlink_notebook,
-        [options.ONE_NOTEBOOK, options.SOME_SOURCES],
     ),
 )
 
@@ -211,7 +176,8 @@ def use(call: Call, *, name: str | None, create: bool, description: str | None) 
         if parse_identifier("notebook", name) is not None:
             raise
         if not create:
-            raise _not_found_with_hint(missing, name) from None
+            hint = f"`%nb use {quote(name)} --create` creates it."
+            raise missing.with_hint(hint) from None
         record = call.nb.notebooks.create(name, description)
         output.print_message(f"Created {record['name']}; this session uses it.")
     else:
@@ -276,11 +242,6 @@ def _row(record: Record) -> pd.DataFrame:
     return notebook_frame([record])
 
 
-def _not_found_with_hint(missing: NotFoundError, name: str) -> NotFoundError:
-    """Return the error for a missing notebook with a hint to create it."""
-    return missing.with_hint(f"`%nb use {quote(name)} --create` creates it.")
-
-
 def _describe_contents(record: Record) -> str:
     counts = [
         messages.pluralize(int(record[f"{noun}_count"]), noun)
@@ -290,8 +251,13 @@ def _describe_contents(record: Record) -> str:
     return " and ".join(counts)
 
 
-_NAME = Parameter("NAME", value_types.text_type("NAME"), "the notebook's name", required=True)
-_NEW_OPTIONS = [options.DESCRIPTION, OUT]
+NEW = Command(
+    "new",
+    "Create a notebook and use it.",
+    new,
+    [Parameter("NAME", value_types.text_type("NAME"), "the notebook's name", required=True)],
+    [options.DESCRIPTION, OUT],
+)
 
 SHORTCUTS = (
     Command(
@@ -303,8 +269,8 @@ SHORTCUTS = (
         details="Without a name, shows the notebook in use.",
         examples=['%nb use "Arabinose induction" --create --description "pBAD30 notes"'],
     ),
-    Command("new", "Create a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
-    *DELETE_SHORTCUTS,
+    NEW,
+    DELETE,
 )
 
 COMMANDS = (
@@ -323,7 +289,7 @@ COMMANDS = (
         ],
     ),
     Command("notebooks show", "Show a notebook.", show, [options.ONE_NOTEBOOK], [OUT]),
-    Command("notebooks new", "Create a notebook and use it.", new, [_NAME], _NEW_OPTIONS),
+    replace(NEW, name="notebooks new"),
     Command(
         "notebooks edit",
         "Change a notebook's name or description.",
@@ -338,6 +304,17 @@ COMMANDS = (
     ),
     Command("notebooks archive", "Archive a notebook.", archive, [options.ONE_NOTEBOOK]),
     Command("notebooks unarchive", "Unarchive a notebook.", unarchive, [options.ONE_NOTEBOOK]),
-    *NOTEBOOK_LINK_COMMANDS,
-    *DELETE_COMMANDS,
+    Command(
+        "notebooks link",
+        "Link sources to a notebook.",
+        link,
+        [options.ONE_NOTEBOOK, options.SOME_SOURCES],
+    ),
+    Command(
+        "notebooks unlink",
+        "Unlink sources from a notebook, without deleting them.",
+        unlink,
+        [options.ONE_NOTEBOOK, options.SOME_SOURCES],
+    ),
+    replace(DELETE, name="notebooks delete", examples=()),
 )

@@ -61,16 +61,6 @@ def find_profile(call: Call, profile: str, kind: KindName | None) -> tuple[KindN
     return matches[0]
 
 
-def check_name_available(call: Call, kind: KindName, name: str) -> None:
-    """Check that no profile of this kind has the name, else raise ConflictError."""
-    if name in profiles_client(call, kind).names():
-        raise ConflictError(
-            f"{messages.capitalize_first(messages.with_article(kind))} profile {name} already "
-            "exists.",
-            f"Use another name; `%nb profiles show {quote(name)}` shows the existing one.",
-        )
-
-
 def profile_row(call: Call, kind: KindName, record: Record) -> pd.DataFrame:
     """Return the row of one profile with all fields."""
     from labext_magics.nb import profile_frames
@@ -357,8 +347,12 @@ def duplicate(call: Call, *, profile: str, name: str | None, kind: KindName | No
     """Create a copy of a profile."""
     profile_kind, record = find_profile(call, profile, kind)
     group = profiles_client(call, profile_kind)
-    if name is not None:
-        check_name_available(call, profile_kind, name)
+    if name is not None and name in group.names():
+        raise ConflictError(
+            f"{messages.capitalize_first(messages.with_article(profile_kind))} profile {name} "
+            "already exists.",
+            f"Use another name; `%nb profiles show {quote(name)}` shows the existing one.",
+        )
     copy = group.duplicate(record["id"])
     if name is not None:
         copy = group.update(copy["id"], name=name)

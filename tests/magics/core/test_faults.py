@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
+from waiting import wait_until
 
 import labext.jobs.client.base
 from labext.errors import (
@@ -156,6 +157,7 @@ def test_interrupted_download_is_resumed(offers: Any, fails: Run, shell: Interac
     def in_halves(connection: Any, request: Any) -> bool:
         if "range" not in request.headers:
             connection.sendall(head % (b"200 X", len(content), b"") + content[:half])
+            wait_until(lambda: any(path.stat().st_size for path in Path("out").rglob("*")))
             os.kill(os.getpid(), signal.SIGINT)
             return False
         start = int(request.headers["range"].removeprefix("bytes=").rstrip("-"))

@@ -79,7 +79,7 @@ def test_pipeline_inputs_from_a_variable(ready: Run, shell: InteractiveShell) ->
     with pytest.raises(InputError, match="--inputs") as raised:
         ready(f"%%jobs pipeline lined --inputs MKT\ninitialInputs: [MKT]\n{stages}")
     assert "Keep one" in raised.value.next_step
-    with pytest.raises(InputError, match="is a mapping") as raised:
+    with pytest.raises(InputError, match="takes no Python expressions") as raised:
         ready(f"%%jobs pipeline lined\ninitialInputs: {{frame}}\n{stages}")
     assert "--inputs" in raised.value.next_step
 
