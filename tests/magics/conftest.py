@@ -39,6 +39,17 @@ def own_shell(
 
 
 @pytest.fixture
+def loaded_shell(
+    opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    """The shell of the file with the magics, in an empty folder, that finds the sandbox."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
+    monkeypatch.chdir(tmp_path)
+    with labext_test_shell.loaded(opened):
+        yield opened
+
+
+@pytest.fixture
 def run(shell: InteractiveShell) -> Run:
     """Run a cell and return its result; raise its error."""
 

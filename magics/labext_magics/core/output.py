@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from labext.errors import InputError
 from labext.messages import join_words
 
+_MAX_NAMED = 50
+"""Maximum number of objects that a preview names, such as the files of a folder."""
+
 
 def print_message(text: str) -> None:
     """Print a message of one line above the result."""
@@ -34,15 +37,16 @@ def confirm_destruction(
     Raises:
         InputError: neither or both of `yes` and `preview` are set; the error lists the objects.
     """
+    names = join_words(affected, _MAX_NAMED)
     if yes and preview:
         raise InputError("--yes and --preview exclude each other.", "Keep one of them.")
     if not yes and not preview:
         raise InputError(
-            f"This would {operation}: {join_words(affected)}.",
+            f"This would {operation}: {names}.",
             "Add --yes to confirm, or --preview to see what would be deleted.",
         )
     if preview:
-        print_message(f"This would {operation}: {join_words(affected)}. Nothing was changed.")
+        print_message(f"This would {operation}: {names}. Nothing was changed.")
     return yes
 
 

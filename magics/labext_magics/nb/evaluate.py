@@ -77,17 +77,19 @@ def _ask(evaluation: Evaluation, file: Path) -> list[Record]:
             )
 
         yield snapshot()
-        for row in evaluation.rows:
-            rows.append(row)
-            yield snapshot()
-        yield snapshot(Outcome.COMPLETE if len(rows) == total else Outcome.FAILED)
+        try:
+            for row in evaluation.rows:
+                rows.append(row)
+                yield snapshot()
+        except KeyboardInterrupt:  # it ends the evaluation, unlike the watch of a job
+            yield snapshot(Outcome.STOPPED)
+        else:
+            yield snapshot(Outcome.COMPLETE if len(rows) == total else Outcome.FAILED)
 
-    again = f"%nb evaluate {quote(str(file))}"
-    try:
-        labext_widgets.watch(snapshots(), again=again)
-    except WatchInterrupted:
+    last = labext_widgets.watch(snapshots(), again=f"%nb evaluate {quote(str(file))}")
+    if last is not None and last.outcome is Outcome.STOPPED:
         if not rows:
-            raise
+            raise WatchInterrupted("The evaluation was interrupted.", "Run this line again.")
         output.print_message(
             f"Interrupted after {len(rows)} of {messages.pluralize(total, 'question')}; these are "
             "in the result."

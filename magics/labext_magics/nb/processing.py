@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _STALLED_AFTER = timedelta(hours=1)
 """Time without a change after which commands no longer wait for a source."""
 
+_MAX_NAMED = 5
+"""Maximum number of sources that the line to resume a watch names."""
+
 
 def status(call: Call, *, source: str) -> pd.DataFrame:
     """Return the processing state of a source."""
@@ -67,7 +70,10 @@ def watch_sources(call: Call, sources: Sequence[str]) -> pd.DataFrame:
     import labext_widgets
 
     nb = call.nb
-    labext_widgets.watch_ingestion(nb.sources.watch(sources), again="%nb sources wait")
+    # the sources may belong to another notebook than the one in use
+    identifiers = " ".join(sources) if len(sources) <= _MAX_NAMED else ""
+    again = f"%nb sources wait {identifiers}".rstrip()
+    labext_widgets.watch_ingestion(nb.sources.watch(sources), again=again)
     return nb.sources.wait(sources)
 
 

@@ -152,11 +152,8 @@ def test_blocks_of_the_readme_and_the_guides_run(local: InteractiveShell) -> Non
     _run(local, [block for block in BLOCKS if not any(line in block for line in skipped)])
 
 
-def test_python_of_the_readme_runs(
-    local: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_of_the_readme_runs(local: InteractiveShell) -> None:
     _run(local, ['%nb use "Arabinose induction" --create'])
-    monkeypatch.chdir(tmp_path / "data")
     used = connection("lab")
     value = {"key": used.secrets["api_key"], "ca_bundle": used.options.get("ca_bundle")}
     blocks = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from labext.errors import InputError
 from labext.jobs import frames
 from labext.redaction import MASK, mask
-from labext_magics.core import grammar, help, value_types
+from labext_magics.core import grammar, help, output, value_types
 from labext_magics.core.grammar import Command, Magic, Parameter, ParsedLine
 from labext_magics.core.line import Token, iter_tokens, quote, tokenize
 from labext_magics.core.namespace import Namespace
@@ -110,48 +110,23 @@ def test_missing_arguments_have_empty_values() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_options_are_accepted_at_any_position_and_in_both_forms() -> None:
+    for line in (
         "run digest --name cut --yes",
         "run --yes --name=cut digest",
         'run --name="cut" --yes "digest"',
-    ],
-)
-def test_options_are_accepted_at_any_position_and_in_both_forms(line: str) -> None:
-    parsed_values = values(line)
-    assert (parsed_values["tool"], parsed_values["name"], parsed_values["yes"]) == (
-        "digest",
-        "cut",
-        True,
-    )
+    ):
+        parsed = values(line)
+        assert (parsed["tool"], parsed["name"], parsed["yes"]) == ("digest", "cut", True)
 
 
 def test_values_have_types() -> None:
-    parsed_values = values("run x --limit 5 --budget 0.5 --to out/x --max-runtime=60 --rate off")
-    assert (parsed_values["limit"], parsed_values["budget"], parsed_values["to"]) == (
-        5,
-        0.5,
-        Path("out/x"),
-    )
-    assert (parsed_values["max_runtime"], parsed_values["rate"]) == (60, "off")
-
-
-def test_expressions_pass_objects() -> None:
-    parsed_values = values(
-        "run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o")
-    )
-    assert (
-        parsed_values["tool"],
-        parsed_values["limit"],
-        parsed_values["name"],
-        parsed_values["to"],
-    ) == (
-        "digest",
-        7,
-        "3",
-        Path("o"),
-    )
+    typed = "run x --limit 5 --budget 0.5 --to out/x --max-runtime=60 --rate off"
+    expected = {"limit": 5, "budget": 0.5, "to": Path("out/x"), "max_runtime": 60, "rate": "off"}
+    assert values(typed).items() >= expected.items()
+    objects = values("run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o"))
+    expected = {"tool": "digest", "limit": 7, "name": "3", "to": Path("o")}
+    assert objects.items() >= expected.items()
 
 
 def test_repeated_settings_keep_strings_and_objects() -> None:
@@ -425,21 +400,10 @@ def test_every_text_can_be_written_as_one_token(words: list[str]) -> None:
     assert output == words
 
 
-@given(st.lists(st.text(min_size=1).filter(lambda t: not any(c.isspace() for c in t)), max_size=6))
-def test_plain_words_are_unchanged(words: list[str]) -> None:
-    plain = [w for w in words if w[0] not in "#\"'{" and not w.endswith(";")]
-    plain = [w for w in plain if not any(p in w for p in ('="', "='", "={"))]
-    assert texts(" ".join(plain)) == plain
-
-
 @given(st.text())
-def test_tokenizer_handles_any_line(line: str) -> None:
+def test_any_line_is_split_or_refused(line: str) -> None:
     with contextlib.suppress(InputError):
         assert all(0 <= t.start < t.end <= len(line) for t in tokenize(line).tokens)
-
-
-@given(st.text())
-def test_completing_an_unfinished_line_never_fails(line: str) -> None:
     tokens = list(iter_tokens(line, partial=True))
     assert all(t.start < t.end <= len(line) for t in tokens)
     assert not any(t.unclosed for t in tokens[:-1])
@@ -448,7 +412,8 @@ def test_completing_an_unfinished_line_never_fails(line: str) -> None:
 @given(
     st.recursive(
         st.integers() | st.text() | st.booleans(),
-        lambda x: st.dictionaries(st.text(), x) | st.lists(x),
+        lambda x: st.dictionaries(st.text(), x, max_size=3) | st.lists(x, max_size=3),
+        max_leaves=8,
     )
 )
 def test_every_python_literal_is_one_expression(value: object) -> None:
@@ -475,3 +440,9 @@ def test_name_that_looks_like_a_key_is_refused() -> None:
     with pytest.raises(InputError):
         refuse_name("abcdefgh12345678", "nb", "connect")
     refuse_name("a-very-long-name-of-2026", "nb", "connect")
+
+
+def test_unconfirmed_deletion_names_all_objects() -> None:
+    names = [f"job{n}" for n in range(7)]
+    with pytest.raises(InputError, match=", ".join(names)):
+        output.confirm_destruction("delete", names, yes=False, preview=False)

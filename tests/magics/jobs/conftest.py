@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Refused, Run
 
 from labext.errors import LabextError
-from labext.sandbox import Sandbox
 
 
 @pytest.fixture
-def shell(
-    opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    """The shell, connected, in an empty folder."""
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    monkeypatch.chdir(tmp_path)
-    with labext_test_shell.loaded(opened, "%lab sandbox start"):
-        yield opened
+def shell(loaded_shell: InteractiveShell) -> InteractiveShell:
+    loaded_shell.run_cell("%lab sandbox start").raise_error()
+    return loaded_shell
 
 
 @pytest.fixture

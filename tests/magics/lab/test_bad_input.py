@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -80,14 +79,10 @@ LINES = [
 
 
 @pytest.fixture
-def shell(
-    opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    monkeypatch.chdir(tmp_path)
+def shell(loaded_shell: InteractiveShell, tmp_path: Path) -> InteractiveShell:
     (tmp_path / "there.gb").write_text("mine")
-    with labext_test_shell.loaded(opened, f"%lab connect sandbox\n{SETUP}"):
-        yield opened
+    loaded_shell.run_cell(f"%lab connect sandbox\n{SETUP}").raise_error()
+    return loaded_shell
 
 
 Refused = Callable[..., LabextError]

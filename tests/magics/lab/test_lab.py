@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run, assert_completions, complete
@@ -19,13 +18,9 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.fixture
-def shell(
-    opened: InteractiveShell, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    monkeypatch.chdir(tmp_path)
-    with labext_test_shell.loaded(opened, "%lab sandbox start"):
-        yield opened
+def shell(loaded_shell: InteractiveShell) -> InteractiveShell:
+    loaded_shell.run_cell("%lab sandbox start").raise_error()
+    return loaded_shell
 
 
 def names(run: Run, options: str) -> set[str]:

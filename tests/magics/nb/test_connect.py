@@ -7,23 +7,19 @@ import getpass
 import json
 import socket
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, ClassVar
-from urllib.parse import unquote
+from typing import Any
 
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Printed, Refused, Run
-from local_http import serve
 from open_notebook import Replay, serving, web_page
 from openai_server import serving as other_server
 
 from labext import config
 from labext.errors import (
     CommandInterrupted,
-    ServiceError,
     SetupError,
     SignInError,
     StorageError,
@@ -35,7 +31,6 @@ pytestmark = pytest.mark.contract
 
 
 WRONG = "typed-but-wrong-0123456789"
-KEY = "sk-proj-4f9b2c7d8e1a6035abcd"
 
 
 @pytest.fixture
@@ -89,93 +84,22 @@ def test_password_prompt_is_hidden(
         assert WRONG not in text
 
 
-def test_current_notebook_belongs_to_its_service(run: Run, refused: Refused, open_nb: str) -> None:
+@pytest.fixture
+def replay() -> Iterator[Replay]:
+    """A server without a password."""
+    with serving() as server:
+        yield server
+
+
+def test_current_notebook_belongs_to_its_service(run: Run, replay: Replay) -> None:
     run("%nb use Here --create")
     assert "Here" in status(run)["notebook in use"]
     run("%nb login")
     assert "Here" in status(run)["notebook in use"]
-    run(f"%nb connect {open_nb}")
+    run(f"%nb connect {replay.base_url}")  # no prompt is possible
     assert status(run)["notebook in use"] == "none"
-    run("%nb connect sandbox\n%nb delete Here --yes")
-
-
-class Open(BaseHTTPRequestHandler):
-    """A service without a password whose responses are truncated or errors."""
-
-    notebook: ClassVar = {"id": "notebook:1", "name": "Only", "source_count": 0, "note_count": 0}
-    events: ClassVar = [
-        {"type": "strategy", "reasoning": "Look for it.", "searches": []},
-        {"type": "answer", "content": "Half of an"},
-    ]
-
-    def do_GET(self) -> None:
-        path = unquote(self.path.partition("?")[0]).removeprefix("/api")
-        answers: dict[str, Any] = {
-            "/config": {"version": "1"},
-            "/auth/status": {"auth_enabled": False},
-            "/notebooks": [self.notebook],
-            "/notebooks/notebook:1": self.notebook,
-            "/notes": [{"id": "note:1", "title": "N", "content": "c", "note_type": "human"}],
-        }
-        self.answer(200, json.dumps(answers.get(path, [])))
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        path = self.path.removeprefix("/api")
-        if path == "/search/ask":
-            lines = "".join(f"data: {json.dumps(event)}\n\n" for event in self.events)
-            self.answer(200, lines, "text/event-stream")
-        elif path == "/chat/sessions":
-            session = {"id": "chat_session:1", "title": "T", "notebook_id": "notebook:1"}
-            self.answer(200, json.dumps(session))
-        else:
-            detail = f"The provider answered 401: Incorrect API key provided: {KEY}."
-            self.answer(502, json.dumps({"detail": detail}))
-
-    def answer(self, code: int, text: str, kind: str = "application/json") -> None:
-        self.send_response(code)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
-
-@pytest.fixture(scope="module")
-def open_nb() -> Iterator[str]:
-    with serve(Open) as url:
-        yield f"{url}/api"
-
-
-def test_no_password_prompt_where_none_is_needed(run: Run, open_nb: str) -> None:
-    run(f"%nb connect {open_nb}")  # no prompt is possible
     assert status(run)["password needed"] == "no"
-    assert list(run("%nb notebooks")["name"]) == ["Only"]
-
-
-def test_connection_error_does_not_show_the_key(
-    run: Run, refused: Refused, open_nb: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(f"%nb connect {open_nb}\n%nb use Only")
-    cut = refused("%nb ask why")
-    assert isinstance(cut, UnreachableError | ServiceError)
-    assert "answer is incomplete" in cut.message
-    for line in ("%nb ask why --simple", "%nb chat why", "%nb search why"):
-        failed = refused(line)
-        assert isinstance(failed, ServiceError), line
-        assert failed.status == 502
-        assert "provider answered 401" in failed.message
-        assert KEY not in str(failed)
-    captured = capsys.readouterr()
-    assert KEY not in captured.out + captured.err
-
-
-@pytest.fixture
-def replay() -> Iterator[Replay]:
-    with serving() as server:
-        yield server
+    run("%nb connect sandbox\n%nb delete Here --yes")
 
 
 def test_pasted_addresses_resolve_to_the_api(run: Run, replay: Replay) -> None:

@@ -196,7 +196,11 @@ def test_answers_are_compared_and_summarized(
 
 
 def test_interrupt_returns_the_questions_asked_so_far(
-    run: Run, questions: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    refused: Refused,
+    questions: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     prompts: list[str] = []
 
@@ -208,7 +212,11 @@ def test_interrupt_returns_the_questions_asked_so_far(
 
     monkeypatch.setattr(NotebookClient, "ask", ask)
     assert run(f"%nb evaluate {questions}")["question"].tolist() == prompts[:1]
-    assert "Interrupted after 1 of 3 questions" in capsys.readouterr().out
+    del prompts[1:]  # the first question is interrupted
+    assert refused(f"%nb evaluate {questions}").message == "The evaluation was interrupted."
+    output = capsys.readouterr().out
+    assert "Interrupted after 1 of 3 questions" in output
+    assert "continues" not in output
 
 
 def test_invalid_file_is_rejected_before_any_question_is_sent(

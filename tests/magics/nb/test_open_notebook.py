@@ -117,7 +117,8 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
     )
     error = refused("%nb add data/protocol.docx --wait")
     assert isinstance(error, WatchInterrupted)
-    assert "%nb sources wait" in error.next_step
+    (identifier,) = open_notebook_server.state.sources
+    assert f"`%nb sources wait {identifier}` resumes" in error.next_step
     output_value = capsys.readouterr().out
     assert state in output_value
     assert "Interrupting stops only the watch" in output_value
