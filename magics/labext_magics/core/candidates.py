@@ -18,7 +18,9 @@ from labext_magics.core.namespace import user_names
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from labext.config import Service
     from labext.jobs import JobsClient
+    from labext.lab import LabClient
     from labext.nb import NotebookClient
 
 ValueSource = tuple[Sequence[str], str]
@@ -65,7 +67,7 @@ class Candidates:
         self._variables: Mapping[str, Any] = ip.user_ns
         self._session = session.session_of(ip)
         self._typed = dict(typed)
-        jobs, nb = self._of_jobs, self._of_nb
+        lab, jobs, nb = self._of_lab, self._of_jobs, self._of_nb
         fixed: dict[str, tuple[str, Callable[[], Sequence[Any]]]] = {
             "jobs": ("job", lambda: jobs("jobs", _job_names)),
             "batches": ("job", lambda: jobs("batches", _batch_names)),
@@ -75,8 +77,8 @@ class Candidates:
             "files": ("file", lambda: jobs("files", lambda c: c.files())),
             "result_files": ("file", self._result_files),
             "folders": ("folder", lambda: jobs("folders", lambda c: c.folders())),
-            "sequences": ("sequence", self._sequences),
-            "lab_folders": ("folder", self._lab_folders),
+            "sequences": ("sequence", lambda: lab("sequences", _recent_sequences)),
+            "lab_folders": ("folder", lambda: lab("folders", lambda c: c.folders(1000))),
             "notebooks": ("notebook", lambda: nb("notebooks", lambda c: c.notebooks.names())),
             "sources": ("source", lambda: self._in_notebook("sources")),
             "notes": ("note", lambda: self._in_notebook("notes")),
@@ -130,16 +132,24 @@ class Candidates:
         elif kind is not None and kind.names in self._by_kind:
             yield self._by_kind[kind.names](typed)
 
-    def _of_jobs(self, kind: str, fetch: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
-        """Return cached names from the job service."""
-        return self._session.names.get(f"jobs/{kind}", lambda: fetch(self._session.jobs()))
+    def _cached(
+        self, service: Service, key: str, fetch: Callable[[Any], Sequence[Any]]
+    ) -> Sequence[Any]:
+        """Return names from a service, cached under a key."""
+        connected = self._session.connected
+        return self._session.names.get(f"{service}/{key}", lambda: fetch(connected(service)[1]))
+
+    def _of_lab(self, key: str, fetch: Callable[[LabClient], Sequence[Any]]) -> Sequence[Any]:
+        return self._cached("lab", key, fetch)
+
+    def _of_jobs(self, key: str, fetch: Callable[[JobsClient], Sequence[Any]]) -> Sequence[Any]:
+        return self._cached("jobs", key, fetch)
 
     def _tools(self) -> Sequence[Mapping[str, Any]]:
         return self._of_jobs("tools", lambda jobs: list(jobs.iter_tools()))
 
     def _of_nb(self, key: str, fetch: Callable[[NotebookClient], Sequence[Any]]) -> Sequence[Any]:
-        """Return cached names from the notebook service."""
-        return self._session.names.get(f"nb/{key}", lambda: fetch(self._session.nb()))
+        return self._cached("nb", key, fetch)
 
     def _named(self, group: str) -> Sequence[str]:
         """Return the names of records that do not belong to a notebook."""
@@ -170,15 +180,6 @@ class Candidates:
             f"source_chats/{title}",
             lambda nb: nb.source_chats.names(nb.sources.find(title, notebook)),
         )
-
-    def _sequences(self) -> Sequence[str]:
-        """Return the cached names of the most recently modified sequences."""
-        lab = self._session.lab
-        return self._session.names.get("lab/sequences", lambda: lab().names(limit=MAX_RECENT))
-
-    def _lab_folders(self) -> Sequence[str]:
-        """Return the cached names of the lab platform's folders."""
-        return self._session.names.get("lab/folders", lambda: self._session.lab().folders(1000))
 
     def _models(self) -> Sequence[tuple[str, str]]:
         """Return the names and types of models."""
@@ -283,6 +284,10 @@ class Candidates:
 
 def _ignore_typed(type_: str, names: Callable[[], Sequence[Any]], _: str) -> ValueSource:
     return names(), type_
+
+
+def _recent_sequences(lab: LabClient) -> Sequence[str]:
+    return lab.names(limit=MAX_RECENT)
 
 
 def _models(nb: NotebookClient) -> list[tuple[str, str]]:

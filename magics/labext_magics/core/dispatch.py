@@ -35,19 +35,24 @@ class Call:
     body: str | None = None
 
     @property
+    def text(self) -> str:
+        """The cell body without surrounding whitespace; empty for a line magic."""
+        return (self.body or "").strip()
+
+    @property
     def jobs(self) -> JobsClient:
         """The job service's client."""
-        return self.session.jobs()
+        return self.session.connected("jobs")[1]
 
     @property
     def lab(self) -> LabClient:
         """The laboratory platform's client."""
-        return self.session.lab()
+        return self.session.connected("lab")[1]
 
     @property
     def nb(self) -> NotebookClient:
         """The notebook service's client."""
-        return self.session.nb()
+        return self.session.connected("nb")[1]
 
 
 def magic_named(name: str) -> grammar.Magic:

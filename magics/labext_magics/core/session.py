@@ -149,31 +149,6 @@ class Session:
         self._open: dict[Service, tuple[Connection, Any]] = {}
         self._connecting = threading.Lock()
 
-    def jobs(self) -> JobsClient:
-        """Return the client for the selected job service.
-
-        Raises:
-            SetupError: no service is configured.
-        """
-        return self.connected("jobs")[1]
-
-    def lab(self) -> LabClient:
-        """Return the client for the selected tenant of the lab platform.
-
-        Raises:
-            SetupError: no service is configured.
-            SignInError: no credentials are configured.
-        """
-        return self.connected("lab")[1]
-
-    def nb(self) -> NotebookClient:
-        """Return the client for the selected notebook service.
-
-        Raises:
-            SetupError: no service is configured.
-        """
-        return self.connected("nb")[1]
-
     @overload
     def connected(self, service: Literal["jobs"]) -> tuple[Connection, JobsClient]: ...
     @overload
@@ -181,7 +156,12 @@ class Session:
     @overload
     def connected(self, service: Literal["nb"]) -> tuple[Connection, NotebookClient]: ...
     def connected(self, service: Service) -> tuple[Connection, Any]:
-        """Return a service's connection and its client."""
+        """Return a service's connection and its client.
+
+        Raises:
+            SetupError: no service is configured.
+            SignInError: no credentials of the lab platform are configured.
+        """
         from labext.config import connection
 
         with self._connecting:  # completion looks up several kinds of names concurrently

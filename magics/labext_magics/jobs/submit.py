@@ -196,19 +196,15 @@ def batch(
     }
     if check:
         checked = jobs.check_batch(request.name, request.tool, rows, **arguments)
-        estimate = stored_estimate(checked)
-        no_runs = f"{request.tool} has no earlier runs"
         if skip_invalid and len(checked):
-            output.print_message(
-                f"{messages.pluralize(len(checked), 'row')} would be skipped; {NOT_SENT}."
-            )
-            print_estimate(estimate, no_runs)
-            return checked
-        count = "all jobs" if skip_invalid else messages.pluralize(len(checked), "job")
-        output.print_message(f"{request.name} is valid with {count}; {NOT_SENT}.")
+            result = f"{messages.pluralize(len(checked), 'row')} would be skipped"
+        else:
+            count = "all jobs" if skip_invalid else messages.pluralize(len(checked), "job")
+            result = f"{request.name} is valid with {count}"
+        output.print_message(f"{result}; {NOT_SENT}.")
         if adapted := checked.attrs.get("adapted"):
             output.print_message(adapted)
-        print_estimate(estimate, no_runs)
+        print_estimate(stored_estimate(checked), f"{request.tool} has no earlier runs")
         return checked
     with interruptible(jobs, request.name):
         submission = jobs.submit_batch(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -248,7 +249,7 @@ def add(
     """
     if sync and async_:
         raise InputError("`--sync` and `--async` exclude each other.", "Keep one of them.")
-    text = (call.body or "").strip()
+    text = call.text
     items = _resolve_items(what, url)
     _check_arguments(text, items, title)
     items, libraries = _split_libraries(items)
@@ -421,7 +422,6 @@ _OPTIONS = [
     Parameter("async", None, "do not wait for processing"),
     OUT,
 ]
-_BODY = "the source's text."
 _DETAILS = (
     "Supported formats depend on the service: documents (PDF, Word, PowerPoint, Excel, "
     "OpenDocument, EPUB, RTF, LaTeX), web pages, Jupyter notebooks, tables (CSV), XML, Markdown, "
@@ -429,6 +429,19 @@ _DETAILS = (
     "JSON) becomes a source, and so do attached PDF files in the library's folder. All files are "
     "checked before the first one is sent. A source that is already in the notebook, with the same "
     "name and content, address, or title and text, is kept; if it failed, it is processed again."
+)
+
+SOURCE = Command(
+    "source",
+    "Add a text, or a page, to the notebook in use.",
+    add,
+    [_WHAT],
+    _OPTIONS,
+    body="the source's text.",
+    examples=[
+        '%%nb source --title "Bench notes"',
+        "The strain is DH10B. Glucose represses the arabinose promoter.",
+    ],
 )
 
 SHORTCUTS = (
@@ -441,26 +454,13 @@ SHORTCUTS = (
         details=_DETAILS,
         examples=["%nb add data/paper.pdf data/*.docx https://example.org/page --wait"],
     ),
-    Command(
-        "source",
-        "Add a text, or a page, to the notebook in use.",
-        add,
-        [_WHAT],
-        _OPTIONS,
-        body=_BODY,
-        examples=[
-            '%%nb source --title "Bench notes"',
-            "The strain is DH10B. Glucose represses the arabinose promoter.",
-        ],
-    ),
+    SOURCE,
 )
 
-NEW = Command(
-    "sources new",
-    "Add files, pages or a text to the notebook in use.",
-    add,
-    [_WHAT],
-    _OPTIONS,
-    body=_BODY,
+NEW = replace(
+    SOURCE,
+    name="sources new",
+    summary="Add files, pages or a text to the notebook in use.",
     details=_DETAILS,
+    examples=(),
 )

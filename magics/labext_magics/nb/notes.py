@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from labext.errors import ConflictError
 from labext_magics.core import output, value_types
@@ -54,7 +55,7 @@ def edit(
     call: Call, *, note: str, title: str | None, note_type: Literal["human", "ai"] | None
 ) -> pd.DataFrame:
     """Change a note's title or type, or replace its text by the cell body."""
-    content = (call.body or "").strip() or None
+    content = call.text or None
     record = _note(call, note, to_delete=content is not None)
     fields = {"title": title, "type": note_type}
     if content is None:
@@ -124,14 +125,17 @@ def _note_label(record: Record) -> str:
 _TYPE = Parameter(
     "type", value_types.choice("human", "ai"), "the author of the note", dest="note_type"
 )
-_NEW: dict[str, Any] = {
-    "arguments": [Parameter("TEXT", value_types.prose(), "the note, if not in the cell body")],
-    "options": [options.TITLE, _TYPE, options.INTO_NOTEBOOK],
-    "body": "the note.",
-    "details": "An identical note is kept. A model's note (--type ai) without a title gets one.",
-}
+NEW = Command(
+    "note",
+    "Add a note to the notebook in use.",
+    new,
+    [Parameter("TEXT", value_types.prose(), "the note, if not in the cell body")],
+    [options.TITLE, _TYPE, options.INTO_NOTEBOOK],
+    body="the note.",
+    details="An identical note is kept. A model's note (--type ai) without a title gets one.",
+)
 
-SHORTCUTS = (Command("note", "Add a note to the notebook in use.", new, **_NEW),)
+SHORTCUTS = (NEW,)
 
 COMMANDS = (
     Command(
@@ -141,7 +145,7 @@ COMMANDS = (
         options=[options.IN_NOTEBOOK, options.ALL, OUT],
     ),
     Command("notes show", "Show a note with its full text.", show, [options.ONE_NOTE], [OUT]),
-    Command("notes new", "Add a note to the notebook in use.", new, **_NEW),
+    replace(NEW, name="notes new"),
     Command(
         "notes edit",
         "Change a note's title, type or text.",

@@ -107,7 +107,7 @@ def kind_of(call: Call, kind: KindName | None, values: Mapping[str, Any]) -> Kin
     used = [key for key, value in values.items() if value is not None]
     episode_options = [key for key in used if key in _EPISODE_FIELDS]
     speaker_options = [key for key in used if key not in _EPISODE_FIELDS]
-    has_body = bool(speakers_in_body(call))
+    has_body = bool(call.text)
     is_speaker = kind == "speaker"
     conflicts = episode_options if is_speaker else speaker_options
     if conflicts and (kind or episode_options):
@@ -152,7 +152,7 @@ def profile_fields(
     speaker = {
         _SPEAKER_FIELDS[key]: value for key, value in present.items() if key in _SPEAKER_FIELDS
     }
-    body = speakers_in_body(call)
+    body = call.text
     if speaker and body:
         raise InputError(
             "Speakers are given both on the line and in the cell body.", "Keep one of them."
@@ -183,11 +183,6 @@ def _single_speaker(record: Record | None) -> Mapping[str, Any]:
             "List all speakers below `%%nb profiles edit …`: `- {name: Ada, voice_id: en-us}`.",
         )
     return speakers[0] if speakers else {}
-
-
-def speakers_in_body(call: Call) -> str:
-    """Return the cell body, which lists speakers; empty without a body."""
-    return (call.body or "").strip()
 
 
 def _parse_speakers(text: str) -> list[dict[str, Any]]:
@@ -248,7 +243,7 @@ def edit_profile(
                 "`--language` and `--no-language` exclude each other.", "Keep one of them."
             )
         values["language"] = ""
-    used = any(value is not None for value in values.values()) or bool(speakers_in_body(call))
+    used = any(value is not None for value in values.values()) or bool(call.text)
     target_kind = kind_of(call, kind, values) if used else kind
     profile_kind, record = find_profile(call, profile, target_kind)
     fields = profile_fields(call, profile_kind, description, values, record)

@@ -155,7 +155,7 @@ def text_of(call: Call, typed: str | None, noun: str, line: str, option: str = "
     Raises:
         InputError: the text is missing, or is both on the line and in the cell body.
     """
-    body = (call.body or "").strip()
+    body = call.text
     if bool(body) == bool(typed):
         if body:
             raise InputError(

@@ -127,7 +127,7 @@ def _texts(
     call: Call, text: str | None, sources: list[str], notes: list[str], notebook: str | None
 ) -> list[tuple[str, str]]:
     """Return the names and texts to transform."""
-    if not sources and not notes and not text and not (call.body or "").strip():
+    if not sources and not notes and not text and not call.text:
         raise InputError(
             "There is nothing to transform.",
             "Select a source or a note (`--source TITLE`, `--note TITLE`), or write a text below "
@@ -135,7 +135,7 @@ def _texts(
         )
     if not sources and not notes:
         return [("", scope.text_of(call, text, "transformation", "%nb transform"))]
-    if text or (call.body or "").strip():
+    if text or call.text:
         raise InputError(
             "The line has both a text, and sources or notes.",
             "Keep one of them; quote a transformation's name that contains spaces.",
@@ -239,7 +239,7 @@ def default_prompt(call: Call, *, text: str | None, clear: bool) -> GeneratedTex
     from labext_widgets.answers import GeneratedText
 
     prompt = text
-    if (call.body or "").strip():
+    if call.text:
         prompt = scope.text_of(call, text, "prompt", "%nb transformations prompt")
     if prompt is not None and clear:
         raise InputError("A text and `--clear` exclude each other.", "Keep one of them.")
@@ -331,7 +331,7 @@ def edit(
     if model is not None and no_model:
         raise InputError("`--model` and `--no-model` exclude each other.", "Keep one of them.")
     text = prompt
-    if (call.body or "").strip():
+    if call.text:
         text = scope.text_of(call, prompt, "prompt", "%nb transformations edit NAME", "--prompt")
     values = {
         "name": name,

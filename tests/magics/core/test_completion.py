@@ -84,7 +84,7 @@ def service() -> Iterator[Jobs]:
     for module in ("records", "identity"):  # import first, since a prompt doesn't wait for it
         import_module(f"labext.jobs.{module}")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session.Session, "jobs", lambda _: served)
+        patch.setattr(session.Session, "connected", lambda *_: (None, served))
         yield served
 
 

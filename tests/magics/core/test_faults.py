@@ -180,10 +180,10 @@ def test_internal_error_keeps_its_traceback(
 ) -> None:
     from labext_magics.core import session
 
-    def broken(_: Any) -> Any:
+    def broken(*_: Any) -> Any:
         raise ZeroDivisionError("a bug of labext")
 
-    monkeypatch.setattr(session.Session, "jobs", broken)
+    monkeypatch.setattr(session.Session, "connected", broken)
     error = shell.run_cell("%jobs list").error_in_exec
     assert isinstance(error, ZeroDivisionError)
     assert "Traceback" in capsys.readouterr().out

@@ -149,10 +149,10 @@ def test_result_files_are_offered_before_the_download(shell: InteractiveShell) -
 
 
 def test_truncated_archive_listing_gives_names_or_none(
-    client: JobsClient, monkeypatch: pytest.MonkeyPatch
+    client: JobsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = client.result_files("first-tab")
-    assert set(whole) == set(client.download("first-tab").files["file"])
+    assert set(whole) == set(client.download("first-tab", tmp_path / "out").files["file"])
     monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 1500)
     assert client.result_files("first-tab") in (whole, [])
     monkeypatch.setattr("labext.jobs.client.list._CENTRAL_DIRECTORY_SIZE", 60)

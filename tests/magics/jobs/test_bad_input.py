@@ -81,6 +81,7 @@ LINES = [
     ("%jobs delete nosuch --yes", 'called "nosuch"'),
     ("%jobs delete taken", "Add --yes"),
     ("%jobs list --batch nosuch", "nosuch"),
+    ("%jobs log nosuch", 'called "nosuch"'),
     ("%jobs list --batch taken", "`%jobs show taken`"),
     ("%jobs list --limit 0", "an integer from 1"),
     ("%jobs list --start-key made-up", "startKey"),

@@ -17,7 +17,6 @@ from labext.errors import (
     InputError,
     InvalidJobsError,
     JobFailedError,
-    NotFoundError,
     NotReadyError,
     WatchInterrupted,
 )
@@ -72,6 +71,8 @@ def test_lists_of_files_fit_the_terminal_without_empty_columns(
     assert frame_text(ready("%jobs files --folder nosuch")) == "There are no uploaded files."
     shell.user_ns["rows"] = {n: {"sequence": "GAATTC", "enzymes": "EcoRI"} for n in "ab"}
     ready("%jobs batch digests-listed --type digest --from rows --wait")
+    with pytest.raises(InputError, match="logs are kept for each of its jobs"):
+        ready("%jobs log digests-listed")
     outputs = frame_text(ready("%jobs outputs digests-listed"))
     assert "a/map.svg" in outputs
     assert "NaT" not in outputs
@@ -91,18 +92,6 @@ def test_log_of_a_failed_job_ends_with_its_reason(ready: Run, printed: Printed) 
     output = printed("text = %jobs log bad1 --follow")
     assert output.splitlines()[-1].startswith("Stopped: pdbFile: ")
     assert printed("%jobs log bad1").endswith(output)
-
-
-def test_batch_and_unknown_job_are_refused_in_one_line(ready: Run) -> None:
-    ready("rows = {'a': {'sequence': 'GAATTC', 'enzymes': 'EcoRI'}}")
-    ready("%jobs batch cuts1 --type digest --from rows --wait")
-    with pytest.raises(InputError) as raised:
-        ready("%jobs log cuts1")
-    assert "`%jobs list --batch cuts1` lists them" in str(raised.value)
-    assert "cuts1-a" in ready("%jobs list --batch cuts1")["JobName"].tolist()
-    assert ready("%jobs log cuts1-a").startswith("digest with ")
-    with pytest.raises(NotFoundError, match="cuts1-b"):
-        ready("%jobs log cuts1-b")
 
 
 def test_interrupt_stops_only_the_following(

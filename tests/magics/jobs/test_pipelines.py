@@ -23,35 +23,6 @@ stages:
 RUN_SAVED = '%jobs run-pipeline helix-to-modes --name p2 --inputs {["MKTAYIAKQRQISFVKSHFSRQ"]}'
 
 
-def test_tutorial_cells_run_twice(
-    ready: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    row = ready(PIPELINE)
-    assert row[["JobName", "Type"]].iloc[0].tolist() == ["p1", "pipeline"]
-    watched = ready("%jobs watch p1")
-    assert watched["JobStatus"].tolist() == ["Complete"]
-    output = capsys.readouterr().out
-    assert "p1 submitted to queue." in output
-    assert "p1: Complete, 3 of 3 complete (pipeline" in output
-    assert ready("%jobs list --batch p1 --scores")["score.residues"].tolist() == [20, 20, 20]
-    files = ready("%jobs results p1 --to out/p1")
-    assert (tmp_path / "out" / "p1" / "metrics.csv").is_file()
-    assert ready(RUN_SAVED)["JobName"].tolist() == ["p2"]
-    assert ready("%jobs watch p2")["JobStatus"].tolist() == ["Complete"]
-    ready("hours = %jobs usage --statistic weighted_hours --scope user")
-    hours = shell.user_ns["hours"]
-    assert hours.columns.tolist() == ["group", "name", "weighted_hours"]
-    assert {"peptide_build", "normal_modes"} <= set(hours["name"])
-
-    again = ready(PIPELINE)
-    assert again["Created"].tolist() == row["Created"].tolist()
-    assert ready("%jobs results p1 --to out/p1")["sha256"].equals(files["sha256"])
-    ready(RUN_SAVED)
-    output = capsys.readouterr().out
-    assert "p1 already exists with the same stages and inputs (Complete)" in output
-    assert "p2 already exists with the same inputs (Complete)" in output
-
-
 def test_one_line_submission_generates_a_name(
     ready: Run, shell: InteractiveShell, tmp_path: Path
 ) -> None:

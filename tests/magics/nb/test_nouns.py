@@ -231,7 +231,9 @@ def test_model_texts_and_markdown_sources_are_rendered(run: Run) -> None:
         assert words in html, line
 
 
-def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
+def test_tab_completes_objects_of_the_notebook_on_the_line_or_in_use(
+    run: Run, shell: InteractiveShell
+) -> None:
     run("%nb use 'Tab one' --create\n%nb note x --title 'Tab note'\n%nb sessions new --title Talk")
     run("%nb notebooks new 'Tab two'\n%nb note y --title 'Tab other'")
 
@@ -242,60 +244,36 @@ def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     assert_completions(shell, "%nb sessions show Ta", "%nb sessions show Ta")
     run("%nb use 'Tab one'")
     assert_completions(shell, "%nb sessions show Ta", "%nb sessions show Talk")
-    assert_completions(shell, '%nb search x --notebook "Tab two" --note Tab',
-          '%nb search x --notebook "Tab two" --note "Tab other"')  # fmt: skip
-    assert complete(shell, "%nb notebooks sh") == ["%nb notebooks show"]
-    assert complete(shell, "%nb sources --of") == ["%nb sources --offset"]
-    assert "%nb sources retry" in complete(shell, "%nb sources ")
-    assert "%nb sources --all" in complete(shell, "%nb sources ")
-    assert complete(shell, "%nb sources --all r") == ["%nb sources --all r"]
-    assert complete(shell, "%nb note --type a") == ["%nb note --type ai"]
-    assert complete(shell, "%nb notebooks --order-by na") == [
-        f"%nb notebooks --order-by name{way}" for way in ("", ":asc", ":desc")
-    ]
-    assert complete(shell, "%nb add data/pa") == [
-        "%nb add data/page.html",
-        "%nb add data/paper.pdf",
-    ]
+    of_two = '%nb search x --notebook "Tab two" --note'
+    assert_completions(shell, f"{of_two} Tab", f'{of_two} "Tab other"')
     run("%nb delete 'Tab one' --yes\n%nb delete 'Tab two' --yes")
 
 
-def test_tab_completes_transformations_models_credentials_and_slots(
-    run: Run, shell: InteractiveShell
-) -> None:
-    run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")
+COMPLETIONS = [
+    ("%nb notebooks ", "sh", ["show"]),
+    ("%nb sources ", "--of", ["--offset"]),
+    ("%nb sources --all ", "r", ["r"]),
+    ("%nb note --type ", "a", ["ai"]),
+    ("%nb notebooks --order-by ", "na", ["name", "name:asc", "name:desc"]),
+    ("%nb add ", "data/pa", ["data/page.html", "data/paper.pdf"]),
+    ("%nb transform ", '"Key', ['"Key findings"']),
+    ("%nb chat x --model ", "extr", ["extractive"]),
+    ("%nb models test ", "all-", ["all-MiniLM-L6-v2"]),
+    ("%nb credentials show ", "Tab", ['"Tab shelf"']),
+    ("%nb models new x --provider ", "gr", ["groq"]),
+    ("%nb models defaults --set ", "embedding=", ["embedding=all-MiniLM-L6-v2"]),
+    ("%nb models defaults --set ", "ch", ["chat="]),
+    ("%nb models defaults --clear ", "pod", ["podcast"]),
+    ("%nb credentials register x --model ", "llama3:8b=e", ["llama3:8b=embedding"]),
+    ("%nb models --type ", "s", ["stt"]),
+]
 
-    assert_completions(shell, '%nb transform "Key', '%nb transform "Key findings"')
-    assert_completions(
-        shell, "%nb transformations show Key", '%nb transformations show "Key findings"'
-    )
-    assert_completions(
-        shell, "%nb transform Summary x --model extr", "%nb transform Summary x --model extractive"
-    )
-    assert_completions(shell, "%nb chat x --model extr", "%nb chat x --model extractive")
-    assert_completions(shell, "%nb models test all-", "%nb models test all-MiniLM-L6-v2")
-    assert_completions(shell, "%nb credentials show Tab", '%nb credentials show "Tab shelf"')
-    assert_completions(
-        shell,
-        "%nb credentials new open",
-        "%nb credentials new openai",
-        "%nb credentials new openrouter",
-    )
-    assert_completions(shell, "%nb models new x --provider gr", "%nb models new x --provider groq")
-    assert_completions(
-        shell,
-        "%nb models defaults --set embedding=",
-        "%nb models defaults --set embedding=all-MiniLM-L6-v2",
-    )
-    assert "%nb models defaults --set embedding=extractive" not in complete(
-        shell, "%nb models defaults --set embedding="
-    )
-    assert complete(shell, "%nb models defaults --set ch") == ["%nb models defaults --set chat="]
-    assert complete(shell, "%nb models defaults --clear pod") == [
-        "%nb models defaults --clear podcast"
-    ]
-    assert complete(shell, "%nb credentials register x --model llama3:8b=e") == [
-        "%nb credentials register x --model llama3:8b=embedding"
-    ]
-    assert complete(shell, "%nb models --type s") == ["%nb models --type stt"]
+
+def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
+    run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")
+    for start, typed, expected in COMPLETIONS:
+        cells = [start + word for word in expected]
+        assert_completions(shell, start + typed, *cells)
+        assert complete(shell, start + typed) == cells
+    assert {"%nb sources retry", "%nb sources --all"} <= {*complete(shell, "%nb sources ")}
     run("%nb credentials delete 'Tab shelf' --yes")
