@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run
+from labext_test_shell import Refused, RefusedLines, Run, check_refused
 
 from labext.errors import ConflictError, InputError, JobFailedError, NotFoundError
 
@@ -85,7 +85,7 @@ def test_pipeline_stage_without_pipe_is_reported(
     assert ready("%jobs show unfed")["JobStatus"].tolist() == ["Complete"]
 
 
-BAD: list[tuple[str, type[Exception], str]] = [
+BAD: RefusedLines = [
     ("%jobs pipeline p9", InputError, "needs a cell body with its stages"),
     ("%%jobs pipeline p9\ninputs: [A]", InputError, "has no `stages`"),
     ("%jobs run-pipeline helix-to-modes", InputError, "needs --inputs"),
@@ -114,12 +114,8 @@ BAD: list[tuple[str, type[Exception], str]] = [
 ]
 
 
-def test_bad_input_is_one_line(ready: Run) -> None:
-    for cell, kind, message in BAD:
-        with pytest.raises(kind) as raised:
-            ready(cell)
-        assert message in raised.value.message
-        assert raised.value.next_step
+def test_bad_input_is_one_line(ready: Run, refused: Refused) -> None:
+    check_refused(refused, BAD)
     assert "p9" not in set(ready("%jobs list")["JobName"])
 
 

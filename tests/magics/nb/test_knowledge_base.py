@@ -100,7 +100,7 @@ def test_answers_are_exported_with_their_sources(
     run('%nb chat "Why is glucose added to the uninduced culture?"')
     output = printed("%nb export answers.html --bibliography library.bib")
     assert output.startswith("Wrote 1 note, 1 answer, 1 chat, ")
-    assert " and 2 references to answers.html.\nWrote the cited sources to library.bib." in output
+    assert " and 1 reference to answers.html.\nWrote the cited sources to library.bib." in output
     assert "p15A" in (tmp_path / "answers.html").read_text()
     library = (tmp_path / "library.bib").read_text()
     assert library.startswith("@misc{tight-control")
