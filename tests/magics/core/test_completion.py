@@ -15,7 +15,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
-from labext.errors import UnreachableError
+from labext.errors import SetupError, UnreachableError
 from labext_magics.core import candidates, session
 from labext_magics.core.session import LOOKUP_TIMEOUT
 
@@ -83,8 +83,14 @@ def service() -> Iterator[Jobs]:
     served = Jobs()
     for module in ("records", "identity"):  # import first, since a prompt doesn't wait for it
         import_module(f"labext.jobs.{module}")
+
+    def connected(_: session.Session, name: str) -> tuple[None, Jobs]:
+        if name != "jobs":
+            raise SetupError("No service is configured.", "Connect to one.")
+        return None, served
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session.Session, "connected", lambda *_: (None, served))
+        patch.setattr(session.Session, "connected", connected)
         yield served
 
 
