@@ -156,14 +156,7 @@ def _read_tables(
     paths = jobs.result_files(name, email)
     tables = [path for path in paths if path.lower().endswith(".csv")]
     if file is not None:
-        matches = [path for path in tables if path.endswith(f"/{file}")]
-        matches = [file] if file in tables else matches
-        if len(matches) > 1:
-            raise InputError(
-                f"{name} has {len(matches):,} tables called {file}: "
-                f"{messages.join_words(matches, 3)}.",
-                f"Give the path of one of them, such as {matches[0]}.",
-            )
+        matches = [path for path in tables if path == file or path.endswith(f"/{file}")]
         if not matches:
             suggestion = messages.closest_match(file, tables)
             raise InputError(
@@ -172,7 +165,7 @@ def _read_tables(
                 if suggestion
                 else f"Its tables are {messages.join_words(tables) or 'none'}.",
             )
-        tables = matches
+        tables = matches[:1]
     elif preferred := [path for path in figures if path in tables]:
         tables = preferred
     frames: dict[str, pd.DataFrame] = {}
