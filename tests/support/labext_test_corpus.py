@@ -350,7 +350,7 @@ VALIDATION = DocumentSet(
         "random numbers.txt": "random:",
         "difflib.txt": "difflib:",
         "hashlib.txt": "hashlib:",
-        "color systems.txt": "colorsys:",
+        "colour systems.txt": "colorsys:",
         "event scheduler.txt": "sched:",
     },
     tables={
