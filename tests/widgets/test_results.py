@@ -194,6 +194,14 @@ def test_unreadable_picture_leaves_the_others_in_the_gallery() -> None:
     assert "There is no file a.svg." in html
 
 
+def test_interrupt_while_files_are_read_is_raised_when_the_gallery_is_opened() -> None:
+    def interrupt(_: str) -> bytes:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_gallery("batch", [JobFiles("slow", ["a.svg"], interrupt)])
+
+
 def test_job_without_viewable_files_is_left_out_of_the_gallery() -> None:
     jobs = [job({"map.npz": b"\0"}, name="binary"), job({"a.svg": SVG}, name="drawn")]
     assert open_gallery("batch", jobs).jobs == ["drawn"]

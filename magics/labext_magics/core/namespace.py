@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
-from labext.errors import InputError
+from labext.errors import CommandInterrupted, InputError
 from labext.messages import closest_match
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Namespace:
 
         Raises:
             InputError: the expression is invalid or raises an exception.
+            CommandInterrupted: the user interrupted it.
         """
         # a single dictionary, because comprehensions and lambdas look up names in globals only
         names = {**JSON_WORDS, **self._namespace, **self._local}
@@ -43,6 +44,10 @@ class Namespace:
                 f"{{{source}}} is not a Python expression: {error.msg}.",
                 "Write one expression between the braces.",
             ) from error
+        except KeyboardInterrupt:
+            raise CommandInterrupted(
+                f"{{{source}}} was interrupted.", "Run the line again."
+            ) from None
         except Exception as error:  # the user's expression may raise anything
             raise InputError(
                 f"{{{source}}} failed: {type(error).__name__}: {error}.",

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.errors import InputError
+from labext.errors import CommandInterrupted, InputError
 from labext.jobs import frames
 from labext.redaction import MASK, mask
 from labext_magics.core import grammar, help, output, value_types
@@ -251,6 +251,15 @@ def test_expressions_of_an_invalid_line_are_not_evaluated() -> None:
     received: list[int] = []
     refused("run x --set a={seen.append(1)} --bogus", seen=received)
     assert not received
+
+
+def test_interrupted_expression_is_one_line() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(CommandInterrupted, match=r"^\{slow\(\)\} was interrupted") as caught:
+        parse("run x --set a={slow()}", slow=interrupt)
+    assert len(caught.value._render_traceback_()) == 1
 
 
 def test_expression_sees_local_variables_and_json_literals() -> None:
