@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import os
 import signal
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +16,6 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import opened
-from waiting import wait_until
 
 import labext.jobs.client.base
 from labext.errors import (
@@ -149,30 +150,120 @@ def archive(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def test_interrupted_download_is_resumed(offers: Any, fails: Run, shell: InteractiveShell) -> None:
-    content = archive({"big.bin": bytes(2 * 1024 * 1024), "log.txt": b"done"})
-    half = len(content) // 2
-    head = b'HTTP/1.1 %b\r\nContent-Length: %d\r\nETag: "one"\r\nAccept-Ranges: bytes\r\n%b\r\n'
+class Terminal(io.StringIO):
+    """The output of a terminal, and a shell that runs in it."""
 
-    def in_halves(connection: Any, request: Any) -> bool:
-        if "range" not in request.headers:
-            connection.sendall(head % (b"200 X", len(content), b"") + content[:half])
-            wait_until(lambda: any(path.stat().st_size for path in Path("out").rglob("*")))
-            os.kill(os.getpid(), signal.SIGINT)
-            return False
-        start = int(request.headers["range"].removeprefix("bytes=").rstrip("-"))
-        span = f"Content-Range: bytes {start}-{len(content) - 1}/{len(content)}\r\n".encode()
-        connection.sendall(head % (b"206 X", len(content) - start, span) + content[start:])
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__()
+        self.shell = shell
+
+    def run(self, line: str) -> BaseException | None:
+        """Run a line, and return its error."""
+        with contextlib.redirect_stdout(self):
+            error: BaseException | None = self.shell.run_cell(line).error_in_exec
+        return error
+
+    def isatty(self) -> bool:
         return True
 
-    server = offers(in_halves)
-    error = fails("%jobs results done1 --to out")
+    def until(self, words: str) -> None:
+        """Wait for words, from another thread."""
+        end = time.monotonic() + 60
+        while words not in self.getvalue():
+            assert time.monotonic() < end, self.getvalue()
+            time.sleep(0.005)
+
+
+@pytest.fixture
+def terminal(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal in which a transfer is displayed without a delay."""
+    from labext_widgets.progress import transfer
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
+    return Terminal(shell)
+
+
+HALF = b'HTTP/1.1 %b\r\nContent-Length: %d\r\nETag: "one"\r\nAccept-Ranges: bytes\r\n%b\r\n'
+
+
+class Halves:
+    """A download in two halves; the test acts between them."""
+
+    def __init__(self, content: bytes, between: Callable[[], None]) -> None:
+        self.content, self.between = content, between
+
+    def __call__(self, connection: Any, request: Any) -> bool:
+        range_header = request.headers.get("range")
+        start = int(range_header.removeprefix("bytes=").rstrip("-")) if range_header else 0
+        whole, half = len(self.content), len(self.content) // 2
+        span = (
+            f"Content-Range: bytes {start}-{whole - 1}/{whole}\r\n".encode()
+            if range_header
+            else b""
+        )
+        connection.sendall(HALF % (b"206 X" if range_header else b"200 X", whole - start, span))
+        if not range_header:
+            connection.sendall(self.content[:half])
+            start = half
+            self.between()
+        connection.sendall(self.content[start:])
+        return True
+
+
+BIG = {"big.bin": bytes(2 * 1024 * 1024), "log.txt": b"done"}
+
+
+def test_slow_download_shows_progress_then_its_message(offers: Any, terminal: Terminal) -> None:
+    offers(Halves(archive(BIG), lambda: terminal.until("of 2.10 MB")))
+    assert terminal.run("df = %jobs results done1 --to out") is None
+    drawn, message = terminal.getvalue().rsplit("\r\x1b[K", 1)
+    assert drawn.startswith("\rdone1: Fetching, 0.52 of 2.10 MB (0:00)\x1b[K")
+    assert message == "The results (2 files) were downloaded to out.\n"
+    terminal.truncate(0)
+    assert terminal.run("df = %jobs results done1 --to out") is None
+    assert "\r" not in terminal.getvalue(), "existing results need no progress bar"
+
+
+@pytest.mark.parametrize("to", ["out", "alone.zip"])
+def test_interrupted_download_is_resumed(offers: Any, terminal: Terminal, to: str) -> None:
+    def interrupt() -> None:
+        terminal.until("of 2.10 MB")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    content = archive(BIG)
+    server = offers(Halves(content, interrupt))
+    error = terminal.run(f"%jobs results done1 --to {to}")
     assert isinstance(error, TransferInterrupted)
-    assert error.next_step == "`%jobs results done1 --to out` continues from there."
-    shell.run_cell("%jobs results done1 --to out").raise_error()
-    downloads = [request for request in server.received if "download" in request.path]
-    assert len(downloads) == 2
-    assert Path("out/done1.zip").read_bytes() == content
+    assert error.message.startswith("Fetching was stopped at ")
+    assert error.next_step == f"`%jobs results done1 --to {to}` continues from there."
+    lines = terminal.getvalue().rsplit("\r\x1b[K", 1)[1].splitlines()
+    assert lines[0].startswith("done1: Stopped, ")
+    assert len(lines) == 2, lines
+    assert terminal.run(f"df = {error.next_step.split('`')[1]}") is None
+    ranges = [
+        request.headers.get("range") for request in server.received if "download" in request.path
+    ]
+    assert ranges[0] is None
+    assert len(ranges) == 2
+    assert int(ranges[1].removeprefix("bytes=").rstrip("-")) >= 512 * 1024
+    partial_path = Path("alone.zip" if to.endswith(".zip") else "out/done1.zip")
+    assert partial_path.read_bytes() == content
+
+
+def test_slow_download_without_live_output_prints_only_its_message(
+    shell: InteractiveShell,
+    offers: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from labext_widgets.progress import transfer
+
+    monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
+    offers(Halves(archive(BIG), lambda: None))
+    shell.run_cell("df = %jobs results done1 --to out").raise_error()
+    assert capsys.readouterr().out == "The results (2 files) were downloaded to out.\n"
 
 
 def test_internal_error_keeps_its_traceback(
@@ -187,3 +278,14 @@ def test_internal_error_keeps_its_traceback(
     error = shell.run_cell("%jobs list").error_in_exec
     assert isinstance(error, ZeroDivisionError)
     assert "Traceback" in capsys.readouterr().out
+
+
+def test_batch_rows_hold_any_value(
+    faulty: Any, shell: InteractiveShell, use: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"JobName": "<b>x</b>", "Settings": "{half", "Created": "yesterday", "Score": "[]"}
+    use(faulty(faulty.answer({"jobs": [row], "startKey": ""})).url)
+    done = shell.run_cell("df = %jobs list --scores\ndf")
+    done.raise_error()
+    assert done.result["Settings"][0] == "{half"
+    assert list(done.result["JobName"]) == ["<b>x</b>"]
