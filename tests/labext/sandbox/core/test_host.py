@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -428,7 +429,7 @@ def test_open_request_does_not_delay_the_stop(small_box):
     link.close()
 
 
-def test_idle_host_uses_no_cpu(small_box):
+def test_idle_host_uses_no_cpu_and_its_answers_have_the_time(small_box):
     box = small_box()
     host = psutil.Process(pid_of(box))
 
@@ -437,10 +438,14 @@ def test_idle_host_uses_no_cpu(small_box):
             sum(process.cpu_times()[:2]) for process in (host, *host.children(recursive=True))
         )
 
-    def spent_in_a_second() -> float:
-        before = spent()
+    def spent_in_a_second() -> tuple[float, int]:
+        before, wakes = spent(), host.num_ctx_switches().voluntary
         time.sleep(1)
-        return spent() - before
+        return spent() - before, host.num_ctx_switches().voluntary - wakes
 
     # Wake-ups cost more on a busy machine; one idle second is enough.
-    assert min(spent_in_a_second() for _ in range(4)) <= 0.03
+    seconds = [spent_in_a_second() for _ in range(4)]
+    assert min(cpu for cpu, _ in seconds) <= 0.03
+    assert min(wakes for _, wakes in seconds) <= 5, "of the thread that serves requests"
+    answer = requests.get(f"{box.jobs.base_url}tasks", timeout=60)
+    assert time.time() - parsedate_to_datetime(answer.headers["Date"]).timestamp() < 3.5
