@@ -9,9 +9,10 @@ const aminoAcid = (codon) => {
   return a < 0 || b < 0 || c < 0 || c === undefined ? "?" : CODE[16 * a + 4 * b + c];
 };
 
-/** Return the codons of a translation in pieces, since a codon may lie in two regions: the first
- * position on the upper strand, the length, the number of the codon, and the amino acid or "".
- * The amino acids of the record come first, as they may follow another genetic code. */
+/** Return the codons of a translation in pieces, since a codon may lie in two regions. Each piece has
+ * its first position on the upper strand, its length, the number of its codon and, if it contains the
+ * middle base, the amino acid: that of the record, which may follow another genetic code, or else
+ * that of the standard code. */
 export function translate(molecule, { strand, regions, amino_acids: aminoAcids }) {
   const letters = strand < 0 ? molecule.lowerStrand : molecule.bases;
   const positions = regions
@@ -21,18 +22,24 @@ export function translate(molecule, { strand, regions, amino_acids: aminoAcids }
   const pieces = [];
   for (let i = 0; i + 3 <= positions.length; i += 3) {
     const codon = positions.slice(i, i + 3);
+    const middle = codon[1];
     const bases = codon.map((position) => letters[position]).join("");
     const letter = aminoAcids[i / 3] ?? aminoAcid(bases.toUpperCase().replaceAll("U", "T"));
-    for (const [from, to] of runs(codon.toSorted((a, b) => a - b))) {
-      const hasLetter = from <= codon[1] && codon[1] < to;
-      pieces.push({ position: from, length: to - from, number: i / 3, letter: hasLetter ? letter : "" });
+    for (const [from, to] of joinPositions(codon.sort((a, b) => a - b))) {
+      const hasMiddle = from <= middle && middle < to;
+      pieces.push({
+        position: from,
+        length: to - from,
+        number: i / 3,
+        letter: hasMiddle ? letter : "",
+      });
     }
   }
   return pieces;
 }
 
 /** Join sorted positions to ranges. */
-function runs(positions) {
+function joinPositions(positions) {
   const ranges = [];
   for (const position of positions) {
     if (ranges.at(-1)?.[1] === position) ranges.at(-1)[1] += 1;

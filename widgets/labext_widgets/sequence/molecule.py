@@ -105,19 +105,17 @@ def parse_molecule(record: Mapping[str, Any]) -> Molecule:
     name = plain(_text(fields.get("name")) or _text(fields.get("id")) or "sequence", 200)
     bases = _bases(fields.get("bases"), name)
     bare = Molecule(name, bases, _is_true(fields.get("isCircular")))
-    annotation_rows, translation_rows = map(
-        _list, (fields.get("annotations"), fields.get("translations"))
-    )
+    annotation_rows = _as_list(fields.get("annotations"))
+    translation_rows = _as_list(fields.get("translations"))
     annotations = _parse_annotations(annotation_rows, bare)
     translations = _parse_translations(translation_rows, bare)
-    found = len(annotations) + len(translations)
     return Molecule(
         name,
         bases,
         bare.circular,
         tuple(sorted(annotations, key=_position)),
         tuple(sorted(translations, key=_position)),
-        len(annotation_rows) + len(translation_rows) - found,
+        len(annotation_rows) - len(annotations) + len(translation_rows) - len(translations),
     )
 
 
@@ -155,7 +153,7 @@ def _parse_translations(rows: list[Any], molecule: Molecule) -> list[Translation
             continue
         ends = [
             (as_integer(region.get("start")), as_integer(region.get("end")))
-            for region in _list(row.get("regions"))
+            for region in _as_list(row.get("regions"))
             if isinstance(region, Mapping)
         ]
         regions = tuple(
@@ -199,7 +197,7 @@ def _parse_annotation(number: int, row: Any, molecule: Molecule) -> Annotation |
     )
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 

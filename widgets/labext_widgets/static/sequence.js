@@ -769,16 +769,22 @@ function translate(molecule, { strand, regions, amino_acids: aminoAcids }) {
   const pieces = [];
   for (let i = 0; i + 3 <= positions.length; i += 3) {
     const codon = positions.slice(i, i + 3);
+    const middle = codon[1];
     const bases = codon.map((position) => letters[position]).join("");
     const letter = aminoAcids[i / 3] ?? aminoAcid(bases.toUpperCase().replaceAll("U", "T"));
-    for (const [from, to] of runs(codon.toSorted((a, b) => a - b))) {
-      const hasLetter = from <= codon[1] && codon[1] < to;
-      pieces.push({ position: from, length: to - from, number: i / 3, letter: hasLetter ? letter : "" });
+    for (const [from, to] of joinPositions(codon.sort((a, b) => a - b))) {
+      const hasMiddle = from <= middle && middle < to;
+      pieces.push({
+        position: from,
+        length: to - from,
+        number: i / 3,
+        letter: hasMiddle ? letter : ""
+      });
     }
   }
   return pieces;
 }
-function runs(positions) {
+function joinPositions(positions) {
   const ranges = [];
   for (const position of positions) {
     if (ranges.at(-1)?.[1] === position) ranges.at(-1)[1] += 1;

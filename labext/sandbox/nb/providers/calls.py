@@ -109,7 +109,7 @@ def wire_form(server: ProviderServer) -> WireForm:
 
 
 TRUNCATED = "\n\n*The reply ends here, because the model reached the limit of its length.*"
-"""Added to a reply."""
+"""Added to replies for users, those with a monitor; titles and summaries have no place for it."""
 
 
 def chat(
@@ -145,12 +145,12 @@ def chat(
     text = reply.finish()
     if not text:
         raise servers.invalid_response(server, "")
-    if is_truncated and max_tokens is None:
-        text += TRUNCATED
-        if on_words is not None:
-            on_words(TRUNCATED)
     if monitor is not None:
         monitor.usage.add(usage)
+        if is_truncated and max_tokens is None:
+            text += TRUNCATED
+            if on_words is not None:
+                on_words(TRUNCATED)
     return text
 
 
@@ -172,8 +172,8 @@ def _chat_pieces(
         values = iter([request_json(server, path, payload, cancel_token)])
     for value in values:
         is_failure = isinstance(value, dict) and bool(value.get("error"))
-        is_piece = request.stream or is_failure
-        piece: Piece = _parse(server, form.parse_piece if is_piece else form.parse_reply, value)
+        parse = form.parse_piece if request.stream or is_failure else form.parse_reply
+        piece: Piece = _parse(server, parse, value)
         if piece.error:
             raise servers.failed_in_reply(server, request.model, piece.error)
         is_complete = is_complete or piece.is_last

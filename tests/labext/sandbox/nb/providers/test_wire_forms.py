@@ -253,6 +253,15 @@ def test_reply_that_reached_the_limit_of_length_says_so(
     assert stream(site, model, max_tokens=9)[0] == "First, cells"
 
 
+def test_title_has_no_note_about_the_limit_of_length(site: Site, connect: Connect) -> None:
+    choice = {"message": {"content": "Sugars"}, "finish_reason": "length"}
+    with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.answer(200, {"choices": [choice]})
+        assert calls.chat(site, connect(server), TALK) == "Sugars"
+        with_monitor = calls.chat(site, connect(server), TALK, monitor=Monitor(Usage()))
+        assert with_monitor == f"Sugars{calls.TRUNCATED}"
+
+
 @pytest.mark.parametrize(
     ("provider", "key", "owner"), [("openai", "sk-ant-abcdefghijk", "anthropic")]
 )
