@@ -11,6 +11,7 @@ import gc
 import itertools
 import os
 import re
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,10 @@ settings.load_profile("labext")
 
 # Before anything imports keyring, and for every process that a test starts.
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
+
+# Some tests send interrupts, which a command in the background of a script ignores.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 NewBox = Callable[..., Sandbox]
