@@ -73,8 +73,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Import schemathesis, which takes a second, unless only unit tests are run."""
-    if config.getoption("markexpr") != "unit":
+    """Import schemathesis, which takes seconds, where tests of other kinds than `unit` are run.
+
+    A process that leaves all tests to xdist's workers runs none.
+    """
+    runs_tests = hasattr(config, "workerinput") or not config.getoption("numprocesses")
+    if runs_tests and config.getoption("markexpr") != "unit":
         config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
 
 
