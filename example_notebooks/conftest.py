@@ -1,5 +1,7 @@
 """Run each notebook in nbval in a copy of this folder, with a separate sandbox.
 
+Some notebooks then run a second time, in a new kernel, and find what the first run has made.
+
 The checkout stays clean, every run starts without data, and the profiles and data of the user are
 not touched. Outputs are compared with the saved ones, except for values that depend on the speed of
 the machine: times (tests/example_notebooks/sanitize.cfg), the state of a job right after its
@@ -19,6 +21,7 @@ from typing import Any
 
 import nbval.kernel
 import pytest
+import second_runs
 from jupyter_client.manager import KernelManager
 from nbval.plugin import IPyNbCell, IPyNbFile
 
@@ -32,11 +35,13 @@ WATCHED = re.compile(r"watched \d+:\d\d")
 class Notebook(IPyNbFile):  # type: ignore[misc]
     """A notebook whose kernel runs in a fresh copy of its folder."""
 
-    def collect(self) -> Iterator[Cell]:
-        """Yield the code cells."""
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the code cells, and the second run."""
         for cell in super().collect():
             parts = {"cell_num": cell.cell_num, "cell": cell.cell, "options": cell.options}
             yield Cell.from_parent(self, name=cell.name, **parts)
+        if check := second_runs.CHECKS.get(self.path.name):
+            yield SecondRun.from_parent(self, name=check.__name__, check=check)
 
     def setup(self) -> None:
         """Copy the folder, set labext's folders to new ones beside the copy, start the kernel."""
@@ -53,7 +58,7 @@ class Notebook(IPyNbFile):  # type: ignore[misc]
         original = self.path
         folder = self.temp_dir / "notebooks"
         shutil.copytree(original.parent, folder, ignore=shutil.ignore_patterns("out", "*.py", ".*"))
-        self.path = folder / original.name
+        self.executed = self.path = folder / original.name
         try:
             super().setup()
         finally:
@@ -102,6 +107,23 @@ class Cell(IPyNbCell):  # type: ignore[misc]
                 output = type(output)({**output, "data": html})
             kept.append(output)
         return kept
+
+
+class SecondRun(pytest.Item):
+    """A second run of a notebook, in the folder and with the sandbox of the first run."""
+
+    def __init__(self, *, check: second_runs.Check, **options: Any) -> None:
+        super().__init__(**options)
+        self.check = check
+
+    def runtest(self) -> None:
+        """Check the files and the outputs."""
+        assert isinstance(self.parent, Notebook)
+        self.check(self.parent.executed)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the notebook and the name of the check."""
+        return self.path, 0, f"{self.path.name}::{self.name}"
 
 
 def _part(output: Any, kind: str) -> str:

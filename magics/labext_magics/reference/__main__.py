@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -153,17 +154,22 @@ def _tutorial(name: str) -> Page:
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     title, _, texts[0] = texts[0].partition("\n")
     notebook.cells[0].source = texts[0]
-    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+    html, _ = _exporter().from_notebook_node(notebook)
+    html = (
+        f"<p>This is the notebook <code>{name}.ipynb</code> of <code>labext demo</code>.</p>{html}"
+    )
+    return _page(f"tutorial_{name}", title.lstrip("# "), "", html)
+
+
+@cache
+def _exporter() -> HTMLExporter:
+    """The exporter of all notebooks, which compiles its templates once."""
+    return HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="basic",
         exclude_anchor_links=True,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
     )
-    html, _ = exporter.from_notebook_node(notebook)
-    html = (
-        f"<p>This is the notebook <code>{name}.ipynb</code> of <code>labext demo</code>.</p>{html}"
-    )
-    return _page(f"tutorial_{name}", title.lstrip("# "), "", html)
 
 
 if __name__ == "__main__":

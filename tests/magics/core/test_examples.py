@@ -121,9 +121,10 @@ def own_box(homes: Iterator[Path], cache: Path) -> Iterator[Sandbox]:
 def local(
     shell: InteractiveShell, own_box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> InteractiveShell:
-    """The shell on the sandbox of the examples."""
+    """The shell on the sandbox of the examples, which generates short episodes."""
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(own_box.data_dir))
     _run(shell, [f"%{name} connect sandbox" for name in HELP])
+    _run(shell, ["%nb profiles edit interview --segments 1"])
     return shell
 
 

@@ -170,13 +170,13 @@ CELL_SECONDS = 120
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[pexpect.spawn]:
-    """IPython in a pseudo-terminal, in a copy of the examples with a table of 40 rows."""
+    """IPython in a pseudo-terminal, in a copy of the examples with a table of 8 rows."""
     folder = tmp_path / "notebooks"
     shutil.copytree(
         examples.examples_folder(), folder, ignore=shutil.ignore_patterns("out", "*.py", ".*")
     )
     table = folder / "data" / "hairpins.csv"
-    table.write_text("".join(table.read_text().splitlines(keepends=True)[:41]))
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[:9]))
     environment = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "TERM": "xterm"}
     child = pexpect.spawn(
         sys.executable,
@@ -207,6 +207,7 @@ def enter(terminal: pexpect.spawn, line: str) -> str:
 
 
 def test_tutorial_cells_run_in_a_terminal(terminal: pexpect.spawn) -> None:
+    Sandbox().start()  # which takes longer from another process
     terminal.expect(PROMPT)
     notebook = nbformat.read(examples.examples_folder() / "jobs.ipynb", as_version=4)
     outputs = {}

@@ -172,10 +172,10 @@ def test_display_of_a_huge_log_is_bounded(
     front: Callable[[FrontEnd], None], displays: list[tuple[str, str]]
 ) -> None:
     front(FrontEnd.EXECUTED)
-    JobLog(("x" * 10_000 + "\n") * 1000, tail=1000)._ipython_display_()
+    JobLog(("x" * 10_000 + "\n") * 100, tail=100)._ipython_display_()
     html, _ = displays[0]
     assert len(html) < 70_000
-    assert "Showing the last 29 of 1,000 lines." in html
+    assert "Showing the last 29 of 100 lines." in html
 
 
 def test_followed_log_updates_one_output_ten_times_a_second_at_most(
@@ -220,73 +220,78 @@ def test_executed_notebook_has_one_display_of_a_followed_log(
     assert [text for _, text in displays] == ["a\nb\nStopped: why"]
 
 
-THREE = ">a\nACGTACGTAC\n>b\nACGTTCGTAC\n>c\nACGTTCGAAC\n"
-FOUR = THREE + ">d\nACGTTCGAAG\n"
+FIVE_RESIDUES, SIX_RESIDUES = (
+    "".join(
+        f"ATOM  {n:5}  CA  ALA A{n:4}    {n * 3.0:8.3f}{n % 2 * 2.3:8.3f}{n % 3:8.3f}  1.00\n"
+        for n in range(1, count + 1)
+    )
+    for count in (5, 6)
+)
 
 
 def test_submission_after_replacing_its_file_is_a_conflict(
     ready: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "stale.fasta"
-    file.write_text(THREE)
-    assert ready("%jobs upload stale.fasta")["status"].tolist() == ["new"]
-    submit = "%jobs submit msa_tree --name stale --set sequences=stale.fasta"
+    file = tmp_path / "stale.pdb"
+    file.write_text(FIVE_RESIDUES)
+    assert ready("%jobs upload stale.pdb")["status"].tolist() == ["new"]
+    submit = "%jobs submit normal_modes --name stale --set pdbFile=stale.pdb"
     pipeline = (
-        "%%jobs pipeline stale-p\ninitialInputs: [stale.fasta]\nstages:\n"
-        "  - {task: Tree, toolSettings: {msa_tree: {sequences: pipe}}}\n"
+        "%%jobs pipeline stale-p\ninitialInputs: [stale.pdb]\nstages:\n"
+        "  - {task: Modes, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
     )
-    batch = "%%jobs batch stale-b --type msa_tree\none: {sequences: stale.fasta}\n"
-    made_up = "%jobs submit msa_tree --set sequences=stale.fasta"
-    assert ready(f"{submit} --wait")["Score"][0]["sequences"] == 3
+    batch = "%%jobs batch stale-b --type normal_modes\none: {pdbFile: stale.pdb}\n"
+    made_up = "%jobs submit normal_modes --set pdbFile=stale.pdb"
+    assert ready(f"{submit} --wait")["Score"][0]["residues"] == 5
     first = ready(made_up)["JobName"][0]
     ready(pipeline)
     ready(batch)
     capsys.readouterr()
 
-    assert ready("%jobs upload stale.fasta")["status"].tolist() == ["unchanged"]
-    assert "stale.fasta already exists with the same content" in capsys.readouterr().out
+    assert ready("%jobs upload stale.pdb")["status"].tolist() == ["unchanged"]
+    assert "stale.pdb already exists with the same content" in capsys.readouterr().out
     for cell in (submit, pipeline, batch, made_up):
         ready(cell)
         assert "nothing was sent" in capsys.readouterr().out
 
-    file.write_text(FOUR)
-    assert ready("%jobs upload stale.fasta")["status"].tolist() == ["replaced"]
+    file.write_text(SIX_RESIDUES)
+    assert ready("%jobs upload stale.pdb")["status"].tolist() == ["replaced"]
     output = capsys.readouterr().out
-    assert "replaced the file of that name of 42 bytes" in output
+    assert "replaced the file of that name of 305 bytes" in output
     for cell, name in ((submit, "stale"), (pipeline, "stale-p"), (batch, "stale-b")):
-        with pytest.raises(ConflictError, match=r"stale\.fasta has 56 bytes .*had 42") as raised:
+        with pytest.raises(ConflictError, match=r"stale\.pdb has 366 bytes .*had 305") as raised:
             ready(cell)
         assert f"`%jobs delete {name} --yes`" in raised.value.next_step
     assert ready(made_up)["JobName"][0] != first
     ready("%jobs delete stale --yes")
-    assert ready(f"{submit} --wait")["Score"][0]["sequences"] == 4
+    assert ready(f"{submit} --wait")["Score"][0]["residues"] == 6
 
 
 def test_ambiguous_file_name_is_completed_with_its_folder(
     ready: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folder, content in (("amb1", THREE), ("amb2", FOUR)):
+    for folder, content in (("amb1", FIVE_RESIDUES), ("amb2", SIX_RESIDUES)):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "amb.fasta").write_text(content)
-        ready(f"%jobs upload {folder}/amb.fasta --folder {folder}")
-    assert "or by amb1/amb.fasta if several folders" in capsys.readouterr().out
-    with pytest.raises(InputError, match=r"amb1/amb\.fasta or amb2/amb\.fasta"):
-        ready("%jobs submit msa_tree --set sequences=amb.fasta")
-    with pytest.raises(InputError, match=r'no file "none\.fasta" has been uploaded to a folder'):
-        ready("%jobs submit msa_tree --set sequences=amb1/none.fasta")
-    for folder, count in (("amb1", 3), ("amb2", 4)):
-        row = ready(f"%jobs submit msa_tree --set sequences={folder}/amb.fasta --wait")
-        assert row["Score"][0]["sequences"] == count
+        (tmp_path / folder / "amb.pdb").write_text(content)
+        ready(f"%jobs upload {folder}/amb.pdb --folder {folder}")
+    assert "or by amb1/amb.pdb if several folders" in capsys.readouterr().out
+    with pytest.raises(InputError, match=r"amb1/amb\.pdb or amb2/amb\.pdb"):
+        ready("%jobs submit normal_modes --set pdbFile=amb.pdb")
+    with pytest.raises(InputError, match=r'no file "none\.pdb" has been uploaded to a folder'):
+        ready("%jobs submit normal_modes --set pdbFile=amb1/none.pdb")
+    for folder, count in (("amb1", 5), ("amb2", 6)):
+        row = ready(f"%jobs submit normal_modes --set pdbFile={folder}/amb.pdb --wait")
+        assert row["Score"][0]["residues"] == count
     pipeline = (
-        "%%jobs pipeline amb --wait\ninitialInputs: [amb1/amb.fasta, amb2/amb.fasta]\nstages:\n"
-        "  - {task: Tree, toolSettings: {msa_tree: {sequences: pipe}}}\n"
+        "%%jobs pipeline amb --wait\ninitialInputs: [amb1/amb.pdb, amb2/amb.pdb]\nstages:\n"
+        "  - {task: Modes, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
     )
     ready(pipeline)
     scores = ready("%jobs list --batch amb --scores")
-    assert scores["score.sequences"].tolist() == [3, 4]
-    (tmp_path / "amb2" / "amb.fasta").write_text(THREE)
-    ready("%jobs upload amb2/amb.fasta --folder amb2")
-    with pytest.raises(ConflictError, match=r"amb2/amb\.fasta has 42 bytes"):
+    assert scores["score.residues"].tolist() == [5, 6]
+    (tmp_path / "amb2" / "amb.pdb").write_text(FIVE_RESIDUES)
+    ready("%jobs upload amb2/amb.pdb --folder amb2")
+    with pytest.raises(ConflictError, match=r"amb2/amb\.pdb has 305 bytes"):
         ready(pipeline)
 
 
