@@ -175,7 +175,7 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry failed requests with almost no wait."""
-    monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.001)
 
 
 @pytest.fixture(scope="session")
