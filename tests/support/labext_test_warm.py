@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -27,11 +28,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from labext import redaction
 from labext.sandbox.core.executors import fork_server, launcher, task_process
 from labext.sandbox.core.executors.launcher import SINGLE_THREAD_VARIABLES
 
-LAZY = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
-"""Modules that uvicorn imports when it starts serving."""
+LAZY = (
+    *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto"),
+    *("anyio._backends._asyncio", "platformdirs", "Bio.SeqFeature", "Bio.GenBank"),
+)
+"""Modules that hosts import when they start serving."""
 
 HEAVY = ("biotite", "pyhmmer", "rdkit")
 """Packages that few jobs need; the jobs' processes import them."""
@@ -42,6 +47,9 @@ SCHEDULER = "labext_test_scheduler"
 
 STORAGE = ("s3fs",)
 """Packages that hosts with files in S3 need."""
+
+POSTGRESQL = ("psycopg",)
+"""Packages that hosts with a PostgreSQL database need."""
 
 CLUSTER = ("distributed", "distributed.cli.dask_scheduler")
 """Packages that workers and schedulers need, and hosts that use them."""
@@ -62,11 +70,16 @@ class Warm:
         log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         storage = folder.storage.read_text() if folder.storage.exists() else ""
         is_in_s3 = any("s3://" in text for text in (storage, *options))
+        imports = (
+            *(STORAGE if is_in_s3 else ()),
+            *(POSTGRESQL if folder.uses_postgresql else ()),
+            *(CLUSTER if "--executor" in options else ()),
+        )
         request = {
             "arguments": [str(folder.path), *options],
             "environment": host_process.host_environment(folder),
             "folder": str(folder.path),
-            "imports": (STORAGE if is_in_s3 else ()) + (CLUSTER if "--executor" in options else ()),
+            "imports": imports,
         }
         return self._fork(request, log)
 
@@ -174,6 +187,7 @@ class Server:
         services = [importlib.import_module(name).service for name in names]
         for name in (*LAZY, *(name for service in services for name in service.preload)):
             importlib.import_module(name)
+        redaction.mask("-")  # compiles its expressions
         gc.collect()
         gc.freeze()
         signal.signal(signal.SIGCHLD, self._reap)
@@ -196,7 +210,10 @@ class Server:
         if "code" in command:
             return {"code": self._codes.get(command["code"])}
         for name in command["imports"]:
-            importlib.import_module(name)
+            if name not in sys.modules:
+                importlib.import_module(name)
+                if name in STORAGE:
+                    _read_service_descriptions()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid == 0:
@@ -211,6 +228,16 @@ class Server:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 self._codes[ended[0]] = os.waitstatus_to_exitcode(ended[1])
+
+
+def _read_service_descriptions() -> None:
+    """Create a client as hosts do, so that forked hosts need not parse the files of botocore."""
+    loader = importlib.import_module("botocore.loaders").JSONFileLoader
+    read = functools.cache(functools.partial(loader.load_file, loader()))
+    loader.load_file = lambda _self, path: read(path)
+    session = importlib.import_module("botocore.session").Session()
+    keys = {"aws_access_key_id": "-", "aws_secret_access_key": "-"}
+    session.create_client("s3", "us-east-1", endpoint_url="http://127.0.0.1:1", **keys)
 
 
 class _ForkServerProcess:
