@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import host_log
+import labext_test_warm
 import pytest
 from hypothesis import settings
-from labext_test_warm import Warm
 
 from labext.sandbox import Sandbox, host_process
 
@@ -167,7 +167,7 @@ def warm(
     database_of_hosts: Callable[..., Any], storage_of_hosts: Callable[..., Any], cache: Path
 ) -> Iterator[None]:
     """Fork the hosts of sandboxes from a process that has imported their modules."""
-    process = Warm()
+    process = labext_test_warm.shared
     with pytest.MonkeyPatch.context() as patch:
         spawn = storage_of_hosts(database_of_hosts(process.spawn))
         patch.setattr(host_process, "spawn_host", spawn)
@@ -184,7 +184,7 @@ def cold(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry failed requests with almost no wait."""
-    monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.001)
 
 
 @pytest.fixture(scope="session")

@@ -259,8 +259,9 @@ class Host:
         }
 
     def close(self) -> None:
-        """Close the connections of the database, before service processes are forked."""
+        """Close the connections, before service processes are forked."""
         self._database.close()
+        self._storage.close_connections()
 
     def is_current(self) -> bool:
         """Return whether the data folder and the database still belong to this host.

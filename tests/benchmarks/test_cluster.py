@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,8 +16,9 @@ from typing import Any
 import psutil
 import pytest
 import short_intervals
-from cluster import SUPPORT, Cluster, Proxy, environment
-from labext_test_cluster_service import Ended, create_queue
+from cluster import Cluster, Proxy
+from labext_test_cluster_service import Ended, create_queue, start_service
+from labext_test_warm import ForkedProcess
 from sqlalchemy import func, select
 from supervision import Harness
 from waiting import wait_until
@@ -92,22 +91,11 @@ class _Site:
         self.database, self.queue = create_queue(folder, url)
         self.services = {name: self._start_service(name) for name in (("0", "1") if url else ("",))}
 
-    def _start_worker(self) -> subprocess.Popen[bytes]:
+    def _start_worker(self) -> ForkedProcess:
         return self.cluster.start_worker(address=self.proxies[1].address)
 
-    def _start_service(self, process: str) -> subprocess.Popen[bytes]:
-        program = str(SUPPORT / "labext_test_cluster_service.py")
-        with (self.folder / "service.log").open("ab") as log:
-            return subprocess.Popen(
-                [
-                    *(sys.executable, program, str(self.folder), self.proxies[0].address),
-                    *(self.url, process),
-                ],
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+    def _start_service(self, process: str) -> ForkedProcess:
+        return start_service(self.folder, self.proxies[0].address, self.url, process)
 
     def kill(self, what: str) -> None:
         """Kill a process with SIGKILL, and start it again."""

@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from databases import ends_with_parent
+from labext_test_warm import SCHEDULER, ForkedProcess, shared
 
 SUPPORT = Path(__file__).parent
 
@@ -44,8 +43,8 @@ class Cluster:
     folder: Path
     tls: tuple[Path, Path, Path] | None = None
     port: int = field(default_factory=free_port)
-    scheduler: subprocess.Popen[bytes] | None = None
-    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    scheduler: ForkedProcess | None = None
+    workers: list[ForkedProcess] = field(default_factory=list)
     beside: str | None = None
 
     def __post_init__(self) -> None:
@@ -60,15 +59,14 @@ class Cluster:
         return f"{'tcp' if self.tls is None else 'tls'}://127.0.0.1:{self.port}"
 
     def start_scheduler(self) -> None:
-        """Run the command `dask scheduler`, and wait until it listens."""
-        command = [str(Path(sys.executable).with_name("dask")), "scheduler"]
-        command += ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show"]
+        """Start `dask scheduler`, and wait until it listens."""
+        command = ["--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show"]
         if self.tls is not None:
             options = ("--tls-ca-file", "--tls-cert", "--tls-key")
             command += ["--protocol", "tls"]
             for name, path in zip(options, self.tls, strict=True):
                 command += [name, str(path)]
-        self.scheduler = self._spawn(command, "scheduler.log")
+        self.scheduler = self._spawn(SCHEDULER, command, "scheduler.log")
         until = time.monotonic() + 60
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
@@ -77,18 +75,15 @@ class Cluster:
             assert time.monotonic() < until
             time.sleep(0.05)
 
-    def start_worker(
-        self, *, address: str | None = None, **options: Any
-    ) -> subprocess.Popen[bytes]:
+    def start_worker(self, *, address: str | None = None, **options: Any) -> ForkedProcess:
         """Start a worker; `options` are those of `WorkerOptions`."""
         number = len(self.workers)
         settings = {"slots": 2, "memory": 1 << 30, "name": f"w{number}"} | options
         if self.tls is not None:
             settings.setdefault("tls", [*map(str, self.tls)])
         worker = self._spawn(
+            "labext_test_worker",
             [
-                sys.executable,
-                str(SUPPORT / "labext_test_worker.py"),
                 address or self.address,
                 str(self.folder / "workers"),
                 json.dumps(settings),
@@ -98,16 +93,9 @@ class Cluster:
         self.workers.append(worker)
         return worker
 
-    def _spawn(self, command: list[str], log: str) -> subprocess.Popen[bytes]:
-        with (self.folder / log).open("ab") as output:
-            return subprocess.Popen(
-                [*ends_with_parent("TERM"), *command],
-                env=environment() | {"TMPDIR": str(self.folder)},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+    def _spawn(self, module: str, arguments: list[str], log: str) -> ForkedProcess:
+        variables = environment() | {"TMPDIR": str(self.folder)}
+        return shared.run(module, arguments, variables, self.folder / log)
 
     def log(self, name: str) -> str:
         return (self.folder / name).read_text()
@@ -120,11 +108,10 @@ class Cluster:
         _stop([*self.workers, *([self.scheduler] if self.scheduler else [])])
 
 
-def _stop(processes: list[subprocess.Popen[bytes]]) -> None:
+def _stop(processes: list[ForkedProcess]) -> None:
     for process in processes:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
     for process in processes:
         try:
             process.wait(timeout=10)

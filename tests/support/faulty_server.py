@@ -121,10 +121,14 @@ def _hang_up(connection: socket.socket) -> None:
 def _head(connection: socket.socket) -> Received | None:
     buffer = b""
     while b"\r\n\r\n" not in buffer:
-        byte = connection.recv(1)
-        if not byte:
+        # Not beyond the head: acts read the body.
+        if isinstance(connection, ssl.SSLSocket):
+            piece = connection.recv(1)
+        else:
+            piece = connection.recv(_beginning_of_head(connection, buffer))
+        if not piece:
             return None
-        buffer += byte
+        buffer += piece
     first, *lines = buffer.decode("latin-1").split("\r\n")
     method, path, _ = first.split(" ")
     headers = {}
@@ -132,6 +136,14 @@ def _head(connection: socket.socket) -> Received | None:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
     return Received(method, path, headers, b"")
+
+
+def _beginning_of_head(connection: socket.socket, buffer: bytes) -> int:
+    """Return how many of the next bytes belong to the head, at least 1."""
+    received = buffer + connection.recv(65536, socket.MSG_PEEK)
+    end = received.find(b"\r\n\r\n")
+    length = len(received) if end < 0 else end + 4
+    return max(1, length - len(buffer))
 
 
 def _read_body(connection: socket.socket, request: Received) -> None:

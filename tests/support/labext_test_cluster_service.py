@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 import signal
-import sys
 import threading
 from pathlib import Path
 
+import labext_test_warm
 import short_intervals
+from cluster import environment
+from labext_test_warm import ForkedProcess
 from sqlalchemy import String
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
@@ -71,8 +73,17 @@ def create_queue(folder: Path, url: str = "") -> tuple[Database, Queue]:
     return database, Queue([kind])
 
 
-def main(folder: Path, address: str, url: str = "", process: str = "") -> None:
+def start_service(folder: Path, address: str, url: str = "", process: str = "") -> ForkedProcess:
+    """Start the service, or one of its processes."""
+    arguments = [str(folder), address, url, process]
+    return labext_test_warm.shared.run(__name__, arguments, environment(), folder / "service.log")
+
+
+def main(path: str, address: str, url: str = "", process: str = "") -> None:
     """Serve until SIGTERM; as the process with a number, if there are several."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    folder = Path(path)
     short_intervals.use_if_requested()
     adopt_orphans()
     stopped = threading.Event()
@@ -97,9 +108,3 @@ def main(folder: Path, address: str, url: str = "", process: str = "") -> None:
         pass
     supervisor.stop()
     database.close()
-
-
-if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import short_intervals
 from labext_test_tools import service_with_tool
 
 from labext.sandbox.jobs.tools.tool import Parameter, Tool
@@ -37,4 +38,5 @@ def run(settings: Mapping[str, Any], _inputs: Mapping[str, Path], out: Path) -> 
     return {}
 
 
+short_intervals.use_in_host()
 service = service_with_tool(__name__)

@@ -1,15 +1,17 @@
-"""Fork the hosts of sandboxes from a warm process, since imports take most of a start.
+"""Fork the hosts of sandboxes and the processes of clusters from a warm process.
 
-`Warm.spawn` stands in for `host_process.spawn_host`. A forked host has the same session, arguments,
-environment, folder and log as a started one, and inherits no other files or signal handlers. Its
-fork server is forked as well, by a `_ForkServerProcess`. Tests with the fixture `cold`, and those
-that start sandboxes from kernels and shells, start both in the usual way.
+Imports take most of their start. `Warm.spawn` stands in for `host_process.spawn_host`. A forked
+host has the same session, arguments, environment, folder and log as a started one, and inherits no
+other files or signal handlers. Its fork server is forked as well, by a `_ForkServerProcess`. Tests
+with the fixture `cold`, and those that start sandboxes from kernels and shells, start both in the
+usual way.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -18,20 +20,39 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from labext import redaction
 from labext.sandbox.core.executors import fork_server, launcher, task_process
 from labext.sandbox.core.executors.launcher import SINGLE_THREAD_VARIABLES
 
-LAZY = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto")
-"""Modules that uvicorn imports when it starts serving."""
+LAZY = (
+    *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto"),
+    *("anyio._backends._asyncio", "platformdirs", "Bio.SeqFeature", "Bio.GenBank"),
+)
+"""Modules that hosts import when they start serving."""
 
 HEAVY = ("biotite", "pyhmmer", "rdkit")
 """Packages that few jobs need; the jobs' processes import them."""
+
+
+SCHEDULER = "labext_test_scheduler"
+"""The module of a scheduler, which runs no tasks."""
+
+STORAGE = ("s3fs",)
+"""Packages that hosts with files in S3 need."""
+
+POSTGRESQL = ("psycopg",)
+"""Packages that hosts with a PostgreSQL database need."""
+
+CLUSTER = ("distributed", "distributed.cli.dask_scheduler")
+"""Packages that workers and schedulers need, and hosts that use them."""
 
 
 class Warm:
@@ -42,18 +63,42 @@ class Warm:
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
 
-    def spawn(self, folder: Any, options: Sequence[str]) -> Host:
+    def spawn(self, folder: Any, options: Sequence[str]) -> ForkedProcess:
         """Start the host of `folder`, as `labext.sandbox.host_process.spawn_host` does."""
         from labext.sandbox import host_process
 
         log = os.open(folder.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        storage = folder.storage.read_text() if folder.storage.exists() else ""
+        is_in_s3 = any("s3://" in text for text in (storage, *options))
+        imports = (
+            *(STORAGE if is_in_s3 else ()),
+            *(POSTGRESQL if folder.uses_postgresql else ()),
+            *(CLUSTER if "--executor" in options else ()),
+        )
         request = {
             "arguments": [str(folder.path), *options],
             "environment": host_process.host_environment(folder),
             "folder": str(folder.path),
+            "imports": imports,
         }
+        return self._fork(request, log)
+
+    def run(
+        self, module: str, arguments: Sequence[str], environment: dict[str, str], log: Path
+    ) -> ForkedProcess:
+        """Call the function `main` of a module with arguments in a process of a cluster."""
+        request = {
+            "module": module,
+            "arguments": [*arguments],
+            "environment": environment,
+            "folder": str(Path.cwd()),
+            "imports": (module, *CLUSTER),
+        }
+        return self._fork(request, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+
+    def _fork(self, request: dict[str, Any], log: int) -> ForkedProcess:
         try:
-            return Host(self, self.ask(request, log)["pid"])
+            return ForkedProcess(self, self.ask(request, log)["pid"])
         finally:
             os.close(log)
 
@@ -85,8 +130,8 @@ class Warm:
             )
 
 
-class Host:
-    """A forked host with the methods of `subprocess.Popen` that `lifecycle` uses."""
+class ForkedProcess:
+    """A forked process with the methods of `subprocess.Popen` that tests and `lifecycle` use."""
 
     def __init__(self, warm: Warm, pid: int) -> None:
         self._warm, self.pid = warm, pid
@@ -98,15 +143,32 @@ class Host:
             self.returncode = self._warm.ask({"code": self.pid})["code"]
         return self.returncode
 
-    def wait(self) -> int:
+    def wait(self, timeout: float | None = None) -> int:
         """Wait for its end."""
-        self.returncode = self._warm.ask({"wait": self.pid})["code"]
-        return int(self.returncode or 0)
+        until = None if timeout is None else time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if until is not None and time.monotonic() > until:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
+            time.sleep(0.005)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal; nothing happens if it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Send it SIGTERM."""
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """Kill it."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
+
+
+shared = Warm()
+"""The warm process of this test process."""
 
 
 class Server:
@@ -125,6 +187,7 @@ class Server:
         services = [importlib.import_module(name).service for name in names]
         for name in (*LAZY, *(name for service in services for name in service.preload)):
             importlib.import_module(name)
+        redaction.mask("-")  # compiles its expressions
         gc.collect()
         gc.freeze()
         signal.signal(signal.SIGCHLD, self._reap)
@@ -146,10 +209,11 @@ class Server:
     def _answer(self, command: dict[str, Any], files: list[int]) -> dict[str, Any]:
         if "code" in command:
             return {"code": self._codes.get(command["code"])}
-        if "wait" in command:
-            while command["wait"] not in self._codes:
-                signal.pause()
-            return {"code": self._codes[command["wait"]]}
+        for name in command["imports"]:
+            if name not in sys.modules:
+                importlib.import_module(name)
+                if name in STORAGE:
+                    _read_service_descriptions()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         pid = os.fork()
         if pid == 0:
@@ -164,6 +228,16 @@ class Server:
         with contextlib.suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 self._codes[ended[0]] = os.waitstatus_to_exitcode(ended[1])
+
+
+def _read_service_descriptions() -> None:
+    """Create a client as hosts do, so that forked hosts need not parse the files of botocore."""
+    loader = importlib.import_module("botocore.loaders").JSONFileLoader
+    read = functools.cache(functools.partial(loader.load_file, loader()))
+    loader.load_file = lambda _self, path: read(path)
+    session = importlib.import_module("botocore.session").Session()
+    keys = {"aws_access_key_id": "-", "aws_secret_access_key": "-"}
+    session.create_client("s3", "us-east-1", endpoint_url="http://127.0.0.1:1", **keys)
 
 
 class _ForkServerProcess:
@@ -244,7 +318,7 @@ _spawn_cold_fork_server = launcher.spawn_fork_server
 
 
 def _become(command: dict[str, Any], log: int) -> NoReturn:
-    """Run the host in the forked process."""
+    """Run the host, or the process of a cluster, in the forked process."""
     code = 1
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -260,20 +334,34 @@ def _become(command: dict[str, Any], log: int) -> NoReturn:
         os.environ.update(command["environment"])
         paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:0] = [path for path in paths if path and path not in sys.path]
-        from labext.sandbox import host
-
+        tempfile.tempdir = None
         global _prepared
         _prepared = []
-        if "--processes" not in command["arguments"]:
+        if "--processes" not in command["arguments"] and command.get("module") != SCHEDULER:
             _prepare_fork_server()
         os.register_at_fork(after_in_child=_prepare_fork_server)
         launcher.spawn_fork_server = _spawn_fork_server
         gc.unfreeze()
-        code = host.main(command["arguments"])
+        code = _run(command.get("module"), command["arguments"])
     finally:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         os._exit(code)
+
+
+def _run(module: str | None, arguments: list[str]) -> int:
+    if module is None:
+        from labext.sandbox import host
+
+        return host.main(arguments)
+    try:
+        importlib.import_module(module).main(*arguments)
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    except Exception:  # noqa: BLE001 - reported as by the interpreter
+        traceback.print_exc()
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import resource
-import sys
 from pathlib import Path
 
 import short_intervals
@@ -16,6 +15,8 @@ from labext.sandbox.core.executors.cluster.address import TlsFiles
 
 def main(address: str, folder: str, settings: str) -> None:
     """Serve until SIGTERM."""
+    logging.basicConfig(level=logging.INFO)
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     short_intervals.use_if_requested()
     options = json.loads(settings)
     tls = options.pop("tls", None)
@@ -32,9 +33,3 @@ def main(address: str, folder: str, settings: str) -> None:
         ),
         lambda line: print(line, flush=True),
     )
-
-
-if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    main(*sys.argv[1:])

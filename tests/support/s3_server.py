@@ -70,6 +70,7 @@ class S3Server:
         (self.folder / "identities.json").write_text(json.dumps(_IDENTITIES))
         self._ports = _free_ports(8)
         self._names = itertools.count()
+        self._files: dict[str, Any] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -144,13 +145,16 @@ class S3Server:
         """Return fsspec's file system of the server."""
         import s3fs
 
-        return s3fs.S3FileSystem(
-            key=credentials.get("AWS_ACCESS_KEY_ID", KEY),
-            secret=credentials.get("AWS_SECRET_ACCESS_KEY", SECRET),
-            endpoint_url=self.endpoint,
-            skip_instance_cache=True,
-            use_listings_cache=False,
-        )
+        key = credentials.get("AWS_ACCESS_KEY_ID", KEY)
+        if key not in self._files:  # a new client takes half a second
+            self._files[key] = s3fs.S3FileSystem(
+                key=key,
+                secret=credentials.get("AWS_SECRET_ACCESS_KEY", SECRET),
+                endpoint_url=self.endpoint,
+                skip_instance_cache=True,
+                use_listings_cache=False,
+            )
+        return self._files[key]
 
     def new_url(self) -> str:
         """Return the address of a new prefix in the bucket of the tests."""

@@ -27,6 +27,11 @@ def use_if_requested() -> None:
         _set(setattr)
 
 
+def use_in_host() -> None:
+    """Use them in a host, which does not get the variable of this module from its environment."""
+    _set(setattr)
+
+
 def _set(change: Callable[[object, str, object], None]) -> None:
     for name, module in [*sys.modules.items()]:
         if name.startswith("labext.sandbox.core.executors.cluster."):

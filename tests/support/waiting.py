@@ -10,9 +10,18 @@ Result = TypeVar("Result")
 
 
 def wait_until(condition: Callable[[], Result], seconds: float = 90.0) -> Result:
-    """Call a function until its result is true, and return that; fail after a time."""
-    deadline = time.monotonic() + seconds
+    """Call a function until its result is true, and return that; fail after a time.
+
+    The longer it waits, the less often it calls the function, which may be a request.
+    """
+    began = time.monotonic()
     while not (result := condition()):
-        assert time.monotonic() < deadline, f"not within {seconds:g} s"
-        time.sleep(0.02)
+        waited = time.monotonic() - began
+        assert waited < seconds, f"not within {seconds:g} s"
+        time.sleep(pause_after(waited))
     return result
+
+
+def pause_after(waited: float) -> float:
+    """Return the seconds until the next check of a condition: 0.02 at first, 0.1 after 1.6 s."""
+    return min(0.1, 0.02 + waited / 20)

@@ -35,7 +35,7 @@ from labext.nb.backends import Request, RequestExecutor
 pytestmark = pytest.mark.faults
 
 SECRET = "swordfish-0123456789"
-LIMITS = ResponseLimits(size=2 * MIB, seconds=0.25)
+LIMITS = ResponseLimits(size=2 * MIB, seconds=0.1)
 MOST_SECONDS = 20.0
 """An upper bound for each request; most take about a second."""
 
@@ -264,7 +264,7 @@ SLOW_STREAMS = {"body byte by byte", "endless trailers"}
 @pytest.fixture(autouse=True)
 def small_bounds(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labext.http.pagination.MAX_PAGES", 30)
-    monkeypatch.setattr("labext.http.download._CHUNK_SECONDS", 0.25)
+    monkeypatch.setattr("labext.http.download._CHUNK_SECONDS", 0.1)
     monkeypatch.setattr("labext.http.download.MAX_UNDECLARED_SIZE", 8 * MIB)
     monkeypatch.setattr("labext.lab.auth.client_credentials.DOCUMENT", LIMITS)
     monkeypatch.setattr("labext.lab.auth.id_token.DOCUMENT", LIMITS)

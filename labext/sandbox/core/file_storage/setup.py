@@ -111,13 +111,19 @@ class FileStorageSetup:
             self._check_folder(data_folders)
         try:
             notice = self._check_store(record, has_files)
-        except StoreError as error:
-            raise explain(error, self.settings) from error
-        finally:
-            self._store.close()  # several service processes are forked after this
+        except Exception as error:
+            self._store.close()
+            if isinstance(error, StoreError):
+                raise explain(error, self.settings) from error
+            raise
         self.copies.clear_partial()
         write_json(self._folder.storage, asdict(self.settings))
         return notice
+
+    def close_connections(self) -> None:
+        """Close the connections to the store; the next request opens new ones."""
+        if self._store is not None:
+            self._store.close()
 
     def start(self) -> None:
         """Delete unused objects and old copies in a thread."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,8 +12,8 @@ from typing import Any
 
 import pytest
 import short_intervals
-from cluster import SUPPORT, Cluster, Proxy, environment, tree
-from labext_test_cluster_service import create_queue
+from cluster import Cluster, Proxy, tree
+from labext_test_cluster_service import create_queue, start_service
 from supervision import Harness, NewHarness, is_gone, state
 from waiting import wait_until
 
@@ -183,7 +181,7 @@ def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_an
 ) -> None:
     first = cluster.start_worker()
     database, queue = create_queue(tmp_path)
-    service = _start_service(tmp_path, cluster.address)
+    service = start_service(tmp_path, cluster.address)
     try:
         with database.write() as session:
             queue.put(session, "run", "first", {"file": str(runs), "seconds": 60})
@@ -194,7 +192,7 @@ def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_an
         service.wait()
         with database.write() as session:
             queue.put(session, "run", "second", {"file": str(runs), "seconds": 60})
-        service = _start_service(tmp_path, cluster.address)
+        service = start_service(tmp_path, cluster.address)
         _begun(runs, 2)  # a task without an earlier attempt does not wait
         assert not is_gone(pid)
         first.send_signal(signal.SIGCONT)
@@ -205,18 +203,6 @@ def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_an
         service.terminate()
         service.wait()
         database.close()
-
-
-def _start_service(folder: Path, address: str) -> subprocess.Popen[bytes]:
-    program = str(SUPPORT / "labext_test_cluster_service.py")
-    with (folder / "service.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, program, str(folder), address],
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
 
 
 def test_cancelled_task_ends_although_its_worker_is_disconnected(

@@ -23,6 +23,7 @@ import yaml
 from databases import open_database
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from waiting import pause_after
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.database import Database
@@ -134,10 +135,11 @@ class Api:
         self, name: str, condition: Callable[[dict[str, Any]], bool], seconds: float = 90
     ) -> dict[str, Any]:
         """Poll a row until it meets a condition."""
-        deadline = time.monotonic() + seconds
+        began = time.monotonic()
         while not condition(row := self.row(name)):
-            assert time.monotonic() < deadline, f"timed out: {row}"
-            time.sleep(0.02)
+            waited = time.monotonic() - began
+            assert waited < seconds, f"timed out: {row}"
+            time.sleep(pause_after(waited))
         return row
 
     def ended(self, name: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import host_log
 import psutil
 import pytest
 import requests
+import short_intervals
 from cluster import SUPPORT, Cluster
 from databases import open_database
 from prometheus_client.parser import text_string_to_metric_families
@@ -176,6 +177,7 @@ def server_and_keys(
     server = make_server(folder, url, processes=2, executor="dask", services=SERVICES)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(SUPPORT), prepend=":")
+        short_intervals.use(patch)
         server.start()
     yield server, {}
     server.stop()
@@ -183,8 +185,14 @@ def server_and_keys(
 
 
 @pytest.fixture
-def site(server_and_keys: tuple[Server, dict[str, str]], tmp_path: Path) -> Iterator[Site]:
+def site(
+    server_and_keys: tuple[Server, dict[str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Site]:
+    """The server and new workers, with short leases."""
     server, keys = server_and_keys
+    short_intervals.use(monkeypatch)
     site = Site(server, tmp_path, keys)
     yield site
     if server.status().running:
@@ -244,7 +252,7 @@ def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None
     wait_until(lambda: site.metrics().get("labext_worker_ready b") == 1)
     [scheduler] = site.schedulers()
     before = _used(site)
-    site.submit("killed", 14, 2.0)
+    site.submit("killed", 10, 1.5)
     for _ in range(2):
         wait_until(lambda: len(_running(site)) == 2 * SLOTS, 60)
         first = site.dispatcher()
@@ -262,8 +270,8 @@ def test_killed_dispatcher_is_replaced_and_no_job_runs_twice(site: Site) -> None
         for run, later in itertools.pairwise(same):
             assert run.last < later.began, "two attempts of a job ran at the same time"
     # Jobs whose end was not fetched in time run again, and count once.
-    assert len(site.runs()) <= 14 + 2 * 2 * SLOTS
-    assert _used(site) == before + 14
+    assert len(site.runs()) <= 10 + 2 * 2 * SLOTS
+    assert _used(site) == before + 10
 
 
 def _used(site: Site) -> int:

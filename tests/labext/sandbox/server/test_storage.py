@@ -322,6 +322,7 @@ def test_files_in_the_data_folder_and_other_objects_stay_there(new_box, s3_serve
     assert new_box(services=JOBS, data_dir=box.data_dir).status().running
 
 
+@pytest.mark.usefixtures("cold")
 def test_object_storage_packages_are_not_imported_without_such_storage(new_box):
     box = new_box()
     maps = Path(f"/proc/{box.status().pid}/maps").read_text()
