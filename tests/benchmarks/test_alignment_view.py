@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from notebook_page import NotebookPage
 from pytest_benchmark.fixture import BenchmarkFixture
 
-pytestmark = [pytest.mark.benchmark, pytest.mark.browser]
+pytestmark = pytest.mark.benchmark
 
 VIEW = """import random
 from labext_widgets.alignment import tree_view
@@ -34,13 +35,22 @@ SCROLL = """async (area, frames) => {
 }"""
 
 
+def test_cell_of_the_benchmark_runs() -> None:
+    namespace: dict[str, Any] = {}
+    exec(view(rows=20, columns=200), namespace)
+
+
+def view(*, rows: int, columns: int) -> str:
+    return VIEW.replace("COLUMNS", str(columns)).replace("ROWS", str(rows))
+
+
 def test_alignment_view(
-    page_of: Callable[..., NotebookPage],
     benchmark: BenchmarkFixture,
     figure: Callable[[str, str], None],
+    notebook_page: NotebookPage,
 ) -> None:
-    rows, columns = (200, 2_000) if benchmark.enabled else (20, 200)
-    nb = page_of().write(VIEW.replace("COLUMNS", str(columns)).replace("ROWS", str(rows))).open()
+    rows, columns = 200, 2_000
+    nb = notebook_page.write(view(rows=rows, columns=columns)).open()
     nb.page.set_viewport_size({"width": 1400, "height": 900})
     nb.run(0)
     nb.page.wait_for_selector(".labext-live canvas")
@@ -50,9 +60,9 @@ def test_alignment_view(
 
     def scroll() -> None:
         area.evaluate("e => e.scrollTo(0, 0)")
-        times.extend(area.evaluate(SCROLL, 60 if benchmark.enabled else 5))
+        times.extend(area.evaluate(SCROLL, 60))
 
-    benchmark.pedantic(scroll, rounds=3 if benchmark.enabled else 1)
+    benchmark.pedantic(scroll, rounds=3)
     slowest = sorted(times)[int(0.95 * len(times))]
     assert area.evaluate("e => e.scrollLeft") > 0
     figure(
