@@ -253,12 +253,24 @@ class NotebookPage:
 
     def idle(self) -> None:
         """Wait until no cell runs and all output is on the page."""
-        wait_until(lambda: self.panel.evaluate(IDLE))
+        try:
+            wait_until(lambda: self.panel.evaluate(IDLE))
+        except AssertionError as error:
+            prompts = self.panel.locator(".jp-InputPrompt").all_inner_texts()
+            error.add_note(f"The kernel is {self.kernel_status()}, the prompts are {prompts}")
+            raise
 
     def shot(self, name: str, locator: Any = None) -> None:
         """Save a screenshot of the page or a locator if screenshots are enabled."""
         if SHOTS:
             (locator or self.page).screenshot(path=Path(SHOTS) / f"{name}.png")
+
+    def shot_in_dark(self, name: str, locator: Any) -> None:
+        """Save a screenshot of a locator in the dark theme if screenshots are enabled."""
+        if SHOTS:
+            self.theme("JupyterLab Dark")
+            self.shot(name, locator)
+            self.theme("JupyterLab Light")
 
     def theme(self, name: str) -> None:
         """Change the theme and wait until it is applied."""
