@@ -1,10 +1,15 @@
-"""JupyterLab and Notebook 7 in a real Chromium, with no network but loopback."""
+"""JupyterLab and Notebook 7 in a real Chromium, with no network but loopback.
+
+Only files whose names end in `_in_browser.py` can use these fixtures: the server and the browser
+are closed after the last test of such files.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +43,20 @@ FLAGS = [
     "--password-store=basic",
 ]
 INNER = ("data", "blob", "about")
+_OPEN = pytest.StashKey[ExitStack]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Close what is still open if the tests are interrupted."""
+    config.stash[_OPEN] = ExitStack()
+    config.add_cleanup(config.stash[_OPEN].close)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Close the server and the browser after the last browser test, which other tests follow."""
+    if nextitem is None or not nextitem.path.name.endswith("_in_browser.py"):
+        item.config.stash[_OPEN].close()
 
 
 @pytest.fixture(scope="session")
@@ -49,9 +68,16 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="session")
-def server(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with jupyter_server(tmp_path_factory.mktemp("jupyter")) as running:
-        yield running
+def until_last_browser_test(pytestconfig: pytest.Config) -> ExitStack:
+    """The context managers that end after the last browser test."""
+    return pytestconfig.stash[_OPEN]
+
+
+@pytest.fixture(scope="session")
+def server(
+    chromium: str, until_last_browser_test: ExitStack, tmp_path_factory: pytest.TempPathFactory
+) -> Server:
+    return until_last_browser_test.enter_context(jupyter_server(tmp_path_factory.mktemp("jupyter")))
 
 
 @pytest.fixture(scope="session")
@@ -62,8 +88,11 @@ def refused() -> list[str]:
 
 @pytest.fixture(scope="session")
 def browser(
-    chromium: str, refused: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Any]:
+    chromium: str,
+    refused: list[str],
+    until_last_browser_test: ExitStack,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Any:
     """A Chromium with a fresh profile that reaches loopback alone."""
     from playwright.sync_api import sync_playwright
 
@@ -72,24 +101,26 @@ def browser(
         if parts.scheme not in INNER and parts.hostname not in ("127.0.0.1", "localhost"):
             refused.append(request.url)
 
-    with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("chromium"),
-            executable_path=chromium,
-            args=FLAGS,
-            viewport=SIZE,
-            reduced_motion="reduce",
-        )
-        context.on("request", note)
-        yield context
-        context.close()
+    playwright = until_last_browser_test.enter_context(sync_playwright())
+    context = playwright.chromium.launch_persistent_context(
+        tmp_path_factory.mktemp("chromium"),
+        executable_path=chromium,
+        args=FLAGS,
+        viewport=SIZE,
+        reduced_motion="reduce",
+    )
+    until_last_browser_test.enter_context(context)
+    context.on("request", note)
+    return context
 
 
 @pytest.fixture
 def sandbox_of_notebooks(server: Server) -> Iterator[None]:
-    """Reset the sandbox that notebooks have started, after the test."""
+    """A running sandbox, which `%lab sandbox start` finds: forked, it starts faster."""
+    box = Sandbox(server.home / "labext-sandbox", rate="off", workers=2)
+    box.start()
     yield
-    Sandbox(server.home / "labext-sandbox").reset()
+    box.reset()
 
 
 @pytest.fixture

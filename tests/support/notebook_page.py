@@ -35,6 +35,9 @@ REMEMBER = """() => {
 }"""
 
 PANEL = "window.jupyterapp.shell.currentWidget"
+IDLE = f"""(panel) =>
+  {PANEL}.sessionContext.session?.kernel?.status === "idle" &&
+  [...panel.querySelectorAll(".jp-InputPrompt")].every((e) => !e.textContent.includes("*"))"""
 START = "([name, given]) => { void window.jupyterapp.commands.execute(name, given); }"
 
 LATE = "Cannot read properties of null (reading 'kernel')"
@@ -206,13 +209,20 @@ class NotebookPage:
 
     def wait_for_printed(self, text: str, cell: int = 1) -> None:
         """Run a cell until it prints a text."""
+        printed = ""
 
         def prints() -> bool:
+            nonlocal printed
             self.run(cell)
             self.idle()
-            return text in self.output(cell).inner_text()
+            printed = self.output(cell).inner_text()
+            return text in printed
 
-        wait_until(prints)
+        try:
+            wait_until(prints)
+        except AssertionError as error:
+            error.add_note(f"The cell printed {printed!r}; the errors of the page: {self.errors}")
+            raise
 
     def check_inert(self) -> None:
         """Check that no script of hostile texts has run, or would at a click."""
@@ -243,14 +253,24 @@ class NotebookPage:
 
     def idle(self) -> None:
         """Wait until no cell runs and all output is on the page."""
-        prompts = self.panel.locator(".jp-InputPrompt")
-        wait_until(lambda: not any("*" in inner_text for inner_text in prompts.all_inner_texts()))
-        wait_until(lambda: self.kernel_status() == "idle")
+        try:
+            wait_until(lambda: self.panel.evaluate(IDLE))
+        except AssertionError as error:
+            prompts = self.panel.locator(".jp-InputPrompt").all_inner_texts()
+            error.add_note(f"The kernel is {self.kernel_status()}, the prompts are {prompts}")
+            raise
 
     def shot(self, name: str, locator: Any = None) -> None:
         """Save a screenshot of the page or a locator if screenshots are enabled."""
         if SHOTS:
             (locator or self.page).screenshot(path=Path(SHOTS) / f"{name}.png")
+
+    def shot_in_dark(self, name: str, locator: Any) -> None:
+        """Save a screenshot of a locator in the dark theme if screenshots are enabled."""
+        if SHOTS:
+            self.theme("JupyterLab Dark")
+            self.shot(name, locator)
+            self.theme("JupyterLab Light")
 
     def theme(self, name: str) -> None:
         """Change the theme and wait until it is applied."""

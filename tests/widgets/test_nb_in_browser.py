@@ -169,10 +169,8 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
 def in_the_dark_and_narrow(nb: NotebookPage) -> None:
     """Save screenshots."""
     nb.shot("answer-light", nb.output())
-    nb.theme("JupyterLab Dark")
-    nb.shot("answer-dark", nb.output())
-    narrow(nb, "answer-dark-narrow", 0)
-    nb.theme("JupyterLab Light")
+    nb.shot_in_dark("answer-dark", nb.output())
+    narrow(nb, "answer-narrow", 0)
 
 
 def sources_are_processed(nb: NotebookPage, script: Script) -> None:

@@ -72,7 +72,7 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
 
 
 def test_page_reload_restores_the_live_view(watched: Watched, script: Script) -> None:
-    nb = watched(IN_BACKGROUND, app="reloaded")
+    nb = watched(IN_BACKGROUND)
     nb.wait_for_saved_html("120 In Queue")
     nb.page.reload()
     nb.ready()
@@ -192,26 +192,28 @@ display(alignment_view(rows), sequence_viewer(plasmid))
 display(table_plot(frame, "points", x="x", y="y"))"""
 COUNTS = """print(len(hub._hub.views), len(hub._opened), len(placeholder._open))"""
 VIEWS_PER_RUN = 5
+RUNS = 5
 
 
-def test_fifty_views_of_a_cell_that_runs_again_are_freed(
+def test_views_of_a_cell_that_runs_again_are_freed(
     page_of: Callable[..., NotebookPage], refused: list[str]
 ) -> None:
     nb = page_of().write(VIEWS, COUNTS, SETUP).open()
+    nb.page.set_viewport_size({"width": 640, "height": 480})  # small canvases are drawn faster
     nb.run(2)
     devtools = nb.page.context.new_cdp_session(nb.page)
-    for _ in range(3):
+    for _ in range(2):
         _show_views(nb)
     before, counts = _browser_metrics(nb, devtools), _kernel_counts(nb)
-    for _ in range(50 // VIEWS_PER_RUN):
+    for _ in range(RUNS):
         _show_views(nb)
     after = _browser_metrics(nb, devtools)
     assert _kernel_counts(nb) == counts
     assert counts.split()[0] == str(VIEWS_PER_RUN)
     print(before, after)
-    assert after["Nodes"] < 1.2 * before["Nodes"]
-    assert after["JSEventListeners"] < 1.2 * before["JSEventListeners"]
-    assert after["JSHeapUsedSize"] < before["JSHeapUsedSize"] + 10e6
+    assert after["Nodes"] < 1.1 * before["Nodes"]
+    assert after["JSEventListeners"] < 1.1 * before["JSEventListeners"]
+    assert after["JSHeapUsedSize"] < before["JSHeapUsedSize"] + 5e6
     assert nb.errors == []
     assert refused == []
 

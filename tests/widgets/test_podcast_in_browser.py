@@ -266,9 +266,7 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     assert "Is there <b>leak</b> without it? <img src=x onerror=alert(1)>" in fold.inner_text()
     assert fold.locator("img, b, mjx-container").count() == 0
     dead.shot("podcast-reopened", dead.output())
-    dead.theme("JupyterLab Dark")
-    dead.shot("podcast-reopened-dark", dead.output())
-    dead.theme("JupyterLab Light")
+    dead.shot_in_dark("podcast-reopened-dark", dead.output())
 
 
 def snapshot(stage: str, **more: Any) -> dict[str, Any]:

@@ -118,7 +118,5 @@ def test_reopened(page_of: Pages, server: Server, refused: list[str]) -> None:
     assert "pViewed: 2,400 bp, circular, 6 annotations" in picture.get_attribute("alt")
     assert dead.page.locator(".labext-live, .jupyter-widgets").count() == 0
     dead.shot("sequence-reopened", dead.output())
-    dead.theme("JupyterLab Dark")
-    dead.shot("sequence-reopened-dark", dead.output())
-    dead.theme("JupyterLab Light")
+    dead.shot_in_dark("sequence-reopened-dark", dead.output())
     assert refused == []

@@ -59,7 +59,6 @@ STRETCHED_TRACE = """structure_viewer("\\n".join(
 def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[str]) -> None:
     nb = page_of().write(SINGLE, ASK, OTHERS, COMPARED, STRETCHED_TRACE).open()
     page, out = nb.page, nb.output()
-    page.set_viewport_size({"width": 1400, "height": 900})
     nb.run(0)
     out.locator(".labext-structure[data-ready]").wait_for()
     assert out.locator("b").count() == 0, "a name is never HTML"
@@ -119,7 +118,6 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     nb.shot("structure-dark-narrow", out)
     live = out.locator(".labext-live")
     wait_until(lambda: live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0)
-    nb.theme("JupyterLab Light")
     nb.idle()
     html = nb.wait_for_saved_html("data:image/png;base64,")
     assert len(html) < 200_000
