@@ -217,9 +217,6 @@ def run_notebook(folder: Path, sandbox: Sandbox, data_dir: Path | None) -> Noteb
     Raises:
         NotebookError: a cell failed; the copy holds the outputs up to there.
     """
-    # nbformat imports jsonschema, which compiles 39 grammars with it, for two seconds, to check the
-    # format of IRIs. Notebooks have none.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     import nbformat
     from nbclient.exceptions import CellExecutionError
 
