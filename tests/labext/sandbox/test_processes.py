@@ -78,8 +78,8 @@ def _states(box: Sandbox) -> Counter[str]:
 
 
 def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
-    _submit(box, "batch", 60)
-    wait_until(lambda: _states(box) == {"Complete": 60}, 60)
+    _submit(box, "batch", 30)
+    wait_until(lambda: _states(box) == {"Complete": 30}, 60)
     log = (box.data_dir / "host.log").read_text()
     assert "ended" not in log
     folders = {path.name for path in (box.data_dir / "tasks").iterdir()}
@@ -107,12 +107,12 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
     assert len(_services(box)) == 3
     before = _states(box)["Complete"]
     for number in range(4):
-        _submit(box, f"killed{number}", 50)
+        _submit(box, f"killed{number}", 25)
         wait_until(lambda: len(_services(box)) == 3)
         victim = _services(box)[number % 2]
         victim.kill()
         wait_until(lambda gone=victim: not gone.is_running())
-    wait_until(lambda: _states(box) == {"Complete": before + 200}, 90)
+    wait_until(lambda: _states(box) == {"Complete": before + 100}, 90)
     database = open_database(box.data_dir)
 
     def waiting() -> list[int]:
@@ -124,7 +124,7 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
         (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
         hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
     database.close()
-    assert used.jobs == before + 200
+    assert used.jobs == before + 100
     assert used.weighted_hours == pytest.approx(sum(hours))  # each charged once
     wait_until(lambda: len(_services(box)) == 3)
 
@@ -132,13 +132,13 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
 def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, postgresql_server: Any) -> None:
     parent = psutil.Process(box.status().pid)
     before = _states(box)["Complete"]
-    _submit(box, "left", 100)
+    _submit(box, "left", 50)
     for process in [parent, *parent.children()]:
         process.kill()
     one = Sandbox(box.data_dir, rate="off", workers=1, services=SERVICES)
     wait_until(lambda: one.status().state == "stopped")
     with one:
-        wait_until(lambda: _states(box) == {"Complete": before + 100}, 60)
+        wait_until(lambda: _states(box) == {"Complete": before + 50}, 60)
 
 
 @pytest.mark.sqlite
