@@ -36,8 +36,10 @@ print(sys.prefix)
 
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a sandbox that the first demo starts and the others find running."""
+    """The folder of a sandbox that a demo has started and the others find running."""
     folder = tmp_path_factory.mktemp("demo") / "my box"
+    _placed, sandbox = examples.start_demo(folder.with_name("first"), folder)
+    assert sandbox.status().running
     yield folder
     Sandbox(folder).stop()
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.contract
 
 @pytest.fixture(params=["sandbox", "open-notebook"])
 def notebooks(request: pytest.FixtureRequest, shell: InteractiveShell) -> Iterator[None]:
-    """Notebooks A and B, each with protocol.docx, a note and a chat; B is in use."""
+    """Notebooks A and B, each with protocol.md, a note and a chat; B is in use."""
     if request.param == "sandbox":
         filled(shell)
         yield
@@ -30,10 +30,18 @@ def notebooks(request: pytest.FixtureRequest, shell: InteractiveShell) -> Iterat
         assert not replay.faults
 
 
+PROTOCOL = """# Induction
+
+Cells were induced with 0.2 % arabinose at an optical density of 0.5. Glucose represses the operon.
+The culture grows at 37 °C for four hours, and is then cooled on ice.
+"""
+
+
 def filled(shell: InteractiveShell) -> None:
+    Path("data/protocol.md").write_text(PROTOCOL)
     for name in ("A", "B"):
         shell.run_cell(f"%nb use {name} --create").raise_error()
-        shell.run_cell("%nb add data/protocol.docx --wait").raise_error()
+        shell.run_cell("%nb add data/protocol.md --wait").raise_error()
         shell.run_cell(f"%%nb note --title Plan\nOf {name}.").raise_error()
         shell.run_cell("%nb sessions new --title Talk").raise_error()
 
@@ -45,7 +53,7 @@ def sources_of(run: Run, notebook: str) -> list[str]:
 def test_delete_by_title_is_limited_to_the_current_notebook(
     notebooks: None, run: Run, printed: Printed, refused: Refused
 ) -> None:
-    for noun, title in {"sources": "protocol.docx", "notes": "Plan", "sessions": "Talk"}.items():
+    for noun, title in {"sources": "protocol.md", "notes": "Plan", "sessions": "Talk"}.items():
         (in_a,) = run(f"%nb {noun} --notebook A")["id"]
         preview = printed(f"%nb {noun} delete {title} --preview")
         assert "of B" in preview
@@ -62,17 +70,17 @@ def test_delete_by_title_is_limited_to_the_current_notebook(
 def test_source_of_another_notebook_names_that_notebook(
     notebooks: None, run: Run, refused: Refused
 ) -> None:
-    run("%nb sources delete protocol.docx --yes")
+    run("%nb sources delete protocol.md --yes")
     for line in (
-        "%nb sources show protocol.docx",
-        "%nb sources insights protocol.docx",
-        "%nb sources edit protocol.docx --title X",
-        "%nb sources unlink protocol.docx",
-        "%nb insights --source protocol.docx",
-        "%nb search arabinose --source protocol.docx",
-        "%nb ask Why? --source protocol.docx",
-        "%nb chat Why? --source protocol.docx",
-        "%nb transform 'Key findings' --source protocol.docx",
+        "%nb sources show protocol.md",
+        "%nb sources insights protocol.md",
+        "%nb sources edit protocol.md --title X",
+        "%nb sources unlink protocol.md",
+        "%nb insights --source protocol.md",
+        "%nb search arabinose --source protocol.md",
+        "%nb ask Why? --source protocol.md",
+        "%nb chat Why? --source protocol.md",
+        "%nb transform 'Key findings' --source protocol.md",
     ):
         error = refused(line)
         assert isinstance(error, NotFoundError), line
@@ -81,25 +89,25 @@ def test_source_of_another_notebook_names_that_notebook(
 
 def test_show_by_title_prefers_the_current_notebook(notebooks: None, run: Run) -> None:
     (source,) = sources_of(run, "B")
-    assert list(run("%nb sources show protocol.docx")["id"]) == [source]
-    assert set(run("%nb sources insights protocol.docx")["source_id"]) == {source}
-    assert set(run("%nb insights --source protocol.docx")["source_id"]) == {source}
+    assert list(run("%nb sources show protocol.md")["id"]) == [source]
+    assert set(run("%nb sources insights protocol.md")["source_id"]) == {source}
+    assert set(run("%nb insights --source protocol.md")["source_id"]) == {source}
     run("%nb use A")
-    assert list(run("%nb sources show protocol.docx")["id"]) == sources_of(run, "A") != [source]
+    assert list(run("%nb sources show protocol.md")["id"]) == sources_of(run, "A") != [source]
 
 
 def test_source_is_linked_by_its_title(notebooks: None, run: Run, printed: Printed) -> None:
     (source,) = sources_of(run, "B")
-    run("%nb sources link protocol.docx --notebook A")
+    run("%nb sources link protocol.md --notebook A")
     assert source in sources_of(run, "A"), "the source of the notebook in use"
     output = printed(f"%nb sources delete {source} --preview")
     assert "of A, B" in output or "of B, A" in output
-    run("%nb sources unlink protocol.docx")
+    run("%nb sources unlink protocol.md")
     assert not sources_of(run, "B")
     assert source in sources_of(run, "A"), "unlinked, not deleted"
     run(f"%nb use A\n%nb sources delete {source} --yes\n%nb use B")
     (other,) = sources_of(run, "A")
-    run("%nb sources link protocol.docx")
+    run("%nb sources link protocol.md")
     assert sources_of(run, "B") == [other], "the only source with this title"
 
 
@@ -109,7 +117,7 @@ def test_delete_by_title_needs_a_current_notebook(
     (source,), (existing,) = sources_of(run, "B"), sources_of(run, "A")
     run("%nb use C --create\n%nb delete C --yes")  # none is in use now
     for line in (
-        "%nb sources delete protocol.docx --yes",
+        "%nb sources delete protocol.md --yes",
         "%nb notes delete Plan --yes",
         "%nb sessions delete Talk --yes",
         "%nb insights delete Summary --yes",
@@ -125,13 +133,13 @@ def test_delete_by_title_needs_a_current_notebook(
 def test_only_new_files_are_added(
     notebooks: None, run: Run, printed: Printed, tmp_path: Path
 ) -> None:
-    assert "protocol.docx is already in B; kept" in printed("%nb add data/protocol.docx")
+    assert "protocol.md is already in B; kept" in printed("%nb add data/protocol.md")
     assert [len(sources_of(run, title)) for title in ("A", "B")] == [1, 1]
 
     file = tmp_path / "plan.md"
     file.write_text("Induce with 0.1 % arabinose.")
     run("%nb add plan.md --wait")
-    (old,) = set(sources_of(run, "B")) - set(run("%nb sources show protocol.docx")["id"])
+    (old,) = set(sources_of(run, "B")) - set(run("%nb sources show protocol.md")["id"])
     file.write_text("Induce with 0.2 % arabinose.")  # of the same size
     output = printed("%nb add plan.md --wait")
     assert f"another plan.md ({old})" in output
