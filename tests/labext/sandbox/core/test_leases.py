@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,12 @@ import pytest
 from fake_clock import Clock
 from supervision import is_gone
 
-from labext.sandbox.core.executors.cluster.attempt_runner import LOOK_SECONDS, AttemptRunner
+from labext.sandbox.core.data_folder import FileLock
+from labext.sandbox.core.executors.cluster.attempt_runner import (
+    LOOK_SECONDS,
+    AttemptRunner,
+    create_folder,
+)
 from labext.sandbox.core.executors.cluster.attempts import RemoteWorker
 from labext.sandbox.core.executors.cluster.protocol import (
     DOUBT_SECONDS,
@@ -207,6 +213,28 @@ async def test_first_message_of_a_service_renews_nothing(service: Service, clock
     await service.sync(None)()
     clock.now = now + LEASE_SECONDS + 0.1
     await _ends(pid)
+
+
+def test_workers_that_start_together_delete_only_folders_of_dead_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquire = FileLock.acquire
+
+    def acquire_late(lock: FileLock, seconds: float = 0.0) -> bool:
+        if lock.path.name == "worker.lock":
+            time.sleep(0.05)
+        return acquire(lock, seconds)
+
+    monkeypatch.setattr(FileLock, "acquire", acquire_late)
+    dead = tmp_path / "dead"
+    dead.mkdir()
+    folders = [tmp_path / f"worker{number}" for number in range(4)]
+    with ThreadPoolExecutor(len(folders)) as pool:
+        locks = list(pool.map(create_folder, folders))
+    assert all(FileLock(folder / "worker.lock").is_held() for folder in folders)
+    assert not dead.exists()
+    for lock in locks:
+        lock.release()
 
 
 def test_worker_without_news_is_ready_until_its_next_answer_is_overdue() -> None:

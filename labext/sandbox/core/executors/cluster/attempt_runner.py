@@ -507,10 +507,32 @@ def _write_chunk(folder: Path, name: str, offset: int, data: bytes) -> None:
         file.write(data)
 
 
-def remove_dead_workers(parent: Path) -> None:
-    """Delete the folders of workers that were killed."""
-    if not parent.is_dir():
-        return
+def create_folder(folder: Path) -> FileLock:
+    """Create and lock the folder of a worker, and delete those of workers that were killed.
+
+    Only one worker at a time does this: a folder that is not locked yet looks like one of a killed
+    worker.
+
+    Returns:
+        The lock of the folder.
+
+    Raises:
+        OSError: the folder can't be written.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    starting = FileLock(folder.parent / "starting.lock")
+    starting.acquire(seconds=30.0)
+    try:
+        _remove_dead_workers(folder.parent)
+        folder.mkdir(mode=0o700)
+        lock = FileLock(folder / "worker.lock")
+        lock.acquire()
+    finally:
+        starting.release()
+    return lock
+
+
+def _remove_dead_workers(parent: Path) -> None:
     for folder in parent.iterdir():
         if folder.is_dir() and not FileLock(folder / "worker.lock").is_held():
             with contextlib.suppress(OSError):

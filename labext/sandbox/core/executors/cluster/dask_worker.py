@@ -17,9 +17,8 @@ from pathlib import Path
 import psutil
 
 from labext.errors import ServiceError, SetupError
-from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.executors.cluster.address import TlsFiles, check_connection, is_loopback
-from labext.sandbox.core.executors.cluster.attempt_runner import AttemptRunner, remove_dead_workers
+from labext.sandbox.core.executors.cluster.attempt_runner import AttemptRunner, create_folder
 from labext.sandbox.core.executors.cluster.protocol import WORKER_PREFIX
 from labext.sandbox.core.executors.task_process import adopt_orphans
 
@@ -79,11 +78,8 @@ async def _serve(options: WorkerOptions, announce: Callable[[str], None]) -> Non
     identity = secrets.token_hex(4)
     local = options.local_dir or Path(tempfile.gettempdir(), f"labext-workers-{os.getuid()}")
     runner = _create_runner(options, local, identity)
-    lock = FileLock(runner.folder / "worker.lock")
     try:
-        remove_dead_workers(local)
-        runner.folder.mkdir(mode=0o700, parents=True)
-        lock.acquire()
+        lock = create_folder(runner.folder)
         await runner.start()
     except OSError as error:
         runner.remove_folders()
