@@ -111,6 +111,10 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     trace.locator(".labext-structure[data-ready]").wait_for()
     wait_until(lambda: _dark_pixels(trace.locator("canvas")) > 2000)
     nb.shot("structure-trace", trace)
+    canvas = trace.locator("canvas")
+    for theme in ("JupyterLab Dark", "JupyterLab Light"):
+        nb.theme(theme)
+    wait_until(lambda: _has_margins(canvas))  # fitted again: a theme changes its size for a moment
 
     nb.theme("JupyterLab Dark")
     nb.shot("structure-dark-page")
@@ -129,6 +133,13 @@ def _dark_pixels(canvas: Any) -> int:
     """Return the number of pixels of a canvas that are not nearly white."""
     picture = Image.open(io.BytesIO(canvas.screenshot())).convert("L")
     return sum(picture.histogram()[:230])
+
+
+def _has_margins(canvas: Any) -> bool:
+    """Return whether something is drawn, and nothing at the left and right edges."""
+    picture = Image.open(io.BytesIO(canvas.screenshot())).convert("L")
+    drawn = picture.point([255 * (level < 230) for level in range(256)]).getbbox()
+    return drawn is not None and drawn[0] > 0 and drawn[2] < picture.width
 
 
 DRAWN_PIXELS = """from PIL import Image

@@ -42,7 +42,11 @@ export function structure(root, handle) {
   let moved = false; // by the user, who chose another part or direction
   let evictedView = null; // of a canvas that was closed to make room, to restore it
   const resizes = new ResizeObserver(() => {
-    if (!moved) handle.guard(() => scene?.reset());
+    if (moved) return;
+    handle.guard(() => {
+      canvas?.viewer?.resize(); // 3Dmol observes its size too, but is called after this
+      scene?.reset();
+    });
   });
 
   const styles = state.styles.map((value) => [value, LABELS[value]]);
