@@ -186,7 +186,7 @@ class Host:
         with contextlib.ExitStack() as stack:
             watching = asyncio.create_task(self._end_without_folder())
             stack.callback(watching.cancel)
-            stack.callback(self._database.close)
+            stack.callback(self.close)
             if sockets is None:
                 sockets = self.prepare(stack)
             sites = self._create_sites(sockets)
@@ -259,7 +259,7 @@ class Host:
         }
 
     def close(self) -> None:
-        """Close the connections, before service processes are forked."""
+        """Close the connections, at the end and before service processes are forked."""
         self._database.close()
         self._storage.close_connections()
 

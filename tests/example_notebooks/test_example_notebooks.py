@@ -35,10 +35,10 @@ def open_notebook() -> Iterator[Replay]:
 def run_twice(
     box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str, str], None]]:
-    """Run the cells of a notebook twice in one shell, which displays as an executed notebook.
+    """Run the cells of a notebook twice in one shell, with outputs as in an executed notebook.
 
-    The sandbox is shared, and is used through the line that starts the sandbox, which `start`
-    replaces.
+    `start` replaces the line that starts the sandbox; if it contains that line, the shared sandbox
+    is used.
     """
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.05)

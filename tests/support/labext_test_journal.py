@@ -38,5 +38,5 @@ def run(settings: Mapping[str, Any], _inputs: Mapping[str, Path], out: Path) -> 
     return {}
 
 
-short_intervals.use_in_host()
+short_intervals.use_in_host()  # in every host and worker, which import this module
 service = service_with_tool(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -70,7 +71,6 @@ class S3Server:
         (self.folder / "identities.json").write_text(json.dumps(_IDENTITIES))
         self._ports = _free_ports(8)
         self._names = itertools.count()
-        self._files: dict[str, Any] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 
@@ -141,20 +141,18 @@ class S3Server:
             self.stop_at_once()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def files(self, **credentials: str) -> Any:
+    @functools.cache  # noqa: B019 - servers last as long as the tests; a client takes half a second
+    def files(self) -> Any:
         """Return fsspec's file system of the server."""
         import s3fs
 
-        key = credentials.get("AWS_ACCESS_KEY_ID", KEY)
-        if key not in self._files:  # a new client takes half a second
-            self._files[key] = s3fs.S3FileSystem(
-                key=key,
-                secret=credentials.get("AWS_SECRET_ACCESS_KEY", SECRET),
-                endpoint_url=self.endpoint,
-                skip_instance_cache=True,
-                use_listings_cache=False,
-            )
-        return self._files[key]
+        return s3fs.S3FileSystem(
+            key=KEY,
+            secret=SECRET,
+            endpoint_url=self.endpoint,
+            skip_instance_cache=True,
+            use_listings_cache=False,
+        )
 
     def new_url(self) -> str:
         """Return the address of a new prefix in the bucket of the tests."""

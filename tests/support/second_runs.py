@@ -1,7 +1,7 @@
-"""Checks of example notebooks that were executed once, and run a second time by the check.
+"""Second runs of example notebooks, after nbval has executed them and compared their outputs.
 
-`CHECKS` has the check of a notebook by its name; it gets the path of the executed copy. The outputs
-of the first run equal the saved ones; the checks look at the files that it has written.
+`CHECKS` maps the name of a notebook to its check, which gets the path of the executed copy. It looks
+at the files that the first run has written, and runs the notebook again.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ def text_of(notebook: Any, cell_id: str) -> str:
 
 def results_of_jobs_are_on_disk_and_used_again(path: Path) -> None:
     """Check the files of each job, and that no job is submitted or downloaded again."""
+    from nbconvert import HTMLExporter
+
     out = path.parent / "out"
     assert list((out / "helix1").rglob("*.pdb"))
     assert any((out / "cut").rglob("*"))
@@ -61,6 +63,9 @@ def results_of_jobs_are_on_disk_and_used_again(path: Path) -> None:
     outputs = [output for cell in second.cells for output in cell.get("outputs", ())]
     kinds = {kind for output in outputs for kind in output.get("data", {})}
     assert kinds <= {"text/plain", "text/html"}  # no widget, which would need a kernel
+    html, _ = HTMLExporter().from_notebook_node(second)  # type: ignore[no-untyped-call]
+    assert "folds" in html
+    assert "Loading widget" not in html
 
 
 def stopped_jobs_pipelines_and_batches_are_found_again(path: Path) -> None:

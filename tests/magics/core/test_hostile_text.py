@@ -519,7 +519,7 @@ LEAST = {"lab": 3, "jobs": 8, "nb": 40, "open notebook": 50}
             *product(LEAST, ["terminal", "notebook"], ["texts", "all"]),
             *product(LEAST, ["notebook"], ["errors"]),
         )
-        # Open Notebook has all commands of the sandbox, and gets no further with other identifiers.
+        # The commands of the sandbox are those of Open Notebook, which is tested in every mode.
         if case[0] != "nb" or case[2] == "texts"
     ],
 )

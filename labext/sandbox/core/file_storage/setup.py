@@ -111,11 +111,8 @@ class FileStorageSetup:
             self._check_folder(data_folders)
         try:
             notice = self._check_store(record, has_files)
-        except Exception as error:
-            self._store.close()
-            if isinstance(error, StoreError):
-                raise explain(error, self.settings) from error
-            raise
+        except StoreError as error:
+            raise explain(error, self.settings) from error
         self.copies.clear_partial()
         write_json(self._folder.storage, asdict(self.settings))
         return notice

@@ -16,7 +16,9 @@ import pytest
 from fake_clock import Clock
 from supervision import is_gone
 
+from labext.errors import SetupError
 from labext.sandbox.core.data_folder import FileLock
+from labext.sandbox.core.executors.cluster import attempt_runner
 from labext.sandbox.core.executors.cluster.attempt_runner import (
     LOOK_SECONDS,
     AttemptRunner,
@@ -235,6 +237,18 @@ def test_workers_that_start_together_delete_only_folders_of_dead_ones(
     assert not dead.exists()
     for lock in locks:
         lock.release()
+
+
+def test_worker_is_refused_if_another_does_not_finish_its_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempt_runner, "START_SECONDS", 0.05)
+    starting = FileLock(tmp_path / "starting.lock")
+    assert starting.acquire()
+    with pytest.raises(SetupError, match="Another worker is still deleting old folders"):
+        create_folder(tmp_path / "worker")
+    assert not (tmp_path / "worker").exists()
+    starting.release()
 
 
 def test_worker_without_news_is_ready_until_its_next_answer_is_overdue() -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from labext.errors import SetupError
 from labext.sandbox.core.data_folder import FileLock, read_json, remove_path
 from labext.sandbox.core.database import is_disk_full
 from labext.sandbox.core.executors.cluster.protocol import (
@@ -31,6 +32,9 @@ from labext.sandbox.core.executors.leftover_tasks import kill_adopted, kill_left
 
 LOOK_SECONDS = 0.5
 """Interval of checking leases and logs."""
+
+START_SECONDS = 30.0
+"""How long a worker waits for others that start on its machine."""
 
 LOG_FILE = "log.txt"
 
@@ -518,10 +522,15 @@ def create_folder(folder: Path) -> FileLock:
 
     Raises:
         OSError: the folder can't be written.
+        SetupError: another worker does not finish this.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     starting = FileLock(folder.parent / "starting.lock")
-    starting.acquire(seconds=30.0)
+    if not starting.acquire(seconds=START_SECONDS):
+        raise SetupError(
+            f"Another worker is still deleting old folders in {folder.parent}.",
+            "Start this one again later, or name another folder.",
+        )
     try:
         _remove_dead_workers(folder.parent)
         folder.mkdir(mode=0o700)
