@@ -1,7 +1,7 @@
 """Second runs of example notebooks, after nbval has executed them and compared their outputs.
 
-`CHECKS` maps the name of a notebook to its check, which gets the path of the executed copy. It looks
-at the files that the first run has written, and runs the notebook again.
+`CHECKS` maps the name of a notebook to its check, which gets the path of the executed copy. It
+looks at the files that the first run has written, and runs the notebook again.
 """
 
 from __future__ import annotations
