@@ -119,7 +119,6 @@ def shell(
 ) -> Iterator[InteractiveShell]:
     """A fresh shell that has only loaded the extension, in an empty folder."""
     assert client
-    monkeypatch.setattr(core_session, "LOOKUP_TIMEOUT", 60.0)  # for busy machines
     monkeypatch.chdir(tmp_path)
     with opened() as ip:
         ip.run_line_magic("load_ext", "labext")

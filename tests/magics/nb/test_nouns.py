@@ -272,8 +272,6 @@ COMPLETIONS = [
 def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
     run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")
     for start, typed, expected in COMPLETIONS:
-        cells = [start + word for word in expected]
-        assert_completions(shell, start + typed, *cells)
-        assert complete(shell, start + typed) == cells
+        assert complete(shell, start + typed) == [start + word for word in expected]
     assert {"%nb sources retry", "%nb sources --all"} <= {*complete(shell, "%nb sources ")}
     run("%nb credentials delete 'Tab shelf' --yes")
