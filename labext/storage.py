@@ -84,15 +84,16 @@ def write_atomic(path: Path, content: bytes, *, private: bool = False) -> None:
     """Write a file atomically and durably: a reader sees the old content or the new.
 
     Args:
-        path: the file; its folder must exist.
+        path: the file, or a symbolic link to it; its folder must exist.
         content: the new content.
         private: whether only the owner may read the file.
 
     Raises:
         StorageError: the disk is full, or the folder can't be written.
     """
-    with _temporary_file(path, content, private=private) as temporary:
-        os.replace(temporary, path)
+    target = Path(os.path.realpath(path))
+    with _temporary_file(target, content, private=private) as temporary:
+        os.replace(temporary, target)
 
 
 def create_atomic(path: Path, content: bytes) -> None:

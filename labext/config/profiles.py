@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from labext import messages
 from labext.config.paths import config_dir, sandbox_dir
+from labext.config.secret_store import ENVIRONMENT
 from labext.errors import InputError, SetupError, StorageError
 from labext.storage import make_folder, write_atomic
 
@@ -67,6 +68,9 @@ SERVICES: tuple[Service, ...] = get_args(Service)
 
 SANDBOX = "sandbox"
 """The profile that the running sandbox writes."""
+
+_RESERVED = {SANDBOX: "the sandbox", ENVIRONMENT: "the address of the environment"}
+"""What owns each name that no new profile may have."""
 
 OPTIONS = (
     *("ca_bundle", "method", "user", "backend"),
@@ -155,10 +159,11 @@ def check_profile_name(name: str) -> None:
     """Check the name of a new profile.
 
     Raises:
-        InputError: the name is invalid or reserved for the sandbox.
+        InputError: the name is invalid or reserved.
     """
-    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name == SANDBOX:
-        why = "is reserved for the sandbox" if name == SANDBOX else "is not a valid profile name"
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name in _RESERVED:
+        owner = _RESERVED.get(name)
+        why = f"is reserved for {owner}" if owner else "is not a valid profile name"
         raise InputError(f"{name!r} {why}.", "Use letters, digits, `_`, `.` and `-`.")
 
 

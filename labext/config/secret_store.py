@@ -20,6 +20,9 @@ SECRET_NAMES: Mapping[str, tuple[str, ...]] = {
 PUBLIC_NAMES = frozenset({"client_id"})
 """Names of secrets that identify an app but give no access; their values may be displayed."""
 
+ENVIRONMENT = "environment"
+"""Stands for a profile in the names of secrets that belong to the address of the environment."""
+
 _KEYRING = "labext"
 
 _session_secrets: dict[str, str] = {}
@@ -110,7 +113,7 @@ def forget_session() -> None:
 
 
 def _keyring_user(service: str, profile: str | None, name: str) -> str:
-    return f"{profile or 'environment'}/{service}/{name}"
+    return f"{profile or ENVIRONMENT}/{service}/{name}"
 
 
 # Backends raise various exceptions, such as those of D-Bus. Any of them means that there is no

@@ -105,6 +105,7 @@ class Site:
         executors: the workers that run tasks.
         server: the settings of a server, which has no sample accounts; None in a sandbox.
         storage: the users' files; by default those in `folder`.
+        in_task: whether this is the process of a background task, for which no request waits.
     """
 
     folder: Path
@@ -117,6 +118,7 @@ class Site:
     executors: Executors = field(default_factory=NoExecutors)
     server: ServerSettings | None = None
     storage: ServiceFiles | None = None
+    in_task: bool = False
 
     @property
     def files(self) -> ServiceFiles:

@@ -94,6 +94,7 @@ def open_site(work: Path) -> Iterator[Site]:
             signer=Signer(ensure_secret(folder.secrets / "signing")),
             origins={},
             options=Options(),
+            in_task=True,
         )
     finally:
         if not task_process.is_warm:

@@ -169,6 +169,15 @@ def test_profiles_file_may_begin_with_a_byte_order_mark(isolated: Path) -> None:
     assert config.profile_names() == ["work"]
 
 
+def test_profiles_file_may_be_a_symbolic_link(isolated: Path) -> None:
+    write_profiles(isolated, "")
+    link = isolated / "config" / "profiles.toml"
+    link.symlink_to(link.rename(isolated / "dotfile.toml"))
+    config.save_profile("course", "jobs", "https://course.example/")
+    assert link.is_symlink()
+    assert "course.example" in (isolated / "dotfile.toml").read_text()
+
+
 def test_unknown_profile_key_is_named_with_a_similar_one(isolated: Path) -> None:
     write_profiles(
         isolated,
@@ -215,7 +224,7 @@ def test_secret_in_a_url_is_refused_and_not_shown(url: str) -> None:
     assert "pw" not in str(caught.value).replace("password", "")
 
 
-@pytest.mark.parametrize("name", ["sandbox", "", "a b", "a/b", "x" * 65])
+@pytest.mark.parametrize("name", ["sandbox", "environment", "", "a b", "a/b", "x" * 65])
 def test_invalid_profile_name_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         config.save_profile(name, "jobs", "https://jobs.example/")

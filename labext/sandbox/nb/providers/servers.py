@@ -6,7 +6,7 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from email.utils import format_datetime, parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,9 @@ _MAX_WAIT_DIGITS = 5  # digits of a number of seconds
 _DEFAULT_RETRY_AFTER = "10"
 """Seconds to wait after a 429 without a Retry-After header."""
 
+TASK_WAIT_SECONDS = 120.0
+"""Seconds that a call of a background task may wait until it is no longer rate-limited."""
+
 
 @dataclass(frozen=True)
 class ProviderServer:
@@ -60,6 +63,7 @@ class ProviderServer:
         default_path: appended to an address without a path that answers 404.
         api_version: the version of Azure's interface.
         num_ctx: the length of the context of Ollama's models, in tokens.
+        max_wait: seconds that a call may wait until it is no longer rate-limited, in all.
     """
 
     name: str
@@ -75,6 +79,7 @@ class ProviderServer:
     default_path: str = "/v1"
     api_version: str | None = None
     num_ctx: int | None = None
+    max_wait: float = 0.0
 
 
 def response_too_long(provider: ProviderServer) -> HTTPException:
@@ -312,8 +317,10 @@ def server_of_model(site: Site, model: Model) -> ProviderServer:
             credential = session.scalars(_credentials_query(model.provider)).first()
         seconds = get_limit(session, "model_seconds")
     if credential is not None:
-        return server_of_credential(site, credential, seconds, model.kind)
-    return server_of_environment(site, model.provider, seconds)
+        server = server_of_credential(site, credential, seconds, model.kind)
+    else:
+        server = server_of_environment(site, model.provider, seconds)
+    return replace(server, max_wait=TASK_WAIT_SECONDS) if site.in_task else server
 
 
 def listing_servers(site: Site, provider: str) -> Iterator[tuple[str | None, ProviderServer]]:

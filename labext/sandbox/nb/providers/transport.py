@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from requests.auth import AuthBase
 from starlette.exceptions import HTTPException
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from labext.http.rate_limiter import retry_after_seconds
 from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
 from labext.sandbox.nb.cancellation import CancelToken, cancel_after
 from labext.sandbox.nb.providers import servers
@@ -129,6 +131,21 @@ def request_bytes(
         HTTPException: 502 if the server could not be reached or failed; 429 if it is rate-limited.
         CallCancelledError: if the call was cancelled.
     """
+    wait = _RateLimitWait(provider.max_wait)
+    while True:
+        try:
+            return _request_bytes(provider, path, payload, cancel_token, accept)
+        except HTTPException as error:
+            wait.sleep_or_raise(error)
+
+
+def _request_bytes(
+    provider: ProviderServer,
+    path: str,
+    payload: Payload | None,
+    cancel_token: CancelToken | None,
+    accept: str,
+) -> bytes:
     response, content = _send(provider, path, payload, cancel_token, accept)
     if response.status_code == 404 and _has_no_path(provider):
         retry_provider = _with_default_path(provider)
@@ -152,7 +169,18 @@ def stream_json(
         HTTPException: as `request_json`; also 502 if the connection was lost.
         CallCancelledError: if the call was cancelled.
     """
-    cancel_token = cancel_token or CancelToken()
+    wait = _RateLimitWait(provider.max_wait)
+    while True:
+        try:
+            yield from _stream_json(provider, path, payload, cancel_token or CancelToken())
+            return
+        except HTTPException as error:
+            wait.sleep_or_raise(error)
+
+
+def _stream_json(
+    provider: ProviderServer, path: str, payload: Payload, cancel_token: CancelToken
+) -> Iterator[Any]:
     for server in [provider, *([_with_default_path(provider)] if _has_no_path(provider) else [])]:
         with _open(server, path, payload, (cancel_token,), _STREAM) as response:
             if response.status_code == 404 and server is provider and _has_no_path(provider):
@@ -171,6 +199,26 @@ def stream_json(
             else:
                 yield _parse(server, content)
             return
+
+
+_MIN_DELAY = 1.0
+"""Minimum seconds between two tries of a call."""
+
+
+class _RateLimitWait:
+    """Wait until a call is no longer rate-limited, `seconds` in all."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def sleep_or_raise(self, error: HTTPException) -> None:
+        """Sleep as long as a 429 requires; raise another error, or if that is too long."""
+        required = retry_after_seconds(error.headers or {}) if error.status_code == 429 else None
+        delay = max(required or 0.0, _MIN_DELAY)
+        if required is None or delay > self._seconds:
+            raise error
+        self._seconds -= delay
+        time.sleep(delay)
 
 
 _STREAM = "text/event-stream, application/x-ndjson, application/json"

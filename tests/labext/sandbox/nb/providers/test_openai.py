@@ -10,6 +10,7 @@ import threading
 import time
 import wave
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import openai_server
@@ -20,9 +21,10 @@ from labext.redaction import mask
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
 from labext.sandbox.nb.limits import LIMITS
-from labext.sandbox.nb.providers import calls, provider_keys, servers
+from labext.sandbox.nb.providers import calls, provider_keys, servers, transport
 from labext.sandbox.nb.providers import servers as providers
 from labext.sandbox.nb.providers.transport import FormPayload
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Credential, Model
 
 KEY = "correct-horse-battery-staple"
@@ -180,6 +182,29 @@ def test_provider_429_keeps_its_retry_after(
     assert caught.value.status_code == 429
     assert caught.value.headers == {"Retry-After": expected}
     assert "429: “Too fast.”. Wait" in caught.value.detail
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
+    site: Site,
+    provider: Any,
+    add_model: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    streams: bool,
+) -> None:
+    monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
+    waits: list[float] = []
+    monkeypatch.setattr(transport, "time", SimpleNamespace(sleep=waits.append))
+    task_site = dataclasses.replace(site, in_task=True)
+    provider.faults = [openai_server.too_many(value) for value in ("70", "0", None)]
+    assert calls.chat(task_site, add_model(), HELLO, monitor=monitor) == "Reply of talker."
+    assert waits == [70, 1, 10]
+
+    provider.faults = [openai_server.too_many("70"), openai_server.too_many("51")]
+    with pytest.raises(HTTPException) as caught:
+        calls.chat(task_site, add_model(), HELLO, monitor=monitor)
+    assert "Wait 51 seconds" in caught.value.detail
+    assert waits[3:] == [70]
 
 
 def test_base_url_without_path_is_retried_with_v1(
