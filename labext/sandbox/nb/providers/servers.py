@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -242,6 +242,14 @@ def _known_failure(
             message, "See the models that it has.", Action.discover_models(provider.name)
         )
     return None
+
+
+def seconds_to_wait(error: HTTPException) -> float:
+    """Return the seconds after which a call that failed with this 429 may be repeated."""
+    value = (error.headers or {})["Retry-After"]
+    if value.isdecimal():
+        return float(value)
+    return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
 
 
 def _retry_after(headers: Mapping[str, str]) -> str:

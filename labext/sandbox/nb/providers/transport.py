@@ -19,7 +19,6 @@ from requests.auth import AuthBase
 from starlette.exceptions import HTTPException
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from labext.http.rate_limiter import retry_after_seconds
 from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
 from labext.sandbox.nb.cancellation import CancelToken, cancel_after
 from labext.sandbox.nb.providers import servers
@@ -213,9 +212,10 @@ class _RateLimitWait:
 
     def sleep_or_raise(self, error: HTTPException) -> None:
         """Sleep as long as a 429 requires; raise another error, or if that is too long."""
-        required = retry_after_seconds(error.headers or {}) if error.status_code == 429 else None
-        delay = max(required or 0.0, _MIN_DELAY)
-        if required is None or delay > self._seconds:
+        if error.status_code != 429:
+            raise error
+        delay = max(servers.seconds_to_wait(error), _MIN_DELAY)
+        if delay > self._seconds:
             raise error
         self._seconds -= delay
         time.sleep(delay)
