@@ -9,6 +9,7 @@ import math
 import threading
 import time
 import wave
+from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -196,15 +197,16 @@ def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
     waits: list[float] = []
     monkeypatch.setattr(transport, "time", SimpleNamespace(sleep=waits.append))
     task_site = dataclasses.replace(site, in_task=True)
-    provider.faults = [openai_server.too_many(value) for value in ("70", "0", None)]
+    moment = formatdate(time.time() + 30, usegmt=True)
+    provider.faults = [openai_server.too_many(value) for value in ("70", "0", None, moment)]
     assert calls.chat(task_site, add_model(), HELLO, monitor=monitor) == "Reply of talker."
-    assert waits == [70, 1, 10]
+    assert waits == [70, 1, 10, pytest.approx(30, abs=5)]
 
     provider.faults = [openai_server.too_many("70"), openai_server.too_many("51")]
     with pytest.raises(HTTPException) as caught:
         calls.chat(task_site, add_model(), HELLO, monitor=monitor)
     assert "Wait 51 seconds" in caught.value.detail
-    assert waits[3:] == [70]
+    assert waits[4:] == [70]
 
 
 def test_base_url_without_path_is_retried_with_v1(
