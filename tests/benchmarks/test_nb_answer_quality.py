@@ -3,10 +3,9 @@
 The documents are those of `labext_test_corpus`, the questions those of three files in `answers`:
 
 - `tuning.csv`: used to choose the settings.
-- `validation.csv`: used to compare settings; `MIN_LEAD` of `labext.sandbox.nb.ask.matching` was
-  chosen with both files.
+- `validation.csv`: used to compare settings.
 - `held_out.csv`: used for two changes only: an error in the answers to comparisons, and
-  `CERTAIN_SHARE`, which was chosen with all three files.
+  `CERTAIN_SHARE` of `labext.sandbox.nb.ask.matching`, which was chosen with all three files.
 
 A passage is correct if its displayed text contains the expected fact and it is from the expected
 document; a passage of another document is irrelevant.

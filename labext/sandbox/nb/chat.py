@@ -42,7 +42,7 @@ from labext.sandbox.nb.schemas import (
     Timestamp,
     UsageRecord,
 )
-from labext.sandbox.nb.search.index import Hit, SearchIndex
+from labext.sandbox.nb.search.index import MIN_EVIDENCE_SIMILARITY, Hit, SearchIndex
 from labext.sandbox.nb.search.router import IndexDep
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import ChatSession, Message, Model, Note, Notebook, NotebookSource
@@ -337,7 +337,13 @@ def _find_passages(
 ) -> list[Hit]:
     if not source_ids and not note_ids:
         return []
-    hits = index.find(question, "hybrid", limit=MAX_PASSAGES, scope=Scope(source_ids, note_ids))
+    hits = index.find(
+        question,
+        "hybrid",
+        limit=MAX_PASSAGES,
+        min_vector_similarity=MIN_EVIDENCE_SIMILARITY,
+        scope=Scope(source_ids, note_ids),
+    )
     return [hit for hit in hits if hit.is_citable]
 
 

@@ -30,16 +30,12 @@ SIMILARITY_WEIGHT = 0.6
 question's words.
 """
 
-MIN_SIMILARITY, UNKNOWN_WORDS_SIMILARITY = 0.24, 0.1
+MIN_SIMILARITY, UNKNOWN_WORDS_SIMILARITY = 0.23, 0.1
 """Similarity of a passage that matches, and the addition to it for unknown words.
 
 Unrelated passages seldom reach the sum. The addition is multiplied by the share of the question's
 words that none of the passages found contains: most words of a question on another topic.
 """
-
-MIN_LEAD, LEAD_REDUCTION = 0.03, 0.02
-"""Lead of a source in similarity over all other sources, and the reduction of the threshold for its
-passages then: a source that stands out is more likely to be on the subject of the question."""
 
 MIN_SHARE, MIN_SHARE_WITH_RARE_TERMS = 0.6, 0.3
 """Share of the question's words, or of those of a side of a comparison, in a passage that matches;
@@ -56,7 +52,7 @@ is for other sources, if the best passage has none of the question's words; it r
 all of them.
 """
 
-CERTAIN_SHARE = 0.3
+CERTAIN_SHARE = 0.2
 """Only the best passage is selected if it has less than this share of the question's words."""
 
 
@@ -200,15 +196,12 @@ def match_scores(
     uses_similarity = uses_similarity and question.is_latin
     known = question.stems & frozenset().union(*map(_stems_of, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0
-    threshold = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
-    leading_source = _leading_source(hits)
+    min_similarity = MIN_SIMILARITY + UNKNOWN_WORDS_SIMILARITY * unknown
     matches = []
     for hit in hits:
         if not question.stems or lacks_rare_terms(question, hit):
             continue
-        similarity = _similarity(hit) if uses_similarity else 0.0
-        is_leading = hit.parent_id == leading_source
-        min_similarity = threshold - LEAD_REDUCTION if is_leading else threshold
+        similarity = max(hit.similarity or 0.0, 0.0) if uses_similarity else 0.0
         share = word_share(question.stems, hit)
         best_share = max([share, *(side.share_in(hit) for side in question.sides)])
         is_strict = question.is_latin and not question.rare
@@ -217,19 +210,6 @@ def match_scores(
             weight = SIMILARITY_WEIGHT if uses_similarity else 0.0
             matches.append((hit, weight * similarity + (1 - weight) * share**2))
     return matches
-
-
-def _similarity(hit: Hit) -> float:
-    return max(hit.similarity or 0.0, 0.0)
-
-
-def _leading_source(hits: Sequence[Hit]) -> str | None:
-    """Return the source whose best passage leads all other sources by `MIN_LEAD`, if any."""
-    if not hits:
-        return None
-    best = max(hits, key=_similarity)
-    others = (_similarity(hit) for hit in hits if hit.parent_id != best.parent_id)
-    return best.parent_id if _similarity(best) - max(others, default=0.0) >= MIN_LEAD else None
 
 
 Match = tuple[Hit, str, float]

@@ -25,7 +25,7 @@ from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import Hit, SearchIndex
+from labext.sandbox.nb.search.index import MIN_EVIDENCE_SIMILARITY, Hit, SearchIndex
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model
 
@@ -186,6 +186,7 @@ def prepare_answer(
     search_options = {
         "limit": question.limit or answerer.depth,
         "min_similarity": question.min_similarity,
+        "min_vector_similarity": MIN_EVIDENCE_SIMILARITY,
         "scope": scope,
     }
     return AnswerRun(

@@ -59,8 +59,8 @@ def merge_scores(
 
 log = logging.getLogger(__name__)
 
-MIN_SIMILARITY = 0.2
-"""Minimum similarity of relevant passages."""
+MIN_SIMILARITY, MIN_EVIDENCE_SIMILARITY = 0.1, 0.2
+"""Minimum similarity of passages found by vector only: in a search, and for an answer."""
 
 SearchType = Literal["text", "vector", "hybrid"]
 
@@ -180,13 +180,19 @@ class SearchIndex:
         *,
         limit: int,
         min_similarity: float | None = None,
+        min_vector_similarity: float = MIN_SIMILARITY,
         scope: Scope = EVERYTHING,
     ) -> list[Hit]:
         """Return the best passages, the best first.
 
-        By default `MIN_SIMILARITY` applies to passages found by vector only,
-        not to those that match words; a given `min_similarity` applies to all searches but
-        `text`. Without an embedding model, `hybrid` searches by `text`.
+        Args:
+            query: what to find.
+            by: the kind of search; without an embedding model, `hybrid` searches by `text`.
+            limit: the maximum number of passages.
+            min_similarity: applies to all passages, except in a search by `text`.
+            min_vector_similarity: applies to passages found by vector only, unless `min_similarity`
+                is given.
+            scope: the sources and notes to search.
 
         Raises:
             HTTPException: 422 for `vector` without an embedding model; 502 or 422 if its server
@@ -199,7 +205,7 @@ class SearchIndex:
             if meaning is None:
                 ranked = full_text.find_by_words(session, query, scope, limit)
                 return _load_hits(session, [(number, None, rank) for number, rank in ranked])
-            threshold = MIN_SIMILARITY if min_similarity is None else min_similarity
+            threshold = min_vector_similarity if min_similarity is None else min_similarity
             matrix, vector = meaning
             if by == "vector":
                 similar = matrix.similar(vector, scope, threshold, limit)

@@ -13,7 +13,7 @@ from labext.sandbox.nb.text import passages, segmentation
 MAX_RESCORED = 20
 """Number of passages that are rescored."""
 
-_MAX_WORDS_WEIGHT = 0.6
+_MAX_WORDS_WEIGHT = 0.7
 """Weight of the words if a passage has most words of the query; the rest is that of the vectors."""
 
 _LINE_WEIGHT = 0.3

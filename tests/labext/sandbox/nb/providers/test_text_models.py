@@ -167,21 +167,6 @@ def test_words_found_elsewhere_lower_the_similarity_that_matches() -> None:
     assert [citation.id for citation in answer.citations] == ["note:plan"]
 
 
-def test_source_that_is_clearly_more_similar_than_the_others_needs_less_similarity() -> None:
-    question = "Whom do I contact prior to thawing?"
-    near = hit("note:plan", 3, NOTE.text, similarity=0.33)
-    behind, close = (
-        hit("source:a", 1, "Vary the sugar.", similarity=value) for value in (0.29, 0.31)
-    )
-    answer = request(question, [near, behind])
-    assert [citation.id for citation in answer.citations] == ["note:plan"]
-    assert request(question, [near, close]) == NO_MATCH
-    own = hit("note:plan", 4, "Read the note.", similarity=0.325)
-    assert request(question, [near, own]) != NO_MATCH, "its own passages do not count"
-    lower = hit("note:plan", 3, NOTE.text, similarity=0.31)
-    assert request(question, [lower]) == NO_MATCH
-
-
 def test_one_passage_is_quoted_if_the_best_has_few_of_the_words() -> None:
     texts = ["The freezer is defrosted.", "Ask Dana first.", "Vary the sugar.", "Read the note."]
     hits = [hit(f"source:{n}", n, text, similarity=0.5) for n, text in enumerate(texts)]
