@@ -154,7 +154,7 @@ def test_search_options(run: Run) -> None:
     assert set(run("%nb search plasmid --note Drug --note Heat")["title"]) == {"Drug", "Heat"}
     assert run("%nb search plasmid --no-notes").empty
     assert len(run("%nb search plasmid --no-sources")) == 3
-    assert run("%nb search nowhere").empty
+    assert run("%nb search nowhere --type text").empty
     alike = run("%nb search 'antibiotic resistance' --type vector --min-similarity -1")
     few = run("%nb search 'antibiotic resistance' --type vector --min-similarity 0.99")
     assert len(alike) == 3

@@ -60,7 +60,11 @@ def merge_scores(
 log = logging.getLogger(__name__)
 
 MIN_SIMILARITY, MIN_EVIDENCE_SIMILARITY = 0.1, 0.2
-"""Minimum similarity of passages found by vector only: in a search, and for an answer."""
+"""Minimum similarities of passages found by vector only.
+
+The second one is for answers, and for a hybrid search if a passage has half of the query's words,
+weighted by their rarity.
+"""
 
 SearchType = Literal["text", "vector", "hybrid"]
 
@@ -191,7 +195,7 @@ class SearchIndex:
             limit: the maximum number of passages.
             min_similarity: applies to all passages, except in a search by `text`.
             min_vector_similarity: applies to passages found by vector only, unless `min_similarity`
-                is given.
+                is given; at least `MIN_EVIDENCE_SIMILARITY` if a passage has half of the words.
             scope: the sources and notes to search.
 
         Raises:
@@ -216,6 +220,8 @@ class SearchIndex:
             full = full_text.full_score(counts, passage_count) or 1.0
             by_words = full_text.find_by_words(session, query, scope, depth, counts, passage_count)
             words = {number: min(score / full, 1.0) for number, score in by_words}
+            if min_similarity is None and max(words.values(), default=0.0) >= 0.5:
+                threshold = max(threshold, MIN_EVIDENCE_SIMILARITY)
             similar = matrix.similar(vector, scope, threshold, depth)
             similarities = matrix.similarities(vector, [*words, *(number for number, _ in similar)])
             ranked_hits = [

@@ -42,7 +42,9 @@ class SearchRequest(RequestBody):
     source_ids: Identifiers | None = None
     note_ids: Identifiers | None = None
     min_similarity: Annotated[float, Field(ge=-1, le=1)] | None = Field(
-        None, description="Not for a text search; by default 0.1 for passages found by vectors."
+        None,
+        description="Not for a text search; by default 0.1 for passages found by "
+        "vectors only, 0.2 if a passage has half of the words.",
     )
     rewrite: bool = Field(
         False, description="Whether a language model adds queries in other words."

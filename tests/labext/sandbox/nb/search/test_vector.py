@@ -46,6 +46,14 @@ def test_paraphrase_without_shared_words_is_found(sqlite_world: World) -> None:
     assert parents(sqlite_world.hybrid(PARAPHRASE))[0] == sugar
 
 
+def test_query_whose_words_are_found_needs_more_similarity(sqlite_world: World) -> None:
+    sugar = sqlite_world.source("first", "Glucose represses the promoter.")
+    sqlite_world.source("second", "The plasmid is lost at high temperature.")
+    assert index.MIN_SIMILARITY < sqlite_world.vector("glucose")[1].similarity < 0.2
+    assert parents(sqlite_world.hybrid("glucose")) == [sugar]
+    assert len(sqlite_world.hybrid("fructose")) == len(sqlite_world.vector("fructose")) == 2
+
+
 def test_vector_hits_are_sorted_by_cosine_similarity(sqlite_world: World) -> None:
     for name, text in {"sugar": SUGAR, "bread": BREAD, "heat": HEAT}.items():
         sqlite_world.source(name, text)
