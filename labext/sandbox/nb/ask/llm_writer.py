@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from labext.sandbox.nb.ask.answers import (
+    MARK,
+    MAX_QUOTE_LENGTH,
     NO_MATCH,
     Answer,
     ChatTurn,
+    Citation,
     Search,
     Strategy,
+    citation_mark,
+    cite,
     passage_mark,
+    quotable_sentences,
     search_question,
     transcript_note,
+    unique_citations,
 )
-from labext.sandbox.nb.ask.citation_check import NOT_FOUND, parse_citations
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
@@ -175,3 +182,128 @@ def _parse_searches(value: Any) -> list[Search]:
 
 def _clean_text(value: Any) -> str:
     return segmentation.encodable(value).strip() if isinstance(value, str) else ""
+
+
+NOT_FOUND = "(not found in the sources)"
+"""Appended to a sentence that is supported by none of the passages that it cites."""
+
+MIN_SUPPORT = 0.4
+"""Minimum share of a sentence's word stems in a passage that it cites without quoted words."""
+
+_MIN_QUOTED_WORDS = 2
+
+_GROUP = re.compile(rf"{MARK.pattern}(?:[ \t,;]{{0,4}}{MARK.pattern})*")
+_NAME = re.compile(
+    r"(source|note)\s*:\s*(\w+)(?:#(\d{1,18}))?(?:\s*[“\"„«]([^“”\"„«»]{1,500})[”\"“»])?"
+)
+_QUOTED = re.compile(r"[“\"„«]([^“”\"„«»]{1,500})[”\"“»]")
+_ELLIPSIS = re.compile(r"\s*(?:…|\.\.\.|\[…\])\s*")
+_NUMBER = re.compile(r"\d[\d.,]*\d")
+_SAME = {
+    **dict.fromkeys("-‐‑‒–—−", "[-‐‑‒–—−]"),
+    **dict.fromkeys("'‘’", "['‘’]"),
+    **dict.fromkeys('"“”„«»', '["“”„«»]'),
+}
+"""Characters that count as equal, as a character class."""
+
+
+def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
+    """Return the answer in a model's reply, with the citations that its marks name.
+
+    A citation is kept if the passage contains the words quoted in its mark and in the sentence;
+    without quoted words, if the passage contains enough words of the sentence. The cited passages
+    must contain the numbers of the sentence. A sentence of which no citation is kept is marked by
+    `NOT_FOUND`.
+    """
+    passages: dict[str, list[Hit]] = {}
+    for hit in hits:
+        passages.setdefault(hit.parent_id, []).append(hit)
+    citations: list[Citation] = []
+    text = ""
+    start = 0
+    for group in _GROUP.finditer(reply):
+        text += reply[start : group.start()]
+        start = group.end()
+        claim = _last_sentence(text)
+        cited = list(_supported_citations(group.group(), passages, claim))
+        if not _has_numbers(claim, cited):
+            cited = []
+        citations += cited
+        marks = "".join(citation_mark(id) for id in dict.fromkeys(item.id for item in cited))
+        if not marks:
+            text = text.rstrip(" ")
+            marks = f" {NOT_FOUND}" if segmentation.stem_words(claim) else ""
+        text += marks
+    text += reply[start:]
+    return Answer(text.strip(), unique_citations(citations))
+
+
+def _supported_citations(
+    marks: str, passages: Mapping[str, Sequence[Hit]], claim: str
+) -> Iterator[Citation]:
+    """Yield the citations named in marks, with the words of the passage that support the claim."""
+    for name in _NAME.finditer(marks):
+        available = passages.get(f"{name[1]}:{name[2]}", ())
+        exact = [hit for hit in available if str(hit.passage_id) == name[3]]
+        supported = [
+            (hit, quote)
+            for hit in exact or available
+            if (quote := _supporting_quote(hit.text, claim, name[4])) is not None
+        ]
+        if supported:
+            yield cite(*max(supported, key=lambda pair: _word_overlap(pair[1], claim)))
+
+
+def _supporting_quote(passage: str, claim: str, quoted: str | None) -> str | None:
+    """Return the words of a passage that support a claim, or None if it does not."""
+    if any(find_quote(passage, words) is None for words in _QUOTED.findall(claim)):
+        return None
+    if quoted is not None and len(quoted.split()) >= _MIN_QUOTED_WORDS:
+        return find_quote(passage, quoted)
+    stems = set(segmentation.stem_words(claim))
+    share = len(stems & set(segmentation.stem_words(passage))) / max(len(stems), 1)
+    if not stems or share < MIN_SUPPORT:
+        return None
+    quotes = quotable_sentences(passage)
+    return max(quotes, key=lambda quote: _word_overlap(quote, claim)) if quotes else None
+
+
+def find_quote(passage: str, quoted: str) -> str | None:
+    """Return the substring of a passage that a quotation repeats; None if there is none.
+
+    Case, line breaks, and the kind of dashes and quotation marks may differ. Every part of a
+    quotation with an ellipsis must occur; the longest one is returned.
+    """
+    quotes: list[str] = []
+    for part in _ELLIPSIS.split(quoted):
+        words = part.strip(" .,;:").split()
+        if not words:
+            continue
+        pattern = r"\s+".join("".join(_SAME.get(c, re.escape(c)) for c in word) for word in words)
+        match = re.search(rf"(?<!\w){pattern}(?!\w)", passage, re.IGNORECASE)
+        if match is None:
+            return None
+        quotes.append(match.group())
+    longest = max(quotes, key=len, default="")
+    return longest if 0 < len(longest) <= MAX_QUOTE_LENGTH else None
+
+
+def _has_numbers(claim: str, cited: Sequence[Citation]) -> bool:
+    """Return whether the cited passages contain the numbers of a claim, except single digits."""
+    available = {number for item in cited for number in _numbers(f"{item.title} {item.passage}")}
+    return _numbers(claim) <= available
+
+
+def _numbers(text: str) -> set[str]:
+    return {re.sub(r"[.,](?=\d{3}(?!\d))", "", number) for number in _NUMBER.findall(text)}
+
+
+def _word_overlap(quote: str, claim: str) -> float:
+    """Return the share of common word stems of two sentences, from 0 to 1."""
+    one, other = set(segmentation.stem_words(quote)), set(segmentation.stem_words(claim))
+    return len(one & other) / max(len(one | other), 1)
+
+
+def _last_sentence(text: str) -> str:
+    sentences = segmentation.split_sentences(MARK.sub(" ", text[-2000:]).replace(NOT_FOUND, " "))
+    return sentences[-1] if sentences else ""

@@ -23,11 +23,13 @@ from labext.sandbox.nb.ask.answers import (
     passage_mark,
     quotable_sentences,
 )
-from labext.sandbox.nb.ask.citation_check import NOT_FOUND, find_quote, parse_citations
 from labext.sandbox.nb.ask.llm_writer import (
     MAX_HISTORY_LENGTH,
     MAX_HISTORY_MESSAGES,
+    NOT_FOUND,
     LlmAnswerWriter,
+    find_quote,
+    parse_citations,
 )
 from labext.sandbox.nb.ask.quotes import (
     ADVICE,
