@@ -42,8 +42,8 @@ def refuse_value(text: str, service: str, command: str = "") -> None:
         raise typed_secret_error("a key-like string", service, command)
 
 
-def refuse_name(text: str, service: str, command: str) -> None:
-    """Check that a new name does not look like a key.
+def refuse_name(text: str) -> None:
+    """Check that the name of a new credential does not look like a key.
 
     Words joined by dashes or underscores may have any length.
 
@@ -52,7 +52,7 @@ def refuse_name(text: str, service: str, command: str) -> None:
     """
     if mask(text) != text or (_KEY_LIKE.fullmatch(text) and not re.search("[-_]", text)):
         _mask_typed(text)
-        raise typed_secret_error("a key-like string", service, command)
+        raise typed_secret_error("a key-like string", "nb", "credentials")
 
 
 MIN_TYPED_LENGTH = 12

@@ -272,7 +272,7 @@ def new_credential(
 ) -> pd.DataFrame:
     """Store a credential; an existing credential of the provider with this name is kept."""
     for text in (provider, name):
-        secrets.refuse_name(text, "nb", "credentials")
+        secrets.refuse_name(text)
     if base_url is not None:
         secrets.refuse_value(base_url, "nb", "credentials")
     provider = models.find_provider(call, provider)
@@ -314,7 +314,7 @@ def edit_credential(
     }
     changes: dict[str, Any] = scope.require_changes(values, "%nb credentials edit")
     if name is not None:
-        secrets.refuse_name(name, "nb", "credentials")
+        secrets.refuse_name(name)
     if base_url is not None:
         secrets.refuse_value(base_url, "nb", "credentials")
     suffix = ""

@@ -447,8 +447,8 @@ def test_password_in_an_address_is_masked_afterwards() -> None:
 
 def test_name_that_looks_like_a_key_is_refused() -> None:
     with pytest.raises(InputError):
-        refuse_name("abcdefgh12345678", "nb", "connect")
-    refuse_name("a-very-long-name-of-2026", "nb", "connect")
+        refuse_name("abcdefgh12345678")
+    refuse_name("a-very-long-name-of-2026")
 
 
 def test_unconfirmed_deletion_names_all_objects() -> None:

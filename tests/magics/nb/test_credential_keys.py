@@ -16,14 +16,14 @@ KEY = "sk-proj-4f9b2c7d8e1a6035"
 
 @pytest.mark.parametrize("name", ["lab", "openai-lab-2026-main", "Our server, 2nd floor", "x" * 40])
 def test_ordinary_name_is_accepted(name: str) -> None:
-    secrets.refuse_name(name, "nb", "credentials")
+    secrets.refuse_name(name)
 
 
 @pytest.mark.parametrize("name", [KEY, "gsk0pQ4f9b2c7d8e1a6035ABCDEF", "0123456789abcdef01234567"])
 def test_key_is_refused_as_a_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redaction, "_known", set())
     with pytest.raises(InputError) as caught:
-        secrets.refuse_name(name, "nb", "credentials")
+        secrets.refuse_name(name)
     assert name not in str(caught.value)
 
 
