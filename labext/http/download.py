@@ -306,7 +306,8 @@ class _Download:
         if response.status_code != 200:
             raise self._refused(response, part.target.name)
         kind = response.headers.get("Content-Type", "")
-        if "html" in kind.lower() and not self._is_page(part.target):
+        is_page = is_html_name(part.target.name) or (self._source is not None and self._source.page)
+        if "html" in kind.lower() and not is_page:
             page = read_message(response)
             raise RetryableError(
                 ServiceError(
@@ -319,10 +320,6 @@ class _Download:
         total = None if _is_encoded(response) else content_length(response.headers)
         part.restart(_range_validator(response), total)
         return True
-
-    def _is_page(self, target: Path) -> bool:
-        """Return whether a web page can be the requested file, rather than an error page."""
-        return is_html_name(target.name) or (self._source is not None and self._source.page)
 
     def _read_rest(self, response: requests.Response, part: PartialFile) -> bool:
         failure = self._write_body(response, part)

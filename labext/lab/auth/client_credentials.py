@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import time
 from base64 import b64encode
 from collections.abc import Callable
@@ -134,16 +135,12 @@ def parse_token(document: Any) -> AccessToken:
     """
     fields = document if isinstance(document, dict) else {}
     value, kind = fields.get("access_token"), fields.get("token_type", "Bearer")
-    if not isinstance(value, str) or not _is_sendable(value):
+    if not isinstance(value, str) or not re.fullmatch("[!-~]+", value):
         raise ServiceError("The lab platform returned a response without a token.")
     register_secret(value)
     if not isinstance(kind, str) or kind.casefold() != "bearer":
         raise ServiceError("The lab platform returned a token of an unsupported type, not Bearer.")
     return AccessToken(value, _parse_seconds(fields.get("expires_in")))
-
-
-def _is_sendable(value: str) -> bool:
-    return bool(value) and value.isascii() and value.isprintable() and " " not in value
 
 
 def _parse_seconds(value: Any) -> float | None:
