@@ -54,12 +54,22 @@ def clean_url(base_url: str, *, secure: bool = False) -> str:
 
 def same_server(one: str, other: str) -> bool:
     """Return whether two normalized addresses have the same scheme, host and port."""
-    return _server(one) == _server(other)
+    return origin(one) == origin(other)
 
 
-def _server(base_url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(base_url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port: the origin that a key may be sent to.
+
+    Args:
+        url: of a prepared request, which `requests` parses likewise to connect; or an address that
+            `clean_url` accepted.
+
+    Raises:
+        ValueError: it is not an address.
+    """
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname or "", port
 
 
 Service = Literal["lab", "jobs", "nb"]

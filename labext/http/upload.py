@@ -13,6 +13,7 @@ from typing import BinaryIO, TypeVar, cast
 import requests
 from urllib3.fields import RequestField
 
+from labext.config.profiles import origin
 from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
 from labext.http.connection_failures import ConnectionFailure, classify_failure
 from labext.http.connection_pool import (
@@ -21,7 +22,6 @@ from labext.http.connection_pool import (
     Deadline,
     ResponseTooLarge,
     new_session,
-    origin,
     read_body,
 )
 from labext.http.rate_limiter import requested_delay

@@ -28,46 +28,133 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class PartLookup:
-    """Look up the parts of a plan on one service and compare them with the plan."""
+_MAX_SINGLE_VALIDATIONS = 50
+"""Maximum number of jobs to validate if the service validates one job per request."""
 
-    def __init__(self, service: JobsApi, parts: PartFinder) -> None:
+_MAX_VALIDATED_ROWS = 1000
+_MAX_VALIDATED_BYTES = 3_000_000
+"""Limits of one validation request, those of the service's own command-line client."""
+
+
+class BatchSubmitter:
+    """Submits and resumes batches on one service."""
+
+    def __init__(
+        self, service: JobsApi, journal: Journal, parts: PartFinder, contents: ContentReader
+    ) -> None:
         self._service = service
+        self._journal = journal
         self._parts = parts
+        self._contents = contents
+        self._validates_rows = True
 
-    def find_all(self, plan: BatchPlan, content: InputContent = NO_FILES) -> dict[str, JobRecord]:
+    def submit(
+        self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
+    ) -> BatchSubmission:
+        """Send the missing parts of a batch.
+
+        Args:
+            draft: the batch, validated locally.
+            tool: the tool of the batch.
+            content: the content of the files that its settings name.
+            skip_invalid: skip invalid rows.
+
+        Raises:
+            LabextError: as for `JobsClient.submit_batch`.
+            NotReadyError: another process of this machine is submitting the batch.
+        """
+        if skip_invalid or draft.faults:
+            self._validate_all(draft, thorough=skip_invalid, tool=tool)
+            if draft.faults and not skip_invalid:
+                raise draft.error()
+        plan = draft.plan()
+        with self._journal.lock(plan.name):
+            existing = self._find_parts(plan, content)
+            absent = [part for part in plan.parts if part.name not in existing]
+            if not skip_invalid:
+                self._validate(draft, plan, absent, tool, one_by_one=plan.split)
+            if not existing:
+                content.remember(plan.name)
+            entry = self._journal.write(plan, free=[part.name for part in absent])
+            self._parts.forget(plan.name)
+            outcomes = self._record_existing(entry, existing)
+            try:
+                self._send_all(entry, absent, outcomes, content)
+            except InputError:
+                if not entry.log.attempted and not outcomes.sent:
+                    self._journal.forget(plan.name)  # the service will never accept this batch
+                raise
+            self._note_complete(entry, outcomes)
+        caveats = [content.caveat(plan.name, row) for row in [*existing.values()][:1]]
+        return build_report(
+            plan, outcomes, resumed=False, refused=draft.rejected_rows(), caveats=caveats
+        )
+
+    def resume(self, name: str) -> BatchSubmission:
+        """Send the unsent parts of a batch in the journal.
+
+        A part that this machine sent and that no longer exists was deleted on the service: it is
+        reported, and not sent again.
+
+        Raises:
+            LabextError: as for `JobsClient.resume`.
+        """
+        self._read_entry(name)
+        with self._journal.lock(name):
+            entry = self._read_entry(name)
+            existing = self._find_parts(entry.plan)
+            absent = [part for part in entry.plan.parts if part.name not in existing]
+            deleted = [part for part in absent if self._was_deleted(entry, part)]
+            absent = [part for part in absent if part not in deleted]
+            content = self._contents.recorded(name) if absent else NO_FILES
+            if existing:
+                content.check_unchanged(name)
+            else:
+                content.remember(name)
+            if not entry.log.complete:
+                # These names are free, so a part that appears under one of them was sent by us.
+                entry = self._journal.write(entry.plan, free=[part.name for part in absent])
+            self._parts.forget(name)
+            outcomes = self._record_existing(entry, existing)
+            outcomes.deleted += deleted
+            self._send_all(entry, absent, outcomes, content)
+            self._note_complete(entry, outcomes)
+        return build_report(entry.plan, outcomes, resumed=True)
+
+    def check(
+        self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
+    ) -> pd.DataFrame:
+        """Validate a batch as `submit` does, without sending it.
+
+        Returns:
+            One row per job; with `skip_invalid`, the invalid rows.
+
+        Raises:
+            InvalidJobsError, ConflictError: as for `submit`.
+        """
+        if skip_invalid or draft.faults:
+            self._validate_all(draft, thorough=skip_invalid, tool=tool)
+            if skip_invalid:
+                return draft.rejected_rows()
+            raise draft.error()
+        plan = draft.plan()
+        existing = self._find_parts(plan, content)
+        absent = [part for part in plan.parts if part.name not in existing]
+        self._validate(draft, plan, absent, tool, one_by_one=True)
+        return plan_overview(plan)
+
+    def _find_parts(
+        self, plan: BatchPlan, content: InputContent = NO_FILES
+    ) -> dict[str, JobRecord]:
         """Return the rows of the existing parts, by name.
 
         Each part is compared with the plan, which takes one request per part, and with the content
         of the files that the settings name.
-
-        Raises:
-            ConflictError: a name is taken by another submission, or by a batch whose files had
-                other content.
         """
-        return self._split(plan, content) if plan.split else self._single(plan, content)
-
-    def find(
-        self, plan: BatchPlan, part: BatchPart, content: InputContent = NO_FILES
-    ) -> JobRecord | None:
-        """Return the row of one part; None if its name is free.
-
-        Raises:
-            ConflictError: the name is taken by another submission, or by a batch whose files had
-                other content.
-        """
-        row = self._service.find(part.name)
-        if row is not None:
-            self._check(plan, part, row, content)
-        return row
-
-    def _single(self, plan: BatchPlan, content: InputContent) -> dict[str, JobRecord]:
-        self._parts.check_not_split(plan.name)
-        (part,) = plan.parts
-        row = self.find(plan, part, content)
-        return {} if row is None else {part.name: row}
-
-    def _split(self, plan: BatchPlan, content: InputContent) -> dict[str, JobRecord]:
+        if not plan.split:
+            self._parts.check_not_split(plan.name)
+            row = self._find_part(plan, plan.parts[0], content)
+            return {} if row is None else {plan.name: row}
         if (row := self._service.find(plan.name)) is not None:
             kind = "an unsplit batch" if records.is_batch(row) else f"a {_kind_name(row)}"
             raise name_taken_error(plan.name, f"it is {kind}")
@@ -80,11 +167,20 @@ class PartLookup:
         rows = {}
         for number, row in parts.get(len(plan.parts), {}).items():
             part = plan.parts[number - 1]
-            self._check(plan, part, row, content)
+            self._compare(plan, part, row, content)
             rows[part.name] = row
         return rows
 
-    def _check(
+    def _find_part(
+        self, plan: BatchPlan, part: BatchPart, content: InputContent
+    ) -> JobRecord | None:
+        """Return the row of one part; None if its name is free."""
+        row = self._service.find(part.name)
+        if row is not None:
+            self._compare(plan, part, row, content)
+        return row
+
+    def _compare(
         self, plan: BatchPlan, part: BatchPart, row: JobRecord, content: InputContent
     ) -> None:
         """Compare a batch on the service with a part of the plan.
@@ -115,136 +211,6 @@ class PartLookup:
             if isinstance(value, str)
         }
         content.check(plan.name, row, values)
-
-
-def _kind_name(row: JobRecord) -> str:
-    return "pipeline" if records.is_pipeline(row) else "single job"
-
-
-_MAX_SINGLE_VALIDATIONS = 50
-"""Maximum number of jobs to validate if the service validates one job per request."""
-
-_MAX_VALIDATED_ROWS = 1000
-_MAX_VALIDATED_BYTES = 3_000_000
-"""Limits of one validation request, those of the service's own command-line client."""
-
-
-class BatchSubmitter:
-    """Submits and resumes batches on one service."""
-
-    def __init__(
-        self, service: JobsApi, journal: Journal, parts: PartFinder, contents: ContentReader
-    ) -> None:
-        self._service = service
-        self._journal = journal
-        self._parts = parts
-        self._contents = contents
-        self._lookup = PartLookup(service, parts)
-        self._validates_rows = True
-
-    def submit(
-        self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
-    ) -> BatchSubmission:
-        """Send the missing parts of a batch.
-
-        Args:
-            draft: the batch, validated locally.
-            tool: the tool of the batch.
-            content: the content of the files that its settings name.
-            skip_invalid: skip invalid rows.
-
-        Raises:
-            ConflictError: the name is taken by another submission, or by a batch whose files had
-                other content.
-            InvalidJobsError: rows are invalid; nothing was sent.
-            NotReadyError: another process of this machine is submitting the batch.
-            StorageError: the journal can't be written; nothing was sent.
-        """
-        if skip_invalid or draft.faults:
-            self._validate_all(draft, thorough=skip_invalid, tool=tool)
-            if draft.faults and not skip_invalid:
-                raise draft.error()
-        plan = draft.plan()
-        with self._journal.lock(plan.name):
-            existing = self._lookup.find_all(plan, content)
-            absent = [part for part in plan.parts if part.name not in existing]
-            if not skip_invalid:
-                self._validate(draft, plan, absent, tool, one_by_one=plan.split)
-            if not existing:
-                content.remember(plan.name)
-            entry = self._journal.write(plan, free=[part.name for part in absent])
-            self._parts.forget(plan.name)
-            outcomes = self._record_existing(entry, existing)
-            try:
-                self._send_all(entry, absent, outcomes, content)
-            except InputError:
-                if not entry.log.attempted and not outcomes.sent:
-                    self._journal.forget(plan.name)  # the service will never accept this batch
-                raise
-            self._note_complete(entry, outcomes)
-        caveats = [content.caveat(plan.name, row) for row in [*existing.values()][:1]]
-        return build_report(
-            plan, outcomes, resumed=False, refused=draft.rejected_rows(), caveats=caveats
-        )
-
-    def resume(self, name: str) -> BatchSubmission:
-        """Send the unsent parts of a batch in the journal.
-
-        A part that this machine sent and that no longer exists was deleted on the service: it is
-        reported, and not sent again.
-
-        Raises:
-            NotFoundError: the journal has no batch of this name; the error suggests a similar name.
-            ConflictError: a part's name has been taken by another submission, or a file that the
-                settings name has other content than when the first parts were sent.
-            NotReadyError: another process of this machine is submitting the batch.
-            StorageError: the journal is damaged, or can't be written; nothing was sent.
-        """
-        self._read_entry(name)
-        with self._journal.lock(name):
-            entry = self._read_entry(name)
-            existing = self._lookup.find_all(entry.plan)
-            absent = [part for part in entry.plan.parts if part.name not in existing]
-            deleted = [part for part in absent if self._was_deleted(entry, part)]
-            absent = [part for part in absent if part not in deleted]
-            content = self._contents.recorded(name) if absent else NO_FILES
-            if existing:
-                content.check_unchanged(name)
-            else:
-                content.remember(name)
-            if not entry.log.complete:
-                # These names are free, so a part that appears under one of them was sent by us.
-                entry = self._journal.write(entry.plan, free=[part.name for part in absent])
-            self._parts.forget(name)
-            outcomes = self._record_existing(entry, existing)
-            outcomes.deleted += deleted
-            self._send_all(entry, absent, outcomes, content)
-            self._note_complete(entry, outcomes)
-        return build_report(entry.plan, outcomes, resumed=True)
-
-    def check(
-        self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
-    ) -> pd.DataFrame:
-        """Validate a batch as `submit` does, without sending it.
-
-        Returns:
-            One row per job; with `skip_invalid`, the invalid rows.
-
-        Raises:
-            ConflictError: the name is taken by another submission, or by a batch whose files had
-                other content.
-            InvalidJobsError: rows are invalid.
-        """
-        if skip_invalid or draft.faults:
-            self._validate_all(draft, thorough=skip_invalid, tool=tool)
-            if skip_invalid:
-                return draft.rejected_rows()
-            raise draft.error()
-        plan = draft.plan()
-        existing = self._lookup.find_all(plan, content)
-        absent = [part for part in plan.parts if part.name not in existing]
-        self._validate(draft, plan, absent, tool, one_by_one=True)
-        return plan_overview(plan)
 
     def _read_entry(self, name: str) -> JournalEntry:
         entry = self._journal.read(name)
@@ -322,7 +288,7 @@ class BatchSubmitter:
         _, _, created = send_once(
             part.name,
             lambda: self._service.submit_batch(plan.body(part)),
-            lambda: self._lookup.find(plan, part, content),
+            lambda: self._find_part(plan, part, content),
             f"{messages.pluralize(len(part.jobs), 'job')} of {plan.type}",
         )
         if created:
@@ -432,6 +398,10 @@ class BatchSubmitter:
             if not valid:
                 rejected[job] = message
         return rejected
+
+
+def _kind_name(row: JobRecord) -> str:
+    return "pipeline" if records.is_pipeline(row) else "single job"
 
 
 def validation_chunks(jobs: Mapping[str, Mapping[str, Any]]) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from requests import PreparedRequest
 
 from labext.actions import Action
+from labext.config.profiles import origin
 from labext.errors import (
     AccessError,
     InputError,
@@ -24,7 +25,7 @@ from labext.errors import (
 )
 from labext.http import ErrorResponse, HttpClient
 from labext.http.auth import clean_secret
-from labext.http.connection_pool import DOCUMENT, origin
+from labext.http.connection_pool import DOCUMENT
 from labext.lab.api import TOKEN, api_url, resource_tenant_url, tenant_url
 from labext.lab.auth.http_auth import RenewableBearerAuth
 from labext.messages import quote_value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from labext import messages
 from labext.actions import use_style
-from labext.errors import LabextError, NotFoundError
+from labext.errors import NotFoundError
 from labext_magics.core import value_types
 from labext_magics.core.actions import MAGIC_STYLE
 from labext_magics.core.dispatch import Call
@@ -105,20 +106,11 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
     try:
         nb.sources.download(record["id"], file)
         return PdfPages(file, title)
-    except LabextError as error:
-        _remove(folder)
-        if isinstance(error, NotFoundError) or error.status in _NO_FILES:
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, NotFoundError) or getattr(error, "status", None) in _NO_FILES:
             return None
         raise
-    except BaseException:
-        _remove(folder)
-        raise
-
-
-def _remove(folder: str) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 SHORTCUTS = (
