@@ -166,11 +166,7 @@ def get_profile(name: str, *others: str) -> Profile:
 
 
 def check_profile_name(name: str) -> None:
-    """Check the name of a new profile.
-
-    Raises:
-        InputError: the name is invalid or reserved.
-    """
+    """Check the name of a new profile; raise InputError if it is invalid or reserved."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name in _RESERVED:
         owner = _RESERVED.get(name)
         why = f"is reserved for {owner}" if owner else "is not a valid profile name"

@@ -159,11 +159,7 @@ def restore(
 
 
 def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any], source: Path) -> None:
-    """Check that a backup of a PostgreSQL database is restored to one.
-
-    Raises:
-        SetupError: it is not so.
-    """
+    """Check that a backup of a PostgreSQL database is restored to one, else raise SetupError."""
     if "revision" in manifest and not folder.uses_postgresql:
         command = ["labext", "server", "restore", str(source), "--database", "URL"]
         raise SetupError(

@@ -36,11 +36,7 @@ class CancelToken:
         self.is_cancelled = False
 
     def check(self) -> None:
-        """Check that the token has not been cancelled.
-
-        Raises:
-            CallCancelledError: if it was.
-        """
+        """Check that the token has not been cancelled, else raise CallCancelledError."""
         if self.is_cancelled:
             raise CallCancelledError
 

@@ -85,11 +85,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 def _read_source(
     source: Source, file: SourceFile, limits: fetch.FetchLimits, work: Path, on_stage: OnStage
 ) -> Document:
-    """Return the source's text.
-
-    Raises:
-        UnreadableError: if it has none.
-    """
+    """Return the source's text; raise UnreadableError if it has none."""
     try:
         if source.kind == "text":
             text = clean_text(source.full_text or "")

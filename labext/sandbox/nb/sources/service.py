@@ -37,11 +37,7 @@ from labext.sandbox.nb.tables import (
 
 
 def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
-    """Return the record of a source with its text.
-
-    Raises:
-        HTTPException: 404.
-    """
+    """Return the record of a source with its text, or raise a 404."""
     with site.database.read() as session:
         text = load(session, Source, identifier, undefer(Source.full_text)).full_text
         return source_record(session, site, identifier) | {"full_text": text}
