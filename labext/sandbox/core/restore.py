@@ -33,7 +33,6 @@ from labext.sandbox.core.backup import (
     MANIFEST,
     RUNTIME_FILES,
     data_entries,
-    open_private,
     restored_folder,
 )
 from labext.sandbox.core.data_folder import (
@@ -266,7 +265,7 @@ def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: D
             _make_folders(target.parent, folder.path)
             with (
                 archive.open(entry.get("member", entry["path"])) as packed,
-                open(target, "xb", opener=open_private) as out,
+                open(target, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
             ):
                 size_and_hash = copy_file(packed, out, max_bytes=entry["bytes"])
             if size_and_hash != (entry["bytes"], entry["sha256"]):

@@ -32,7 +32,6 @@ MAX_PICTURE = 110_000
 """Bytes from which a picture is drawn with a lower resolution."""
 
 _SHARP, _COARSE = 140, 80
-_PIXELS = 100  # width in CSS pixels per inch
 
 
 def render_html(chart: Chart) -> str:

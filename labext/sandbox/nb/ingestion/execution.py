@@ -49,7 +49,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
                 raise TaskError("The source was deleted.")
             deadline = started + _READING_SHARE * get_limit(session, "source_seconds")
             file = SourceFile(
-                files.original_path(site, source.id),
+                site.files.local(files.original_name(source.id)),
                 source.file_name or "",
                 max_bytes=get_limit(session, "text_bytes"),
                 hear=partial(transcription.transcribe_by_default, site),
