@@ -183,11 +183,7 @@ class BatchSubmitter:
     def _compare(
         self, plan: BatchPlan, part: BatchPart, row: JobRecord, content: InputContent
     ) -> None:
-        """Compare a batch on the service with a part of the plan.
-
-        Raises:
-            ConflictError: their jobs differ, or the files of the batch had other content.
-        """
+        """Check that a batch on the service has the jobs and the files of a part of the plan."""
         if not records.is_batch(row):
             raise name_taken_error(plan.name, f"{part.name} is a {_kind_name(row)}")
         existing = {

@@ -160,11 +160,7 @@ class PipelineMethods(SubmitMethods):
         return frame
 
     def _pipeline_content(self, name: str | None, pipeline: Pipeline) -> tuple[str, InputContent]:
-        """Return the name of a pipeline, generated if None, and the content of its files.
-
-        Raises:
-            ConflictError: the name is taken by a split batch.
-        """
+        """Return the name of a pipeline, generated if None, and the content of its files."""
         from labext.jobs.pipelines import PIPELINE_TYPE, check_pipeline_references
 
         references = check_pipeline_references(self._service, self._catalogue, pipeline)

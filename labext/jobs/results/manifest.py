@@ -187,11 +187,7 @@ class Manifest:
 
 
 def _parse_file(record: Mapping[str, Any]) -> ArchiveFile:
-    """Parse a file of a manifest, which is untrusted input.
-
-    Raises:
-        ValueError: the path is outside of the folder.
-    """
+    """Parse a file of an untrusted manifest; raise ValueError if it is outside of the folder."""
     path = PurePosixPath(record["path"])
     if path.is_absolute() or ".." in path.parts or PureWindowsPath(record["path"]).anchor:
         raise ValueError(record["path"])

@@ -305,11 +305,7 @@ def _display_path(folder: Path) -> Path:
 
 
 def _check_ended(job: ResultsJob) -> None:
-    """Check that a batch has ended; for single jobs and pipelines the service checks this.
-
-    Raises:
-        NotReadyError: the batch is still running.
-    """
+    """Check that a batch has ended; the service checks this for single jobs and pipelines."""
     if not records.is_batch(job.row):
         return
     phase, outcome = records.phase(job.row), records.outcome(job.row)

@@ -329,11 +329,7 @@ def edit_credential(
 
 
 def _parse_options(pairs: list[dict[str, str]]) -> dict[str, Any]:
-    """Parse the values of `--option NAME=VALUE`.
-
-    Raises:
-        InputError: a value has the wrong type, or looks like a key.
-    """
+    """Parse the values of `--option NAME=VALUE`; raise InputError if one is invalid or a key."""
     options: dict[str, Any] = {}
     for name, value in merge_pairs(pairs).items():
         secrets.refuse_value(value, "nb", "credentials")

@@ -273,11 +273,7 @@ def _rebuild_record(response: Mapping[str, Any], job: str) -> Record:
 
 
 def _check_embedding_model() -> Steps[None]:
-    """Check that an embedding model is set; without one, the command fails in the background.
-
-    Raises:
-        SetupError: no embedding model is set.
-    """
+    """Check that an embedding model is set; without one, the command fails in the background."""
     slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
     if not slots.get("default_embedding_model"):
         raise SetupError(
