@@ -369,7 +369,7 @@ class _Download:
             return error
         self.url = self.renew_url()
         check_presigned_url(self.url, self.options.service)
-        return RetryableError(error, after=0.0, at_most=3)
+        return RetryableError(error, after=0.0, max_attempts=3)
 
     def _start_over(self, part: PartialFile, reason: str) -> None:
         part.restart(None, None)

@@ -152,7 +152,7 @@ class ResultsSource:
             InputError: the batch has no such file.
             NotReadyError: no part has results.
         """
-        target = stage / "whole"
+        target = stage / "download"
         if job.selection.file is None:
             return self.archive(job, stage, target, callbacks)
         if not job.split and not job.incomplete:

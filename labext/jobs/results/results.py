@@ -231,7 +231,7 @@ class ResultsFetcher:
             target.parent, install.single_file_stage_name(target), _stage_key(fresh)
         ) as stage:
             # Reuse a file completed by an interrupted download.
-            downloaded = stage / "whole"
+            downloaded = stage / "download"
             if not downloaded.exists():
                 downloaded = self.source.fetch(job, stage, callbacks)
             if job.selection.file is None:

@@ -298,7 +298,7 @@ SEND_SOURCE_MESSAGE = Operation(
     "POST",
     f"{_CHAT_PATH}/messages",
     RetryMode.UNSENT,  # a repeat would add the message twice
-    find_out="See {action} before you send it again: the chat may contain the reply.",
+    next_step="See {action} before you send it again: the chat may contain the reply.",
     action=Action.show_source_chat(),
 )
 
