@@ -34,7 +34,7 @@ class PartEvent(Enum):
     """The part was sent, and does not exist on the service."""
     SENT = "sent"
     """The service has the part, and this machine sent it."""
-    PREEXISTING = "preexisting"
+    PREEXISTING = "there"
     """The service had an identical part before this machine sent it."""
 
 
@@ -55,7 +55,7 @@ class SendState:
     complete: bool = False
 
 
-_COMPLETE = "complete"
+_COMPLETE = "whole"
 
 
 class SendLog:
