@@ -104,7 +104,9 @@ def parse_size(text: str) -> int:
 def format_size(size: int) -> str:
     """Format a size as `10 GiB` or `10 GB`, whichever has fewer digits."""
     number, unit = min(
-        _scale(size, 1024, "KMGTP", "iB"), _scale(size, 1000, "kMGTP", "B"), key=_digit_count
+        _scale(size, 1024, "KMGTP", "iB"),
+        _scale(size, 1000, "kMGTP", "B"),
+        key=lambda scaled: len(scaled[0]),
     )
     return f"{number} {unit}"
 
@@ -117,7 +119,3 @@ def _scale(size: int, base: int, letters: str, suffix: str) -> tuple[str, str]:
     while number >= base and exponent + 1 < len(letters):
         number, exponent = number / base, exponent + 1
     return f"{number:,.4g}", f"{letters[exponent]}{suffix}"
-
-
-def _digit_count(scaled: tuple[str, str]) -> int:
-    return len(scaled[0])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from labext import messages
-from labext.errors import ServiceError
+from labext.errors import LabextError, ServiceError
 
 TICK = 0.25
 """Seconds between two snapshots while the service is not polled."""
@@ -126,6 +126,52 @@ def interval(waited: float) -> float:
     return min(max(waited / 60, 1.0), 15.0)
 
 
+MAX_OUTAGE_SECONDS = 600.0
+"""Seconds without a response after which a watch gives up.
+
+Long enough for a restart of the service or an interrupted connection. Counted from the first failed
+request, so that a suspended machine does not exceed it.
+"""
+
+
+class Outage:
+    """Tolerate failed polls for up to `MAX_OUTAGE_SECONDS`.
+
+    Attributes:
+        message: describes the current outage; empty while the service responds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.message = ""
+        self._clock = clock
+        self._since: float | None = None
+
+    def record_failure(self, error: LabextError) -> None:
+        """Record a failed poll; raise its error if the outage has lasted `MAX_OUTAGE_SECONDS`."""
+        now = self._clock()
+        since = now if self._since is None else self._since
+        if now - since >= MAX_OUTAGE_SECONDS:
+            raise error
+        self._since = since
+        self.message = f"No response, trying again. {error.message}"
+
+    def record_success(self) -> None:
+        """Record a successful poll."""
+        self._since, self.message = None, ""
+
+
+def ticks_until(
+    due: float,
+    stop: threading.Event | None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
+    """Wait, yielding after every `TICK`, until the time is `due` or `stop` is set."""
+    while (left := due - clock()) > 0 and not (stop is not None and stop.is_set()):
+        sleep(min(TICK, left))
+        yield
+
+
 def check_status(subject: str, status: str, unchanged: float) -> None:
     """Check that a status is known, or has changed recently.
 
@@ -194,11 +240,7 @@ def watch(
         if last.outcome is not None:
             return
         check_status(last.subject, last.phase, now - changed)
-        due = now + interval(now - started)
-        while (now := clock()) < due:
-            if stop is not None and stop.is_set():
-                return
-            sleep(min(TICK, due - now))
+        for _ in ticks_until(now + interval(now - started), stop, clock, sleep):
             yield snapshot(clock())
         if stop is not None and stop.is_set():
             return

@@ -6,9 +6,10 @@ import errno
 import os
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from labext.errors import InputError, StorageError
 
@@ -80,7 +81,11 @@ def make_state_folder(path: Path) -> Path:
         raise error.with_next_step(step) from None
 
 
-def write_atomic(path: Path, content: bytes, *, private: bool = False) -> None:
+Content = bytes | Callable[[BinaryIO], object]
+"""The content of a file, or a function that writes it."""
+
+
+def write_atomic(path: Path, content: Content, *, private: bool = False) -> None:
     """Write a file atomically and durably: a reader sees the old content or the new.
 
     Args:
@@ -107,7 +112,7 @@ def create_atomic(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def _temporary_file(path: Path, content: bytes, *, private: bool) -> Iterator[Path]:
+def _temporary_file(path: Path, content: Content, *, private: bool) -> Iterator[Path]:
     """Write a temporary file beside `path`; the block moves or links it to `path`."""
     mode = 0o600 if private else 0o666
     temporary = path.with_name(f".{path.name[:80]}.{secrets.token_hex(4)}")
@@ -116,7 +121,7 @@ def _temporary_file(path: Path, content: bytes, *, private: bool) -> Iterator[Pa
             with open(
                 temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)
             ) as out:
-                out.write(content)
+                out.write(content) if isinstance(content, bytes) else content(out)
                 out.flush()
                 os.fsync(out.fileno())
             yield temporary

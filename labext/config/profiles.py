@@ -54,12 +54,22 @@ def clean_url(base_url: str, *, secure: bool = False) -> str:
 
 def same_server(one: str, other: str) -> bool:
     """Return whether two normalized addresses have the same scheme, host and port."""
-    return _server(one) == _server(other)
+    return origin(one) == origin(other)
 
 
-def _server(base_url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(base_url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+def origin(url: str) -> tuple[str, str, int | None]:
+    """Return scheme, host and port: the origin that a key may be sent to.
+
+    Args:
+        url: of a prepared request, which `requests` parses likewise to connect; or an address that
+            `clean_url` accepted.
+
+    Raises:
+        ValueError: it is not an address.
+    """
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname or "", port
 
 
 Service = Literal["lab", "jobs", "nb"]
@@ -156,11 +166,7 @@ def get_profile(name: str, *others: str) -> Profile:
 
 
 def check_profile_name(name: str) -> None:
-    """Check the name of a new profile.
-
-    Raises:
-        InputError: the name is invalid or reserved.
-    """
+    """Check the name of a new profile; raise InputError if it is invalid or reserved."""
     if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) or name in _RESERVED:
         owner = _RESERVED.get(name)
         why = f"is reserved for {owner}" if owner else "is not a valid profile name"

@@ -417,18 +417,3 @@ def tls_verification(verify: bool | str) -> bool | str:
 def _check_bundle(path: Path, _modified: int) -> None:
     """Parse a CA bundle; once for each modification, since that takes 30 ms."""
     ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
-
-
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port: the origin that a key may be sent to.
-
-    Args:
-        url: of a prepared request, which `requests` parses likewise to connect; or an address that
-            `clean_url` accepted.
-
-    Raises:
-        ValueError: it is not an address.
-    """
-    parts = urlsplit(url)
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, (parts.hostname or "").lower(), port

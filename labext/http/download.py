@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -249,24 +249,17 @@ def download_file(
         raise ServiceError(f"The download of {target.name} was cut {_MAX_INTERRUPTIONS} times.")
 
 
+@dataclass
 class _Download:
     """A download in progress; only the address changes between attempts."""
 
-    def __init__(
-        self,
-        url: str,
-        renew_url: Callable[[], str] | None,
-        on_bytes: OnBytes | None,
-        options: RequestOptions,
-        source: AuthenticatedSource | None,
-    ) -> None:
-        self._source = source
-        self._url = url
-        self._renew_url = renew_url
-        self._on_bytes = on_bytes
-        self._options = options
-        self._max_size = 0
-        self._deadline = Deadline(_CHUNK_SECONDS)
+    url: str
+    renew_url: Callable[[], str] | None
+    on_bytes: OnBytes | None
+    options: RequestOptions
+    source: AuthenticatedSource | None
+    max_size: int = 0
+    deadline: Deadline = field(default_factory=lambda: Deadline(_CHUNK_SECONDS))
 
     def attempt(self, session: requests.Session, part: PartialFile) -> bool:
         """Make one attempt and return whether the file is complete.
@@ -278,11 +271,11 @@ class _Download:
         headers = {"Accept-Encoding": "identity"}
         if part.size and part.validator:
             headers |= {"Range": f"bytes={part.size}-", "If-Range": part.validator}
-        request = requests.Request("GET", self._url, headers=headers)
-        if self._source is not None:
-            request.auth, request.params = self._source.auth, self._source.request.params
+        request = requests.Request("GET", self.url, headers=headers)
+        if self.source is not None:
+            request.auth, request.params = self.source.auth, self.source.request.params
         response = send_following_redirects(
-            session, request, self._options, deadline=self._deadline, away=True
+            session, request, self.options, deadline=self.deadline, away=True
         )
         if isinstance(response, ConnectionFailure):
             raise on_transfer_failure(response)
@@ -306,11 +299,12 @@ class _Download:
         if response.status_code != 200:
             raise self._refused(response, part.target.name)
         kind = response.headers.get("Content-Type", "")
-        if "html" in kind.lower() and not self._is_page(part.target):
+        is_page = is_html_name(part.target.name) or (self.source is not None and self.source.page)
+        if "html" in kind.lower() and not is_page:
             page = read_message(response)
             raise RetryableError(
                 ServiceError(
-                    f"The {self._options.service} answered {page} in place of {part.target.name}.",
+                    f"The {self.options.service} answered {page} in place of {part.target.name}.",
                     "Check the connection to the service, then try again.",
                     status=200,
                     method="GET",
@@ -319,10 +313,6 @@ class _Download:
         total = None if _is_encoded(response) else content_length(response.headers)
         part.restart(_range_validator(response), total)
         return True
-
-    def _is_page(self, target: Path) -> bool:
-        """Return whether a web page can be the requested file, rather than an error page."""
-        return is_html_name(target.name) or (self._source is not None and self._source.page)
 
     def _read_rest(self, response: requests.Response, part: PartialFile) -> bool:
         failure = self._write_body(response, part)
@@ -335,8 +325,8 @@ class _Download:
             )
         if is_complete:
             return True
-        if part.size > self._max_size:
-            self._max_size = part.size
+        if part.size > self.max_size:
+            self.max_size = part.size
             return False
         raise RetryableError(failure.error if failure else self._wrong_length(part))
 
@@ -345,7 +335,7 @@ class _Download:
     ) -> ConnectionFailure | None:
         """Write the body; return the failure if it ended too early and the reason is known."""
         while True:
-            self._deadline.reset()
+            self.deadline.reset()
             try:
                 chunk = response.raw.read(CHUNK_SIZE, decode_content=_is_encoded(response))
             except NETWORK_ERRORS as failure:
@@ -357,33 +347,33 @@ class _Download:
                 part.restart(None, None)
                 raise ResponseLimitError(
                     f"{part.target.name} has more than {MAX_UNDECLARED_SIZE / 1024**3:g} GiB, and "
-                    f"the {self._options.service} does not say how many.",
+                    f"the {self.options.service} does not say how many.",
                     "Tell the administrator of the service; nothing was kept.",
                 )
-            if self._on_bytes:
-                self._on_bytes(part.size, part.total)
+            if self.on_bytes:
+                self.on_bytes(part.size, part.total)
 
     def _transfer_error(self, failure: Exception, part: PartialFile) -> ConnectionFailure:
-        lost = classify_failure(failure, self._url, self._options.service)
+        lost = classify_failure(failure, self.url, self.options.service)
         if lost.stage is not FailureStage.LIMIT:
             return lost
-        slow = f"The {self._options.service} sends {part.target.name} at less than 2 KiB a second."
+        slow = f"The {self.options.service} sends {part.target.name} at less than 2 KiB a second."
         return replace(lost, error=UnreachableError(slow, "Try again later."))
 
     def _refused(self, response: requests.Response, name: str) -> Exception:
-        if self._source is not None:
-            return self._source.refused(response)
-        error = on_store_error(response, self._options.service, name)
+        if self.source is not None:
+            return self.source.refused(response)
+        error = on_store_error(response, self.options.service, name)
         is_expired = response.status_code in _EXPIRED_DOWNLOAD
-        if self._renew_url is None or not is_expired or isinstance(error, RetryableError):
+        if self.renew_url is None or not is_expired or isinstance(error, RetryableError):
             return error
-        self._url = self._renew_url()
-        check_presigned_url(self._url, self._options.service)
-        return RetryableError(error, after=0.0, at_most=3)
+        self.url = self.renew_url()
+        check_presigned_url(self.url, self.options.service)
+        return RetryableError(error, after=0.0, max_attempts=3)
 
     def _start_over(self, part: PartialFile, reason: str) -> None:
         part.restart(None, None)
-        raise RetryableError(ServiceError(f"The {self._options.service} {reason}."), after=0.0)
+        raise RetryableError(ServiceError(f"The {self.options.service} {reason}."), after=0.0)
 
     def _wrong_length(self, part: PartialFile) -> ServiceError:
         of = "" if part.total is None else f" of {part.total:,}"

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, Self
 from weakref import WeakValueDictionary
 
+from labext.config.profiles import origin
 from labext.errors import BusyError
-from labext.http.connection_pool import origin
 from labext.http.headers import header_number, parse_http_date
 
 _CLOCK_MARGIN = 1.001

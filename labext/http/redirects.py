@@ -7,6 +7,7 @@ from urllib.parse import urljoin, urlsplit
 import requests
 from requests.utils import rewind_body
 
+from labext.config.profiles import origin
 from labext.errors import LabextError, ServiceError
 from labext.http.connection_failures import ConnectionFailure, FailureStage, classify_failure
 from labext.http.connection_pool import (
@@ -15,7 +16,6 @@ from labext.http.connection_pool import (
     Deadline,
     Timeout,
     enforce_deadline,
-    origin,
     proxies_for,
 )
 from labext.http.retry_policy import RequestOptions

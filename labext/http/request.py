@@ -44,8 +44,8 @@ class Operation:
         answer: `json` if only JSON is valid: a response of another type with status 200 is then an
             error. With `any` the response is checked by its own Content-Type, with `unchecked` it
             is not checked.
-        find_out: the next step for a user if the outcome is unknown.
-        action: the replacement of `{action}` in `find_out`.
+        next_step: the next step for a user if the outcome is unknown.
+        action: the replacement of `{action}` in `next_step`.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Operation:
     path: str
     repeat: RetryMode
     answer: Literal["json", "any", "unchecked"] = "any"
-    find_out: str = "Check whether it exists before you send it again."
+    next_step: str = "Check whether it exists before you send it again."
     action: Action | None = None
 
     def address(self, base_url: str, values: Mapping[str, str]) -> str:
@@ -188,7 +188,7 @@ def _encode_json(json: Any, op: Operation) -> bytes:
         return text.encode()
     except (TypeError, ValueError, RecursionError) as failure:
         raise InputError(
-            f"What '{op.name}' was given can't be written as JSON ({failure}).",
+            f"The arguments of '{op.name}' can't be written as JSON ({failure}).",
             "Use text, finite numbers, booleans, lists and dictionaries.",
         ) from None
 

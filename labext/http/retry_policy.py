@@ -44,16 +44,16 @@ class RetryableError(Exception):
     Attributes:
         error: the exception to raise if no attempt succeeds.
         after: seconds that the service asked to wait.
-        at_most: maximum number of attempts for this kind of failure.
+        max_attempts: maximum number of attempts for this kind of failure.
     """
 
     def __init__(
-        self, error: LabextError, after: float | None = None, at_most: int | None = None
+        self, error: LabextError, after: float | None = None, max_attempts: int | None = None
     ) -> None:
         super().__init__()
         self.error = error
         self.after = after
-        self.at_most = at_most
+        self.max_attempts = max_attempts
 
 
 def new_retrying(
@@ -73,7 +73,7 @@ def new_retrying(
         retry=tenacity.retry_if_exception_type(RetryableError),
         wait=_next_wait,
         stop=lambda state: (
-            state.attempt_number >= min(attempts, _last_failure(state).at_most or attempts)
+            state.attempt_number >= min(attempts, _last_failure(state).max_attempts or attempts)
             or out_of_patience(state)
         ),
         sleep=sleep,
@@ -157,7 +157,9 @@ def on_connection_lost(
     if failure.stage is FailureStage.LIMIT:
         return on_limit_exceeded(request, failure.error)
     if failure.stage is FailureStage.UNSENT:
-        return RetryableError(failure.error, at_most=None if server_seen else _MAX_FIRST_CONNECTS)
+        return RetryableError(
+            failure.error, max_attempts=None if server_seen else _MAX_FIRST_CONNECTS
+        )
     return on_incomplete_response(request, failure.error)
 
 
@@ -203,23 +205,23 @@ def on_error_response(
     kind = response.headers.get("Content-Type", "")
     with response:
         body = read_start(response)
-    spoken = "json" in kind.lower()
-    challenged = "WWW-Authenticate" in response.headers
+    from_service = "json" in kind.lower()
+    has_challenge = "WWW-Authenticate" in response.headers
     failure = ErrorResponse(
         status,
         request.op.method,
         request.path,
         server_message(body, kind),
         request.op,
-        spoken,
-        challenged,
+        from_service,
+        has_challenge,
         sent_action(body),
     )
     error = to_exception(failure, service, map_error)
     request_id = _request_id(response) if status >= 500 else None
     hint = f"The request ID in the service's log is {request_id}." if request_id else ""
     error = error.with_hint(hint) if hint else error
-    if spoken and status in final_statuses:
+    if from_service and status in final_statuses:
         return error
     if status in REJECTED or (status == 503 and after is not None):
         return RetryableError(error, after)
@@ -253,7 +255,7 @@ def _outcome_unknown(request: Request, error: LabextError) -> OutcomeUnknownErro
     return OutcomeUnknownError(
         f"'{request.op.name}' was sent ({request.op.method} {request.path}) and may or may not "
         f"have been done: {error.message}",
-        request.op.find_out,
+        request.op.next_step,
         action=request.op.action,
         status=error.status,
         method=request.op.method,

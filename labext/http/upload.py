@@ -13,6 +13,7 @@ from typing import BinaryIO, TypeVar, cast
 import requests
 from urllib3.fields import RequestField
 
+from labext.config.profiles import origin
 from labext.errors import AccessError, LabextError, NotFoundError, ServiceError
 from labext.http.connection_failures import ConnectionFailure, classify_failure
 from labext.http.connection_pool import (
@@ -21,7 +22,6 @@ from labext.http.connection_pool import (
     Deadline,
     ResponseTooLarge,
     new_session,
-    origin,
     read_body,
 )
 from labext.http.rate_limiter import requested_delay
@@ -195,9 +195,9 @@ class PresignedStore:
                     headers={"Content-Type": "application/octet-stream"},
                     data=stream_body(stream),
                 )
-                self._sent(session, request, name).close()
+                self._send(session, request, name).close()
 
-        self._tried(once)
+        self._with_retries(once)
 
     def headers(self, url: str, name: str) -> Mapping[str, str]:
         """Return the headers of a HEAD request for the file.
@@ -210,10 +210,10 @@ class PresignedStore:
 
         def once(session: requests.Session) -> Mapping[str, str]:
             request = requests.Request("HEAD", url, headers={"Accept-Encoding": "identity"})
-            with self._sent(session, request, name) as response:
+            with self._send(session, request, name) as response:
                 return response.headers
 
-        return self._tried(once)
+        return self._with_retries(once)
 
     def tail(self, url: str, name: str, length: int) -> bytes:
         """Return at most the last `length` bytes of the file.
@@ -228,11 +228,11 @@ class PresignedStore:
 
         def once(session: requests.Session) -> bytes:
             headers = {"Accept-Encoding": "identity", "Range": f"bytes=-{length}"}
-            response = self._sent(session, requests.Request("GET", url, headers=headers), name, 416)
+            response = self._send(session, requests.Request("GET", url, headers=headers), name, 416)
             if response.status_code == 416:  # stores that refuse a range longer than the file
                 response.close()
                 del headers["Range"]
-                response = self._sent(session, requests.Request("GET", url, headers=headers), name)
+                response = self._send(session, requests.Request("GET", url, headers=headers), name)
             with response:
                 try:
                     return read_body(response, length)
@@ -243,13 +243,13 @@ class PresignedStore:
                         classify_failure(failure, url, self._options.service).error
                     ) from failure
 
-        return self._tried(once)
+        return self._with_retries(once)
 
-    def _tried(self, once: Callable[[requests.Session], _T]) -> _T:
+    def _with_retries(self, once: Callable[[requests.Session], _T]) -> _T:
         with new_session() as session:
             return self._options.run_with_retries(lambda: once(session))
 
-    def _sent(
+    def _send(
         self,
         session: requests.Session,
         request: requests.Request,

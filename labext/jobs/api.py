@@ -33,7 +33,7 @@ def _submission(name: str, path: str) -> Operation:
         "POST",
         path,
         RetryMode.UNSENT,
-        find_out="{action} shows whether it exists; sending it again creates no duplicate.",
+        next_step="{action} shows whether it exists; sending it again creates no duplicate.",
         action=Action.list_jobs(),
     )
 

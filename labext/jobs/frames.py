@@ -408,7 +408,9 @@ def _parse_usage(answer: Any) -> tuple[float | None, Numbers, Numbers]:
 def _parse_group(group: Any) -> tuple[Numbers, Numbers]:
     """Return the values of a group by name, and the sums of its nested values by nested name."""
     if isinstance(group, list):
-        group = {_member_name(item): item for item in group if isinstance(item, Mapping)}
+        group = {
+            str(_first_field(item, _NAMES)): item for item in group if isinstance(item, Mapping)
+        }
     outer: Numbers = {}
     inner: Numbers = {}
     for name, value in group.items() if isinstance(group, Mapping) else ():
@@ -427,10 +429,6 @@ def _parse_group(group: Any) -> tuple[Numbers, Numbers]:
 
 def _first_field(record: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     return next((record[key] for key in keys if key in record), None)
-
-
-def _member_name(record: Mapping[str, Any]) -> str:
-    return str(_first_field(record, _NAMES))
 
 
 def _usage_number(value: Any) -> float | None:

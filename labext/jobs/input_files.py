@@ -395,13 +395,13 @@ NO_FILES = InputContent(None, {})
 """The content of a submission without files."""
 
 
+@dataclass(frozen=True)
 class ContentReader:
     """Reads versions of the input files of submissions to one service."""
 
-    def __init__(self, service: JobsApi, uploaded: UploadRecords, records: ContentRecords) -> None:
-        self._service = service
-        self._uploaded = uploaded
-        self.records = records
+    service: JobsApi
+    uploaded: UploadRecords
+    records: ContentRecords
 
     def read_files(
         self, uploaded: Mapping[str, str], outputs: Mapping[str, JobRecord | None]
@@ -424,7 +424,7 @@ class ContentReader:
         """Return the current content of the files of a recorded submission."""
         files = self.records.read(name).values()
         jobs = {file.job for file in files if file.job}
-        rows = {job: self._service.find(job) for job in jobs} if len(jobs) <= _MAX_LOOKUPS else {}
+        rows = {job: self.service.find(job) for job in jobs} if len(jobs) <= _MAX_LOOKUPS else {}
         outputs = {file.value: row for file in files if (row := rows.get(file.job)) is not None}
         return self._read(files, outputs)
 
@@ -452,8 +452,8 @@ class ContentReader:
                 machine.
         """
         folder, _, name = path.rpartition("/")
-        stored = self._service.stored_version(name, folder or None) if query_store else None
-        recorded = self._uploaded.latest(name, folder)
+        stored = self.service.stored_version(name, folder or None) if query_store else None
+        recorded = self.uploaded.latest(name, folder)
         if stored is None or recorded is None:
             return stored or recorded
         same = recorded.same_content(stored)
@@ -472,10 +472,10 @@ class ContentReader:
         lookups = 0
         for value in dict.fromkeys(values):
             folder, _, name = value.rpartition("/")
-            version = self._uploaded.latest(name, folder)
+            version = self.uploaded.latest(name, folder)
             if version is None and lookups < _MAX_LOOKUPS and looks_like_file_name(name):
                 lookups += 1
-                version = self._service.stored_version(name, folder or None)
+                version = self.service.stored_version(name, folder or None)
             if version is not None and version.size is not None:
                 sizes[value] = version.size
         return sizes

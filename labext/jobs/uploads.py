@@ -80,11 +80,7 @@ def upload_file(
 
 
 def _check_readable(path: Path | str) -> Path:
-    """Return the path of a readable file.
-
-    Raises:
-        InputError: the file does not exist or can't be read.
-    """
+    """Return the path of a file; raise InputError if it does not exist or can't be read."""
     source = user_path(path)
     if source.is_dir():
         raise InputError(f"{source} is a folder.", "Upload its files one by one.")
@@ -99,11 +95,7 @@ def _check_readable(path: Path | str) -> Path:
 
 
 def _check_folder(folder: str | None) -> None:
-    """Check the name of a folder.
-
-    Raises:
-        InputError: the name is empty, absolute, or contains `..`.
-    """
+    """Check that the name of a folder is not empty, not absolute and has no `..`."""
     if folder is not None and (not folder or ".." in folder.split("/") or folder.startswith("/")):
         raise InputError(f'"{folder}" is not a valid folder name.', "Use a plain name.")
 

@@ -20,14 +20,7 @@ from labext.jobs.api import PAGE_SIZE, JobsApi
 from labext.jobs.batch.merge_parts import PartFinder, find_rows, merge_found_rows, part_sizes
 from labext.jobs.file_versions import parse_time
 from labext.jobs.records import JobRecord
-from labext.progress import Outcome, Part, Progress
-
-OUTAGE_TIMEOUT = 600.0
-"""Seconds without a response after which a watch raises the error.
-
-Long enough for a restart of the service or an interrupted connection. Counted from the first failed
-request, so that a suspended machine does not exceed it.
-"""
+from labext.progress import Outage, Outcome, Part, Progress
 
 OUTAGE_ERRORS = (ServiceError, BusyError, AccessError)
 """Errors of an outage. Services temporarily respond with 403 after too many requests."""
@@ -67,10 +60,9 @@ class JobWatcher:
         self._total = 0
         self._can_list_jobs = True
         self.row: JobRecord = {}
-        self._clock = clock
         self._last: Progress | None = None
         self._last_shown: Progress | None = None
-        self._outage_started: float | None = None
+        self._outage = Outage(clock)
         self._extra_requests = 0
         self._skips = False
         self._failures: tuple[Part, ...] = ()
@@ -85,10 +77,8 @@ class JobWatcher:
         Raises:
             NotFoundError: the job does not exist at the first poll. A job that disappears later has
                 the outcome of a deleted job.
-            ServiceError, BusyError: the service did not respond to the first poll, or for
-                `OUTAGE_TIMEOUT` seconds.
-            AccessError: the service denied access at the first poll, or for `OUTAGE_TIMEOUT`
-                seconds.
+            ServiceError, BusyError, AccessError: the first poll failed, or an outage lasts too
+                long.
         """
         self._skips = not self._skips and self._extra_requests > REQUEST_CREDIT
         if self._skips and self._last_shown is not None:
@@ -103,13 +93,11 @@ class JobWatcher:
         try:
             self._last = self._poll()
         except OUTAGE_ERRORS as error:
-            now = self._clock()
-            since = now if self._outage_started is None else self._outage_started
-            if self._last is None or now - since >= OUTAGE_TIMEOUT:
+            if self._last is None:
                 raise
-            self._outage_started = since
-            return replace(self._last, reason=f"No response, trying again. {error.message}")
-        self._outage_started = None
+            self._outage.record_failure(error)
+            return replace(self._last, reason=self._outage.message)
+        self._outage.record_success()
         return self._last
 
     def _poll(self) -> Progress:

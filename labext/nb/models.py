@@ -61,11 +61,7 @@ class Models(Resource):
         return self._run(self._backend.new_model(name, type, provider, credential_id or None))
 
     def delete(self, model: str) -> None:
-        """Delete a model.
-
-        Raises:
-            InputError: the model is set in a default slot.
-        """
+        """Delete a model; raise InputError if it is set in a default slot."""
         self._run(self._backend.delete_model(self.find(model)))
 
     def test(self, model: str) -> Record:

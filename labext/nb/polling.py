@@ -1,4 +1,4 @@
-"""Poll background work until it ends: outage tolerance, hints for stalls, sources."""
+"""Poll background work until it ends, with hints for stalls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from labext.actions import Action
 from labext.errors import (
     BusyError,
     JobFailedError,
-    LabextError,
     NotFoundError,
     NotReadyError,
     ServiceError,
@@ -22,44 +21,18 @@ from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Record
 from labext.nb.resource import iter_sources
-from labext.progress import IN_PROGRESS, TICK, Outcome, Progress, check_status, interval
-
-MAX_OUTAGE_SECONDS = 600.0
-"""Seconds without a response after which a watch gives up."""
+from labext.progress import (
+    IN_PROGRESS,
+    Outage,
+    Outcome,
+    Progress,
+    check_status,
+    interval,
+    ticks_until,
+)
 
 TRANSIENT_ERRORS = (ServiceError, BusyError)
 """Errors of a poll after which the next poll may succeed."""
-
-
-class Outage:
-    """Tolerate failed polls for up to `MAX_OUTAGE_SECONDS`.
-
-    Attributes:
-        message: describes the current outage; empty while the service responds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.message = ""
-        self._clock = clock
-        self._since: float | None = None
-
-    def record_failure(self, error: LabextError) -> None:
-        """Record a poll that failed with one of `TRANSIENT_ERRORS`.
-
-        Raises:
-            LabextError: the given error, if the outage has lasted `MAX_OUTAGE_SECONDS`.
-        """
-        now = self._clock()
-        since = now if self._since is None else self._since
-        if now - since >= MAX_OUTAGE_SECONDS:
-            raise error
-        self._since = since
-        self.message = f"No response, trying again. {error.message}"
-
-    def record_success(self) -> None:
-        """Record a successful poll."""
-        self._since, self.message = None, ""
-
 
 QUEUED_STATUSES = frozenset({"new", "queued", "submitted", "pending", "in queue"})
 """Statuses of work that has not started."""
@@ -192,8 +165,7 @@ class SourceWatch:
         Raises:
             NotFoundError: a source does not exist at the first poll. A source that disappears
                 later counts as deleted.
-            ServiceError, BusyError: the first poll failed, or there was no response for
-                `MAX_OUTAGE_SECONDS`.
+            ServiceError, BusyError: the first poll failed, or an outage lasts too long.
         """
         active = [source for source in self._sources if not self._has_ended(source)]
         try:
@@ -308,11 +280,7 @@ def watch_sources(
         if watch.has_ended:
             return
         watch.check_statuses()
-        due = clock() + interval(clock() - began)
-        while (now := clock()) < due:
-            if stop is not None and stop.is_set():
-                return
-            sleep(min(TICK, due - now))
+        for _ in ticks_until(clock() + interval(clock() - began), stop, clock, sleep):
             yield watch.snapshot(began)
         if stop is not None and stop.is_set():
             return
@@ -401,8 +369,7 @@ class Watch(ABC):
 
         Raises:
             NotFoundError: the work does not exist at the first poll.
-            ServiceError, BusyError: the first poll failed, or there was no response for
-                `MAX_OUTAGE_SECONDS`.
+            ServiceError, BusyError: the first poll failed, or an outage lasts too long.
         """
         try:
             self._last = self._request_snapshot()

@@ -455,11 +455,7 @@ class Sandbox:
         return folder
 
     def _check_storage(self) -> StorageSettings | None:
-        """Check the requested storage; return it.
-
-        Raises:
-            InputError, SetupError: it is not valid, or a package is missing.
-        """
+        """Return the requested storage; raise InputError or SetupError if it cannot be used."""
         url, endpoint, cache_bytes = self._storage
         if url is not None:
             from labext.sandbox.core.file_storage.objects import StorageSettings

@@ -9,11 +9,13 @@ from itertools import islice, pairwise
 
 import pytest
 
-from labext.errors import ServiceError
+from labext.errors import ServiceError, UnreachableError
 from labext.progress import (
     IN_PROGRESS,
+    MAX_OUTAGE_SECONDS,
     TICK,
     UNKNOWN_STATUS_PATIENCE,
+    Outage,
     Outcome,
     Progress,
     interval,
@@ -226,3 +228,19 @@ def test_running_time_counts_from_the_start() -> None:
         "if the clock is ahead, the running time starts at 0"
     )
     assert snapshots_of([Progress("f1", "job", "Running")])[1].running is None
+
+
+def test_outage_is_counted_from_the_first_failure_after_a_response() -> None:
+    clock = Clock()
+    outage, gone = Outage(clock), UnreachableError("No service answers.", "Start it.")
+    outage.record_failure(gone)
+    clock.now += MAX_OUTAGE_SECONDS - 1
+    outage.record_success()
+    assert not outage.message
+    for seconds in (2, MAX_OUTAGE_SECONDS - 1):
+        clock.now += seconds
+        outage.record_failure(gone)
+        assert "No service answers." in outage.message
+    clock.now += 1
+    with pytest.raises(UnreachableError):
+        outage.record_failure(gone)

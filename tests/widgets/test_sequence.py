@@ -22,7 +22,7 @@ from labext.dna import reverse_complement
 from labext.errors import InputError
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
-from labext_widgets.sequence import MAX_LIVE_BASES, Selection, sequence_viewer
+from labext_widgets.sequence import Selection, sequence_viewer
 from labext_widgets.sequence.enzymes import (
     COMMON,
     all_enzymes,
@@ -32,6 +32,7 @@ from labext_widgets.sequence.enzymes import (
 )
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
 from labext_widgets.sequence.search import IUPAC, Hit, search
+from labext_widgets.sequence.viewer import MAX_LIVE_BASES
 
 CIRCLE = {
     "id": "seq_1",

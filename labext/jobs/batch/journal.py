@@ -256,7 +256,8 @@ class Journal:
             StorageError: the record can't be written; the batch must not be sent.
         """
         earlier = self.read(plan.name)
-        same = earlier is not None and _is_same_plan(earlier.plan, plan)
+        jobs = list(plan.digests().items())  # also their order
+        same = earlier is not None and list(earlier.plan.digests().items()) == jobs
         known_free = frozenset(free)
         if earlier is not None and same:
             known_free |= earlier.free
@@ -362,11 +363,6 @@ class Journal:
         identity_text = f"{self._address}\n{self._account}\n{name}"
         key = hashlib.sha256(identity_text.encode()).hexdigest()[:16]
         return self._folder / f"{name}.{key}.json"
-
-
-def _is_same_plan(plan: BatchPlan, other: BatchPlan) -> bool:
-    """Return whether two plans have the same jobs in the same order."""
-    return list(plan.digests().items()) == list(other.digests().items())
 
 
 def _parse_plan(record: dict[str, Any]) -> BatchPlan:

@@ -28,99 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class PartLookup:
-    """Look up the parts of a plan on one service and compare them with the plan."""
-
-    def __init__(self, service: JobsApi, parts: PartFinder) -> None:
-        self._service = service
-        self._parts = parts
-
-    def find_all(self, plan: BatchPlan, content: InputContent = NO_FILES) -> dict[str, JobRecord]:
-        """Return the rows of the existing parts, by name.
-
-        Each part is compared with the plan, which takes one request per part, and with the content
-        of the files that the settings name.
-
-        Raises:
-            ConflictError: a name is taken by another submission, or by a batch whose files had
-                other content.
-        """
-        return self._split(plan, content) if plan.split else self._single(plan, content)
-
-    def find(
-        self, plan: BatchPlan, part: BatchPart, content: InputContent = NO_FILES
-    ) -> JobRecord | None:
-        """Return the row of one part; None if its name is free.
-
-        Raises:
-            ConflictError: the name is taken by another submission, or by a batch whose files had
-                other content.
-        """
-        row = self._service.find(part.name)
-        if row is not None:
-            self._check(plan, part, row, content)
-        return row
-
-    def _single(self, plan: BatchPlan, content: InputContent) -> dict[str, JobRecord]:
-        self._parts.check_not_split(plan.name)
-        (part,) = plan.parts
-        row = self.find(plan, part, content)
-        return {} if row is None else {part.name: row}
-
-    def _split(self, plan: BatchPlan, content: InputContent) -> dict[str, JobRecord]:
-        if (row := self._service.find(plan.name)) is not None:
-            kind = "an unsplit batch" if records.is_batch(row) else f"a {_kind_name(row)}"
-            raise name_taken_error(plan.name, f"it is {kind}")
-        parts = self._parts.list_parts(plan.name).parts
-        for count in parts:
-            if count != len(plan.parts):
-                raise name_taken_error(
-                    plan.name, f"it is a batch in {count} parts, not {len(plan.parts)}"
-                )
-        rows = {}
-        for number, row in parts.get(len(plan.parts), {}).items():
-            part = plan.parts[number - 1]
-            self._check(plan, part, row, content)
-            rows[part.name] = row
-        return rows
-
-    def _check(
-        self, plan: BatchPlan, part: BatchPart, row: JobRecord, content: InputContent
-    ) -> None:
-        """Compare a batch on the service with a part of the plan.
-
-        Raises:
-            ConflictError: their jobs differ, or the files of the batch had other content.
-        """
-        if not records.is_batch(row):
-            raise name_taken_error(plan.name, f"{part.name} is a {_kind_name(row)}")
-        existing = {
-            identity.strip_batch_name(str(job.get("JobName")), part.name): job
-            for page in self._service.pages(batch=part.name)
-            for job in page.rows
-        }
-        surplus = [job for job in existing if job not in set(part.jobs)]
-        missing = [job for job in part.jobs if job not in existing]
-        if surplus or missing:
-            difference = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
-            raise name_taken_error(plan.name, f"{part.name if plan.split else 'it'} {difference}")
-        for job in part.jobs:
-            job_difference = submission_difference(plan.type, plan.jobs[job], existing[job])
-            if job_difference is not None:
-                raise name_taken_error(plan.name, f"in job {job}, {job_difference}")
-        values = {
-            value
-            for job in part.jobs
-            for value in plan.jobs[job].values()
-            if isinstance(value, str)
-        }
-        content.check(plan.name, row, values)
-
-
-def _kind_name(row: JobRecord) -> str:
-    return "pipeline" if records.is_pipeline(row) else "single job"
-
-
 _MAX_SINGLE_VALIDATIONS = 50
 """Maximum number of jobs to validate if the service validates one job per request."""
 
@@ -139,7 +46,6 @@ class BatchSubmitter:
         self._journal = journal
         self._parts = parts
         self._contents = contents
-        self._lookup = PartLookup(service, parts)
         self._validates_rows = True
 
     def submit(
@@ -154,11 +60,8 @@ class BatchSubmitter:
             skip_invalid: skip invalid rows.
 
         Raises:
-            ConflictError: the name is taken by another submission, or by a batch whose files had
-                other content.
-            InvalidJobsError: rows are invalid; nothing was sent.
+            LabextError: as for `JobsClient.submit_batch`.
             NotReadyError: another process of this machine is submitting the batch.
-            StorageError: the journal can't be written; nothing was sent.
         """
         if skip_invalid or draft.faults:
             self._validate_all(draft, thorough=skip_invalid, tool=tool)
@@ -166,7 +69,7 @@ class BatchSubmitter:
                 raise draft.error()
         plan = draft.plan()
         with self._journal.lock(plan.name):
-            existing = self._lookup.find_all(plan, content)
+            existing = self._find_parts(plan, content)
             absent = [part for part in plan.parts if part.name not in existing]
             if not skip_invalid:
                 self._validate(draft, plan, absent, tool, one_by_one=plan.split)
@@ -194,16 +97,12 @@ class BatchSubmitter:
         reported, and not sent again.
 
         Raises:
-            NotFoundError: the journal has no batch of this name; the error suggests a similar name.
-            ConflictError: a part's name has been taken by another submission, or a file that the
-                settings name has other content than when the first parts were sent.
-            NotReadyError: another process of this machine is submitting the batch.
-            StorageError: the journal is damaged, or can't be written; nothing was sent.
+            LabextError: as for `JobsClient.resume`.
         """
         self._read_entry(name)
         with self._journal.lock(name):
             entry = self._read_entry(name)
-            existing = self._lookup.find_all(entry.plan)
+            existing = self._find_parts(entry.plan)
             absent = [part for part in entry.plan.parts if part.name not in existing]
             deleted = [part for part in absent if self._was_deleted(entry, part)]
             absent = [part for part in absent if part not in deleted]
@@ -231,9 +130,7 @@ class BatchSubmitter:
             One row per job; with `skip_invalid`, the invalid rows.
 
         Raises:
-            ConflictError: the name is taken by another submission, or by a batch whose files had
-                other content.
-            InvalidJobsError: rows are invalid.
+            InvalidJobsError, ConflictError: as for `submit`.
         """
         if skip_invalid or draft.faults:
             self._validate_all(draft, thorough=skip_invalid, tool=tool)
@@ -241,10 +138,75 @@ class BatchSubmitter:
                 return draft.rejected_rows()
             raise draft.error()
         plan = draft.plan()
-        existing = self._lookup.find_all(plan, content)
+        existing = self._find_parts(plan, content)
         absent = [part for part in plan.parts if part.name not in existing]
         self._validate(draft, plan, absent, tool, one_by_one=True)
         return plan_overview(plan)
+
+    def _find_parts(
+        self, plan: BatchPlan, content: InputContent = NO_FILES
+    ) -> dict[str, JobRecord]:
+        """Return the rows of the existing parts, by name.
+
+        Each part is compared with the plan, which takes one request per part, and with the content
+        of the files that the settings name.
+        """
+        if not plan.split:
+            self._parts.check_not_split(plan.name)
+            row = self._find_part(plan, plan.parts[0], content)
+            return {} if row is None else {plan.name: row}
+        if (row := self._service.find(plan.name)) is not None:
+            kind = "an unsplit batch" if records.is_batch(row) else f"a {_kind_name(row)}"
+            raise name_taken_error(plan.name, f"it is {kind}")
+        parts = self._parts.list_parts(plan.name).parts
+        for count in parts:
+            if count != len(plan.parts):
+                raise name_taken_error(
+                    plan.name, f"it is a batch in {count} parts, not {len(plan.parts)}"
+                )
+        rows = {}
+        for number, row in parts.get(len(plan.parts), {}).items():
+            part = plan.parts[number - 1]
+            self._compare(plan, part, row, content)
+            rows[part.name] = row
+        return rows
+
+    def _find_part(
+        self, plan: BatchPlan, part: BatchPart, content: InputContent
+    ) -> JobRecord | None:
+        """Return the row of one part; None if its name is free."""
+        row = self._service.find(part.name)
+        if row is not None:
+            self._compare(plan, part, row, content)
+        return row
+
+    def _compare(
+        self, plan: BatchPlan, part: BatchPart, row: JobRecord, content: InputContent
+    ) -> None:
+        """Check that a batch on the service has the jobs and the files of a part of the plan."""
+        if not records.is_batch(row):
+            raise name_taken_error(plan.name, f"{part.name} is a {_kind_name(row)}")
+        existing = {
+            identity.strip_batch_name(str(job.get("JobName")), part.name): job
+            for page in self._service.pages(batch=part.name)
+            for job in page.rows
+        }
+        surplus = [job for job in existing if job not in set(part.jobs)]
+        missing = [job for job in part.jobs if job not in existing]
+        if surplus or missing:
+            difference = f"has a job {surplus[0]}" if surplus else f"has no job {missing[0]}"
+            raise name_taken_error(plan.name, f"{part.name if plan.split else 'it'} {difference}")
+        for job in part.jobs:
+            job_difference = submission_difference(plan.type, plan.jobs[job], existing[job])
+            if job_difference is not None:
+                raise name_taken_error(plan.name, f"in job {job}, {job_difference}")
+        values = {
+            value
+            for job in part.jobs
+            for value in plan.jobs[job].values()
+            if isinstance(value, str)
+        }
+        content.check(plan.name, row, values)
 
     def _read_entry(self, name: str) -> JournalEntry:
         entry = self._journal.read(name)
@@ -322,7 +284,7 @@ class BatchSubmitter:
         _, _, created = send_once(
             part.name,
             lambda: self._service.submit_batch(plan.body(part)),
-            lambda: self._lookup.find(plan, part, content),
+            lambda: self._find_part(plan, part, content),
             f"{messages.pluralize(len(part.jobs), 'job')} of {plan.type}",
         )
         if created:
@@ -432,6 +394,10 @@ class BatchSubmitter:
             if not valid:
                 rejected[job] = message
         return rejected
+
+
+def _kind_name(row: JobRecord) -> str:
+    return "pipeline" if records.is_pipeline(row) else "single job"
 
 
 def validation_chunks(jobs: Mapping[str, Mapping[str, Any]]) -> Iterator[list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +116,7 @@ class LogMethods(ListMethods, ResultMethods):
             ServiceError, BusyError, AccessError: the service did not respond to the first request,
                 or for ten minutes, or denied access.
         """
-        from labext.jobs.watch import OUTAGE_ERRORS, OUTAGE_TIMEOUT
+        from labext.jobs.watch import OUTAGE_ERRORS
 
         identity.check_name(name)
         try:
@@ -126,23 +126,22 @@ class LogMethods(ListMethods, ResultMethods):
             return
         yield part.text
         started = time.monotonic()
-        outage_started: float | None = None
+        outage = progress.Outage()
         while part.is_active or part.offset < part.size:
             if part.offset >= part.size or not part.text:
-                yield from _pause(progress.interval(time.monotonic() - started), stop)
+                now = time.monotonic()
+                for _ in progress.ticks_until(now + progress.interval(now - started), stop):
+                    yield ""
             if stop is not None and stop.is_set():
                 return
             previous = part
             try:
                 part = self._log_part(name, email, part.offset)
-            except OUTAGE_ERRORS:
-                now = time.monotonic()
-                outage_started = now if outage_started is None else outage_started
-                if now - outage_started >= OUTAGE_TIMEOUT:
-                    raise
+            except OUTAGE_ERRORS as error:
+                outage.record_failure(error)
                 part = replace(part, text="", is_active=True)
                 continue
-            outage_started = None
+            outage.record_success()
             if part.text:
                 yield part.text
             elif not part.is_active and part.offset == previous.offset:
@@ -283,13 +282,3 @@ class LogMethods(ListMethods, ResultMethods):
                 "{action} shows its state.",
                 action=Action.show_job(name),
             ) from None
-
-
-def _pause(
-    seconds: float, stop: threading.Event | None, clock: Callable[[], float] = time.monotonic
-) -> Iterator[str]:
-    """Wait, yielding an empty string at every tick, until the time is over or `stop` is set."""
-    deadline = clock() + seconds
-    while (remaining := deadline - clock()) > 0 and not (stop is not None and stop.is_set()):
-        time.sleep(min(progress.TICK, remaining))
-        yield ""

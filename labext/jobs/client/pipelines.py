@@ -16,8 +16,7 @@ from labext.jobs.submission import Submission
 if TYPE_CHECKING:
     import pandas as pd
 
-    from labext.jobs.estimates import Estimate
-    from labext.jobs.pipeline_estimate import PipelineEstimate
+    from labext.jobs.estimates import Estimate, PipelineEstimate
     from labext.jobs.pipelines import Pipeline
 
     Inputs = Sequence[Any] | pd.Series[Any]
@@ -147,7 +146,7 @@ class PipelineMethods(SubmitMethods):
         return submit_pipeline(self._service, name, pipeline, project_tag, content)
 
     def _check_pipeline(self, name: str | None, pipeline: Pipeline) -> pd.DataFrame:
-        from labext.jobs.pipeline_estimate import stages_frame
+        from labext.jobs.estimates import stages_frame
         from labext.jobs.pipelines import validate_pipeline
 
         name, content = self._pipeline_content(name, pipeline)
@@ -161,11 +160,7 @@ class PipelineMethods(SubmitMethods):
         return frame
 
     def _pipeline_content(self, name: str | None, pipeline: Pipeline) -> tuple[str, InputContent]:
-        """Return the name of a pipeline, generated if None, and the content of its files.
-
-        Raises:
-            ConflictError: the name is taken by a split batch.
-        """
+        """Return the name of a pipeline, generated if None, and the content of its files."""
         from labext.jobs.pipelines import PIPELINE_TYPE, check_pipeline_references
 
         references = check_pipeline_references(self._service, self._catalogue, pipeline)
@@ -178,7 +173,7 @@ class PipelineMethods(SubmitMethods):
 
     def _estimate_pipeline(self, pipeline: Pipeline) -> PipelineEstimate | None:
         """Return the estimates of the tools; None if the stages are unknown."""
-        from labext.jobs.pipeline_estimate import PipelineEstimate, latest_stages
+        from labext.jobs.estimates import PipelineEstimate, latest_stages
 
         history = self._history()
         stages = pipeline.stages

@@ -324,11 +324,7 @@ class SubmitMethods(BaseClient):
         )
 
     def _check_not_split(self, name: str) -> None:
-        """Check that a name is not that of a split batch sent from this machine.
-
-        Raises:
-            ConflictError: the name is taken.
-        """
+        """Check that no split batch sent from this machine has a name, else raise ConflictError."""
         # Without a record of this name, the modules of batches need not be imported.
         if any(self._state.glob(f"batches/{name}.*")):
             self._parts.check_not_split(name)

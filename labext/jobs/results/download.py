@@ -129,23 +129,21 @@ class ResultsJob:
         return [part for part in self.ended if not _is_complete_row(self.parts[part])]
 
 
+@dataclass(frozen=True)
 class ResultsSource:
     """Reads results from one service.
 
-    Args:
+    Attributes:
         service: the service.
         parts: finds the parts of split batches.
         catalogue: the tools.
         uploaded: records of uploads from this machine.
     """
 
-    def __init__(
-        self, service: JobsApi, parts: PartFinder, catalogue: ToolCatalogue, uploaded: UploadRecords
-    ) -> None:
-        self._service = service
-        self._parts = parts
-        self._catalogue = catalogue
-        self._uploaded = uploaded
+    service: JobsApi
+    parts: PartFinder
+    catalogue: ToolCatalogue
+    uploaded: UploadRecords
 
     def fetch(self, job: ResultsJob, stage: Path, callbacks: TransferCallbacks) -> Path:
         """Download the selected archive or file into the staging folder.
@@ -154,7 +152,7 @@ class ResultsSource:
             InputError: the batch has no such file.
             NotReadyError: no part has results.
         """
-        target = stage / "whole"
+        target = stage / "download"
         if job.selection.file is None:
             return self.archive(job, stage, target, callbacks)
         if not job.split and not job.incomplete:
@@ -293,17 +291,17 @@ class ResultsSource:
         """Download the selected results of one job or batch on the service to `target`."""
 
         def presigned_url() -> str:
-            return self._service.result_url(
+            return self.service.result_url(
                 name, file=selection.file, pdbs_only=selection.pdbs_only, email=selection.email
             )
 
-        return self._service.http.download(
+        return self.service.http.download(
             presigned_url(), target, renew_url=presigned_url, on_bytes=callbacks.bytes
         )
 
     def _order(self, job: ResultsJob) -> list[str]:
         """Return the names of the jobs inside the batch, in the order of the input."""
-        entry = None if job.selection.email else self._parts.entry(job.name)
+        entry = None if job.selection.email else self.parts.entry(job.name)
         if entry is not None and {part.name for part in entry.plan.parts} == set(job.parts):
             return list(entry.plan.jobs)
         return [
@@ -317,7 +315,7 @@ class ResultsSource:
 
     def _rows(self, job: ResultsJob, part: str) -> list[JobRecord]:
         if part not in job.jobs:
-            pages = self._service.pages(batch=part, jobEmail=job.selection.email)
+            pages = self.service.pages(batch=part, jobEmail=job.selection.email)
             job.jobs[part] = [row for page in pages for row in page.rows]
         return job.jobs[part]
 
@@ -336,7 +334,7 @@ class ResultsSource:
         inputs: dict[tuple[Any, ...], dict[str, Any]] = {}
         # A teammate's uploads are unknown; a local upload of the same name is another file.
         for row in () if job.selection.email else rows:
-            for upload in self._uploaded.inputs_of(row, stored_settings(row) or {}):
+            for upload in self.uploaded.inputs_of(row, stored_settings(row) or {}):
                 key = upload["name"], upload["sha256"]
                 inputs.setdefault(key, {**upload, "jobs": []})["jobs"].append(row.get("JobName"))
         return Origin.now(filter(None, map(self._tool, types)), rows, inputs.values())
@@ -353,7 +351,7 @@ class ResultsSource:
 
     def _tool(self, name: str) -> Mapping[str, Any] | None:
         try:
-            return self._catalogue.tool(name).record
+            return self.catalogue.tool(name).record
         except LabextError:  # the record of the tool is optional
             return None
 

@@ -122,7 +122,7 @@ class Manifest:
         files: the files on disk, with paths relative to the results folder.
         archive: the archive of the files, if it was kept.
         job: the row of the job.
-        origin: the origin of the results; empty in a manifest by an early version of labext.
+        origin: the origin of the results; empty in the manifest of a single file.
         earlier: files of an earlier run that are still to be deleted.
     """
 
@@ -159,8 +159,8 @@ class Manifest:
                 tuple(map(_parse_file, record["files"])),
                 None if archive is None else _parse_file(archive),
                 record["job"],
-                Origin(**record.get("origin", {})),
-                tuple(map(_parse_file, record.get("earlier", ()))),
+                Origin(**record["origin"]),
+                tuple(map(_parse_file, record["earlier"])),
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -187,11 +187,7 @@ class Manifest:
 
 
 def _parse_file(record: Mapping[str, Any]) -> ArchiveFile:
-    """Parse a file of a manifest, which is untrusted input.
-
-    Raises:
-        ValueError: the path is outside of the folder.
-    """
+    """Parse a file of an untrusted manifest; raise ValueError if it is outside of the folder."""
     path = PurePosixPath(record["path"])
     if path.is_absolute() or ".." in path.parts or PureWindowsPath(record["path"]).anchor:
         raise ValueError(record["path"])

@@ -52,9 +52,7 @@ def write_crate(folder: Path) -> Path | None:
         StorageError: the disk is full, or the folder can't be written.
     """
     on_disk = [Manifest.read(path) for path in sorted(folder.glob("*.manifest.json"))]
-    manifests = [
-        manifest for manifest in on_disk if manifest is not None and manifest.origin.fetched
-    ]
+    manifests = [manifest for manifest in on_disk if manifest is not None]
     result_paths = {file.path for manifest in manifests for file in manifest.files}
     for name in CRATE_FILE_NAMES if manifests else ():
         path = folder / name

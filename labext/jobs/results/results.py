@@ -107,10 +107,11 @@ class Results:
         return self.rows_of_jobs(rows, name_column)
 
 
+@dataclass(frozen=True)
 class ResultsFetcher:
     """Downloads results from one service.
 
-    Args:
+    Attributes:
         service: the service.
         parts: finds the parts of split batches.
         lister: lists the jobs of batches.
@@ -118,25 +119,17 @@ class ResultsFetcher:
         state: folder for the manifests of single files.
     """
 
-    def __init__(
-        self,
-        service: JobsApi,
-        parts: PartFinder,
-        lister: JobLister,
-        source: ResultsSource,
-        state: Path,
-    ) -> None:
-        self._service = service
-        self._parts = parts
-        self._lister = lister
-        self._state = state
-        self._source = source
+    service: JobsApi
+    parts: PartFinder
+    lister: JobLister
+    source: ResultsSource
+    state: Path
 
     def fetch(
         self, name: str, to: Path | str, selection: ResultSelection, callbacks: TransferCallbacks
     ) -> Results:
         """Download results; see `JobsClient.download`."""
-        rows = find_rows(self._service, self._parts, name, selection.email)
+        rows = find_rows(self.service, self.parts, name, selection.email)
         job = ResultsJob(name, merge_found_rows(name, rows, {}), rows, selection)
         _check_ended(job)
         callbacks.phase("Fetching")
@@ -150,9 +143,9 @@ class ResultsFetcher:
 
     def read(self, name: str, selection: ResultSelection, stage: Path) -> bytes:
         """Return the content of the selected file, downloaded to the folder `stage`."""
-        rows = find_rows(self._service, self._parts, name, selection.email)
+        rows = find_rows(self.service, self.parts, name, selection.email)
         job = ResultsJob(name, merge_found_rows(name, rows, {}), rows, selection)
-        return self._source.fetch(job, stage, TransferCallbacks()).read_bytes()
+        return self.source.fetch(job, stage, TransferCallbacks()).read_bytes()
 
     def _fetch_to(self, job: ResultsJob, to: Path | str, callbacks: TransferCallbacks) -> Results:
         path = user_path(to)
@@ -180,9 +173,9 @@ class ResultsFetcher:
             archive = folder / f"{stem}.zip"
             fetched = not _can_repair(before, fresh, folder)
             if fetched:
-                archive = self._source.archive(job, stage, stage / f"{stem}.zip", callbacks)
+                archive = self.source.archive(job, stage, stage / f"{stem}.zip", callbacks)
             if fetched or before is None:
-                fresh = replace(fresh, origin=self._source.origin(job))
+                fresh = replace(fresh, origin=self.source.origin(job))
             else:
                 fresh = replace(fresh, origin=before.origin)
             callbacks.phase("Unpacking")
@@ -216,7 +209,7 @@ class ResultsFetcher:
         return self._results(job, folder, done, fetched, action)
 
     def _fetch_file(self, job: ResultsJob, target: Path, callbacks: TransferCallbacks) -> Results:
-        record = manifest.separate_manifest_path(self._state, target)
+        record = manifest.separate_manifest_path(self.state, target)
         fresh, before = self._manifest(job), Manifest.read(record)
         exists = target.exists()
         if (
@@ -238,9 +231,9 @@ class ResultsFetcher:
             target.parent, install.single_file_stage_name(target), _stage_key(fresh)
         ) as stage:
             # Reuse a file completed by an interrupted download.
-            downloaded = stage / "whole"
+            downloaded = stage / "download"
             if not downloaded.exists():
-                downloaded = self._source.fetch(job, stage, callbacks)
+                downloaded = self.source.fetch(job, stage, callbacks)
             if job.selection.file is None:
                 try:
                     archives.unpacked_size(
@@ -260,9 +253,9 @@ class ResultsFetcher:
         """Return the manifest of the selected results, without files."""
         identity = manifest.run_identity(job.name, job.parts)
         if job.incomplete:
-            identity["complete"] = sorted(self._source.complete_jobs(job))
+            identity["complete"] = sorted(self.source.complete_jobs(job))
         return Manifest(
-            self._service.address,
+            self.service.address,
             identity,
             job.selection.record,
             (),
@@ -290,7 +283,7 @@ class ResultsFetcher:
         count = messages.pluralize(len(files), "file")
         unpacked = [file.path for file in done.files] if done.archive is not None else []
         build_frame = partial(
-            results_frame, self._lister, job.row, job.selection.email, path, unpacked
+            results_frame, self.lister, job.row, job.selection.email, path, unpacked
         )
         message = f"The results ({count}) {action}{self._missing_results(job, done)}."
         return Results(path, files, fetched, archive, message, build_frame)
@@ -299,7 +292,7 @@ class ResultsFetcher:
         """Return the end of a sentence that lists incomplete jobs and missing parts."""
         if job.selection.file is not None or not records.is_parent(job.row):
             return ""
-        jobs = done.origin.jobs or self._source.jobs(job, job.ended)
+        jobs = done.origin.jobs or self.source.jobs(job, job.ended)
         clauses = [incomplete_jobs_message(jobs, job.name)] if jobs else []
         if missing := [part for part, row in job.parts.items() if row is None]:
             clauses.append(f"{messages.join_words(missing, 3)} is missing on the service")
@@ -312,11 +305,7 @@ def _display_path(folder: Path) -> Path:
 
 
 def _check_ended(job: ResultsJob) -> None:
-    """Check that a batch has ended; for single jobs and pipelines the service checks this.
-
-    Raises:
-        NotReadyError: the batch is still running.
-    """
+    """Check that a batch has ended; the service checks this for single jobs and pipelines."""
     if not records.is_batch(job.row):
         return
     phase, outcome = records.phase(job.row), records.outcome(job.row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import time
 from base64 import b64encode
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from urllib.parse import urlencode
 from requests import PreparedRequest
 
 from labext.actions import Action
+from labext.config.profiles import origin
 from labext.errors import (
     AccessError,
     InputError,
@@ -23,7 +25,7 @@ from labext.errors import (
 )
 from labext.http import ErrorResponse, HttpClient
 from labext.http.auth import clean_secret
-from labext.http.connection_pool import DOCUMENT, origin
+from labext.http.connection_pool import DOCUMENT
 from labext.lab.api import TOKEN, api_url, resource_tenant_url, tenant_url
 from labext.lab.auth.http_auth import RenewableBearerAuth
 from labext.messages import quote_value
@@ -134,16 +136,12 @@ def parse_token(document: Any) -> AccessToken:
     """
     fields = document if isinstance(document, dict) else {}
     value, kind = fields.get("access_token"), fields.get("token_type", "Bearer")
-    if not isinstance(value, str) or not _is_sendable(value):
+    if not isinstance(value, str) or not re.fullmatch("[!-~]+", value):
         raise ServiceError("The lab platform returned a response without a token.")
     register_secret(value)
     if not isinstance(kind, str) or kind.casefold() != "bearer":
         raise ServiceError("The lab platform returned a token of an unsupported type, not Bearer.")
     return AccessToken(value, _parse_seconds(fields.get("expires_in")))
-
-
-def _is_sendable(value: str) -> bool:
-    return bool(value) and value.isascii() and value.isprintable() and " " not in value
 
 
 def _parse_seconds(value: Any) -> float | None:

@@ -12,9 +12,9 @@ from typing import Any
 from requests import PreparedRequest, Response
 
 from labext.actions import Action
+from labext.config.profiles import origin
 from labext.errors import InputError
 from labext.http.auth import BasicKeyAuth, RefreshableAuth, clean_secret
-from labext.http.connection_pool import origin
 from labext.lab.api import check_https
 
 _HEADER = re.compile(r"(?i)(?:authorization\s*:|basic\s|bearer\s)")

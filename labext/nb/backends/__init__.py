@@ -68,9 +68,9 @@ def put(name: str, path: str) -> Operation:
     return Operation(name, "PUT", path, RetryMode.ALWAYS, answer="json")
 
 
-def post(name: str, path: str, find_out: str, action: Action | None = None) -> Operation:
-    """Return an operation that must not happen twice; `find_out` says how to look it up."""
-    return Operation(name, "POST", path, RetryMode.UNSENT, "json", find_out, action)
+def post(name: str, path: str, next_step: str, action: Action | None = None) -> Operation:
+    """Return an operation that must not happen twice; `next_step` says how to look it up."""
+    return Operation(name, "POST", path, RetryMode.UNSENT, "json", next_step, action)
 
 
 def delete(name: str, path: str) -> Operation:
@@ -179,7 +179,7 @@ class RequestExecutor:
         else:
             reason = ", since the service closed the stream before its end."
         raise OutcomeUnknownError(
-            f"The reply was cut off{reason}", op.find_out, action=op.action
+            f"The reply was cut off{reason}", op.next_step, action=op.action
         ) from None
 
     def events(

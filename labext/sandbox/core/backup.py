@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 from sqlalchemy import create_engine, func, select
@@ -51,7 +50,7 @@ from labext.sandbox.core.startup_checks import (
     explain_failure,
     is_database_damaged,
 )
-from labext.storage import storage_errors, sync_folder
+from labext.storage import storage_errors, write_atomic
 
 FORMAT = "labext-sandbox-backup"
 FORMAT_VERSION = 1
@@ -259,17 +258,8 @@ def _link_file(path: Path, target: Path) -> None:
 
 def _create_archive(pinned: _PinnedFiles, target: Path) -> BackupResult:
     """Write the pinned files to a ZIP file, atomically renamed once it is complete."""
-    partial = target.with_name(f".{target.name}.{token_hex(4)}")
-    with storage_errors(target):
-        try:
-            with open(partial, "xb", opener=open_private) as file:
-                files = _write_archive(pinned, file)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-            sync_folder(target.parent)
-        finally:
-            partial.unlink(missing_ok=True)
+    files: list[dict[str, Any]] = []
+    write_atomic(target, lambda file: files.extend(_write_archive(pinned, file)), private=True)
     size = sum(entry["bytes"] for entry in files)
     return BackupResult(target, len(files), size, tuple(pinned.skipped))
 
@@ -312,11 +302,6 @@ def _is_text(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def open_private(path: str, flags: int) -> int:
-    """Open a file that only its owner can read; an opener for `open`."""
-    return os.open(path, flags, 0o600)
 
 
 def restored_folder(folder: DataFolder) -> Path:

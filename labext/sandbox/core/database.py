@@ -197,20 +197,21 @@ class Database:
         _call_after_commit(session)
 
     @contextmanager
-    def write_concurrently(self, *, durable: bool = True) -> Iterator[Session]:
+    def write_concurrently(self) -> Iterator[Session]:
         """Open a session for writing rows that it has locked, or that no condition depends on.
 
         Without the write lock on PostgreSQL: other transactions may read and write meanwhile, so
-        lock rows with `with_for_update`. SQLite has one writer at a time in any case.
+        lock rows with `with_for_update`. SQLite has one writer at a time in any case. A commit may
+        be lost in a power failure.
 
         Raises:
             RuntimeError: this thread is already inside a writing transaction.
         """
         if not self.is_postgresql:
-            with self.write(durable=durable) as session:
+            with self.write(durable=False) as session:
                 yield session
             return
-        with self._write(self._writes[durable, False], nullcontext()) as session:
+        with self._write(self._writes[False, False], nullcontext()) as session:
             yield session
         _call_after_commit(session)
 

@@ -71,7 +71,7 @@ class SharedLimiter(SlidingWindowLimiter):
             "requests": self.requests,
             "seconds": float(self.seconds),
         }
-        with self._database.write_concurrently(durable=False) as session:
+        with self._database.write_concurrently() as session:
             times: list[float] = session.execute(_COUNT, values).scalar_one()
             if self._is_sweep_due(now):
                 names = {"names": f"{self._name} %", "now": now, "seconds": float(self.seconds)}

@@ -10,12 +10,16 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy import JSON, MetaData, Table, func, insert, inspect, select
+from sqlalchemy.engine import Connection
+from sqlalchemy.types import NullType
 
 from labext.actions import parameter
 from labext.errors import (
@@ -33,7 +37,6 @@ from labext.sandbox.core.backup import (
     MANIFEST,
     RUNTIME_FILES,
     data_entries,
-    open_private,
     restored_folder,
 )
 from labext.sandbox.core.data_folder import (
@@ -50,7 +53,6 @@ from labext.sandbox.core.data_folder import (
     write_json,
 )
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.database_copy import copy_tables
 from labext.sandbox.core.file_storage.backup import FOLDER as OBJECTS
 from labext.sandbox.core.file_storage.backup import check_storage, copy_file, store_objects
 from labext.sandbox.core.file_storage.objects import StorageSettings
@@ -159,11 +161,7 @@ def restore(
 
 
 def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any], source: Path) -> None:
-    """Check that a backup of a PostgreSQL database is restored to one.
-
-    Raises:
-        SetupError: it is not so.
-    """
+    """Check that a backup of a PostgreSQL database is restored to one, else raise SetupError."""
     if "revision" in manifest and not folder.uses_postgresql:
         command = ["labext", "server", "restore", str(source), "--database", "URL"]
         raise SetupError(
@@ -270,7 +268,7 @@ def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: D
             _make_folders(target.parent, folder.path)
             with (
                 archive.open(entry.get("member", entry["path"])) as packed,
-                open(target, "xb", opener=open_private) as out,
+                open(target, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
             ):
                 size_and_hash = copy_file(packed, out, max_bytes=entry["bytes"])
             if size_and_hash != (entry["bytes"], entry["sha256"]):
@@ -381,3 +379,78 @@ def _make_folders(path: Path, root: Path) -> None:
 
 def _staging_folder(folder: DataFolder) -> Path:
     return folder.path / ".restoring"
+
+
+_NOT_COPIED = {"alembic_version", "rate_windows", "nb_words"}
+"""Tables that are not copied: the revision, rate limits, and an index that the start builds."""
+
+_ROWS = 500
+"""Rows per statement."""
+
+
+def copy_tables(source: Path, target: Database) -> None:
+    """Replace the tables in a PostgreSQL database by those of a SQLite file, in one transaction.
+
+    The tables in the file are upgraded to the newest revision.
+
+    Raises:
+        DBAPIError: PostgreSQL refuses a row, or cannot be reached; nothing has changed there.
+        StorageError: the numbers of rows differ; nothing has changed there.
+    """
+    origin = Database.at(source)
+    try:
+        origin.create()
+        with origin.engine.connect() as reader, target.write() as session:
+            writer = session.connection()
+            former = MetaData()
+            former.reflect(writer, only=target.table_names())
+            former.drop_all(writer)
+            migrations.upgrade(writer)
+            _copy_all(reader, writer, {*origin.table_names()} - _NOT_COPIED)
+    finally:
+        origin.close()
+
+
+def _copy_all(reader: Connection, writer: Connection, names: set[str]) -> None:
+    old, new = MetaData(), MetaData()
+    old.reflect(reader, only=[*names])
+    new.reflect(writer, only=[*names.intersection(inspect(writer).get_table_names())])
+    last_ids: dict[str, int] = {}
+    if "sqlite_sequence" in inspect(reader).get_table_names(sqlite_include_internal=True):
+        rows = reader.exec_driver_sql("SELECT name, seq FROM sqlite_sequence")
+        last_ids = {row.name: row.seq for row in rows}
+    for table in new.sorted_tables:  # referenced tables come first
+        _copy_rows(reader, writer, old.tables[table.name], table)
+        _advance_ids(writer, table, last_ids)
+
+
+def _copy_rows(reader: Connection, writer: Connection, old: Table, new: Table) -> None:
+    for table in (old, new):
+        for column in table.columns:
+            if isinstance(column.type, JSON):
+                column.type = NullType()  # the stored text: SQL's NULL differs from JSON's null
+    columns = [old.columns[column.name] for column in new.columns if column.name in old.columns]
+    statement = insert(new)
+    rows = reader.execute(select(*columns).order_by(*old.primary_key))
+    for part in rows.mappings().partitions(_ROWS):
+        writer.execute(statement, [dict(row) for row in part])
+    counts = [
+        connection.scalar(select(func.count()).select_from(table))
+        for connection, table in ((reader, old), (writer, new))
+    ]
+    if counts[0] != counts[1]:
+        raise StorageError(
+            f"{counts[1]} of {counts[0]} rows of {new.name} were copied.", "Restore it again."
+        )
+
+
+def _advance_ids(writer: Connection, table: Table, last_ids: Mapping[str, int]) -> None:
+    """Continue a table's sequence of ids after the last one, also that of a deleted row."""
+    if "id" not in table.columns:
+        return
+    sequence = writer.scalar(select(func.pg_get_serial_sequence(table.name, "id")))
+    if sequence is None:
+        return
+    last = max(writer.scalar(select(func.max(table.c.id))) or 0, last_ids.get(table.name, 0))
+    if last:
+        writer.execute(select(func.setval(sequence, last)))

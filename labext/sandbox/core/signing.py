@@ -48,7 +48,7 @@ class Signer:
     def presign(self, path: str, seconds: float) -> str:
         """Return the query string of a presigned URL of `path`, valid for `seconds`."""
         expires = int(self.clock() + seconds)
-        signature = self._signer("presigned").get_signature(f"{path}\n{expires}".encode())
+        signature = self._signer().get_signature(f"{path}\n{expires}".encode())
         return f"expires={expires}&signature={signature.decode()}"
 
     def check_presigned(self, path: str, expires: str | None, signature: str | None) -> None:
@@ -63,7 +63,7 @@ class Signer:
         # Bounded, as int() raises another error for thousands of digits.
         moment = int(expires[:15])
         signed = f"{path}\n{moment}"
-        if not self._signer("presigned").verify_signature(signed.encode(), signature):
+        if not self._signer().verify_signature(signed.encode(), signature):
             raise InvalidSignatureError("The address carries no valid signature.")
         if self.clock() >= moment:
             raise ExpiredSignatureError("The address has expired.")
@@ -83,5 +83,5 @@ class Signer:
         except BadSignature:
             raise InvalidSignatureError("The text was not issued by this service.") from None
 
-    def _signer(self, purpose: str) -> _Signer:
-        return _Signer(self._key, salt=f"labext.{purpose}")
+    def _signer(self) -> _Signer:
+        return _Signer(self._key, salt="labext.presigned")

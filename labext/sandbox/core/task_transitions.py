@@ -206,7 +206,7 @@ class TaskTransitions:
         claims = TurnResult()
         try:
             # Not durable: after a power failure the task simply waits again.
-            with self._database.write_concurrently(durable=False) as session:
+            with self._database.write_concurrently() as session:
                 self._claim_next(session, claims, running, free_workers, admit, unfit, ends=False)
         except _StartError:
             return False

@@ -34,11 +34,7 @@ def already_exists_error(noun: str, name: str) -> ConflictError:
 
 
 def require_confirmation(yes: bool, would: str) -> None:
-    """Require confirmation of a destructive operation.
-
-    Raises:
-        InputError: it was not confirmed.
-    """
+    """Require confirmation of a destructive operation, else raise InputError."""
     if not yes:
         raise InputError(would, f"Add {parameter('yes')} to do it.")
 

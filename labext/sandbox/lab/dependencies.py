@@ -112,7 +112,7 @@ class AuditLog:
 
     def _insert(self, rows: list[dict[str, Any]]) -> None:
         # Calls are read-only, so they need no disk sync, and need not wait for other writers.
-        with self._database.write_concurrently(durable=False) as session:
+        with self._database.write_concurrently() as session:
             connection = session.connection()
             for row in rows:
                 number: int = connection.execute(_INSERT, row).scalar_one()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from itertools import islice
 from queue import SimpleQueue
 from threading import Thread, Timer
 from typing import Any, Protocol, TypeVar
@@ -35,11 +36,7 @@ class CancelToken:
         self.is_cancelled = False
 
     def check(self) -> None:
-        """Check that the token has not been cancelled.
-
-        Raises:
-            CallCancelledError: if it was.
-        """
+        """Check that the token has not been cancelled, else raise CallCancelledError."""
         if self.is_cancelled:
             raise CallCancelledError
 
@@ -99,7 +96,7 @@ class ModelThreads:
         """Yield items as they are produced; cancel the token when the consumer stops."""
         try:
             while True:
-                batch = await self.run(lambda: list(_take_one(items)))
+                batch = await self.run(lambda: list(islice(items, 1)))
                 if not batch:
                     return
                 yield batch[0]
@@ -160,9 +157,3 @@ async def _watch_disconnect(request: Request, cancel_token: CancelToken) -> None
     while (await request.receive())["type"] != "http.disconnect":
         pass
     cancel_token.cancel()
-
-
-def _take_one(items: Iterator[T]) -> Iterator[T]:
-    for item in items:
-        yield item
-        return

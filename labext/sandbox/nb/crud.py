@@ -25,11 +25,7 @@ NotebookFilter = Annotated[
 
 
 def load(session: Session, table: type[Row], identifier: str, *options: ORMOption) -> Row:
-    """Return an object by its identifier.
-
-    Raises:
-        HTTPException: 404.
-    """
+    """Return an object by its identifier, or raise a 404."""
     row = session.get(table, identifier, options=options)
     if row is None:
         raise errors.not_found(table.noun, identifier)

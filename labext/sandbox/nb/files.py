@@ -30,15 +30,6 @@ def original_name(identifier: str) -> str:
     return f"{ORIGINALS}/{_file_stem(identifier)}"
 
 
-def original_path(site: Site, identifier: str) -> Path:
-    """Return the path of an uploaded file, which is fetched from an object store.
-
-    Raises:
-        StoreError: it cannot be fetched.
-    """
-    return site.files.local(original_name(identifier))
-
-
 def fetch_original(site: Site, identifier: str) -> None:
     """Create the path of an uploaded file for a task's process from an object store."""
     assert isinstance(site.files, StoredFiles)

@@ -89,7 +89,7 @@ class RequestGuard(BodyLimitedApp):
             await self._app(scope, receive, send)
             return
         max_bytes = MAX_OPEN_BODY
-        if not _is_open(scope["path"]):
+        if not scope["path"].startswith(f"{ASSETS_PATH}/") and scope["path"] not in OPEN_PATHS:
             try:
                 max_bytes = await run_in_threadpool(self._passed, Request(scope))
             except Exception as failure:
@@ -130,7 +130,3 @@ class RequestGuard(BodyLimitedApp):
         if not self._verifier.verify(password.strip(), stored_hash):
             self._guard.check("guesses")
             raise errors.unauthorized("The password is wrong.")
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN_PATHS or path.startswith(f"{ASSETS_PATH}/")

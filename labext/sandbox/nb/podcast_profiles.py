@@ -189,11 +189,7 @@ _NULLABLE = {*_MODEL_TYPES, "language", "max_tokens"}
 
 
 def load_profile(session: Session, name: str, table: type[Profile]) -> Profile:
-    """Return a profile by its identifier, or else by its name.
-
-    Raises:
-        HTTPException: 404.
-    """
+    """Return a profile by its identifier, else by its name, else raise a 404."""
     profile = session.get(table, name) or session.scalar(select(table).where(table.name == name))
     if profile is None:
         raise errors.not_found(table.noun, name)
@@ -215,11 +211,7 @@ def create_profile(session: Session, table: type[Profile], new: NewProfile) -> P
 
 
 def check_unused(session: Session, profile: SpeakerProfile) -> None:
-    """Check that no episode profile uses a speaker profile.
-
-    Raises:
-        HTTPException: 400.
-    """
+    """Check that no episode profile uses a speaker profile, else raise a 400."""
     episode_profiles = session.scalars(select(EpisodeProfile).order_by(EpisodeProfile.name))
     users = [item.name for item in episode_profiles if profile.id in item.speaker_profile_ids]
     if users:
@@ -231,11 +223,7 @@ def check_unused(session: Session, profile: SpeakerProfile) -> None:
 
 
 def check_speaker_names(names: Sequence[str]) -> None:
-    """Check that speaker names are unique.
-
-    Raises:
-        HTTPException: 400.
-    """
+    """Check that speaker names are unique, else raise a 400."""
     folded = [name.casefold() for name in names]
     for number, name in enumerate(names):
         if folded.index(name.casefold()) < number:

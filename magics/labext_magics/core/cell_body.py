@@ -117,11 +117,7 @@ def _node_value(node: Any, ancestors: tuple[int, ...]) -> Any:
 
 
 def _refuse_expression(node: Any) -> None:
-    """Refuse `{name}`, which is a mapping of the name to nothing in YAML.
-
-    Raises:
-        InputError: the mapping is an expression as on a line.
-    """
+    """Refuse `{name}`: it is an expression on a line, but a mapping to nothing in YAML."""
     is_empty = [item.id == "scalar" and item.value == "" for _, item in node.value]
     if node.flow_style and is_empty and all(is_empty):
         names = [_key_text(name) for name, _ in node.value]

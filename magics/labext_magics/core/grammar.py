@@ -251,11 +251,7 @@ def parse(
 
 
 def _group(magic: Magic, words: list[str]) -> str:
-    """Return the help topic of a group; empty without words.
-
-    Raises:
-        InputError: the words are neither a group nor a command.
-    """
+    """Return the help topic of a group, empty without words; raise InputError if it is unknown."""
     if not words or words[0] in HELP:
         return ""
     if words[0] == "help":

@@ -35,7 +35,7 @@ def usage(magic: Magic, command: Command) -> str:
     for argument in command.arguments:
         name = f"{argument.name}…" if argument.many else argument.name
         parts.append(name if argument.required else f"[{name}]")
-    parts += [_option(o) for o in command.options if o.required]
+    parts += [flag(o) for o in command.options if o.required]
     if any(not o.required for o in command.options):
         parts.append("[options]")
     return " ".join(parts)
@@ -48,7 +48,7 @@ def _command(magic: Magic, command: Command) -> str:
     if command.arguments:
         blocks.append("\n".join(_table([(a.name, a.help) for a in command.arguments])))
     if command.options:
-        blocks.append("\n".join(_table([(_option(o), _help(o)) for o in command.options])))
+        blocks.append("\n".join(_table([(flag(o), _help(o)) for o in command.options])))
     if command.body:
         blocks.append(
             _wrap(f"As a cell magic, `%%{magic.name} {command.name}` takes a body: {command.body}")
@@ -60,12 +60,13 @@ def _command(magic: Magic, command: Command) -> str:
     return "\n\n".join(blocks)
 
 
-def _option(option: Parameter) -> str:
-    return f"--{option.name}" + (f" {option.kind.metavar}" if option.kind else "")
-
-
 def _help(option: Parameter) -> str:
     return option.help + ("; can be repeated" if option.many else "")
+
+
+def flag(option: Parameter) -> str:
+    """Return an option with the name of its value: `--name NAME`."""
+    return f"--{option.name}" + (f" {option.kind.metavar}" if option.kind else "")
 
 
 def _by_heading(commands: Sequence[Command]) -> Iterable[str]:

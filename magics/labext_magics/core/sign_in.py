@@ -163,49 +163,46 @@ class SignIn:
 
     def connect(
         self,
-        where: str,
+        call: Call,  # noqa: ARG002 - every command gets a call
         *,
+        where: str,
         save: str | None,
         keep: bool,
         ca_bundle: Path | None,
-        method: str | None = None,
-        options: Mapping[str, str] | None = None,
+        **options: str | None,
     ) -> None:
         """Select a service for this session after it has accepted the credentials.
 
         After a failure nothing is saved, and the error names the service in use.
 
         Args:
+            call: the call of the command.
             where: an address, the name of a profile, or `sandbox`.
             save: the name of the profile to save the address as; None to save nothing.
             keep: True to store the credentials in the keyring.
             ca_bundle: a PEM file of certificates to trust.
-            method: the sign-in method; None to choose it by the available secrets.
             options: options of the profile, as in `config.OPTIONS`; they override stored options.
+                Without `method`, it is chosen by the available secrets.
         """
         secret_store.read_keyring_again()
         try:
             if save is not None:
                 config.check_profile_name(save)
-            target = self._target(where, save, ca_bundle)
-            target = replace(target, options={**target.options, **(options or {})})
-            self._sign_in(_with_method(target, method), keep=keep, save=save)
+            target = _with_options(self._target(where, save, ca_bundle), options)
+            self._sign_in(target, keep=keep, save=save)
         except LabextError as error:
             raise error.with_hint(self._in_use()) from None
 
-    def login(self, *, keep: bool, method: str | None = None, user: str | None = None) -> None:
+    def login(self, call: Call, *, keep: bool, **options: str | None) -> None:  # noqa: ARG002
         """Check the known credentials of the service in use; prompt for new ones if rejected.
 
-        Args:
-            keep: True to store the credentials in the keyring.
-            method: the sign-in method; None to choose it by the available secrets.
-            user: the email address of the user on whose behalf an app acts.
+        Arguments as for `connect`.
         """
         secret_store.read_keyring_again()
         target = config.connection_with_secrets(self.service)
         if target.profile is None and not target.secrets:  # after a logout without a profile
             target = replace(target, secrets=self._from_environment(target.base_url))
-        self._sign_in(_with_method(target, method, user), keep=keep, save=None)
+        self._sign_in(_with_options(target, options), keep=keep, save=None)
 
     def logout(self, call: Call, *, yes: bool) -> None:
         """Close the client, and remove the credentials of this session; with `yes` stored ones."""
@@ -383,13 +380,11 @@ class SignIn:
             raise error.with_next_step(next_step) from None
 
 
-def _with_method(target: Connection, method: str | None, user: str | None = None) -> Connection:
-    """Return the target with the requested sign-in method and user."""
-    if method is None and user is None:
-        return target
-    overrides = {"method": method or target.options.get("method"), "user": user}
-    options = {**target.options, **overrides}
-    return replace(target, options={name: value for name, value in options.items() if value})
+def _with_options(target: Connection, requested: Mapping[str, str | None]) -> Connection:
+    """Return the target with the requested options; a method drops the user of the stored one."""
+    new = {name: value for name, value in requested.items() if value is not None}
+    kept = {name: v for name, v in target.options.items() if "method" not in new or name != "user"}
+    return replace(target, options={**kept, **new})
 
 
 def _store_secrets(accepted: Connection, names: list[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labext import messages
@@ -15,23 +14,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MAX_COUNTED = 1000
-
-
-def connect(
-    call: Call,  # noqa: ARG001 - every command gets a call
-    *,
-    where: str,
-    save: str | None,
-    keep: bool,
-    ca_bundle: Path | None,
-) -> None:
-    """Select a service for this session after it has accepted the key."""
-    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle)
-
-
-def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
-    """Check the key of the service in use; prompt for a new one if it is rejected."""
-    SIGN_IN.login(keep=keep)
 
 
 def status(call: Call) -> pd.DataFrame:

@@ -244,7 +244,7 @@ MAGIC = Magic(
         Command(
             "connect",
             "Connect to a job service by address, profile name, or `sandbox`.",
-            connect.connect,
+            connect.SIGN_IN.connect,
             [WHERE],
             [SAVE, KEEP, CA_BUNDLE],
             guarded=True,
@@ -255,7 +255,7 @@ MAGIC = Magic(
         Command(
             "login",
             "Check the key of the service in use, and ask for a new one if it is not accepted.",
-            connect.login,
+            connect.SIGN_IN.login,
             options=[KEEP],
             guarded=True,
         ),

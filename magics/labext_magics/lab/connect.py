@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labext import messages
@@ -124,27 +123,14 @@ METHODS = (
 )
 
 
-def connect(
-    call: Call,  # noqa: ARG001 - every command gets a call
-    *,
-    where: str,
-    save: str | None,
-    keep: bool,
-    ca_bundle: Path | None,
-    method: str | None,
-) -> None:
-    """Select a tenant for this session after it has accepted the credentials."""
-    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, method=method)
-
-
-def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> None:  # noqa: ARG001
+def login(call: Call, *, method: str | None, keep: bool, user: str | None) -> None:
     """Sign in to the tenant in use with the known credentials; prompt for new ones if rejected."""
     if user is not None and method != "oauth":
         raise InputError(
             "`--user` names the user on whose behalf an app acts, so it needs `--method oauth`.",
             f"Write `%lab login --method oauth --user {user}`.",
         )
-    SIGN_IN.login(keep=keep, method=method, user=user)
+    SIGN_IN.login(call, keep=keep, method=method, user=user)
 
 
 def _current_user(target: Connection) -> str:
@@ -173,7 +159,7 @@ COMMANDS = (
     Command(
         "connect",
         "Connect to a tenant of the platform by address, profile name, or `sandbox`.",
-        connect,
+        SIGN_IN.connect,
         [WHERE],
         [SAVE, KEEP, CA_BUNDLE, _METHOD],
         guarded=True,

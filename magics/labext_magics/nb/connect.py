@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
@@ -21,25 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from labext.nb.records import Record
-
-
-def connect(
-    call: Call,  # noqa: ARG001 - every command gets a call
-    *,
-    where: str,
-    save: str | None,
-    keep: bool,
-    ca_bundle: Path | None,
-    backend: str | None,
-) -> None:
-    """Select a service for this session after it has accepted the credentials."""
-    options = {} if backend is None else {"backend": backend}
-    SIGN_IN.connect(where, save=save, keep=keep, ca_bundle=ca_bundle, options=options)
-
-
-def login(call: Call, *, keep: bool) -> None:  # noqa: ARG001 - every command gets a call
-    """Check the password of the service in use; prompt for a new one if it is rejected."""
-    SIGN_IN.login(keep=keep)
 
 
 def status(call: Call) -> pd.DataFrame:
@@ -104,7 +84,7 @@ COMMANDS = (
     Command(
         "connect",
         "Connect to a notebook service by address, profile name, or `sandbox`.",
-        connect,
+        SIGN_IN.connect,
         [WHERE],
         [
             SAVE,
@@ -127,7 +107,7 @@ COMMANDS = (
     Command(
         "login",
         "Check the password of the service in use, and ask for a new one if it is not accepted.",
-        login,
+        SIGN_IN.login,
         options=[KEEP],
         guarded=True,
     ),

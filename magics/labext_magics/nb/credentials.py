@@ -3,25 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
-from labext.errors import ConflictError, InputError
-from labext_magics.core import output, secrets, value_types
+from labext.config.secret_store import environment_variable, from_environment
+from labext.errors import ConflictError, InputError, SetupError
+from labext.redaction import register_secret
+from labext_magics.core import output, secrets, sign_in, value_types
 from labext_magics.core.cell_body import merge_pairs
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.line import quote
 from labext_magics.core.options import OUT, PREVIEW, YES
 from labext_magics.nb import models, scope
-from labext_magics.nb.credential_keys import Key, check_address, key_for
 from labext_magics.nb.models import check_not_in_slot, models_frame, slots_by_model
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from labext.nb.records import Record
+
+_WITHOUT_KEY = frozenset({"ollama", "lmstudio", "vllm", "piper"})
+"""Providers that require no key."""
+
+_WITH_ADDRESS = frozenset({"openai_compatible", "azure"})
+"""Providers that require the address of a server."""
+
+_OPTIONAL_KEY = frozenset({"openai_compatible"})
+"""Providers for which a key is optional."""
+
+
+def check_address(provider: str, base_url: str | None) -> None:
+    """Check that a provider has the required address, else raise InputError."""
+    if base_url is None and provider.casefold().replace("-", "_") in _WITH_ADDRESS:
+        raise InputError(
+            f"A credential of {provider} needs the server's address.",
+            "Add it: `--base-url http://localhost:8000/v1`.",
+        )
+
+
+@dataclass(frozen=True)
+class Key:
+    """A provider's key and its origin.
+
+    Attributes:
+        value: the key; None for a provider without a key.
+        source: the environment variable with the key; empty if the key was typed.
+    """
+
+    value: str | None
+    source: str = ""
+
+    @property
+    def origin(self) -> str:
+        """A suffix for messages with the environment variable; empty if the key was typed."""
+        return f", using the key in {self.source}" if self.source else ""
+
+    def __repr__(self) -> str:
+        return f"Key(source={self.source!r})"
+
+
+def key_for(provider: str, *, required: bool = False) -> Key:
+    """Return the key of a provider from the environment, or prompt the user for it.
+
+    Args:
+        provider: the service's name of the provider.
+        required: True to require a key even if the provider needs none.
+
+    Raises:
+        SetupError: input is not possible, or the input was empty.
+    """
+    folded = provider.casefold().replace("-", "_")
+    name = f"{folded}_key"
+    if value := from_environment("nb", name):
+        register_secret(value)
+        return Key(value, environment_variable("nb", name))
+    if folded in _WITHOUT_KEY and not required:
+        return Key(None)
+    optional = folded in _OPTIONAL_KEY and not required
+    hint = " (leave empty if none is needed)" if optional else ""
+    try:
+        typed = sign_in.prompt_secret(f"Key of {provider}{hint}: ")
+    except sign_in.NonInteractiveError as unavailable:
+        suffix = ", or add `--no-key` for a server without a key" if optional else ""
+        raise SetupError(
+            f"A credential of {provider} needs a key, but input is not possible here.",
+            f"Set {environment_variable('nb', name)}, or run this line once in an interactive "
+            f"session{suffix}.",
+        ) from unavailable
+    if not typed and not optional:
+        raise SetupError("No key was entered.", "Run the line again and enter it.")
+    register_secret(typed or None)
+    return Key(typed or None)
+
 
 ONE_CREDENTIAL = Parameter(
     "CREDENTIAL", value_types.CREDENTIAL, "a credential, by its name or id", required=True
@@ -254,11 +329,7 @@ def edit_credential(
 
 
 def _parse_options(pairs: list[dict[str, str]]) -> dict[str, Any]:
-    """Parse the values of `--option NAME=VALUE`.
-
-    Raises:
-        InputError: a value has the wrong type, or looks like a key.
-    """
+    """Parse the values of `--option NAME=VALUE`; raise InputError if one is invalid or a key."""
     options: dict[str, Any] = {}
     for name, value in merge_pairs(pairs).items():
         secrets.refuse_value(value, "nb", "credentials")

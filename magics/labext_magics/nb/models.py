@@ -106,11 +106,7 @@ def defaults(call: Call, *, set: list[dict[str, str]], clear: list[str]) -> pd.D
 
 
 def _resolve_models(call: Call, requested: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the IDs of the models to assign to slots.
-
-    Raises:
-        InputError: the type of a model does not match the slot.
-    """
+    """Return the IDs of the models of slots; raise InputError if the type of one is wrong."""
     from labext.nb.records import SLOTS
 
     types = {record["id"]: record["type"] for record in call.nb.models.iter()}

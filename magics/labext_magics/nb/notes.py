@@ -100,11 +100,7 @@ def _notebook_suffix(call: Call, note: str, record: Record) -> str:
 def _find_identical(
     call: Call, notebook: str, title: str | None, content: str, kind: str
 ) -> Record | None:
-    """Return an identical note of a notebook, or None.
-
-    Raises:
-        ConflictError: the notebook has a different note with the same title.
-    """
+    """Return an identical note or None; raise ConflictError if one with the title differs."""
     notes = list(call.nb.notes.iter(notebook))
     for record in notes:
         same = (record["content"] or "").strip() == content and record["note_type"] == kind

@@ -166,11 +166,7 @@ def _existing_episode(
     speakers: list[str],
     briefing: str | None,
 ) -> Record | None:
-    """Return the existing episode with this name and these settings, or None.
-
-    Raises:
-        ConflictError: a different episode with this name exists.
-    """
+    """Return the episode with this name or None; raise ConflictError if its settings differ."""
     differences: list[str] = []
     for record in [episode for episode in call.nb.podcasts.iter() if episode["name"] == name]:
         comparison = {

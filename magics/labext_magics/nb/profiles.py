@@ -170,11 +170,7 @@ def client_arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _single_speaker(record: Record | None) -> Mapping[str, Any]:
-    """Return the speaker of a profile; empty if it has none.
-
-    Raises:
-        InputError: the profile has several speakers.
-    """
+    """Return the speaker of a profile, empty without one; raise InputError if it has several."""
     speakers = () if record is None else record["speakers"] or ()
     if len(speakers) > 1:
         raise InputError(

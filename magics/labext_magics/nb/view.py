@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -105,20 +106,13 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
     try:
         nb.sources.download(record["id"], file)
         return PdfPages(file, title)
-    except LabextError as error:
-        _remove(folder)
-        if isinstance(error, NotFoundError) or error.status in _NO_FILES:
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, LabextError) and (
+            isinstance(error, NotFoundError) or error.status in _NO_FILES
+        ):
             return None
         raise
-    except BaseException:
-        _remove(folder)
-        raise
-
-
-def _remove(folder: str) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 SHORTCUTS = (

@@ -78,7 +78,10 @@ def _sections(texts: Path) -> dict[str, list[Page]]:
     """Return the pages by heading of the menu."""
     return {
         "": [_text_page(texts / "index.md", "labext")],
-        "Magics": [_magic_page(texts, name) for name in MAGICS],
+        "Magics": [
+            _text_page(texts / f"magic_{name}.md", f"%{name}", magic_pages.commands(name))
+            for name in MAGICS
+        ],
         "Guides": [
             _text_page(texts / "configuration.md", "Configuration"),
             _text_page(texts / "sandbox.md", "The sandbox"),
@@ -102,10 +105,6 @@ def _text_page(path: Path, title: str, more: str = "") -> Page:
     # The guides link to each other as Markdown files, for readers on a code host.
     text = re.sub(r"\]\((\w+)\.md(#[\w-]+)?\)", r"](\1.html\2)", text)
     return _page(path.stem, title, text.partition("\n")[2] + more)
-
-
-def _magic_page(texts: Path, name: str) -> Page:
-    return _text_page(texts / f"magic_{name}.md", f"%{name}", magic_pages.commands(name))
 
 
 def _api_page(name: str) -> Page:

@@ -11,7 +11,7 @@ import click
 from labext import cli
 from labext_magics.core.dispatch import magic_named
 from labext_magics.core.grammar import Command, Magic, Parameter
-from labext_magics.core.help import usage
+from labext_magics.core.help import flag, usage
 
 
 def shell_commands() -> str:
@@ -94,15 +94,11 @@ def _command(magic: Magic, command: Command) -> Iterator[str]:
     yield from map(_escape, command.details.split("\n\n") if command.details else [])
     if command.arguments or command.options:
         names = [(f"`{argument.name}`", argument) for argument in command.arguments]
-        names += [(f"`{_flag(option)}`", option) for option in command.options]
+        names += [(f"`{flag(option)}`", option) for option in command.options]
         yield _table(names)
     if command.body:
         yield f"`%%{magic.name} {command.name}` takes a cell body: {_escape(command.body)}"
     yield f"Example:\n\n```text\n{example(magic, command)}\n```"
-
-
-def _flag(option: Parameter) -> str:
-    return f"--{option.name}" + (f" {option.kind.metavar}" if option.kind else "")
 
 
 def _table(parameters: Sequence[tuple[str, Parameter]]) -> str:

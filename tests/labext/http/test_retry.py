@@ -34,7 +34,7 @@ pytestmark = pytest.mark.faults
 READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
 ASK = Operation("get results", "POST", "result", RetryMode.ALWAYS)
 SUBMIT = Operation(
-    "submit a job", "POST", "submit-job", RetryMode.UNSENT, find_out="Look at the list."
+    "submit a job", "POST", "submit-job", RetryMode.UNSENT, next_step="Look at the list."
 )
 DELETE = Operation("delete a job", "DELETE", "delete-job", RetryMode.DELETE)
 UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)

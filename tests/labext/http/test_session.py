@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from local_http import running
 
+from labext.config.profiles import origin
 from labext.errors import InputError, ResponseLimitError, SetupError, UnreachableError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.connection_pool import (
@@ -32,7 +33,6 @@ from labext.http.connection_pool import (
     ResponseTooSlow,
     is_loopback,
     new_session,
-    origin,
     proxies_for,
     read_body,
 )

@@ -170,7 +170,7 @@ def test_following_survives_an_outage_and_a_restart_of_the_job(
     answers(ledger, part("one\n", 0, running=True), *unavailable)
     answers(ledger, part("new\n", 0, running=False))
     assert [text for text in client.follow_log("f1") if text] == ["one\n", "new\n"]
-    monkeypatch.setattr("labext.jobs.watch.OUTAGE_TIMEOUT", 0.0)
+    monkeypatch.setattr("labext.progress.MAX_OUTAGE_SECONDS", 0.0)
     answers(ledger, part("one\n", 0, running=True), *unavailable)
     with pytest.raises(ServiceError):
         list(client.follow_log("f1"))

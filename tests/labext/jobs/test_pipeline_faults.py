@@ -18,8 +18,7 @@ from labext.errors import (
 )
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
-from labext.jobs.estimates import Estimate
-from labext.jobs.pipeline_estimate import PipelineEstimate, latest_stages, plan_jobs
+from labext.jobs.estimates import Estimate, PipelineEstimate, latest_stages, plan_jobs
 from labext.jobs.pipelines import Pipeline
 from labext.progress import Outcome
 

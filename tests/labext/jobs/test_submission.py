@@ -247,7 +247,7 @@ def test_retry_mode_of_every_operation() -> None:
     assert all(ALL[name].repeat is RetryMode.DELETE for name in DELETES)
     for name in SUBMISSIONS:
         assert ALL[name].repeat is RetryMode.UNSENT
-        assert "creates no duplicate" in ALL[name].find_out
+        assert "creates no duplicate" in ALL[name].next_step
         assert ALL[name].action == Action.list_jobs()
 
 

@@ -47,7 +47,7 @@ def test_watch_continues_after_an_outage(client: JobsClient, ledger: Any, how: s
 def test_long_outage_ends_the_watch(
     client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs_watch, "OUTAGE_TIMEOUT", 0.0)
+    monkeypatch.setattr(progress, "MAX_OUTAGE_SECONDS", 0.0)
     ledger.add("f1")
     watch = client.watch("f1")
     next(watch)

@@ -21,9 +21,8 @@ from labext.nb.episode_generation import (
     episode_error,
     find_episode_of_job,
 )
-from labext.nb.polling import MAX_OUTAGE_SECONDS
 from labext.nb.records import EPISODE, Record
-from labext.progress import Outcome, Progress
+from labext.progress import MAX_OUTAGE_SECONDS, Outcome, Progress
 
 GONE = UnreachableError("No notebook service answers.", "Start it.")
 STAGES = ["outline", "dialogue", "speech", "encoding"]

@@ -19,7 +19,7 @@ from labext.errors import (
 from labext.nb import polling
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
-from labext.nb.polling import MAX_OUTAGE_SECONDS, Ingestion, Outage, SourceRow
+from labext.nb.polling import Ingestion, SourceRow
 from labext.nb.resource import iter_sources
 from labext.progress import UNKNOWN_STATUS_PATIENCE, Outcome
 
@@ -233,19 +233,3 @@ def test_service_error_while_listing_is_raised(wire, service):
     service.script = [ServiceError("It failed.")]
     with pytest.raises(ServiceError):
         list(iter_sources(wire, ContractBackend()))
-
-
-class TestOutage:
-    def test_limit_counts_from_the_last_response(self, clock):
-        outage = Outage(clock)
-        outage.record_failure(GONE)
-        clock.sleep(MAX_OUTAGE_SECONDS - 1)
-        outage.record_success()
-        assert not outage.message
-        clock.sleep(2)
-        for seconds in (0, MAX_OUTAGE_SECONDS - 1):
-            clock.sleep(seconds)
-            outage.record_failure(GONE)
-        clock.sleep(1)
-        with pytest.raises(UnreachableError):
-            outage.record_failure(GONE)

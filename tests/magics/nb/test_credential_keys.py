@@ -9,7 +9,7 @@ import pytest
 from labext import redaction
 from labext.errors import InputError, SetupError
 from labext_magics.core import secrets, sign_in
-from labext_magics.nb import credential_keys
+from labext_magics.nb import credentials
 
 KEY = "sk-proj-4f9b2c7d8e1a6035"
 
@@ -44,7 +44,7 @@ def test_environment_key_is_used_and_masked(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sign_in, "prompt_secret", nobody)
     monkeypatch.setenv("LABEXT_NB_OPENAI_COMPATIBLE_KEY", "a key of ours")
     for provider in ("openai_compatible", "openai-compatible"):
-        key = credential_keys.key_for(provider)
+        key = credentials.key_for(provider)
         assert key.value == "a key of ours"
         assert key.origin == ", using the key in LABEXT_NB_OPENAI_COMPATIBLE_KEY"
         assert "a key" not in repr(key)
@@ -56,7 +56,7 @@ def test_prompted_key_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LABEXT_NB_OPENAI_KEY", raising=False)
     prompts: list[str] = []
     monkeypatch.setattr(sign_in, "prompt_secret", unseen("typed by hand", prompts))
-    assert credential_keys.key_for("openai").value == "typed by hand"
+    assert credentials.key_for("openai").value == "typed by hand"
     assert prompts == ["Key of openai: "]
     assert redaction.mask("typed by hand") == redaction.MASK
 
@@ -66,10 +66,10 @@ def test_no_key_prompt_where_none_is_needed(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(f"LABEXT_NB_{name}_KEY", raising=False)
     prompts: list[str] = []
     monkeypatch.setattr(sign_in, "prompt_secret", unseen("", prompts))
-    assert credential_keys.key_for("ollama").value is None
+    assert credentials.key_for("ollama").value is None
     assert prompts == []
-    assert credential_keys.key_for("openai_compatible").value is None
+    assert credentials.key_for("openai_compatible").value is None
     assert prompts == ["Key of openai_compatible (leave empty if none is needed): "]
     for provider in ("openai", "ollama"):
         with pytest.raises(SetupError, match="No key was entered"):
-            credential_keys.key_for(provider, required=True)
+            credentials.key_for(provider, required=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import struct
 import zlib
@@ -12,7 +11,7 @@ from labext.messages import pluralize
 from labext_widgets.alignment.rows import Alignment, palette, residue_color
 from labext_widgets.alignment.tree import Tree, TreeNode, render_tree
 from labext_widgets.core.layout import nice_step
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
+from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape, plain
 
 MAX_ROWS, MAX_COLUMNS = 60, 2000
 """Maximum numbers of rows and columns in the drawing."""
@@ -134,9 +133,9 @@ def _draw_cells(alignment: Alignment, left: float, top: float) -> tuple[list[str
         f'fill="{BAR}"/>'
     )
     rows = [row[:columns] for row in alignment.rows[:MAX_ROWS]]
-    image = base64.b64encode(_pixels(rows, alignment)).decode()
+    image = data_uri(_pixels(rows, alignment), "image/png")
     pieces.append(
-        f'<image href="data:image/png;base64,{image}" x="{left:.1f}" y="{top}" '
+        f'<image href="{image}" x="{left:.1f}" y="{top}" '
         f'width="{width:.1f}" height="{len(rows) * _ROW}" preserveAspectRatio="none" '
         'style="image-rendering:pixelated"/>'
     )
@@ -225,11 +224,10 @@ MAX_TEXT_ROWS, MAX_TEXT_BLOCKS, BLOCK = 50, 10, 60
 
 def render_html(name: str, tree: Tree | None, alignment: Alignment | None, note: str = "") -> str:
     """Return the drawing as an image with a line of text below it."""
-    encoded = base64.b64encode(draw(tree, alignment).encode()).decode()
+    image = data_uri(draw(tree, alignment).encode(), "image/svg+xml")
     summary = escape(render_summary(name, tree, alignment))
     parts = [
-        f'<img src="data:image/svg+xml;base64,{encoded}" alt="{summary}" '
-        'style="max-width:100%;height:auto">',
+        f'<img src="{image}" alt="{summary}" style="max-width:100%;height:auto">',
         div(summary, MUTED),
     ]
     for sentence in (shown_part(tree, alignment), note):

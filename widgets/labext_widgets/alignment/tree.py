@@ -203,11 +203,14 @@ _LINES: Mapping[int, str] = {
 }
 
 
-def render_tree(tree: Tree, width: int = 50) -> str:
-    """Return the tree as text, two lines per leaf, `width` characters without the names."""
-    leaves = tree.leaves
-    grid = [[0] * (width + 1) for _ in range(2 * len(leaves) - 1)]
-    scale = (width - 1) / (tree.depth or 1)
+_TEXT_WIDTH = 50
+"""Number of characters of a tree as text, without the names."""
+
+
+def render_tree(tree: Tree) -> str:
+    """Return the tree as text, two lines per leaf."""
+    grid = [[0] * (_TEXT_WIDTH + 1) for _ in range(2 * len(tree.leaves) - 1)]
+    scale = (_TEXT_WIDTH - 1) / (tree.depth or 1)
 
     def column(node: TreeNode) -> int:
         return round(node.x * scale)

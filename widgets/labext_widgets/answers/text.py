@@ -79,7 +79,7 @@ def number_citations(text: str, citations: Sequence[Citation]) -> NumberedText:
             identifier: numbers.of(identifier, sentence) for identifier in _citation_ids(mark)
         }
         parts += [
-            _number_marker(number)
+            f"{_BEGIN}{number}{_END}"
             for number_list in numbers_by_id.values()
             for number in number_list
         ]
@@ -128,10 +128,6 @@ class _CitationNumbers:
 
 def _citation_ids(mark: re.Match[str]) -> list[str]:
     return re.split("[,;] ?", mark[1])
-
-
-def _number_marker(number: int) -> str:
-    return f"{_BEGIN}{number}{_END}"
 
 
 def _overlaps(sentence: str, quote: str) -> bool:

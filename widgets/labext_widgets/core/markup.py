@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 import unicodedata
@@ -59,6 +60,11 @@ def tidy(text: object, limit: int = 100_000) -> str:
 def escape(text: object, limit: int = 600) -> str:
     """Return `text` escaped for HTML."""
     return html.escape(plain(text, limit))
+
+
+def data_uri(content: bytes, media_type: str) -> str:
+    """Return a file's content as the value of an attribute such as `src`."""
+    return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def clock(seconds: float) -> str:

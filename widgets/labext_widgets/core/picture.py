@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any, Literal
 
 from labext.errors import InputError
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import UNTYPESET, escape, plain
+from labext_widgets.core.markup import UNTYPESET, data_uri, escape, plain
 
 MAX_PICTURE_BYTES = 2_000_000
 """Maximum size of a picture; with a larger one, a notebook would be slow to open."""
@@ -61,6 +60,5 @@ def picture_type(content: bytes) -> Literal["image/svg+xml", "image/png"]:
 
 def image_html(content: bytes, media_type: str, alt: str) -> str:
     """Return an image on a light panel, since drawings are made for paper."""
-    encoded = base64.b64encode(content).decode("ascii")
     style = "max-width:100%;height:auto;max-height:640px;background-color:#ffffff;border-radius:4px"
-    return f'<img src="data:{media_type};base64,{encoded}" alt="{escape(alt)}" style="{style}">'
+    return f'<img src="{data_uri(content, media_type)}" alt="{escape(alt)}" style="{style}">'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import (
     MUTED,
     UNTYPESET,
+    data_uri,
     div,
     escape,
     line_html,
@@ -83,11 +83,10 @@ def render_html(state: PageState, *, live: bool = False) -> str:
     if picture is None:
         rows += _text_rows(state)
     else:
-        data = base64.b64encode(picture.data).decode()
         described = escape(f"{_page(state).capitalize()} of {state.title}; its text is below")
         rows.append(_passage_row(state, bool(picture.boxes)))
         rows.append(
-            f'<img src="data:{picture.media_type};base64,{data}" alt="{described}" '
+            f'<img src="{data_uri(picture.data, picture.media_type)}" alt="{described}" '
             f'width="{picture.width}" height="{picture.height}" style="{_PICTURE}">'
         )
         rows.append(details_html("Text of this page", _marked(state, whole=True)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import math
@@ -12,7 +11,7 @@ from typing import Any
 from labext.errors import InputError
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
+from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape, plain
 
 INK, MUTED_INK, RULE, PALE = "#222222", "#555555", "#8c8c8c", "#d9dde2"
 BLUE, VERMILLION = "#0072b2", "#d55e00"
@@ -238,8 +237,8 @@ class Drawing:
 
 
 def _image_html(svg: str, alt: str) -> str:
-    encoded = base64.b64encode(svg.encode()).decode("ascii")
-    return f'<img src="data:image/svg+xml;base64,{encoded}" alt="{alt}" style="{_IMAGE}">'
+    image = data_uri(svg.encode(), "image/svg+xml")
+    return f'<img src="{image}" alt="{alt}" style="{_IMAGE}">'
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:

@@ -227,6 +227,7 @@ def _draw_boxes(axes: Axes, _panel: Panel, mark: Boxes, ink: str) -> Any:
 
 
 def _draw_region(axes: Axes, _panel: Panel, mark: Region, _ink: str) -> Any:
+    from matplotlib.colors import to_rgba
     from matplotlib.patches import Polygon
 
     patch = None
@@ -234,7 +235,7 @@ def _draw_region(axes: Axes, _panel: Panel, mark: Region, _ink: str) -> Any:
         patch = Polygon(
             list(outline),
             closed=True,
-            facecolor=(*_rgb(MID_INK), 0.08 if mark.dashed else 0.16),
+            facecolor=to_rgba(MID_INK, 0.08 if mark.dashed else 0.16),
             edgecolor=MID_INK,
             linestyle="--" if mark.dashed else "-",
             linewidth=0.9,
@@ -284,10 +285,6 @@ def _dates() -> tuple[Any, Any]:
 
 def _place(values: Sequence[float], axis: Axis | Scale) -> list[float]:
     return [value / _DAY for value in values] if axis.kind == "time" else list(values)
-
-
-def _rgb(color: str) -> tuple[float, ...]:
-    return tuple(int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
 
 
 def _text(text: str, limit: int = 80) -> str:

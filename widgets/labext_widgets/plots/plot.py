@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -13,7 +12,7 @@ from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize
 from labext.storage import user_path
 from labext_widgets.core.arguments import as_integer
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
+from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape, plain
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.plots import drawing
 from labext_widgets.plots.chart import Bars, Chart, Line, Panel, Points, chart_state
@@ -33,7 +32,6 @@ MAX_PICTURE = 110_000
 """Bytes from which a picture is drawn with a lower resolution."""
 
 _SHARP, _COARSE = 140, 80
-_PIXELS = 100  # width in CSS pixels per inch
 
 
 def render_html(chart: Chart) -> str:
@@ -41,11 +39,10 @@ def render_html(chart: Chart) -> str:
     content = picture(chart, dpi=_SHARP)
     if len(content) > MAX_PICTURE:
         content = picture(chart, dpi=_COARSE)
-    encoded = base64.b64encode(content).decode("ascii")
     width = 640 if len(chart.panels) == 1 else 960
     alt = escape("; ".join([render_text(chart), *(t for p in chart.panels for t in _ranges(p))]))
     body = (
-        f'<img src="data:image/png;base64,{encoded}" alt="{alt}" '
+        f'<img src="{data_uri(content, "image/png")}" alt="{alt}" '
         f'style="width:{width}px;max-width:100%;height:auto">'
         + div(escape(render_text(chart)), MUTED)
     )

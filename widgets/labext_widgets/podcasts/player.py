@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html as escaping
 import threading
 from collections.abc import Callable, Mapping
@@ -20,6 +19,7 @@ from labext_widgets.core.markup import (
     UNTYPESET,
     clock,
     color,
+    data_uri,
     div,
     escape,
     plain,
@@ -196,9 +196,8 @@ def voice_colors(episode: Episode) -> dict[str, int]:
 
 
 def _audio(audio: bytes) -> str:
-    data = base64.b64encode(audio).decode()
     return (
-        f'<audio controls src="data:audio/mpeg;base64,{data}" '
+        f'<audio controls src="{data_uri(audio, "audio/mpeg")}" '
         'style="display:block;width:100%;max-width:480px;margin:6px 0"></audio>'
     )
 

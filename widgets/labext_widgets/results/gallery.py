@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import closest_match, join_words, pluralize
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain
+from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape, plain
 from labext_widgets.core.picture import PictureView, image_html, picture_type
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.drawings.canvas import Drawing
@@ -189,7 +188,7 @@ class Gallery(LiveOutput):
                 {
                     "name": plain(card.entry.name),
                     "details": plain(card.details(self.sorted_by)),
-                    "picture": _data_uri(card),
+                    "picture": data_uri(card.picture, card.media_type),
                     "alt": plain(card.entry.name),
                     "error": plain(card.error),
                     "loads": _is_structure(card),
@@ -242,10 +241,6 @@ def _is_structure(card: _Card) -> bool:
     from labext_widgets.structure import StructureViewer
 
     return isinstance(card.view, StructureViewer)
-
-
-def _data_uri(card: _Card) -> str:
-    return f"data:{card.media_type};base64,{base64.b64encode(card.picture).decode('ascii')}"
 
 
 def _card_html(card: _Card, sorted_by: str | None, has_space: bool) -> str:

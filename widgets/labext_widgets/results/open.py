@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,7 @@ def open_gallery(
         InputError: no job has files to show in a gallery, or no job has the score.
     """
     entries = [
-        Entry(files.job, files.scores, _opener(files, path))
+        Entry(files.job, files.scores, partial(open_file, files, path))
         for files in jobs
         if (path := _find_main_file(files)) and output_kind(path) in _IN_GALLERY
     ]
@@ -147,10 +148,6 @@ def open_gallery(
     gallery.show_page(page)
     gallery.cards()  # reads the files now, when an interrupt is an error of the command
     return gallery
-
-
-def _opener(files: JobFiles, path: str) -> Callable[[], Any]:
-    return lambda: open_file(files, path)
 
 
 def _find_path(files: JobFiles, path: str) -> str:

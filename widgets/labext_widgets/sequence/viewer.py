@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labext.errors import InputError
 from labext.messages import join_words, pluralize
 from labext_widgets.core.arguments import as_integer
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape
+from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.sequence import maps
 from labext_widgets.sequence.enzymes import COMMON, Site, cut_sites, find_enzymes, unique_cutters
@@ -30,11 +29,10 @@ The longest annotations and the first sites are kept.
 
 def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> str:
     """Return the map as an image with a line of text below it."""
-    encoded = base64.b64encode(render_svg(molecule, enzymes).encode()).decode()
+    image = data_uri(render_svg(molecule, enzymes).encode(), "image/svg+xml")
     summary = escape(render_text(molecule, enzymes))
     rows = [
-        f'<img src="data:image/svg+xml;base64,{encoded}" alt="{summary}" '
-        'style="max-width:100%;height:auto">',
+        f'<img src="{image}" alt="{summary}" style="max-width:100%;height:auto">',
         div(summary, MUTED),
     ]
     if note:

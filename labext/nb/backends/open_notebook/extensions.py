@@ -273,11 +273,7 @@ def _rebuild_record(response: Mapping[str, Any], job: str) -> Record:
 
 
 def _check_embedding_model() -> Steps[None]:
-    """Check that an embedding model is set; without one, the command fails in the background.
-
-    Raises:
-        SetupError: no embedding model is set.
-    """
+    """Check that an embedding model is set; without one, the command fails in the background."""
     slots = records.require_mapping((yield Request(GET_DEFAULTS)), "the default models")
     if not slots.get("default_embedding_model"):
         raise SetupError(
@@ -302,7 +298,7 @@ SEND_SOURCE_MESSAGE = Operation(
     "POST",
     f"{_CHAT_PATH}/messages",
     RetryMode.UNSENT,  # a repeat would add the message twice
-    find_out="See {action} before you send it again: the chat may contain the reply.",
+    next_step="See {action} before you send it again: the chat may contain the reply.",
     action=Action.show_source_chat(),
 )
 

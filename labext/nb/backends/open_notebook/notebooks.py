@@ -38,7 +38,7 @@ from labext.nb.records import (
 LINK_SOURCE = replace(
     contract.LINK_SOURCE,
     repeat=RetryMode.UNSENT,
-    find_out="See {action} before you link it again: it may be linked already.",
+    next_step="See {action} before you link it again: it may be linked already.",
     action=Action.list_sources(),
 )
 

@@ -8,6 +8,7 @@ import shutil
 import tarfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -27,20 +28,18 @@ _TOUCH_SECONDS = 30.0
 _PARTIAL_FOLDER = ".partial"
 
 
+@dataclass
 class FileCache:
     """Copies of objects in a folder, which several processes may use.
 
-    Args:
+    Attributes:
         folder: the folder, created if missing.
         max_bytes: the size that `evict` keeps; copies in use may exceed it.
     """
 
-    def __init__(
-        self, folder: Path, max_bytes: int = DEFAULT_BYTES, min_age: float = MIN_AGE
-    ) -> None:
-        self.folder = folder
-        self.max_bytes = max_bytes
-        self.min_age = min_age
+    folder: Path
+    max_bytes: int = DEFAULT_BYTES
+    min_age: float = MIN_AGE
 
     def path(self, key: str) -> Path:
         """Return the path of the copy of an object, which may not exist."""

@@ -127,11 +127,7 @@ class ObjectStore(Protocol):
         """Store the content of a file."""
 
     def get(self, key: str, target: Path) -> None:
-        """Write an object to a new file.
-
-        Raises:
-            FileNotFoundError: there is no such object.
-        """
+        """Write an object to a new file; raise FileNotFoundError if there is no such object."""
 
     def delete(self, key: str) -> None:
         """Delete an object; a missing one is not an error."""

@@ -153,7 +153,7 @@ def delete_credential(session: Session, identifier: str) -> tuple[Credential, in
         HTTPException: 404; 400 if a default slot uses one of them.
     """
     credential = load(session, Credential, identifier)
-    models = _credential_models(session, credential)
+    models = session.scalars(select(Model).where(Model.credential_id == credential.id)).all()
     service.check_not_default(session, models)
     for model in models:
         session.delete(model)
@@ -177,10 +177,6 @@ def credential_record(session: Session, site: Site, credential: Credential) -> d
         "created_at": credential.created,
         "updated_at": credential.updated,
     }
-
-
-def _credential_models(session: Session, credential: Credential) -> Sequence[Model]:
-    return session.scalars(select(Model).where(Model.credential_id == credential.id)).all()
 
 
 def _encrypt_key(site: Site, key: str | None) -> bytes | None:

@@ -49,7 +49,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
                 raise TaskError("The source was deleted.")
             deadline = started + _READING_SHARE * get_limit(session, "source_seconds")
             file = SourceFile(
-                files.original_path(site, source.id),
+                site.files.local(files.original_name(source.id)),
                 source.file_name or "",
                 max_bytes=get_limit(session, "text_bytes"),
                 hear=partial(transcription.transcribe_by_default, site),
@@ -85,11 +85,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 def _read_source(
     source: Source, file: SourceFile, limits: fetch.FetchLimits, work: Path, on_stage: OnStage
 ) -> Document:
-    """Return the source's text.
-
-    Raises:
-        UnreadableError: if it has none.
-    """
+    """Return the source's text; raise UnreadableError if it has none."""
     try:
         if source.kind == "text":
             text = clean_text(source.full_text or "")

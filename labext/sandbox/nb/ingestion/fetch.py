@@ -163,11 +163,7 @@ def fetch_page(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
 
 
 def _run_with_timeout(seconds: float, function: Callable[[], T]) -> T:
-    """Run a function with a time limit, as name resolution has no timeout.
-
-    Raises:
-        TimeoutError: if it takes longer.
-    """
+    """Run a function with a time limit, else raise TimeoutError; name resolution has none."""
     outcome: list[tuple[T | None, BaseException | None]] = []
 
     def run() -> None:

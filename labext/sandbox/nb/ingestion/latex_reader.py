@@ -177,11 +177,7 @@ class _Converter:
         self._walker = Walker
 
     def text(self, latex: str) -> str:
-        """Return the text of LaTeX.
-
-        Raises:
-            Exception: if pylatexenc can't parse it.
-        """
+        """Return the text of LaTeX; raise Exception if pylatexenc can't parse it."""
         walker = self._walker(latex, latex_context=self._parsing_context, tolerant_parsing=True)
         return str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
 

@@ -164,11 +164,7 @@ def _excel_cell(value: Any) -> str:
 
 
 def _limited_table(rows: Iterable[list[str]], max_bytes: int) -> str:
-    """Return a table of rows.
-
-    Raises:
-        UnreadableError: if it is longer than `max_bytes`.
-    """
+    """Return a table of rows; raise UnreadableError if it is longer than `max_bytes`."""
     lines: list[str] = []
     size = 0
     for row in rows:

@@ -464,11 +464,7 @@ class Document:
 
 
 def read_file(file: SourceFile, on_stage: OnStage) -> Document:
-    """Read a file into a document.
-
-    Raises:
-        UnreadableError: if it can't be read or has no text.
-    """
+    """Read a file into a document; raise UnreadableError if it can't be read or has no text."""
     on_stage("reading")
     kind = detect_file_type(file.path, file.name, file.media_type)
     module, _, function = _READERS[kind].partition(".")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle, groupby
 
+from labext.messages import join_all
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.podcasts.script import (
@@ -114,7 +115,7 @@ def _introduction_turns(material: Material, speakers: Sequence[Speaker]) -> list
         more = len(titles) - len(named_titles)
         rest = [f"{more} more"] if more else []
         text += (
-            f" They are {_join_names([*named_titles, *rest])}."
+            f" They are {join_all([*named_titles, *rest], 'and')}."
             if more or len(named_titles) > 1
             else ""
         )
@@ -201,10 +202,6 @@ def _segment_name(material: Material, group: Sequence[_Quote]) -> str:
     heading = spoken_title(group[0].sentence.heading)
     name = heading or spoken_title(material.texts[group[0].source].title) or "Notes"
     return name[:1].upper() + name[1:]
-
-
-def _join_names(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 OnProgress = Callable[[int, int], None]

@@ -162,7 +162,7 @@ def get_original(site: SiteDep, source_id: Identifier) -> Response:
     missing = errors.not_found("file of the source", source.title)
     if source.kind != "upload":
         raise missing
-    path = files.original_path(site, source.id)
+    path = site.files.local(files.original_name(source.id))
     return StoredFileResponse(path, "application/octet-stream", missing, source.file_name)
 
 

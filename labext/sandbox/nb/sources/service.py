@@ -37,11 +37,7 @@ from labext.sandbox.nb.tables import (
 
 
 def source_with_text(site: Site, identifier: str) -> dict[str, Any]:
-    """Return the record of a source with its text.
-
-    Raises:
-        HTTPException: 404.
-    """
+    """Return the record of a source with its text, or raise a 404."""
     with site.database.read() as session:
         text = load(session, Source, identifier, undefer(Source.full_text)).full_text
         return source_record(session, site, identifier) | {"full_text": text}
@@ -137,7 +133,9 @@ def _store_source(site: Site, source_request: SourceRequest) -> str:
         with site.database.write() as session:
             session.add(source)
             session.flush()
-            _link_notebook(session, source, source_request.body.notebook_id)
+            if (notebook_id := source_request.body.notebook_id) is not None:
+                load(session, Notebook, notebook_id)
+                session.add(NotebookSource(notebook_id=notebook_id, source_id=source.id))
             awaited = not source_request.body.process_async
             tasks.PROCESS.queue_source(
                 session, site, source, titled=bool(source_request.body.title), awaited=awaited
@@ -171,12 +169,6 @@ def _new_source(site: Site, source_request: SourceRequest) -> Source:
 
 def _initial_title(site: Site, source: Source, body: NewSource) -> str:
     return provisional_title(source) if body.text is None else title_of_text(site, body.text)
-
-
-def _link_notebook(session: Session, source: Source, notebook_id: str | None) -> None:
-    if notebook_id is not None:
-        load(session, Notebook, notebook_id)
-        session.add(NotebookSource(notebook_id=notebook_id, source_id=source.id))
 
 
 async def _wait_until_processed(site: Site, identifier: str, request: Request) -> None:

@@ -154,11 +154,7 @@ _MAX_UTTERANCE_SECONDS = 60
 
 
 def import_pocketsphinx() -> Any:
-    """Import the speech recognition package.
-
-    Raises:
-        UnreadableError: if it isn't installed.
-    """
+    """Import the speech recognition package; raise UnreadableError if it isn't installed."""
     try:
         import pocketsphinx  # type: ignore[import-untyped]
     except (ImportError, OSError):

@@ -16,7 +16,7 @@ from sqlalchemy import text
 from labext.errors import ConflictError, StorageError
 from labext.jobs import JobsClient
 from labext.sandbox.core import restore as restore_module
-from labext.sandbox.core.database_copy import copy_tables
+from labext.sandbox.core.restore import copy_tables
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults

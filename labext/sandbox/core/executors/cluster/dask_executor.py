@@ -416,11 +416,7 @@ class DaskExecutor:
     async def _call_attempt(
         self, attempt: RemoteAttempt, op: str, **arguments: Any
     ) -> dict[str, Any]:
-        """Send a message about an attempt to its worker.
-
-        Raises:
-            LostAttemptError: the worker does not answer, or no longer has the attempt.
-        """
+        """Send a message to an attempt; raise LostAttemptError if its worker no longer has it."""
         try:
             reply: dict[str, Any] = await self._call(
                 attempt.worker, op=op, service=self._service, name=attempt.name, **arguments

@@ -13,7 +13,7 @@ import pytest
 from labext_test_corpus import TUNING, docstring
 
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.database_copy import copy_tables
+from labext.sandbox.core.restore import copy_tables
 from labext.sandbox.nb.search import full_text, tsvector
 from labext.sandbox.nb.search.scope import Scope
 
