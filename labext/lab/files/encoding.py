@@ -16,6 +16,22 @@ PRESERVED_MARK = "labext:"
 _ESCAPE_PATTERN = re.compile(r"\\.")
 
 
+def to_fields(record: Any) -> Fields:
+    """Return a record, or a row of a DataFrame, as a dictionary of JSON values."""
+    return {str(name): _cell_value(cell) for name, cell in record.items()}
+
+
+def _cell_value(cell: Any) -> Any:
+    """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
+    if hasattr(cell, "isoformat"):
+        return None if cell != cell else cell.isoformat()
+    if hasattr(cell, "tolist"):  # of numpy and pandas
+        cell = cell.tolist()
+    if type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
+        return None
+    return cell
+
+
 def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
     """Return `[visible, exact]` values of each field that a file can't represent exactly.
 

@@ -126,30 +126,15 @@ def _as_records(records: Any) -> list[Fields]:
                     f'The frame has no column "{column}".',
                     f"Include it: {parameter('columns', 'id,name,bases')}.",
                 )
-        return [
-            {str(name): _cell_value(cell) for name, cell in row.items()}
-            for row in records.to_dict("records")
-        ]
-    if isinstance(records, Mapping):
-        return [dict(records)]
-    rows = list(records)
-    if not all(isinstance(row, Mapping) for row in rows):
+        records = records.to_dict("records")
+    is_list = isinstance(records, Iterable) and not hasattr(records, "keys")
+    rows = list(records) if is_list else [records]
+    if not all(hasattr(row, "keys") for row in rows):
         raise InputError(
             "A sequence to write must be a record, not a name or an ID.",
             "Give a DataFrame or records, such as those of `lab.sequence`.",
         )
-    return [dict(row) for row in rows]
-
-
-def _cell_value(cell: Any) -> Any:
-    """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
-    if hasattr(cell, "isoformat"):
-        return None if cell != cell else cell.isoformat()
-    if hasattr(cell, "tolist"):  # of numpy and pandas
-        cell = cell.tolist()
-    if type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
-        return None
-    return cell
+    return [encoding.to_fields(row) for row in rows]
 
 
 def _check_bases(sequences: Sequence[Fields]) -> None:
@@ -295,7 +280,8 @@ def write(
     platform's URL are ignored.
 
     Args:
-        records: a DataFrame with the columns `name` and `bases`, one record, or several records.
+        records: a DataFrame with the columns `name` and `bases`, one of its rows, one record, or
+            several records.
         path: the file; missing folders are created.
         format: `fasta` or `genbank`; None derives the format from the file suffix.
         overwrite: True to replace a file with other content.

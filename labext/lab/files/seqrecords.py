@@ -49,12 +49,13 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     """Convert a platform record to a `SeqRecord` that can be written as GenBank.
 
     Args:
-        record: a record with at least `bases`.
+        record: a record with at least `bases`; also a row of a DataFrame.
         name: the name of the SeqRecord, one short word; None derives it from the record's name.
 
     Raises:
         InputError: the record has no bases.
     """
+    record = encoding.to_fields(record)
     bases = record.get("bases")
     title = str(record.get("name") or record.get("id") or "sequence")
     if not isinstance(bases, str) or not bases:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
 from labext.lab import files
+from labext.lab.files import seqrecords
 from labext.lab.sequences import frames
 
 DATA = Path(__file__).parents[3] / "labext" / "sandbox" / "lab" / "data"
@@ -131,9 +132,10 @@ def test_path_that_cannot_exist_is_an_error_in_one_line(tmp_path: Path) -> None:
         files.read("a\0b.fa")
 
 
-def test_name_instead_of_a_record_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("records", ["pBAD30", ["pBAD30"], None, 5])
+def test_name_instead_of_a_record_is_refused(records: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be a record"):
-        files.write(["pBAD30"], tmp_path / "a.fa")
+        files.write(records, tmp_path / "a.fa")
 
 
 def test_names_are_unique_after_conversion(tmp_path: Path) -> None:
@@ -164,6 +166,19 @@ def test_frame_is_written(tmp_path: Path) -> None:
         files.write(table, path)
     assert files.read(files.write(table, path, overwrite=True))[0]["counts"] == [1, 2]
     assert files.write(table, path) == path
+
+
+def test_row_of_a_frame_is_written_and_converted_like_its_record(tmp_path: Path) -> None:
+    row = frames.sequences_frame([[PLASMID]], None).iloc[0]
+    path = files.write(row, tmp_path / "row.gb")
+    assert files.write([row], path) == path
+    assert files.read(path)[0]["annotations"] == PLASMID["annotations"]
+    assert SeqIO.read(path, "genbank").annotations["topology"] == "circular"
+    converted, expected = seqrecords.to_seqrecord(row), seqrecords.to_seqrecord(PLASMID)
+    assert converted.annotations["topology"] == "circular"
+    assert [feature.location for feature in converted.features] == [
+        feature.location for feature in expected.features
+    ]
 
 
 @pytest.mark.parametrize(
