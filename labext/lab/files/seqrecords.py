@@ -4,8 +4,9 @@
     plasmid = to_seqrecord(lab.sequence("pBAD30"))
     SeqIO.write(plasmid, "pBAD30.gb", "genbank")
 
-Bases, topology, ID, name and features are converted; all other fields are preserved in the comment
-of the SeqRecord and restored from it. Requires Biopython, which the extra `lab` installs.
+Bases, topology, ID, name and features are converted, coding features with their exons; all other
+fields are preserved in the comment of the SeqRecord and restored from it. Requires Biopython, which
+the extra `lab` installs.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     if not isinstance(bases, str) or not bases:
         raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
     circular = record.get("isCircular") is True
+    spliced = [
+        {**item, "regions": regions}
+        for item in _mappings(record.get("translations"))
+        if len(regions := _mappings(item.get("regions"))) > 1
+    ]
     word = name or encoding.to_token(title, max_name_length(record))
     seqrecord = SeqRecord(
         Seq(bases),
@@ -68,8 +74,8 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
         name=word,
         description=_description(record, title, word),
         features=[
-            features.to_feature(annotation, len(bases), circular=circular)
-            for annotation in _annotations(record)
+            features.to_feature(annotation, len(bases), spliced, circular=circular)
+            for annotation in _mappings(record.get("annotations"))
         ],
         annotations={
             "molecule_type": "DNA",
@@ -132,15 +138,13 @@ def _visible_fields(record: SeqRecord) -> Fields:
 def _without_sequence(record: Mapping[str, Any]) -> Fields:
     """Return the record with bases and annotations replaced by their counts."""
     fields = dict(record) | {"bases": len(record["bases"])}
-    if isinstance(record.get("annotations"), list) and len(_annotations(record)) == len(
-        record["annotations"]
-    ):
-        fields["annotations"] = len(record["annotations"])
+    annotations = record.get("annotations")
+    if isinstance(annotations, list) and len(_mappings(annotations)) == len(annotations):
+        fields["annotations"] = len(annotations)
     return fields
 
 
-def _annotations(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    items = record.get("annotations")
+def _mappings(items: Any) -> list[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 

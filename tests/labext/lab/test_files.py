@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import stat
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from Bio import SeqIO
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labext.dna import reverse_complement
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
 from labext.lab import files
 from labext.lab.files import seqrecords
@@ -179,6 +181,54 @@ def test_row_of_a_frame_is_written_and_converted_like_its_record(tmp_path: Path)
     assert [feature.location for feature in converted.features] == [
         feature.location for feature in expected.features
     ]
+
+
+@pytest.mark.parametrize(
+    ("strand", "span", "exons", "regions", "location"),
+    [
+        (1, (10, 60), [(10, 25), (40, 60)], None, "join(11..25,41..60)"),
+        (-1, (10, 60), [(10, 25), (40, 60)], None, "complement(join(11..25,41..60))"),
+        (1, (80, 30), [(80, 90), (95, 100), (0, 30)], None, "join(81..90,96..100,1..30)"),
+        # The translation starts at the first whole codon, or ends before the stop codon.
+        (-1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 58)], None),
+        (1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 57)], None),
+    ],
+)
+def test_exons_of_a_translation_are_those_of_the_coding_feature(
+    strand: int, span: Any, exons: Any, regions: Any, location: str | None, tmp_path: Path
+) -> None:
+    bases = "".join(random.Random(3).choices("ACGT", k=100))
+    gene = {"name": "kin2", "start": span[0], "end": span[1], "strand": strand}
+    shown = [{"start": start, "end": end} for start, end in regions or exons]
+    record = {
+        "name": "g",
+        "bases": bases,
+        "isCircular": True,
+        "annotations": [gene | {"type": "gene"}, gene | {"type": "CDS"}],
+        "translations": [gene | {"regions": shown, "aminoAcids": ""}],
+    }
+    path = files.write(record, tmp_path / "g.gb")
+    whole, coding = SeqIO.read(path, "genbank").features
+    spliced = "".join(bases[start:end] for start, end in exons)
+    expected = reverse_complement(spliced) if strand < 0 else spliced
+    assert str(coding.extract(bases)) == expected
+    assert len(whole) == (span[1] - span[0]) % 100, "only the coding feature is spliced"
+    assert location is None or location in path.read_text()
+    assert files.read(path) == [record]
+
+
+@pytest.mark.parametrize("regions", [None, "x", [None, {}], [{"start": 40, "end": 60}] * 2, []])
+def test_invalid_regions_of_a_translation_are_ignored(regions: Any, tmp_path: Path) -> None:
+    gene = {"name": "kin2", "type": "CDS", "start": 10, "end": 60, "strand": 1}
+    record = {
+        "name": "g",
+        "bases": "ACGT" * 25,
+        "annotations": [gene],
+        "translations": [gene | {"regions": regions}, None],
+    }
+    path = files.write(record, tmp_path / "g.gb")
+    assert "11..60\n" in path.read_text()
+    assert files.read(path) == [record]
 
 
 @pytest.mark.parametrize(
