@@ -91,9 +91,20 @@ def split_text(text: str, width: int) -> list[str]:
     return [text[start : start + width] for start in range(0, len(text), width)]
 
 
+_GREEK = {
+    letter: unicodedata.name(letter).split()[-1].lower() for letter in "αβγδεζηθικλμνξοπρσςτυφχψω"
+}
+_ASCII = str.maketrans(
+    {"µ": "u", "−": "-", "′": "'", "″": "''", **dict.fromkeys("‐‑‒–—", "-"), **_GREEK}
+    | {letter.upper(): name.title() for letter, name in _GREEK.items()}
+)
+"""ASCII for the micro sign, the minus sign, primes, dashes and Greek letters (by their names)."""
+
+
 def to_line(text: str, max_word_length: int = 40) -> str:
     """Return a text as one line of ASCII words, which can be wrapped at any space."""
-    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    text = unicodedata.normalize("NFKD", text.translate(_ASCII))
+    ascii_text = text.encode("ascii", "ignore").decode()
     ascii_text = re.sub(r"[^!-~]+", " ", ascii_text).replace('"', "'")
     chunks = (chunk for word in ascii_text.split() for chunk in split_text(word, max_word_length))
     return " ".join(chunks)

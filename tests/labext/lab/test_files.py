@@ -114,6 +114,18 @@ def test_plain_fasta_has_names_and_bases(tmp_path: Path) -> None:
     assert [item["name"] for item in files.read(path)] == ["primer", "two_words"]
 
 
+def test_greek_letters_dashes_and_primes_are_written_in_ascii(tmp_path: Path) -> None:
+    name = "β-lactamase, Δlac, 5′–3′"
+    mark = {"name": "−10 box", "notes": "10–20 µM Zn²⁺ at 37 °C, naïve"}
+    record = {"name": name, "bases": "ACGT", "annotations": [mark]}
+    fasta = files.write(record, tmp_path / "a.fa").read_text()
+    assert fasta.startswith(">beta-lactamase_Deltalac_5_-3 beta-lactamase, Deltalac, 5'-3'\n")
+    feature = SeqIO.read(files.write(record, tmp_path / "a.gb"), "genbank").features[0]
+    assert feature.qualifiers["label"] == ["-10 box"]
+    assert feature.qualifiers["note"] == ["10-20 uM Zn2+ at 37 C, naive"]
+    assert files.read(tmp_path / "a.gb") == [record]
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_fasta_name_ends_at_the_first_whitespace_and_lines_at_any_newline(
     tmp_path: Path, newline: str
