@@ -339,7 +339,7 @@ class ClientCredentials(RenewableBearerAuth):
 
 
 def _check_word(value: str, label: str) -> str:
-    value = value.strip()
+    value = value.strip() if isinstance(value, str) else ""
     if not value or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
             f"The {label} is empty, or contains spaces or invalid characters.",
