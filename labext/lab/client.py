@@ -196,6 +196,7 @@ class LabClient(ServiceClient):
         """Return the distinct names of the visible folders, or of the first `limit` folders.
 
         Raises:
+            InputError: the limit is not a non-negative integer.
             NotFoundError: the platform does not support listing folders.
         """
         return account.folder_names(self._http, limit)

@@ -195,8 +195,16 @@ def _names_filter(name: str, value: Any) -> Filter:
     )
 
 
+_NO_BASE = re.compile("[^ACGTRYSWKMBDHVN]", re.IGNORECASE)
+
+
 def _bases_filter(name: str, value: Any) -> Filter:
     required = "".join(check_text(name, value).split())
+    if (letter := _NO_BASE.search(required)) is not None:
+        raise InputError(
+            f"{quote_value(letter[0])} is not a base of DNA, as the filter {name} requires.",
+            "Give the whole sequence in IUPAC letters, without numbers.",
+        )
 
     def matches(record: Record) -> bool:
         if "bases" not in record:

@@ -99,7 +99,7 @@ COMMANDS = (
             Parameter(
                 "bases",
                 value_types.text_type(),
-                "list only sequences with these bases, on either strand",
+                "list only sequences with exactly these bases, on either strand",
             ),
             Parameter(
                 "folder",
