@@ -151,7 +151,7 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                     _with_server_message(
                         failure, "The rate limit of the lab platform was exceeded"
                     ),
-                    "Wait half a minute; someone else may be using the same account.",
+                    "Wait a moment, then try again; someone else may be using the same account.",
                 )
         return None
 
