@@ -197,7 +197,8 @@ def export(
             f"Example: `{EXPORT.examples[0]}`.",
         )
     if from_ is None:
-        records: Any = [call.lab.sequence(sequence) for sequence in dict.fromkeys(name)]
+        matches = map(call.lab.sequence, dict.fromkeys(name))
+        records: Any = list({match.get("id") or id(match): match for match in matches}.values())
     else:
         records = to_frame(from_)
     old_stamp = _file_stamp(to)
