@@ -106,9 +106,8 @@ class TokenEndpoint:
             else:
                 self._basic_variants = [basic]
                 return document
-        raise reported or SignInError(
-            "This client cannot request a token.", _CHECK_CREDENTIALS, action=_SIGN_IN
-        )
+        assert reported is not None  # there is a variant
+        raise reported
 
     def _send(self, basic: bool) -> Any:
         client_id, client_secret = self._pair

@@ -174,10 +174,6 @@ COMMANDS = (
 )
 
 
-_GENBANK_COLUMNS = ("annotations", "isCircular")
-"""Columns of a GenBank file besides the name and the bases."""
-
-
 def export(
     call: Call,
     *,
@@ -215,7 +211,7 @@ def export(
 
 
 def _report_missing_columns(frame: pd.DataFrame) -> None:
-    missing = [column for column in _GENBANK_COLUMNS if column not in frame.columns]
+    missing = [name for name in ("annotations", "isCircular") if name not in frame.columns]
     if missing:
         output.print_message(
             f"The file lacks {messages.join_words(missing)}, since the DataFrame has no such "
