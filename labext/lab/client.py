@@ -183,6 +183,9 @@ class LabClient(ServiceClient):
     def sequence(self, name: str) -> Record:
         """Return the unmodified record of one sequence.
 
+        Positions of its annotations count from 0, with an exclusive end. If an annotation spans the
+        origin of a circular sequence, its end precedes its start.
+
         Args:
             name: the sequence's name, ID, alias or registry ID.
 

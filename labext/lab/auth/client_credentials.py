@@ -212,9 +212,9 @@ seconds before it expires.
 class ClientCredentials(RenewableBearerAuth):
     """Sign-in with an app's client ID and secret.
 
-    A token is fetched for the first request, renewed before it expires, and renewed once after a
-    401. ID, secret and token are sent to one tenant only. `LabClient` sets the tenant; with plain
-    `requests` it is `base_url`, or the tenant of the first request.
+    A token is fetched for the first request, renewed before it expires, and once after a 401. ID,
+    secret and token are sent to one tenant only. `LabClient` sets the tenant; with plain `requests`
+    it is `base_url`, or the tenant of the first request.
 
     Args:
         client_id: the app's client ID.

@@ -302,7 +302,7 @@ def write(
     kind = _choose_format(target, format)
     rows = to_records(records)
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
-    if _has_content(target, text.encode()) or _has_records(target, rows, text[:1]):
+    if _is_unchanged(target, rows, text):
         return target  # running a notebook again is not a conflict
     with storage_errors(target):
         exists = target.exists()
@@ -316,23 +316,17 @@ def write(
     return target
 
 
-def _has_content(target: Path, content: bytes) -> bool:
+def _is_unchanged(target: Path, rows: Sequence[Fields], text: str) -> bool:
+    """Return True if a file has this text, or the same records in its format, ignoring URLs."""
     try:
-        return target.stat().st_size == len(content) and target.read_bytes() == content
-    except OSError:  # the file does not exist, or is a folder
+        content = target.read_bytes()
+        if content == text.encode():
+            return True
+        return content.lstrip()[:1] == text[:1].encode() and [
+            _without_urls(row) for row in read(target)
+        ] == [_without_urls(row) for row in rows]
+    except (LabextError, OSError):  # the file does not exist, is a folder, or has other content
         return False
-
-
-def _has_records(target: Path, rows: Sequence[Fields], prefix: str) -> bool:
-    """Return True if a file with this prefix contains the same records, ignoring URLs."""
-    try:
-        records = read(target)
-        same_format = target.read_bytes().lstrip()[:1] == prefix.encode()
-    except (LabextError, OSError):  # the file does not exist, or has other content
-        return False
-    return same_format and [_without_urls(row) for row in records] == [
-        _without_urls(row) for row in rows
-    ]
 
 
 def _without_urls(row: Fields) -> Fields:

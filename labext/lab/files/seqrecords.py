@@ -1,9 +1,5 @@
 """Convert sequence records to Biopython SeqRecords and GenBank text, and back.
 
-    from labext.lab.files.seqrecords import from_seqrecord, to_seqrecord
-    plasmid = to_seqrecord(lab.sequence("pBAD30"))
-    SeqIO.write(plasmid, "pBAD30.gb", "genbank")
-
 Bases, topology, ID, name and features are converted, coding features with their exons; all other
 fields are preserved in the comment of the SeqRecord and restored from it. Requires Biopython, which
 the extra `lab` installs.
