@@ -48,9 +48,10 @@ def restore(visible: Mapping[str, Any], preserved: Any) -> Fields:
     """Return the visible fields, replaced by their preserved values unless they were edited."""
     fields = dict(visible)
     for name, pair in preserved.items() if isinstance(preserved, dict) else ():
-        if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_field_value, pair))):
+        values = pair if isinstance(pair, list) else []
+        if len(values) != 2 or not all(isinstance(v, list) and len(v) <= 1 for v in values):
             continue
-        original, exact = pair
+        original, exact = values
         if encode_value(_field_values(visible, name)) == encode_value(original):
             fields.pop(name, None)
             if exact:
@@ -80,10 +81,6 @@ def decode_value(text: str) -> Any:
 
 def _field_values(fields: Mapping[str, Any], name: str) -> list[Any]:
     return [fields[name]] if name in fields else []
-
-
-def _is_field_value(value: Any) -> bool:
-    return isinstance(value, list) and len(value) <= 1
 
 
 def split_text(text: str, width: int) -> list[str]:
