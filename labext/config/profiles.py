@@ -27,7 +27,7 @@ def clean_url(base_url: str, *, secure: bool = False) -> str:
         InputError: the address is not HTTP(S), lacks required encryption, or contains a user, a
             password or a query.
     """
-    url = base_url.strip()
+    url = base_url.strip() if isinstance(base_url, str) else ""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0

@@ -75,7 +75,7 @@ def save_secret(service: str, profile: str | None, name: str, value: str) -> boo
     """
     if name not in SECRET_NAMES.get(service, ()):
         names = ", ".join(SECRET_NAMES.get(service, ()))
-        raise InputError(f"{service} has no secret called {name}.", f"There is: {names}.")
+        raise InputError(f"{service} has no secret called {name}.", f"There are: {names}.")
     mask_secrets({name: value})
     user = _keyring_user(service, profile, name)
     if _keyring_set(user, value):

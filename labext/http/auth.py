@@ -78,7 +78,7 @@ def clean_secret(secret: str, label: str) -> str:
         InputError: the secret is empty or has characters that are invalid in a header. `requests`
             would raise an error that contains the secret.
     """
-    secret = secret.strip()
+    secret = secret.strip() if isinstance(secret, str) else ""
     register_secret(secret)
     if not secret:
         raise InputError(f"The {label} is empty.", f"Give the {label} that the service gave you.")

@@ -76,7 +76,8 @@ def classify_failure(failure: Exception, url: str, service: str) -> ConnectionFa
         summary = f"The {service} at {place} sent invalid headers."
         error = ServiceError(summary, "Try again later, or tell the administrator of the service.")
         return ConnectionFailure(FailureStage.SENT, "invalid headers", error)
-    if isinstance(failure, requests.exceptions.SSLError) or _find_cause(failure, ssl.SSLError):
+    is_tls = _find_cause(failure, requests.exceptions.SSLError, ssl.SSLError)
+    if is_tls and not _find_cause(failure, *_INTERRUPTED):
         return _tls_failure(failure, place, service)
     if (refused := _proxy_failure(failure, service)) is not None:
         return refused
@@ -121,19 +122,17 @@ def _redacted_url(url: str) -> str:
 def _tls_failure(failure: Exception, place: str, service: str) -> ConnectionFailure:
     refused = _find_cause(failure, ssl.SSLCertVerificationError)
     if isinstance(refused, ssl.SSLCertVerificationError):
-        reason = excerpt(refused.verify_message or "certificate refused")
-        error: LabextError = SetupError(
-            f"The certificate of the {service} at {place} is not trusted ({reason}).",
-            f"Give the service's CA bundle ({parameter('verify', 'FILE')}, or a profile's "
-            "ca_bundle), or correct the address.",
+        reason = excerpt(refused.verify_message or "certificate refused").rstrip(".")
+        step = (
+            "Check the date of this computer; if it is right, the service needs a new certificate."
+            if refused.verify_code in _OUT_OF_DATE
+            else f"Give the service's CA bundle ({parameter('verify', 'FILE')}, or a profile's "
+            "ca_bundle), or correct the address."
+        )
+        error = SetupError(
+            f"The certificate of the {service} at {place} is not trusted ({reason}).", step
         )
         return ConnectionFailure(FailureStage.NEVER, reason, error)
-    broken = _find_cause(failure, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError)
-    if broken is not None:
-        reason = "the TLS connection was interrupted"
-        return ConnectionFailure(
-            FailureStage.SENT, reason, ServiceError(f"The {service} at {place} failed: {reason}.")
-        )
     code = str(getattr(_find_cause(failure, ssl.SSLError), "reason", None) or "TLS error")
     if code in _NOT_TLS:
         reason, step = "the server does not use TLS", "Check the address: scheme, host and port."
@@ -146,6 +145,11 @@ def _tls_failure(failure: Exception, place: str, service: str) -> ConnectionFail
     error = SetupError(f"The {service} at {place} can't be reached by HTTPS ({reason}).", step)
     return ConnectionFailure(FailureStage.NEVER, reason, error)
 
+
+_INTERRUPTED = ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError
+
+_OUT_OF_DATE = 9, 10
+"""OpenSSL's codes of a certificate that is not valid yet, or has expired."""
 
 _NOT_TLS = frozenset(
     {"HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
@@ -214,6 +218,8 @@ def _disconnect_reason(failure: Exception) -> str:
     reset = _find_cause(failure, ConnectionError)
     if reset is not None:
         return "closed without a response" if _is_closed(reset) else "connection reset"
+    if _find_cause(failure, ssl.SSLError):
+        return "the TLS connection was closed"
     return "the response was cut off"
 
 

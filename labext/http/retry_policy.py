@@ -133,7 +133,9 @@ class RequestOptions:
         try:
             return policy(once)
         except RetryableError as again:
-            error = again.error
+            error, delay = again.error, again.after or 0.0
+        if delay > self.patience:
+            error = error.with_next_step(f"Try again after {delay:.0f} seconds.")
         raise error
 
 

@@ -194,6 +194,7 @@ def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
 
 def folder_names(http: HttpClient, limit: int | None) -> list[str]:
     """Return the distinct names of the folders visible to the caller."""
+    api.check_limit(limit, "folders")
     return list(dict.fromkeys(folder.name for folder in islice(list_folders(http), limit)))
 
 

@@ -183,6 +183,9 @@ class LabClient(ServiceClient):
     def sequence(self, name: str) -> Record:
         """Return the unmodified record of one sequence.
 
+        Positions of its annotations count from 0, with an exclusive end. If an annotation spans the
+        origin of a circular sequence, its end precedes its start.
+
         Args:
             name: the sequence's name, ID, alias or registry ID.
 
@@ -196,6 +199,7 @@ class LabClient(ServiceClient):
         """Return the distinct names of the visible folders, or of the first `limit` folders.
 
         Raises:
+            InputError: the limit is not a non-negative integer.
             NotFoundError: the platform does not support listing folders.
         """
         return account.folder_names(self._http, limit)

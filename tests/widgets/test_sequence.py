@@ -108,8 +108,9 @@ def test_record_without_bases_names_the_column_to_request(bases: Any) -> None:
 
 
 def test_invalid_record_is_refused() -> None:
-    with pytest.raises(InputError, match='"1" is not a letter of a sequence'):
-        sequence_viewer(CIRCLE | {"bases": "1 acgt"})
+    for bases, letter in {"1 acgt": "1", "MKTAYIAKQRQISF": "Q"}.items():
+        with pytest.raises(InputError, match=f'"{letter}" is not a base'):
+            sequence_viewer(CIRCLE | {"bases": bases})
     with pytest.raises(InputError, match="not str"):
         sequence_viewer("ACGT")
 
@@ -120,10 +121,13 @@ def test_viewer_accepts_a_row_of_a_frame() -> None:
     assert "23 bp, linear" in repr(sequence_viewer(frame.iloc[1]))
 
 
-def test_end_0_on_a_line_means_the_sequence_end() -> None:
+@pytest.mark.parametrize("circular", [False, True])
+def test_end_0_means_the_sequence_end(circular: bool) -> None:
     mark = {"name": "tail", "start": 2, "end": 0}
-    (read,) = parse_molecule({"name": "x", "bases": "ACGTA", "annotations": [mark]}).annotations
+    record = {"name": "x", "bases": "ACGTA", "isCircular": circular, "annotations": [mark]}
+    (read,) = parse_molecule(record).annotations
     assert (read.start, read.end) == (2, 5)
+    assert "3-5" in str(sequence_viewer(record))
 
 
 def test_annotations_outside_the_sequence_are_counted() -> None:

@@ -108,9 +108,8 @@ class TokenEndpoint:
             else:
                 self._basic_variants = [basic]
                 return document
-        raise reported or SignInError(
-            "This client cannot request a token.", _CHECK_CREDENTIALS, action=_SIGN_IN
-        )
+        assert reported is not None  # there is a variant
+        raise reported
 
     def _send(self, basic: bool) -> Any:
         client_id, client_secret = self._pair
@@ -211,9 +210,9 @@ seconds before it expires.
 class ClientCredentials(RenewableBearerAuth):
     """Sign-in with an app's client ID and secret.
 
-    A token is fetched for the first request, renewed before it expires, and renewed once after a
-    401. ID, secret and token are sent to one tenant only. `LabClient` sets the tenant; with plain
-    `requests` it is `base_url`, or the tenant of the first request.
+    A token is fetched for the first request, renewed before it expires, and once after a 401. ID,
+    secret and token are sent to one tenant only. `LabClient` sets the tenant; with plain `requests`
+    it is `base_url`, or the tenant of the first request.
 
     Args:
         client_id: the app's client ID.
@@ -337,7 +336,7 @@ class ClientCredentials(RenewableBearerAuth):
 
 
 def _check_word(value: str, label: str) -> str:
-    value = value.strip()
+    value = value.strip() if isinstance(value, str) else ""
     if not value or not value.isascii() or not value.isprintable() or " " in value:
         raise InputError(
             f"The {label} is empty, or contains spaces or invalid characters.",

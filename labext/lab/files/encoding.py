@@ -16,6 +16,22 @@ PRESERVED_MARK = "labext:"
 _ESCAPE_PATTERN = re.compile(r"\\.")
 
 
+def to_fields(record: Any) -> Fields:
+    """Return a record, or a row of a DataFrame, as a dictionary of JSON values."""
+    return {str(name): _cell_value(cell) for name, cell in record.items()}
+
+
+def _cell_value(cell: Any) -> Any:
+    """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
+    if hasattr(cell, "isoformat"):
+        return None if cell != cell else cell.isoformat()
+    if hasattr(cell, "tolist"):  # of numpy and pandas
+        cell = cell.tolist()
+    if type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
+        return None
+    return cell
+
+
 def preserve(visible: Mapping[str, Any], exact: Mapping[str, Any]) -> dict[str, list[list[Any]]]:
     """Return `[visible, exact]` values of each field that a file can't represent exactly.
 
@@ -32,9 +48,10 @@ def restore(visible: Mapping[str, Any], preserved: Any) -> Fields:
     """Return the visible fields, replaced by their preserved values unless they were edited."""
     fields = dict(visible)
     for name, pair in preserved.items() if isinstance(preserved, dict) else ():
-        if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_field_value, pair))):
+        values = pair if isinstance(pair, list) else []
+        if len(values) != 2 or not all(isinstance(v, list) and len(v) <= 1 for v in values):
             continue
-        original, exact = pair
+        original, exact = values
         if encode_value(_field_values(visible, name)) == encode_value(original):
             fields.pop(name, None)
             if exact:
@@ -66,18 +83,25 @@ def _field_values(fields: Mapping[str, Any], name: str) -> list[Any]:
     return [fields[name]] if name in fields else []
 
 
-def _is_field_value(value: Any) -> bool:
-    return isinstance(value, list) and len(value) <= 1
-
-
 def split_text(text: str, width: int) -> list[str]:
     """Split a text into chunks of `width` characters."""
     return [text[start : start + width] for start in range(0, len(text), width)]
 
 
+_GREEK = {
+    letter: unicodedata.name(letter).split()[-1].lower() for letter in "αβγδεζηθικλμνξοπρσςτυφχψω"
+}
+_ASCII = str.maketrans(
+    {"µ": "u", "−": "-", "′": "'", "″": "''", **dict.fromkeys("‐‑‒–—", "-"), **_GREEK}
+    | {letter.upper(): name.title() for letter, name in _GREEK.items()}
+)
+"""ASCII for the micro sign, the minus sign, primes, dashes and Greek letters (by their names)."""
+
+
 def to_line(text: str, max_word_length: int = 40) -> str:
     """Return a text as one line of ASCII words, which can be wrapped at any space."""
-    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    text = unicodedata.normalize("NFKD", text.translate(_ASCII))
+    ascii_text = text.encode("ascii", "ignore").decode()
     ascii_text = re.sub(r"[^!-~]+", " ", ascii_text).replace('"', "'")
     chunks = (chunk for word in ascii_text.split() for chunk in split_text(word, max_word_length))
     return " ".join(chunks)

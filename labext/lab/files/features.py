@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from Bio.SeqFeature import (
@@ -104,21 +104,26 @@ _QUALIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,19}")
 _RESERVED = {PRESERVED_QUALIFIER, "label", "note", *_COLORS}
 _MAX_LINE_LENGTH = 44
 
+_CODON = 3
+"""Bases by which a coding annotation may exceed its translation: a partial or the stop codon."""
 
-def to_feature(annotation: Mapping[str, Any], length: int, *, circular: bool) -> SeqFeature:
+
+def to_feature(
+    annotation: Mapping[str, Any], length: int, spliced: Iterable[Fields] = (), *, circular: bool
+) -> SeqFeature:
     """Convert an annotation to a feature for a GenBank file.
 
     Args:
         annotation: an annotation of a platform record.
         length: length of the sequence in bases.
+        spliced: the record's translations with several regions, the exons of its CDS.
         circular: True if the sequence is circular.
     """
     kind = annotation.get("type")
-    location, qualifiers = _feature_location(annotation, length, circular), _qualifiers(annotation)
     feature = SeqFeature(
-        location,
+        _feature_location(annotation, length, spliced, circular),
         type=kind if isinstance(kind, str) and _TYPE_PATTERN.fullmatch(kind) else "misc_feature",
-        qualifiers=qualifiers,
+        qualifiers=_qualifiers(annotation),
     )
     preserved = encoding.preserve(
         _with_default_strand(_feature_fields(feature, length, circular=circular)), annotation
@@ -231,20 +236,25 @@ def _field_text(value: Any) -> str:
     return encoding.to_line(value, 32) if isinstance(value, str) else ""
 
 
-def _feature_location(annotation: Mapping[str, Any], length: int, circular: bool) -> Location:
+def _feature_location(
+    annotation: Mapping[str, Any], length: int, spliced: Iterable[Fields], circular: bool
+) -> Location:
     start = _clean_position(annotation.get("start"), length, 0)
     end = _clean_position(annotation.get("end"), length, length)
     strand = annotation.get("strand")
     strand = strand if type(strand) is int and strand in (-1, 0, 1) else 0
-    for name, value in _custom_fields(annotation):
-        if name == LOCATION_FIELD:
-            location = _compound_location(value, length, circular)
-            if (
-                location is not None
-                and (location.strand or 0) == strand
-                and covering_span(location, length, circular=circular) == (start, end)
-            ):
-                return location
+    texts = [value for name, value in _custom_fields(annotation) if name == LOCATION_FIELD]
+    if annotation.get("type") == "CDS":
+        same = (item for item in spliced if item.get("name") == annotation.get("name"))
+        texts += _spliced_locations(same, start, end, length)
+    for text in texts:
+        location = _compound_location(text, length, circular)
+        if (
+            location is not None
+            and (location.strand or 0) == strand
+            and covering_span(location, length, circular=circular) == (start, end)
+        ):
+            return location
     if end == 0 or start < end:
         return SimpleLocation(start, end or length, strand=strand)
     if not circular:
@@ -253,6 +263,23 @@ def _feature_location(annotation: Mapping[str, Any], length: int, circular: bool
         return SimpleLocation(0, end, strand=strand)
     parts = [SimpleLocation(start, length, strand=strand), SimpleLocation(0, end, strand=strand)]
     return CompoundLocation(parts[::-1] if strand == -1 else parts)
+
+
+def _spliced_locations(
+    translations: Iterable[Fields], start: int, end: int, length: int
+) -> Iterator[str]:
+    """Yield the locations of the translations that lie between start and end."""
+    for translation in translations:
+        positions = [
+            _clean_position(region.get(name), length, default)
+            for region in translation["regions"]
+            for name, default in (("start", 0), ("end", length))
+        ]
+        if max(abs(positions[0] - start), abs(positions[-1] - end)) <= _CODON:
+            positions[0], positions[-1] = start, end
+            pairs = zip(positions[::2], positions[1::2], strict=True)
+            joined = f"join({','.join(f'{first + 1}..{last}' for first, last in pairs)})"
+            yield f"complement({joined})" if translation.get("strand") == -1 else joined
 
 
 def _clean_position(value: Any, length: int, default: int) -> int:

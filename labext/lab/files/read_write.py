@@ -126,30 +126,15 @@ def _as_records(records: Any) -> list[Fields]:
                     f'The frame has no column "{column}".',
                     f"Include it: {parameter('columns', 'id,name,bases')}.",
                 )
-        return [
-            {str(name): _cell_value(cell) for name, cell in row.items()}
-            for row in records.to_dict("records")
-        ]
-    if isinstance(records, Mapping):
-        return [dict(records)]
-    rows = list(records)
-    if not all(isinstance(row, Mapping) for row in rows):
+        records = records.to_dict("records")
+    is_list = isinstance(records, Iterable) and not hasattr(records, "keys")
+    rows = list(records) if is_list else [records]
+    if not all(hasattr(row, "keys") for row in rows):
         raise InputError(
             "A sequence to write must be a record, not a name or an ID.",
             "Give a DataFrame or records, such as those of `lab.sequence`.",
         )
-    return [dict(row) for row in rows]
-
-
-def _cell_value(cell: Any) -> Any:
-    """Convert a DataFrame cell to a JSON value: a text for a time, None for a missing value."""
-    if hasattr(cell, "isoformat"):
-        return None if cell != cell else cell.isoformat()
-    if hasattr(cell, "tolist"):  # of numpy and pandas
-        cell = cell.tolist()
-    if type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell):
-        return None
-    return cell
+    return [encoding.to_fields(row) for row in rows]
 
 
 def _check_bases(sequences: Sequence[Fields]) -> None:
@@ -295,7 +280,8 @@ def write(
     platform's URL are ignored.
 
     Args:
-        records: a DataFrame with the columns `name` and `bases`, one record, or several records.
+        records: a DataFrame with the columns `name` and `bases`, one of its rows, one record, or
+            several records.
         path: the file; missing folders are created.
         format: `fasta` or `genbank`; None derives the format from the file suffix.
         overwrite: True to replace a file with other content.
@@ -316,7 +302,7 @@ def write(
     kind = _choose_format(target, format)
     rows = to_records(records)
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
-    if _has_content(target, text.encode()) or _has_records(target, rows, text[:1]):
+    if _is_unchanged(target, rows, text):
         return target  # running a notebook again is not a conflict
     with storage_errors(target):
         exists = target.exists()
@@ -330,23 +316,17 @@ def write(
     return target
 
 
-def _has_content(target: Path, content: bytes) -> bool:
+def _is_unchanged(target: Path, rows: Sequence[Fields], text: str) -> bool:
+    """Return True if a file has this text, or the same records in its format, ignoring URLs."""
     try:
-        return target.stat().st_size == len(content) and target.read_bytes() == content
-    except OSError:  # the file does not exist, or is a folder
+        content = target.read_bytes()
+        if content == text.encode():
+            return True
+        return content.lstrip()[:1] == text[:1].encode() and [
+            _without_urls(row) for row in read(target)
+        ] == [_without_urls(row) for row in rows]
+    except (LabextError, OSError):  # the file does not exist, is a folder, or has other content
         return False
-
-
-def _has_records(target: Path, rows: Sequence[Fields], prefix: str) -> bool:
-    """Return True if a file with this prefix contains the same records, ignoring URLs."""
-    try:
-        records = read(target)
-        same_format = target.read_bytes().lstrip()[:1] == prefix.encode()
-    except (LabextError, OSError):  # the file does not exist, or has other content
-        return False
-    return same_format and [_without_urls(row) for row in records] == [
-        _without_urls(row) for row in rows
-    ]
 
 
 def _without_urls(row: Fields) -> Fields:

@@ -1,11 +1,8 @@
 """Convert sequence records to Biopython SeqRecords and GenBank text, and back.
 
-    from labext.lab.files.seqrecords import from_seqrecord, to_seqrecord
-    plasmid = to_seqrecord(lab.sequence("pBAD30"))
-    SeqIO.write(plasmid, "pBAD30.gb", "genbank")
-
-Bases, topology, ID, name and features are converted; all other fields are preserved in the comment
-of the SeqRecord and restored from it. Requires Biopython, which the extra `lab` installs.
+Bases, topology, ID, name and features are converted, coding features with their exons; all other
+fields are preserved in the comment of the SeqRecord and restored from it. Requires Biopython, which
+the extra `lab` installs.
 """
 
 from __future__ import annotations
@@ -49,17 +46,23 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
     """Convert a platform record to a `SeqRecord` that can be written as GenBank.
 
     Args:
-        record: a record with at least `bases`.
+        record: a record with at least `bases`; also a row of a DataFrame.
         name: the name of the SeqRecord, one short word; None derives it from the record's name.
 
     Raises:
         InputError: the record has no bases.
     """
+    record = encoding.to_fields(record)
     bases = record.get("bases")
     title = str(record.get("name") or record.get("id") or "sequence")
     if not isinstance(bases, str) or not bases:
         raise InputError(f"{title} has no bases.", "Fetch it with the column `bases`.")
     circular = record.get("isCircular") is True
+    spliced = [
+        {**item, "regions": regions}
+        for item in _mappings(record.get("translations"))
+        if len(regions := _mappings(item.get("regions"))) > 1
+    ]
     word = name or encoding.to_token(title, max_name_length(record))
     seqrecord = SeqRecord(
         Seq(bases),
@@ -67,8 +70,8 @@ def to_seqrecord(record: Mapping[str, Any], *, name: str | None = None) -> SeqRe
         name=word,
         description=_description(record, title, word),
         features=[
-            features.to_feature(annotation, len(bases), circular=circular)
-            for annotation in _annotations(record)
+            features.to_feature(annotation, len(bases), spliced, circular=circular)
+            for annotation in _mappings(record.get("annotations"))
         ],
         annotations={
             "molecule_type": "DNA",
@@ -131,15 +134,13 @@ def _visible_fields(record: SeqRecord) -> Fields:
 def _without_sequence(record: Mapping[str, Any]) -> Fields:
     """Return the record with bases and annotations replaced by their counts."""
     fields = dict(record) | {"bases": len(record["bases"])}
-    if isinstance(record.get("annotations"), list) and len(_annotations(record)) == len(
-        record["annotations"]
-    ):
-        fields["annotations"] = len(record["annotations"])
+    annotations = record.get("annotations")
+    if isinstance(annotations, list) and len(_mappings(annotations)) == len(annotations):
+        fields["annotations"] = len(annotations)
     return fields
 
 
-def _annotations(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    items = record.get("annotations")
+def _mappings(items: Any) -> list[Mapping[str, Any]]:
     return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
 
 

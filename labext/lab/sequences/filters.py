@@ -195,8 +195,16 @@ def _names_filter(name: str, value: Any) -> Filter:
     )
 
 
+_NO_BASE = re.compile("[^ACGTRYSWKMBDHVN]", re.IGNORECASE)
+
+
 def _bases_filter(name: str, value: Any) -> Filter:
     required = "".join(check_text(name, value).split())
+    if (letter := _NO_BASE.search(required)) is not None:
+        raise InputError(
+            f"{quote_value(letter[0])} is not a base of DNA, as the filter {name} requires.",
+            "Give the whole sequence in IUPAC letters, without numbers.",
+        )
 
     def matches(record: Record) -> bool:
         if "bases" not in record:
@@ -208,25 +216,11 @@ def _bases_filter(name: str, value: Any) -> Filter:
     return Filter(matches, ("bases", "isCircular"), parameters)
 
 
-def _equals(parameter_name: str, *path: str) -> FilterFactory:
-    """Return a factory of filters that compare the text at a path of a record."""
+def _any_of(parameter_name: str, *path: str, single: bool = False) -> FilterFactory:
+    """Return a factory of filters that compare the text at a path with one or several values."""
 
     def make(name: str, value: Any) -> Filter:
-        required = check_text(name, value)
-        return Filter(
-            lambda record: _value_at(record, path, required) == required,
-            path[:1],
-            {parameter_name: required},
-        )
-
-    return make
-
-
-def _any_of(parameter_name: str, *path: str) -> FilterFactory:
-    """Return a factory of filters that compare the text at a path with several values."""
-
-    def make(name: str, value: Any) -> Filter:
-        required = _check_texts(name, value)
+        required = (check_text(name, value),) if single else _check_texts(name, value)
         allowed = set(required)
         return Filter(
             lambda record: _value_at(record, path, required[0]) in allowed,
@@ -313,9 +307,9 @@ FILTER_FACTORIES: Mapping[str, FilterFactory] = {
     "name_includes": _name_includes_filter,
     "names": _names_filter,
     "bases": _bases_filter,
-    "folder_id": _equals("folderId", "folderId"),
-    "project_id": _equals("projectId", "projectId"),
-    "schema_id": _equals("schemaId", "schema", "id"),
+    "folder_id": _any_of("folderId", "folderId", single=True),
+    "project_id": _any_of("projectId", "projectId", single=True),
+    "schema_id": _any_of("schemaId", "schema", "id", single=True),
     "created_at": _time_filter("createdAt"),
     "modified_at": _time_filter("modifiedAt"),
     "archive_reason": _archive_reason_filter,

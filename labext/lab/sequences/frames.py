@@ -215,7 +215,9 @@ def _column_order(requested: list[str], existing: list[str], *, whole: bool) -> 
 
 
 _FIRST = ("name", "length", "isCircular", "schema", "schema.name")
-_LAST = ("id", "folderId", "createdAt", "modifiedAt", "creator", "aliases", "webURL", "apiURL")
+_CREATOR = "creator", *(f"creator.{member}" for member in NESTED_FIELDS["creator"])
+_LAST = ("id", "folderId", "schema.id", "createdAt", "modifiedAt", *_CREATOR)
+_LAST += ("aliases", "webURL", "apiURL")
 
 
 def _format_names(cell: Any) -> str:

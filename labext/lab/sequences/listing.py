@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from numbers import Integral
 from typing import Any
 
 from labext import messages
@@ -14,7 +13,6 @@ from labext.lab import api
 from labext.lab.api import SEQUENCES, Page, Record
 from labext.lab.sequences.filters import Filters
 from labext.lab.sequences.frames import ColumnSelection
-from labext.messages import quote_value
 from labext.sanitize import contains_control, strip_control_json
 
 PAGE_SIZE = 100
@@ -35,12 +33,7 @@ class SequenceLister:
         Raises:
             InputError: the limit is not a non-negative integer, or a column does not exist.
         """
-        if limit is not None and not (
-            isinstance(limit, Integral) and not isinstance(limit, bool) and limit >= 0
-        ):
-            raise InputError(
-                f"{quote_value(limit)} is not a limit.", "Give the maximum number of sequences."
-            )
+        api.check_limit(limit)
         return self._pages(limit, columns, filters)
 
     def _pages(

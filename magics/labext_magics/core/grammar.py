@@ -320,18 +320,22 @@ def _match(
                 raise secrets.typed_secret_error(
                     "more than an address or a name", magic, command.name
                 )
-            raise _unexpected_argument(command, title, token)
+            raise _unexpected_argument(command, title, token, typed)
     return typed
 
 
-def _unexpected_argument(command: Command, title: str, token: Token) -> InputError:
-    text = _token_text(token)
+def _unexpected_argument(
+    command: Command, title: str, token: Token, typed: dict[Parameter, list[Raw]]
+) -> InputError:
+    text, last = _token_text(token), next(reversed(typed), None)
     if text.startswith("-") and not token.quoted:
         return InputError(
             f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
         )
     next_step = f"`{title} --help` shows its arguments; quote a text that contains spaces."
-    if command.instead:
+    if last and last.kind and last.kind.may_contain_spaces and last in command.options:
+        next_step = f"Put the text in quotes: `--{last.name} '{typed[last][-1]} {text}'`."
+    elif command.instead:
         next_step = f"Did you mean `{command.instead} {text}`?"
     elif command.arguments and command.arguments[-1].is_prose:
         next_step = f'Put the whole text in quotes: `{title} "…"`.'

@@ -46,6 +46,11 @@ class ValueType:
     choices: tuple[str, ...] = ()
     is_prose: bool = False
 
+    @property
+    def may_contain_spaces(self) -> bool:
+        """True for a text or a list of texts."""
+        return self.convert in (_text, _comma_separated)
+
 
 @dataclass(frozen=True)
 class BareText:

@@ -99,7 +99,7 @@ COMMANDS = (
             Parameter(
                 "bases",
                 value_types.text_type(),
-                "list only sequences with these bases, on either strand",
+                "list only sequences with exactly these bases, on either strand",
             ),
             Parameter(
                 "folder",
@@ -174,10 +174,6 @@ COMMANDS = (
 )
 
 
-_GENBANK_COLUMNS = ("annotations", "isCircular")
-"""Columns of a GenBank file besides the name and the bases."""
-
-
 def export(
     call: Call,
     *,
@@ -197,7 +193,8 @@ def export(
             f"Example: `{EXPORT.examples[0]}`.",
         )
     if from_ is None:
-        records: Any = [call.lab.sequence(sequence) for sequence in dict.fromkeys(name)]
+        matches = map(call.lab.sequence, dict.fromkeys(name))
+        records: Any = list({match.get("id") or id(match): match for match in matches}.values())
     else:
         records = to_frame(from_)
     old_stamp = _file_stamp(to)
@@ -214,7 +211,7 @@ def export(
 
 
 def _report_missing_columns(frame: pd.DataFrame) -> None:
-    missing = [column for column in _GENBANK_COLUMNS if column not in frame.columns]
+    missing = [name for name in ("annotations", "isCircular") if name not in frame.columns]
     if missing:
         output.print_message(
             f"The file lacks {messages.join_words(missing)}, since the DataFrame has no such "

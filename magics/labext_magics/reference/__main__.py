@@ -29,7 +29,10 @@ from labext.nb.resource import Resource
 from labext_magics.reference import magic_pages
 
 MAGICS = ("lab", "jobs", "nb")
-API = ("labext", "labext.lab", "labext.jobs", "labext.nb", "labext.errors", "labext.sandbox")
+API = (
+    *("labext", "labext.lab", "labext.lab.files", "labext.jobs", "labext.nb", "labext.errors"),
+    "labext.sandbox",
+)
 WIDGETS = "labext_widgets"
 TUTORIALS = ("lab", "jobs", "jobs_in_depth", "results", "nb", "podcast")
 

@@ -28,7 +28,10 @@ pytestmark = pytest.mark.contract
 
 ROOT = Path(cli.__file__).parents[2]
 MAGICS = [magic_named(name) for name in ("lab", "jobs", "nb")]
-MODULES = ("labext", "labext.lab", "labext.jobs", "labext.nb", "labext.sandbox", "labext_widgets")
+MODULES = (
+    *("labext", "labext.lab", "labext.lab.files", "labext.jobs", "labext.nb", "labext.sandbox"),
+    "labext_widgets",
+)
 LOADED = {"script": "src", "img": "src", "iframe": "src", "audio": "src", "link": "href"}
 
 

@@ -271,12 +271,16 @@ def test_endless_429_raises_busy_error(faulty: Any, transport_to: Any, clock: An
     assert caught.value.status == 429
 
 
-def test_delay_beyond_patience_fails_at_once(faulty: Any, transport_to: Any, clock: Any) -> None:
-    server = faulty(faulty.answer({"error": "slow down"}, 429, Retry_After="3600"))
+@pytest.mark.parametrize(("status", "error"), [(429, BusyError), (503, ServiceError)])
+def test_delay_beyond_patience_fails_at_once_and_is_stated(
+    status: int, error: Any, faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    server = faulty(faulty.answer({"error": "slow down"}, status, Retry_After="280"))
     transport = transport_to(server, rate=Rate(None), patience=60)
-    for _ in range(3):
-        with pytest.raises(BusyError):
+    for kind in (error, BusyError, BusyError):
+        with pytest.raises(kind) as caught:
             transport.send(READ)
+        assert caught.value.next_step == "Try again after 280 seconds."
     assert clock.slept == []
     assert server.count == 1  # nothing is sent while the service asks to wait
 

@@ -9,6 +9,7 @@ import ssl
 import sys
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from email.message import Message
 from email.parser import BytesParser
 from pathlib import Path
@@ -122,6 +123,32 @@ def test_certificate_for_another_host_is_not_trusted(server: Server, tmp_path: P
     bundle = use_tls(server, tmp_path, "elsewhere.example")
     with pytest.raises(SetupError, match="is not trusted"):
         ask(f"https://127.0.0.1:{server.server_port}/", verify=bundle)
+
+
+@pytest.mark.parametrize(("first", "last"), [(2020, 2021), (2090, 2091)])
+def test_certificate_out_of_date_is_not_blamed_on_the_authority(
+    first: int, last: int, server: Server, ca_bundle: str, tmp_path: Path
+) -> None:
+    ca = trustme.CA()
+    ca.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    days = {"not_before": datetime(first, 1, 1), "not_after": datetime(last, 1, 1)}
+    ca.issue_cert("localhost", **days).configure_cert(server.tls)
+    with pytest.raises(SetupError, match="is not trusted") as caught:
+        ask(f"https://localhost:{server.server_port}/", verify=ca_bundle)
+    assert "date" in caught.value.next_step
+    assert "bundle" not in caught.value.next_step
+
+
+def test_tls_connection_closed_in_the_handshake_is_unreachable(faulty: Any) -> None:
+    class Closing:
+        def wrap_socket(self, connection: Any, **_: Any) -> Any:
+            connection.recv(100)
+            raise OSError
+
+    server = faulty(faulty.answer("never"), tls=Closing())
+    with pytest.raises(UnreachableError, match="interrupted") as caught:
+        ask(server.url, attempts=1)
+    assert caught.value.next_step.startswith("Try again")
 
 
 def test_https_to_a_plain_http_server_is_an_error(server: Server) -> None:

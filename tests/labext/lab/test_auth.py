@@ -10,7 +10,7 @@ import requests
 from id_tokens import fake_id_token
 
 from labext.config import Connection
-from labext.errors import InputError, LabextError, SignInError
+from labext.errors import InputError, SignInError
 from labext.lab import ApiKey, ClientCredentials, IdToken, LabClient
 from labext.lab.auth import choose_sign_in
 from labext.redaction import mask
@@ -30,11 +30,11 @@ def test_key_is_the_basic_user_with_an_empty_password() -> None:
 @pytest.mark.parametrize(
     "key",
     [
-        "", "  ", "two words", "a\nb", "schlüssel", f"{KEY}:", f"user:{KEY}", f"Bearer {KEY}",
+        None, "", "  ", "two words", "a\nb", "schlüssel", f"{KEY}:", f"user:{KEY}", f"Bearer {KEY}",
         f"basic {KEY}", f"Authorization: Basic {KEY}", f'"{KEY}"', f"<{KEY}>", fake_id_token(),
     ],
 )  # fmt: skip
-def test_malformed_key_is_refused(key: str) -> None:
+def test_malformed_key_is_refused(key: Any) -> None:
     with pytest.raises(InputError) as caught:
         ApiKey(key)
     assert KEY not in str(caught.value)
@@ -147,6 +147,7 @@ def test_token_provider_is_called_again_on_expiry() -> None:
 @pytest.mark.parametrize(
     ("client_id", "secret", "user"),
     [
+        (None, None, None),
         ("", "secret", None), ("id", "", None), ("an id", "secret", None), ("id", "a secret", None),
         ("id", "secret", "ada"), ("id", "secret", "a@b c"), ("id", "secret", "a@b\r\nX: 1"),
     ],
@@ -238,10 +239,11 @@ def test_api_path_is_removed_from_the_base_url(url: str, base_url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://lab.example", "lab.example", "ftp://lab.example", "https://u:p@lab.example"]
+    "url",
+    [None, "http://lab.example", "lab.example", "ftp://lab.example", "https://u:p@lab.example"],
 )
-def test_invalid_base_url_is_refused(url: str) -> None:
-    with pytest.raises(LabextError):
+def test_invalid_base_url_is_refused(url: Any) -> None:
+    with pytest.raises(InputError):
         LabClient(url, ApiKey(KEY))
 
 

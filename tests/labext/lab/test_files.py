@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import stat
 import subprocess
 import sys
@@ -16,8 +17,10 @@ from Bio import SeqIO
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labext.dna import reverse_complement
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
 from labext.lab import files
+from labext.lab.files import seqrecords
 from labext.lab.sequences import frames
 
 DATA = Path(__file__).parents[3] / "labext" / "sandbox" / "lab" / "data"
@@ -111,6 +114,18 @@ def test_plain_fasta_has_names_and_bases(tmp_path: Path) -> None:
     assert [item["name"] for item in files.read(path)] == ["primer", "two_words"]
 
 
+def test_greek_letters_dashes_and_primes_are_written_in_ascii(tmp_path: Path) -> None:
+    name = "β-lactamase, Δlac, 5′–3′"
+    mark = {"name": "−10 box", "notes": "10–20 µM Zn²⁺ at 37 °C, naïve"}
+    record = {"name": name, "bases": "ACGT", "annotations": [mark]}
+    fasta = files.write(record, tmp_path / "a.fa").read_text()
+    assert fasta.startswith(">beta-lactamase_Deltalac_5_-3 beta-lactamase, Deltalac, 5'-3'\n")
+    feature = SeqIO.read(files.write(record, tmp_path / "a.gb"), "genbank").features[0]
+    assert feature.qualifiers["label"] == ["-10 box"]
+    assert feature.qualifiers["note"] == ["10-20 uM Zn2+ at 37 C, naive"]
+    assert files.read(tmp_path / "a.gb") == [record]
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_fasta_name_ends_at_the_first_whitespace_and_lines_at_any_newline(
     tmp_path: Path, newline: str
@@ -131,9 +146,10 @@ def test_path_that_cannot_exist_is_an_error_in_one_line(tmp_path: Path) -> None:
         files.read("a\0b.fa")
 
 
-def test_name_instead_of_a_record_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("records", ["pBAD30", ["pBAD30"], None, 5])
+def test_name_instead_of_a_record_is_refused(records: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be a record"):
-        files.write(["pBAD30"], tmp_path / "a.fa")
+        files.write(records, tmp_path / "a.fa")
 
 
 def test_names_are_unique_after_conversion(tmp_path: Path) -> None:
@@ -164,6 +180,67 @@ def test_frame_is_written(tmp_path: Path) -> None:
         files.write(table, path)
     assert files.read(files.write(table, path, overwrite=True))[0]["counts"] == [1, 2]
     assert files.write(table, path) == path
+
+
+def test_row_of_a_frame_is_written_and_converted_like_its_record(tmp_path: Path) -> None:
+    row = frames.sequences_frame([[PLASMID]], None).iloc[0]
+    path = files.write(row, tmp_path / "row.gb")
+    assert files.write([row], path) == path
+    assert files.read(path)[0]["annotations"] == PLASMID["annotations"]
+    assert SeqIO.read(path, "genbank").annotations["topology"] == "circular"
+    converted, expected = seqrecords.to_seqrecord(row), seqrecords.to_seqrecord(PLASMID)
+    assert converted.annotations["topology"] == "circular"
+    assert [feature.location for feature in converted.features] == [
+        feature.location for feature in expected.features
+    ]
+
+
+@pytest.mark.parametrize(
+    ("strand", "span", "exons", "regions", "location"),
+    [
+        (1, (10, 60), [(10, 25), (40, 60)], None, "join(11..25,41..60)"),
+        (-1, (10, 60), [(10, 25), (40, 60)], None, "complement(join(11..25,41..60))"),
+        (1, (80, 30), [(80, 90), (95, 100), (0, 30)], None, "join(81..90,96..100,1..30)"),
+        # The translation starts at the first whole codon, or ends before the stop codon.
+        (-1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 58)], None),
+        (1, (10, 60), [(10, 25), (40, 60)], [(10, 25), (40, 57)], None),
+    ],
+)
+def test_exons_of_a_translation_are_those_of_the_coding_feature(
+    strand: int, span: Any, exons: Any, regions: Any, location: str | None, tmp_path: Path
+) -> None:
+    bases = "".join(random.Random(3).choices("ACGT", k=100))
+    gene = {"name": "kin2", "start": span[0], "end": span[1], "strand": strand}
+    shown = [{"start": start, "end": end} for start, end in regions or exons]
+    record = {
+        "name": "g",
+        "bases": bases,
+        "isCircular": True,
+        "annotations": [gene | {"type": "gene"}, gene | {"type": "CDS"}],
+        "translations": [gene | {"regions": shown, "aminoAcids": ""}],
+    }
+    path = files.write(record, tmp_path / "g.gb")
+    whole, coding = SeqIO.read(path, "genbank").features
+    spliced = "".join(bases[start:end] for start, end in exons)
+    expected = reverse_complement(spliced) if strand < 0 else spliced
+    assert str(coding.extract(bases)) == expected
+    assert len(whole) == (span[1] - span[0]) % 100, "only the coding feature is spliced"
+    assert location is None or location in path.read_text()
+    assert files.read(path) == [record]
+
+
+@pytest.mark.parametrize("regions", [None, "x", [None, {}], [{"start": 40, "end": 60}] * 2, []])
+def test_invalid_regions_of_a_translation_are_ignored(regions: Any, tmp_path: Path) -> None:
+    gene = {"name": "kin2", "type": "CDS", "start": 10, "end": 60, "strand": 1}
+    record = {
+        "name": "g",
+        "bases": "ACGT" * 25,
+        "annotations": [gene],
+        "translations": [gene | {"regions": regions}, None],
+    }
+    path = files.write(record, tmp_path / "g.gb")
+    assert "11..60\n" in path.read_text()
+    assert files.read(path) == [record]
 
 
 @pytest.mark.parametrize(

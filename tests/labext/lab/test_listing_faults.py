@@ -71,6 +71,9 @@ def test_invalid_limit_is_refused(lab: LabClient, tenant: Any, limit: Any) -> No
         lab.sequences(limit)
     with pytest.raises(InputError, match="not a limit"):
         lab.iter_sequences(limit)
+    for listed in (lab.folders, lab.names):
+        with pytest.raises(InputError, match="not a limit"):
+            listed(limit)
     assert tenant.received == []
 
 

@@ -96,6 +96,15 @@ def test_spread_columns_replace_their_source() -> None:
     assert table.drop(columns="id").iloc[1].notna().sum() == 1  # the schema's name
 
 
+def test_spread_fields_precede_the_creator() -> None:
+    names = SEQUENCES.show(sequences_frame([[RECORD]], None, spread=True)).columns.tolist()
+    assert names[:7] == [
+        "name", "length", "isCircular", "schema.name", "bases", "annotations", "fields.Volume",
+    ]  # fmt: skip
+    last = ["id", "folderId", "schema.id", "createdAt", "modifiedAt", "creator.id", "creator.name"]
+    assert [name for name in names if name in last] == last
+
+
 def select(chosen: Any, *records: dict[str, Any]) -> pd.DataFrame:
     columns = ColumnSelection(chosen)
     columns.check(records)

@@ -151,9 +151,9 @@ def test_403_names_the_possible_causes(tenant: Any, by_app: bool) -> None:
 
 
 def test_400_shows_the_server_message(lab: LabClient, tenant: Any) -> None:
-    tenant.fail("dna-sequences", tenant.reply(400, {"error": {"message": "bases: no gap."}}))
-    with pytest.raises(InputError, match="bases: no gap"):
-        lab.sequences(bases="A-A")
+    tenant.fail("dna-sequences", tenant.reply(400, {"error": {"message": "ids: unknown."}}))
+    with pytest.raises(InputError, match="ids: unknown"):
+        lab.sequences(ids="seq_1")
 
 
 def test_address_without_the_api_is_an_error(tenant: Any) -> None:

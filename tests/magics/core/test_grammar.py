@@ -206,6 +206,8 @@ def test_help_names_every_command_and_option() -> None:
         ("run x --yes=true", "takes no value", "--yes"),
         ("run x --name a --name b", "given twice", "one of them"),
         ("run x y", "does not take `y`", "--help"),
+        ("run x --name two words", "does not take `words`", "`--name 'two words'`"),
+        ("run x --limit 5 y", "does not take `y`", "--help"),
         ("run x -n", "has no option `-n`", "--help"),
         ("say why not", "does not take `not`", '`%demo say "…"`'),
         ("run", "needs TOOL: the tool", "%demo run digest"),

@@ -54,6 +54,8 @@ LINES = [
     ("%lab sequences --nmae x", InputError, "Did you mean `--name`"),
     ("%lab sequences --names {number}", InputError, "comma-separated words"),
     ("%lab sequences pBAD30", InputError, "does not take `pBAD30`"),
+    ("%lab sequences --modified-at > 2026-01-01", InputError, "`--modified-at '> 2026-01-01'`"),
+    ("%lab sequences --columns id, name", InputError, "`--columns 'id, name'`"),
     ("%lab show pBAD31", NotFoundError, 'did you mean "pBAD30"'),
     ("%lab show seq_nosuch1", NotFoundError, "seq_nosuch1"),
     ("%lab show", InputError, "needs NAME"),

@@ -117,6 +117,15 @@ def test_export_can_be_repeated(
     assert capsys.readouterr().out == "Wrote 1 sequence to out/two.gb.\n"
 
 
+def test_sequence_named_twice_is_exported_once(
+    run: Run, box: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identifier = run("%lab sequences --name kin1 --columns id")["id"].iloc[0]
+    capsys.readouterr()
+    run(f"%lab export kin1 {identifier} KIN1 --to one.gb")
+    assert capsys.readouterr().out == "Wrote 1 sequence to one.gb.\n"
+
+
 def test_frame_is_exported(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("seqs = %lab sequences --names pBAD30,kin1,kin2")
     run("%lab export --from seqs --to all.fasta")

@@ -16,7 +16,8 @@ from labext_widgets.core.markup import plain
 
 _COLOR = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
 _PALETTE = ("#4e9fd1", "#5cad56", "#e08a3c", "#b07cc6", "#d9667b", "#3fada8", "#a8983a", "#8290d8")
-_LETTERS = re.compile(r"[A-Za-z*.-]*")
+_BASES = re.compile(r"[ACGTUMRWSYKVHDBNXI*.-]*", re.IGNORECASE)
+_AMINO_ACIDS = re.compile(r"[A-Za-z*.-]*")
 
 
 @dataclass(frozen=True)
@@ -130,11 +131,11 @@ def _bases(value: Any, name: str) -> str:
             'Fetch the whole record, lab.sequence("…"), or name `bases` among the columns.',
         )
     bases = "".join(value.split())
-    if not _LETTERS.fullmatch(bases):
-        odd = next(letter for letter in bases if not _LETTERS.fullmatch(letter))
+    if not _BASES.fullmatch(bases):
+        odd = next(letter for letter in bases if not _BASES.fullmatch(letter))
         raise InputError(
-            f"{name}: {quote_value(odd)} is not a letter of a sequence.",
-            "Give the bases as plain text, without numbers or a heading.",
+            f"{name}: {quote_value(odd)} is not a base.",
+            "Give DNA or RNA as plain text, without numbers or a heading.",
         )
     return bases
 
@@ -166,7 +167,7 @@ def _parse_translations(rows: list[Any], molecule: Molecule) -> list[Translation
             Translation(
                 **vars(annotation),
                 regions=regions or ((annotation.start, annotation.end),),
-                amino_acids=amino_acids if _LETTERS.fullmatch(amino_acids) else "",
+                amino_acids=amino_acids if _AMINO_ACIDS.fullmatch(amino_acids) else "",
             )
         )
     return translations
@@ -180,8 +181,7 @@ def _parse_annotation(number: int, row: Any, molecule: Molecule) -> Annotation |
         return None
     if molecule.circular and start == len(molecule):
         start = 0
-    if not molecule.circular and end == 0:
-        end = len(molecule)  # services write the end of a linear sequence this way
+    end = end or len(molecule)  # services write the end of the sequence as 0
     if not molecule.has(start, end):
         return None
     kind, color = _text(mark.get("type")), mark.get("color")
