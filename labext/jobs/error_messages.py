@@ -117,7 +117,7 @@ def _forbidden_error(failure: ErrorResponse) -> LabextError:
             "Check the service's address.",
         )
     if _BUDGET_PATTERN.search(message):
-        step = "Ask the administrator of the service for a larger budget."
+        step = api.ASK_FOR_BUDGET
     elif _RATE_PATTERN.search(message):
         step = "Wait a few minutes: the service blocks all requests for a while after too many."
     else:
