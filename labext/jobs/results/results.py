@@ -143,7 +143,7 @@ class ResultsFetcher:
         try:
             with storage_errors(user_path(to)):
                 return self._fetch_to(job, to, callbacks)
-        except NotReadyError as error:
+        except (NotReadyError, JobFailedError) as error:
             if records.outcome(job.row) in (None, Outcome.COMPLETE):
                 raise
             raise _no_results_error(job) from error
