@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labext.sandbox.jobs.tools import _inputs, _outputs
@@ -16,7 +16,10 @@ MATRICES = {
 }
 """Substitution matrices by molecule; the first is the default."""
 
-_ALPHABETS = {"DNA": _inputs.DNA + "N", "protein": _inputs.PROTEIN + "BZX"}
+_ALPHABETS = {
+    "DNA": replace(_inputs.DNA + "N", hint=_inputs.PROTEIN_HINT),
+    "protein": _inputs.PROTEIN + "BZX",
+}
 
 
 @dataclass(frozen=True)
