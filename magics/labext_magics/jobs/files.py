@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import InputError, NotFoundError
-from labext_magics.core import output
+from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.line import quote
 from labext_magics.core.namespace import to_frame
@@ -64,17 +64,23 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
 
     from labext.frames.views import ROWS
 
+    path = [file for typed in path for file in value_types.expand_pattern(typed)]
     folders = [p for p in path if p.is_dir()]
     if folders:
         raise InputError(
             f"{messages.join_words(str(p) for p in folders)} is a folder.",
-            "Give the paths of its files; `--folder` is a folder on the service.",
+            "Give its files, such as `data/*.pdb`; `--folder` is a folder on the service.",
         )
     missing = [p for p in path if not p.is_file()]
     if missing:
         raise InputError(
             f"There is no file {messages.join_words(str(p) for p in missing)}.",
             "Check the path; it is relative to the notebook's folder.",
+        )
+    if len(path) > len({file.name for file in path}):
+        raise InputError(
+            "Some of these files have the same name, and would replace each other.",
+            "Upload them one after the other, each with its own `--folder`.",
         )
     uploads = [call.jobs.upload(file, folder, presigned=presigned) for file in path]
     _report_uploads(uploads)
@@ -96,7 +102,7 @@ def _report_uploads(uploads: list[Upload]) -> None:
     if new:
         usage = f"refer to {'it' if len(new) == 1 else 'each'} by that name in a setting"
         if new[0].folder:
-            usage += f", or by {new[0].path} if several folders have a file with that name"
+            usage += f", or by {new[0].name} if it is the only file of that name"
         paths = messages.join_words(upload.path for upload in new)
         output.print_message(f"Uploaded {paths}; {usage}.")
     for upload in uploads:
@@ -117,6 +123,8 @@ def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
     from labext.jobs.frames import UPLOADED_FILES
 
     names = call.jobs.files(folder, include_folders=folders)
+    if folder is not None and not names:
+        _check_folder(call, folder)
     records = [{"file": name} for name in names]
     return UPLOADED_FILES.show(records_to_frame(records, [Column("file", "text")]))
 
@@ -154,8 +162,12 @@ def _not_uploaded(kind: str, name: str, names: Sequence[str], listing: str) -> N
     )
 
 
-def _files_in(call: Call, folder: str) -> list[str]:
+def _check_folder(call: Call, folder: str) -> None:
     folders = call.jobs.folders()
     if folder.rstrip("/") not in folders:
         raise _not_uploaded("folder", folder, folders, "`%jobs files --folders`")
+
+
+def _files_in(call: Call, folder: str) -> list[str]:
+    _check_folder(call, folder)
     return [f"{folder}/{file}" for file in call.jobs.files(folder)] or [folder]

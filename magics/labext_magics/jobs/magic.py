@@ -212,7 +212,7 @@ MAGIC = Magic(
             "upload",
             "Upload files; settings refer to them by NAME or FOLDER/NAME.",
             files.upload,
-            [Parameter("PATH", value_types.PATH, "a file", required=True, many=True)],
+            [Parameter("PATH", value_types.PATH, "a file, or a pattern", required=True, many=True)],
             [
                 Parameter("folder", value_types.FOLDER, "the folder on the service"),
                 Parameter("presigned", None, "upload directly to the service's file store"),
