@@ -63,20 +63,9 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
     import pandas as pd
 
     from labext.frames.views import ROWS
+    from labext.jobs.uploads import check_readable
 
-    path = [file for typed in path for file in value_types.expand_pattern(typed)]
-    folders = [p for p in path if p.is_dir()]
-    if folders:
-        raise InputError(
-            f"{messages.join_words(str(p) for p in folders)} is a folder.",
-            "Give its files, such as `data/*.pdb`; `--folder` is a folder on the service.",
-        )
-    missing = [p for p in path if not p.is_file()]
-    if missing:
-        raise InputError(
-            f"There is no file {messages.join_words(str(p) for p in missing)}.",
-            "Check the path; it is relative to the notebook's folder.",
-        )
+    path = [check_readable(file) for typed in path for file in value_types.expand_pattern(typed)]
     if len(path) > len({file.name for file in path}):
         raise InputError(
             "Some of these files have the same name, and would replace each other.",
