@@ -61,18 +61,14 @@ class FileReferences:
 
     def add_local(self, parameter: str, value: str) -> bool:
         """Add the fault of a value that is the path of a file on this machine, if it is one."""
-        try:
-            path = user_path(value)
-            is_local = "/" in value and path.is_file()
-        except (InputError, OSError):
-            return False
-        if is_local:
-            self.faults[value] = (
-                f"{parameter} is {messages.quote_value(value)}, a file on this machine; "
-                f"settings name uploaded files, here {messages.quote_value(path.name)}"
-            )
-            self.absent.append(value)
-        return is_local
+        with contextlib.suppress(InputError, OSError):
+            if "/" in value and (path := user_path(value)).is_file():
+                self.faults[value] = (
+                    f"{parameter} is {messages.quote_value(value)}, a file on this machine; "
+                    f"settings name uploaded files, here {messages.quote_value(path.name)}"
+                )
+                self.absent.append(value)
+        return value in self.faults
 
     @property
     def next_step(self) -> str | None:

@@ -335,10 +335,13 @@ def _unexpected_argument(command: Command, title: str, token: Token) -> InputErr
             f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
         )
     next_step = f"`{title} --help` shows its arguments; quote a text that contains spaces."
+    pairs = [o.name for o in command.options if o.kind is not None and "=" in o.kind.metavar]
     if command.instead:
         next_step = f"Did you mean `{command.instead} {text}`?"
     elif command.arguments and command.arguments[-1].is_prose:
         next_step = f'Put the whole text in quotes: `{title} "…"`.'
+    elif "=" in text[1:] and pairs:
+        next_step = f"Write `--{pairs[0]} {text}`."
     return InputError(f"`{title}` does not take `{text}`.", next_step)
 
 

@@ -108,14 +108,14 @@ def _upload_status(upload: Upload) -> str:
 
 def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
     """Return one row per uploaded file."""
-    from labext.frames.conversion import Column, records_to_frame
+    import pandas as pd
+
     from labext.jobs.frames import UPLOADED_FILES
 
     names = call.jobs.files(folder, include_folders=folders)
     if folder is not None and not names:
         _check_folder(call, folder)
-    records = [{"file": name} for name in names]
-    return UPLOADED_FILES.show(records_to_frame(records, [Column("file", "text")]))
+    return UPLOADED_FILES.show(pd.DataFrame({"file": names}, dtype="str"))
 
 
 def rm(
