@@ -188,6 +188,22 @@ def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
             os.replace((stage / "files").joinpath(*parts), target)
 
 
+def keep_changed_files(folder: Path, earlier: Iterable[ArchiveFile]) -> int:
+    """Rename files that were changed since their download to `NAME.changed`; return their number.
+
+    Raises:
+        StorageError: a file can't be renamed.
+    """
+    count = 0
+    for file in earlier:
+        path = folder.joinpath(*PurePosixPath(file.path).parts)
+        if path.is_file() and not path.is_symlink() and not file_matches(folder, file):
+            with storage_errors(path):
+                path.replace(f"{path}.changed")
+            count += 1
+    return count
+
+
 def remove_stale_files(
     folder: Path, earlier: Iterable[ArchiveFile], current: Container[str]
 ) -> None:
