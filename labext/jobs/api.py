@@ -24,9 +24,7 @@ from labext.jobs.records import JobRecord, Page
 from labext.messages import end_sentence
 
 ASK_FOR_BUDGET = "Ask the administrator of the service for a larger budget."
-_BUDGET_USED_PATTERN = re.compile(
-    r"(?i)\b(?:budget|credits?|quota)\b.*\b(?:used up|exhausted|exceeded)"
-)
+_BUDGET_USED_PATTERN = re.compile(r"(?i)\bbudget\b.*\b(?:used up|exhausted|exceeded)")
 
 
 def _submission(name: str, path: str) -> Operation:

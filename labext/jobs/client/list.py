@@ -247,8 +247,7 @@ class ResultMethods(BaseClient):
 
         Raises:
             NotFoundError: the job or file does not exist.
-            NotReadyError: the job is not complete.
-            JobFailedError: the job failed or was stopped, without results.
+            NotReadyError, JobFailedError: the job is not complete, or has ended without results.
             ConflictError: a file that would be overwritten is not from these results; nothing was
                 written.
             ArchiveError: the archive is damaged or unsafe to unpack; nothing was written.
@@ -274,8 +273,7 @@ class ResultMethods(BaseClient):
 
         Raises:
             NotFoundError: the job does not exist.
-            NotReadyError: the job is not complete.
-            JobFailedError: the job failed or was stopped.
+            NotReadyError, JobFailedError: the job is not complete, or has failed or was stopped.
         """
         return list(self.result_sizes(name, email))
 
@@ -314,8 +312,7 @@ class ResultMethods(BaseClient):
 
         Raises:
             NotFoundError: the job or file does not exist.
-            NotReadyError: the job is not complete.
-            JobFailedError: the job failed or was stopped.
+            NotReadyError, JobFailedError: the job is not complete, or has failed or was stopped.
         """
         from tempfile import TemporaryDirectory
 

@@ -189,11 +189,7 @@ def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
 
 
 def keep_changed_files(folder: Path, earlier: Iterable[ArchiveFile]) -> int:
-    """Rename files that were changed since their download to `NAME.changed`; return their number.
-
-    Raises:
-        StorageError: a file can't be renamed.
-    """
+    """Rename files changed since their download to `NAME.changed`; return their number."""
     count = 0
     for file in earlier:
         path = folder.joinpath(*PurePosixPath(file.path).parts)

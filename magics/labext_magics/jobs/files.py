@@ -114,7 +114,7 @@ def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
 
     names = call.jobs.files(folder, include_folders=folders)
     if folder is not None and not names:
-        _check_folder(call, folder)
+        _files_in(call, folder)  # raises an error if there is no such folder
     return UPLOADED_FILES.show(pd.DataFrame({"file": names}, dtype="str"))
 
 
@@ -151,12 +151,8 @@ def _not_uploaded(kind: str, name: str, names: Sequence[str], listing: str) -> N
     )
 
 
-def _check_folder(call: Call, folder: str) -> None:
+def _files_in(call: Call, folder: str) -> list[str]:
     folders = call.jobs.folders()
     if folder.rstrip("/") not in folders:
         raise _not_uploaded("folder", folder, folders, "`%jobs files --folders`")
-
-
-def _files_in(call: Call, folder: str) -> list[str]:
-    _check_folder(call, folder)
     return [f"{folder}/{file}" for file in call.jobs.files(folder)] or [folder]

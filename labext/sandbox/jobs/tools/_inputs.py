@@ -154,8 +154,13 @@ class Alphabet:
 
 DNA = Alphabet("ACGT", "DNA base")
 IUPAC_DNA = DNA + "RYSWKMBDHVN"
-PROTEIN_HINT = "; for a protein, set molecule to protein"
 PROTEIN = Alphabet("ACDEFGHIKLMNPQRSTVWY", "amino acid")
+
+
+def molecule_alphabets(dna: Alphabet) -> dict[str, Alphabet]:
+    """Return the alphabets of a tool by its setting `molecule`, whose default is DNA."""
+    hint = "; for a protein, set molecule to protein"
+    return {"DNA": replace(dna, hint=hint), "protein": PROTEIN + "BZX"}
 
 
 def read_sequence(

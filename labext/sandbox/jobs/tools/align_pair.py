@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from labext.sandbox.jobs.tools import _inputs, _outputs
@@ -16,10 +16,7 @@ MATRICES = {
 }
 """Substitution matrices by molecule; the first is the default."""
 
-_ALPHABETS = {
-    "DNA": replace(_inputs.DNA + "N", hint=_inputs.PROTEIN_HINT),
-    "protein": _inputs.PROTEIN + "BZX",
-}
+_ALPHABETS = _inputs.molecule_alphabets(_inputs.DNA + "N")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import log
 from pathlib import Path
@@ -105,10 +105,7 @@ MAX_LENGTH = 3000
 MAX_CELLS = 400_000_000
 """Limit of the total number of pairwise alignment cells, which take about 10 seconds."""
 
-_ALPHABETS = {
-    "DNA": replace(_inputs.IUPAC_DNA, hint=_inputs.PROTEIN_HINT),
-    "protein": _inputs.PROTEIN + "BZX",
-}
+_ALPHABETS = _inputs.molecule_alphabets(_inputs.IUPAC_DNA)
 
 
 @dataclass(frozen=True)
