@@ -191,9 +191,9 @@ class ResultsFetcher:
             kept: list[int] = []
 
             def write_manifest(files: list[ArchiveFile], stored: ArchiveFile) -> None:
-                kept.append(install.keep_changed_files(folder, earlier))
+                kept.append(install.keep_changed_files(folder, files, earlier))
                 pending = replace(fresh, files=tuple(files), archive=stored)
-                stale = tuple(file for file in earlier if file.path not in pending.paths)
+                stale = tuple(file for file in earlier if file not in pending.files)
                 replace(pending, earlier=stale).write(record)
 
             try:
@@ -255,7 +255,8 @@ class ResultsFetcher:
             done = replace(fresh, files=(archives.describe_file(downloaded, target.name),))
             # Write the manifest first: a file without one is treated as the user's own.
             done.write(record)
-            kept = install.keep_changed_files(target.parent, () if before is None else before.files)
+            before_files = () if before is None else before.files
+            kept = install.keep_changed_files(target.parent, done.files, before_files)
             with storage_errors(target):
                 downloaded.replace(target)
         action = f"were downloaded to {target}{_changed_clause(kept)}"

@@ -108,14 +108,14 @@ def _upload_status(upload: Upload) -> str:
 
 def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
     """Return one row per uploaded file."""
-    import pandas as pd
-
+    from labext.frames.conversion import Column, records_to_frame
     from labext.jobs.frames import UPLOADED_FILES
 
     names = call.jobs.files(folder, include_folders=folders)
     if folder is not None and not names:
         _files_in(call, folder)  # raises an error if there is no such folder
-    return UPLOADED_FILES.show(pd.DataFrame({"file": names}, dtype="str"))
+    records = [{"file": name} for name in names]
+    return UPLOADED_FILES.show(records_to_frame(records, [Column("file", "text")]))
 
 
 def rm(
