@@ -22,6 +22,7 @@ from labext.errors import (
 )
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
+from labext.jobs.frames import UPLOADED_FILES
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.progress import job_log
 from labext_widgets.progress.job_log import JobLog, clean_log, follow_log
@@ -68,7 +69,8 @@ def test_log_and_outputs_of_a_running_and_a_stopped_job(ready: Run, printed: Pri
 def test_lists_of_files_fit_the_terminal_without_empty_columns(
     ready: Run, shell: InteractiveShell
 ) -> None:
-    assert frame_text(ready("%jobs files").iloc[:0]) == "There are no uploaded files."
+    empty = UPLOADED_FILES.show(pd.DataFrame({"file": []}))
+    assert frame_text(empty) == "There are no uploaded files."
     shell.user_ns["rows"] = {n: {"sequence": "GAATTC", "enzymes": "EcoRI"} for n in "ab"}
     ready("%jobs batch digests-listed --type digest --from rows --wait")
     with pytest.raises(InputError, match="logs are kept for each of its jobs"):
