@@ -21,6 +21,10 @@ from labext.http.pagination import PageGuard
 from labext.jobs import records
 from labext.jobs.file_versions import FileVersion
 from labext.jobs.records import JobRecord, Page
+from labext.messages import end_sentence
+
+ASK_FOR_BUDGET = "Ask the administrator of the service for a larger budget."
+_BUDGET_USED_PATTERN = re.compile(r"(?i)\bbudget\b.*\b(?:used up|exhausted|exceeded)")
 
 
 def _submission(name: str, path: str) -> Operation:
@@ -290,6 +294,9 @@ class JobsApi:
 
         Returns:
             True if the service would accept the submission, and its error message otherwise.
+
+        Raises:
+            AccessError: the budget is used up, which is no fault of the submission.
         """
         try:
             answer = self.http.send(VALIDATE, json=body).json()
@@ -299,7 +306,12 @@ class JobsApi:
             raise
         if not isinstance(answer, Mapping) or not isinstance(answer.get("valid"), bool):
             return None
-        return answer["valid"], str(answer.get("error") or "")
+        message = str(answer.get("error") or "")
+        if not answer["valid"] and _BUDGET_USED_PATTERN.search(message):
+            raise AccessError(
+                end_sentence(f"The service would refuse a submission: {message}"), ASK_FOR_BUDGET
+            )
+        return answer["valid"], message
 
     def validate_rows(self, body: Mapping[str, Any]) -> dict[int, str] | None:
         """Validate the rows of a batch on the service; return its error messages by row position.

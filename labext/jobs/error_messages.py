@@ -10,6 +10,7 @@ from labext.errors import (
     BusyError,
     ConflictError,
     InputError,
+    JobFailedError,
     LabextError,
     NotFoundError,
     NotReadyError,
@@ -77,11 +78,14 @@ def _bad_request_error(failure: ErrorResponse) -> LabextError:
             action=Action.upload_file(),
         )
     if _EARLY_PATTERN.search(message):
-        ended = _ENDED_PATTERN.search(message) is not None
+        if _ENDED_PATTERN.search(message):
+            return JobFailedError(
+                _with_server_message(failure, "The job has no results"), action=Action.show_job()
+            )
         return NotReadyError(
             _with_server_message(failure, "The job is not complete"),
-            None if ended else "Wait for it with {action}, then try again.",
-            action=Action.show_job() if ended else Action.watch_job(),
+            "Wait for it with {action}, then try again.",
+            action=Action.watch_job(),
         )
     if _TAKEN_PATTERN.search(message):
         return ConflictError(
@@ -117,7 +121,7 @@ def _forbidden_error(failure: ErrorResponse) -> LabextError:
             "Check the service's address.",
         )
     if _BUDGET_PATTERN.search(message):
-        step = "Ask the administrator of the service for a larger budget."
+        step = api.ASK_FOR_BUDGET
     elif _RATE_PATTERN.search(message):
         step = "Wait a few minutes: the service blocks all requests for a while after too many."
     else:

@@ -174,7 +174,7 @@ _NAME_COLUMNS = 2  # frames of a batch's jobs begin with Name and JobName
 
 
 def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
-    """Return the original names in a column of the input rows.
+    """Return the original names in a column of the input rows; empty strings for empty cells.
 
     Raises:
         InputError: the column does not exist, or a name occurs twice.
@@ -186,8 +186,11 @@ def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
             f'"{name_column}"{messages.did_you_mean(name_column, columns)}.',
             "Name the column with the names of the jobs.",
         )
-    names = [str(name) for name in rows.iloc[:, columns.index(name_column)]]
-    if duplicate := next((name for name, times in Counter(names).items() if times > 1), None):
+    cells = rows.iloc[:, columns.index(name_column)]
+    empty = cells.isna() | cells.astype(str).str.isspace()
+    names = cells.astype(object).where(~empty, "").map(str).tolist()
+    repeats = Counter(filter(None, names)).items()
+    if duplicate := next((name for name, times in repeats if times > 1), None):
         raise InputError(
             f'The name "{duplicate}" occurs more than once in the rows.',
             "Give each row a unique name.",
@@ -230,7 +233,9 @@ def join_input_rows(
     pairs += [(position, -1) for name, position in positions.items() if name not in input_names]
     ordered = take_rows(jobs, [position for position, _ in pairs])
     if any(position < 0 for position, _ in pairs):
-        ordered[key] = [order[n] if n >= 0 else jobs[key].iloc[position] for position, n in pairs]
+        ordered[key] = [
+            order[n] or None if n >= 0 else jobs[key].iloc[position] for position, n in pairs
+        ]
         ordered[key] = ordered[key].astype(jobs[key].dtype)
     if rows is None:
         return ordered

@@ -12,7 +12,7 @@ from typing import Any
 
 from labext import messages
 from labext.actions import Action
-from labext.errors import ConflictError, NotFoundError, StorageError
+from labext.errors import ConflictError, InputError, NotFoundError, StorageError
 from labext.jobs import identity, records
 from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion, UploadRecords, changed_since, parse_time
@@ -26,7 +26,7 @@ from labext.jobs.tools import (
     split_file_path,
 )
 from labext.progress import Outcome
-from labext.storage import make_state_folder, write_atomic
+from labext.storage import make_state_folder, user_path, write_atomic
 
 _MAX_JOBS = 10
 """Maximum number of referenced jobs to look up; with more, only the service checks them."""
@@ -44,7 +44,7 @@ class FileReferences:
         uploaded: paths of uploaded files (`name` or `folder/name`), by value.
         outputs: rows of the earlier jobs whose outputs are named, by value; None if not looked up.
         faults: descriptions of invalid references, including the parameter, by value.
-        absent: values that look like file names but match no file.
+        absent: values that look like file names or paths but match no uploaded file.
     """
 
     uploaded: dict[str, str] = field(default_factory=dict)
@@ -58,6 +58,17 @@ class FileReferences:
         self.outputs |= other.outputs
         self.faults |= other.faults
         self.absent += other.absent
+
+    def add_local(self, parameter: str, value: str) -> bool:
+        """Add the fault of a value that is the path of a file on this machine, if it is one."""
+        with contextlib.suppress(InputError, OSError):
+            if "/" in value and (path := user_path(value)).is_file():
+                self.faults[value] = (
+                    f"{parameter} is {messages.quote_value(value)}, a file on this machine; "
+                    f"settings name uploaded files, here {messages.quote_value(path.name)}"
+                )
+                self.absent.append(value)
+        return value in self.faults
 
     @property
     def next_step(self) -> str | None:
@@ -172,15 +183,15 @@ def _resolve_paths(
             references.outputs[value] = row
         elif rest in uploads.in_folder(head):
             references.uploaded[value] = value
-        elif row is None:
-            references.faults[value] = (
-                f"{values[value]} is {messages.quote_value(value)}, but no job is called "
-                f'"{head}", and no file "{rest}" has been uploaded to a folder "{head}"'
-            )
-        else:
+        elif row is not None:
             references.faults[value] = (
                 f"{values[value]} is an output of {head}, which is not complete "
                 f"({records.phase(row)})"
+            )
+        elif not references.add_local(values[value], value):
+            references.faults[value] = (
+                f"{values[value]} is {messages.quote_value(value)}, but no job is called "
+                f'"{head}", and no file "{rest}" has been uploaded to a folder "{head}"'
             )
 
 
@@ -198,6 +209,7 @@ def _resolve_names(
             references.uploaded[value] = value
             continue
         if not looks_like_file_name(value):
+            references.add_local(values[value], value)
             continue
         paths = uploads.paths(value)
         if len(paths) == 1:

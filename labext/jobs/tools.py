@@ -324,7 +324,7 @@ def to_json_types(value: Any, depth: int = 0) -> Any:
         return _to_builtin(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise ValueError("is not a number (NaN or infinite)")
+            raise ValueError("is missing (NaN)" if math.isnan(value) else "is infinite")
         return float(value)
     if isinstance(value, Mapping):
         return {str(key): to_json_types(item, depth + 1) for key, item in value.items()}

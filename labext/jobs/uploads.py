@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labext import messages
+from labext.actions import parameter
 from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SignInError
 from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion
@@ -60,7 +61,7 @@ def upload_file(
         NotFoundError: the service does not support presigned uploads.
         ServiceError: the upload is incomplete.
     """
-    source = _check_readable(path)
+    source = check_readable(path)
     _check_folder(folder)
     size = source.stat().st_size
     exists = _file_exists(service, source.name, folder)
@@ -79,14 +80,20 @@ def upload_file(
     return Upload(source.name, folder or "", size, True, exists, f"{message}.")
 
 
-def _check_readable(path: Path | str) -> Path:
+def check_readable(path: Path | str) -> Path:
     """Return the path of a file; raise InputError if it does not exist or can't be read."""
     source = user_path(path)
     if source.is_dir():
-        raise InputError(f"{source} is a folder.", "Upload its files one by one.")
+        raise InputError(
+            f"{source} is a folder.",
+            f"Upload its files; {parameter('folder', 'NAME')} is a folder on the service.",
+        )
     if not source.is_file():
         hint = messages.did_you_mean(source.name, _similar_files(source))
-        raise InputError(f"There is no file {source}{hint}.", "Check the path.")
+        raise InputError(
+            f"There is no file {source}{hint}.",
+            "Check the path; it is relative to the working directory.",
+        )
     try:
         source.open("rb").close()
     except OSError as error:

@@ -124,7 +124,7 @@ def _job_names(
     """Return the names of the jobs, adapted if invalid; empty strings for the `unnamed` rows."""
     values = _column_values(frame, columns, name_column)
     originals = {row: str(value) for row, value in enumerate(values) if row not in unnamed}
-    _check_repeats(frame, columns, name_column, [*originals.values()])
+    _check_repeats(name_column, [*originals.values()])
     adapted = dict(zip(originals, adapt_names([*originals.values()], max_length), strict=True))
     identity.check_job_names([*adapted.values()], (), "the batch")
     return [adapted.get(row, "") for row in range(len(values))]
@@ -150,10 +150,11 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
 
 def _check_column(column: str, columns: list[str], use: str) -> None:
     if column not in columns:
-        raise InputError(
-            f'There is no column "{column}" for {use}{messages.did_you_mean(column, columns)}.',
-            f"The columns are {messages.join_words(columns)}.",
-        )
+        hint = messages.did_you_mean(column, columns)
+        step = f"The columns are {messages.join_words(columns)}."
+        if use in columns and not hint:
+            step += f" Write the setting first: {parameter('mapping', f'{column}={use}')}."
+        raise InputError(f'There is no column "{column}" for {use}{hint}.', step)
     if columns.count(column) > 1:
         raise InputError(
             f'The frame has {columns.count(column)} columns called "{column}".', "Rename them."
@@ -212,38 +213,15 @@ def _dropna_code(used: list[str], blank: set[str]) -> str:
     return f"frame[{' & '.join(conditions)}].dropna(subset={used!r})"
 
 
-def _check_repeats(
-    frame: pd.DataFrame, columns: list[str], name_column: str, originals: list[str]
-) -> None:
+def _check_repeats(name_column: str, originals: list[str]) -> None:
     duplicates = [name for name, times in Counter(originals).items() if times > 1]
-    if not duplicates:
-        return
-    other = next(
-        (
-            column
-            for n, column in enumerate(columns)
-            if column != name_column and _is_unique_text(frame.iloc[:, n])
-        ),
-        None,
-    )
-    alternative = (
-        ""
-        if other is None
-        else f", or take the names from another column: {parameter('name_column', other)}"
-    )
-    raise InputError(
-        f'Column "{name_column}" has {messages.pluralize(len(duplicates), "name")} more than once: '
-        f"{messages.join_words(duplicates, 3)}.",
-        f"Give each job a unique name{alternative}.",
-    )
-
-
-def _is_unique_text(column: pd.Series[Any]) -> bool:
-    """Return whether every cell is a unique text that is short enough for a name."""
-    cells = column.tolist()
-    return all(isinstance(c, str) and 0 < len(c) <= identity.MAX_NAME_LENGTH for c in cells) and (
-        len(set(cells)) == len(cells)
-    )
+    if duplicates:
+        raise InputError(
+            f'Column "{name_column}" has {messages.pluralize(len(duplicates), "name")} more than '
+            f"once: {messages.join_words(duplicates, 3)}.",
+            f"Give each job a unique name, or omit {parameter('name_column', name_column)}: the "
+            "jobs are then numbered.",
+        )
 
 
 def _column_values(frame: pd.DataFrame, columns: list[str], column: str) -> list[Any]:

@@ -247,7 +247,7 @@ class ResultMethods(BaseClient):
 
         Raises:
             NotFoundError: the job or file does not exist.
-            NotReadyError: the job is not complete.
+            NotReadyError, JobFailedError: the job is not complete, or has ended without results.
             ConflictError: a file that would be overwritten is not from these results; nothing was
                 written.
             ArchiveError: the archive is damaged or unsafe to unpack; nothing was written.
@@ -273,7 +273,7 @@ class ResultMethods(BaseClient):
 
         Raises:
             NotFoundError: the job does not exist.
-            InputError: the job is not complete.
+            NotReadyError, JobFailedError: the job is not complete, or has failed or was stopped.
         """
         return list(self.result_sizes(name, email))
 
@@ -312,7 +312,7 @@ class ResultMethods(BaseClient):
 
         Raises:
             NotFoundError: the job or file does not exist.
-            InputError: the job is not complete.
+            NotReadyError, JobFailedError: the job is not complete, or has failed or was stopped.
         """
         from tempfile import TemporaryDirectory
 
@@ -378,7 +378,7 @@ class CancelMethods(BaseClient):
         """
         try:
             return self._service.stop(part, batch=records.is_batch(row))
-        except (InputError, NotReadyError) as error:
+        except (InputError, NotReadyError, JobFailedError) as error:
             current = None if is_not_served(error) else self._service.find(part)
             if current is None or records.outcome(current) is None:
                 raise

@@ -10,6 +10,7 @@ from labext import messages
 from labext.actions import parameter
 from labext.errors import AccessError, InputError, NotFoundError
 from labext.jobs import identity
+from labext.jobs.api import ASK_FOR_BUDGET
 from labext.jobs.client.base import BaseClient
 from labext.jobs.input_files import NO_FILES, FileReferences, InputContent, check_references
 from labext.jobs.records import JobRecord, jobs_frame
@@ -302,12 +303,15 @@ class SubmitMethods(BaseClient):
             budget: the budget of the submission, in weighted hours.
 
         Raises:
+            AccessError: the account has used up its budget.
             InputError: the expected cost exceeds one of the budgets.
         """
         left = self._budget_left()
         limit = min((hours for hours in (budget, left) if hours is not None), default=None)
         if limit is None or self._service.find(first) is not None:
             return
+        if limit <= 0:
+            raise AccessError("The budget of your account is used up.", ASK_FOR_BUDGET)
         expected = expect()
         if expected is None or (expected.weighted_hours or 0) <= limit:
             return

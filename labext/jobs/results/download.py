@@ -14,6 +14,7 @@ from labext.errors import (
     AccessError,
     ArchiveError,
     InputError,
+    JobFailedError,
     LabextError,
     NotFoundError,
     NotReadyError,
@@ -253,7 +254,7 @@ class ResultsSource:
             return None  # the aggregation failed, so there is no archive
         try:
             return self.download(part, path, job.selection, callbacks)
-        except (InputError, NotReadyError):
+        except (InputError, NotReadyError, JobFailedError):
             return None
 
     def _job_archives(
@@ -272,7 +273,7 @@ class ResultsSource:
                     self.download(
                         name, path, job.selection, callbacks.with_offset(offset, last=False)
                     )
-                except (InputError, NotReadyError):
+                except (InputError, NotReadyError, JobFailedError):
                     continue  # the job has no results, or no structures
             fetched.append(JobArchive(name, identity.strip_batch_name(name, part), path))
         return fetched

@@ -188,6 +188,19 @@ def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
             os.replace((stage / "files").joinpath(*parts), target)
 
 
+def keep_changed_files(
+    folder: Path, files: Iterable[ArchiveFile], earlier: Iterable[ArchiveFile]
+) -> int:
+    """Rename the files to be replaced that the user has changed to `NAME.changed`; count them."""
+    original = {file.path for file in (*files, *earlier) if file_matches(folder, file)}
+    targets = [folder / file.path for file in files if file.path not in original]
+    changed = [target for target in targets if target.is_file()]
+    for target in changed:
+        with storage_errors(target):
+            target.replace(f"{target}.changed")
+    return len(changed)
+
+
 def remove_stale_files(
     folder: Path, earlier: Iterable[ArchiveFile], current: Container[str]
 ) -> None:

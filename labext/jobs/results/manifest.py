@@ -123,7 +123,7 @@ class Manifest:
         archive: the archive of the files, if it was kept.
         job: the row of the job.
         origin: the origin of the results; empty in the manifest of a single file.
-        earlier: files of an earlier run that are still to be deleted.
+        earlier: files of an earlier run that are still to be deleted or replaced.
     """
 
     service: str
@@ -172,11 +172,6 @@ class Manifest:
             other.identity,
             other.selection,
         )
-
-    @property
-    def paths(self) -> set[str]:
-        """The paths of the files."""
-        return {file.path for file in self.files}
 
     def is_complete(self, folder: Path) -> bool:
         """Return whether all files and the archive exist unchanged."""

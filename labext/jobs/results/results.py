@@ -136,7 +136,7 @@ class ResultsFetcher:
         try:
             with storage_errors(user_path(to)):
                 return self._fetch_to(job, to, callbacks)
-        except NotReadyError as error:
+        except (NotReadyError, JobFailedError) as error:
             if records.outcome(job.row) in (None, Outcome.COMPLETE):
                 raise
             raise _no_results_error(job) from error
@@ -181,9 +181,12 @@ class ResultsFetcher:
             callbacks.phase("Unpacking")
             earlier = () if before is None else (*before.files, *before.earlier)
 
+            kept: list[int] = []
+
             def write_manifest(files: list[ArchiveFile], stored: ArchiveFile) -> None:
+                kept.append(install.keep_changed_files(folder, files, earlier))
                 pending = replace(fresh, files=tuple(files), archive=stored)
-                stale = tuple(file for file in earlier if file.path not in pending.paths)
+                stale = tuple(file for file in earlier if file not in pending.files)
                 replace(pending, earlier=stale).write(record)
 
             try:
@@ -206,7 +209,7 @@ class ResultsFetcher:
             provenance.write_crate(folder)
         place = _display_path(folder)
         action = f"were downloaded to {place}" if fetched else f"in {place} were repaired"
-        return self._results(job, folder, done, fetched, action)
+        return self._results(job, folder, done, fetched, action + _changed_clause(sum(kept)))
 
     def _fetch_file(self, job: ResultsJob, target: Path, callbacks: TransferCallbacks) -> Results:
         record = manifest.separate_manifest_path(self.state, target)
@@ -245,9 +248,12 @@ class ResultsFetcher:
             done = replace(fresh, files=(archives.describe_file(downloaded, target.name),))
             # Write the manifest first: a file without one is treated as the user's own.
             done.write(record)
+            before_files = () if before is None else before.files
+            kept = install.keep_changed_files(target.parent, done.files, before_files)
             with storage_errors(target):
                 downloaded.replace(target)
-        return self._results(job, target, done, True, f"were downloaded to {target}")
+        action = f"were downloaded to {target}{_changed_clause(kept)}"
+        return self._results(job, target, done, True, action)
 
     def _manifest(self, job: ResultsJob) -> Manifest:
         """Return the manifest of the selected results, without files."""
@@ -297,6 +303,10 @@ class ResultsFetcher:
         if missing := [part for part, row in job.parts.items() if row is None]:
             clauses.append(f"{messages.join_words(missing, 3)} is missing on the service")
         return "".join(f"; {clause}" for clause in clauses if clause)
+
+
+def _changed_clause(count: int) -> str:
+    return f"; {messages.pluralize(count, 'changed file')} kept as NAME.changed" if count else ""
 
 
 def _display_path(folder: Path) -> Path:

@@ -333,7 +333,10 @@ def _unexpected_argument(
             f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
         )
     next_step = f"`{title} --help` shows its arguments; quote a text that contains spaces."
-    if last and last.kind and last.kind.may_contain_spaces and last in command.options:
+    pairs = [o.name for o in command.options if o.kind is not None and "=" in o.kind.metavar]
+    if "=" in text[1:] and pairs:
+        next_step = f"Write `--{pairs[0]} {text}`."
+    elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
         next_step = f"Put the text in quotes: `--{last.name} '{typed[last][-1]} {text}'`."
     elif command.instead:
         next_step = f"Did you mean `{command.instead} {text}`?"

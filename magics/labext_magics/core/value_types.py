@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -106,10 +107,31 @@ def _path(raw: Raw, scope: Namespace) -> Path:
     return user_path(_text(raw, scope))
 
 
+def expand_pattern(path: Path) -> list[Path]:
+    """Return the files that match a pattern such as `data/*.pdb`; any other path as it is."""
+    import glob
+
+    # Unlike Path.exists, os.path.exists accepts names that are too long.
+    if os.path.exists(path) or not glob.has_magic(str(path)):
+        return [path]
+    matches = sorted(glob.glob(str(path), recursive=True))
+    files = [Path(match) for match in matches if Path(match).is_file()]
+    if not files:
+        raise InputError(
+            f"No file matches {path}.", "Check the path; it is relative to the notebook's folder."
+        )
+    return files
+
+
 def _variable(raw: Raw, scope: Namespace) -> Any:
     if raw.expression is not None:
         return _object(raw, scope)
     if not raw.text.isidentifier():
+        if _path(raw, scope).is_file():
+            raise InputError(
+                f"`{raw.text}` is a file, not a variable.",
+                f"Read it first: `frame = pandas.read_csv({raw.text!r})`, then name `frame`.",
+            )
         raise InputError(
             f"`{raw.text}` is not a valid variable name.",
             f"Use braces for an expression: `{{{raw.text}}}`.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import InputError, NotFoundError
-from labext_magics.core import output
+from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.line import quote
 from labext_magics.core.namespace import to_frame
@@ -63,18 +63,13 @@ def upload(call: Call, *, path: list[Path], folder: str | None, presigned: bool)
     import pandas as pd
 
     from labext.frames.views import ROWS
+    from labext.jobs.uploads import check_readable
 
-    folders = [p for p in path if p.is_dir()]
-    if folders:
+    path = [check_readable(file) for typed in path for file in value_types.expand_pattern(typed)]
+    if len(path) > len({file.name for file in path}):
         raise InputError(
-            f"{messages.join_words(str(p) for p in folders)} is a folder.",
-            "Give the paths of its files; `--folder` is a folder on the service.",
-        )
-    missing = [p for p in path if not p.is_file()]
-    if missing:
-        raise InputError(
-            f"There is no file {messages.join_words(str(p) for p in missing)}.",
-            "Check the path; it is relative to the notebook's folder.",
+            "Some of these files have the same name, and would replace each other.",
+            "Upload them one after the other, each with its own `--folder`.",
         )
     uploads = [call.jobs.upload(file, folder, presigned=presigned) for file in path]
     _report_uploads(uploads)
@@ -96,7 +91,7 @@ def _report_uploads(uploads: list[Upload]) -> None:
     if new:
         usage = f"refer to {'it' if len(new) == 1 else 'each'} by that name in a setting"
         if new[0].folder:
-            usage += f", or by {new[0].path} if several folders have a file with that name"
+            usage += f", or by {new[0].name} if it is the only file of that name"
         paths = messages.join_words(upload.path for upload in new)
         output.print_message(f"Uploaded {paths}; {usage}.")
     for upload in uploads:
@@ -117,6 +112,8 @@ def files(call: Call, *, folder: str | None, folders: bool) -> pd.DataFrame:
     from labext.jobs.frames import UPLOADED_FILES
 
     names = call.jobs.files(folder, include_folders=folders)
+    if folder is not None and not names:
+        _files_in(call, folder)  # raises an error if there is no such folder
     records = [{"file": name} for name in names]
     return UPLOADED_FILES.show(records_to_frame(records, [Column("file", "text")]))
 

@@ -14,6 +14,7 @@ from labext_magics.jobs.options import (
     EMAIL,
     JOB,
     JOBS,
+    NAME_COLUMN,
     OVER_BUDGET,
     PROJECT,
     ROWS,
@@ -58,7 +59,10 @@ BATCH = Command(
     [Parameter("NAME", value_types.NEW_NAME, "the batch's name")],
     [
         Parameter("type", value_types.TOOL, "the tool", dest="tool"),
-        *ROWS,
+        Parameter(
+            "from", value_types.VARIABLE, "the rows: a DataFrame, or a dict of names to settings"
+        ),
+        NAME_COLUMN,
         Parameter(
             "map",
             value_types.MAPPING,
@@ -212,7 +216,7 @@ MAGIC = Magic(
             "upload",
             "Upload files; settings refer to them by NAME or FOLDER/NAME.",
             files.upload,
-            [Parameter("PATH", value_types.PATH, "a file", required=True, many=True)],
+            [Parameter("PATH", value_types.PATH, "a file, or a pattern", required=True, many=True)],
             [
                 Parameter("folder", value_types.FOLDER, "the folder on the service"),
                 Parameter("presigned", None, "upload directly to the service's file store"),

@@ -21,9 +21,8 @@ AFTERWARDS = (
     BACKGROUND,
     OUT,
 )
+NAME_COLUMN = Parameter("name-column", value_types.COLUMN, "the column with the jobs' names")
 ROWS = (
-    Parameter(
-        "from", value_types.VARIABLE, "the rows: a DataFrame, or a dict of names to settings"
-    ),
-    Parameter("name-column", value_types.COLUMN, "the column with the jobs' names"),
+    Parameter("from", value_types.VARIABLE, "the input rows of the batch, a DataFrame"),
+    NAME_COLUMN,
 )

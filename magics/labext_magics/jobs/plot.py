@@ -13,7 +13,7 @@ from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.line import quote
 from labext_magics.core.namespace import to_frame
 from labext_magics.core.options import OUT
-from labext_magics.jobs.options import EMAIL, ROWS
+from labext_magics.jobs.options import EMAIL, NAME_COLUMN
 from labext_magics.jobs.view import view
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ PLOT = Command(
             value_types.VARIABLE,
             "the DataFrame to plot; with NAME, the input rows of the batch",
         ),
-        ROWS[1],
+        NAME_COLUMN,
         EMAIL,
         OUT,
     ],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from labext.errors import InputError, NotReadyError
+from labext.errors import InputError, JobFailedError, NotReadyError
 from labext.messages import pluralize
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
@@ -146,10 +146,10 @@ def _batch_gallery(
     rows = list(jobs.iter_jobs(batch=name, email=email))
     complete = [row for row in rows if records.outcome(row) is Outcome.COMPLETE]
     if not complete:
-        raise NotReadyError(
-            f"None of the {pluralize(len(rows), 'job')} of {name} is complete.",
-            f"`%jobs watch {name}` waits for them.",
-        )
+        message = f"None of the {pluralize(len(rows), 'job')} of {name} is complete."
+        if rows and all(map(records.outcome, rows)):
+            raise JobFailedError(message, f"`%jobs list --batch {name}` shows the reasons.")
+        raise NotReadyError(message, f"`%jobs watch {name}` waits for them.")
     if len(complete) < len(rows):
         output.print_message(
             f"{len(complete)} of the {pluralize(len(rows), 'job')} of {name} are complete."

@@ -362,25 +362,13 @@ def _url(typed: str) -> str:
 
 def _expand_path(typed: str) -> list[Path]:
     """Return the files that a path or a pattern matches."""
-    import glob
-
     path = user_path(typed)
-    if os.path.exists(path):  # unlike Path.exists, accepts names that are too long
-        return [path]
-    if _is_prose(typed):
+    if not os.path.exists(path) and _is_prose(typed):
         raise InputError(
             "The line contains a text, not a file name.",
             "Write the text as a cell body: `%%nb source --title TITLE`.",
         )
-    if not glob.has_magic(typed):
-        return [path]
-    matches = sorted(glob.glob(str(path), recursive=True))
-    files = [Path(match) for match in matches if Path(match).is_file()]
-    if not files:
-        raise InputError(
-            f"No file matches {typed}.", "Check the path; it is relative to the notebook's folder."
-        )
-    return files
+    return value_types.expand_pattern(path)
 
 
 def _is_prose(typed: str) -> bool:

@@ -123,12 +123,18 @@ def test_empty_frame_and_duplicate_names_are_refused() -> None:
         read(FRAME.head(0))
     with pytest.raises(InputError, match='"name" has 1 name more than once: a') as raised:
         read(FRAME.assign(name="a", id=["seq_1", "seq_2"]))
-    assert raised.value.next_step.endswith('`name_column="bases"`.'), (
-        "the first suffix that makes it unique"
+    assert raised.value.next_step == (
+        'Give each job a unique name, or omit `name_column="name"`: the jobs are then numbered.'
     )
-    with pytest.raises(InputError, match=r"2 names more than once: a b, c.") as raised:
+    with pytest.raises(InputError, match=r"2 names more than once: a b, c."):
         read(pd.DataFrame({"name": ["a b", "a b", "c", "c"], "bases": "AC"}))
-    assert raised.value.next_step == "Give each job a unique name."
+
+
+def test_mapping_the_wrong_way_round_is_corrected() -> None:
+    with pytest.raises(InputError, match='no column "sequence" for bases') as raised:
+        read(FRAME, mapping={"bases": "sequence"})
+    assert "Write the setting first: `mapping=" in raised.value.next_step
+    assert "sequence=bases" in raised.value.next_step
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])

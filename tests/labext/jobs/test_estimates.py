@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from labext.errors import InputError
+from labext.errors import AccessError, InputError
 from labext.jobs import JobsClient
 from labext.jobs.estimates import (
     MIN_RUNS,
@@ -269,4 +269,32 @@ def test_sandbox_runs_are_the_base_of_estimates_and_of_refusals(new_box: Any) ->
         assert client.jobs(batch="history").shape[0] == len(frame)
         assert "more" not in set(client.jobs()["JobName"]), "nothing was sent"
         assert client.submit_batch("more", "rna_fold", frame, over_budget=True).created
+    database.close()
+
+
+@pytest.mark.contract
+def test_used_up_budget_is_no_fault_of_the_jobs(new_box: Any) -> None:
+    box = new_box(services=["labext.sandbox.jobs.app:service"])
+    database = databases.open_database(box.data_dir)
+    frame = pd.DataFrame({"sequence": ["ACGU" * n for n in range(3, 20)]})
+    stages = [{"task": "Fold", "toolSettings": {"rna_fold": {"sequence": "pipe"}}}]
+    with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
+        client.submit("first", "rna_fold", {"sequence": "ACGU"})
+        client.wait("first", timeout=120)
+        with database.write() as session:
+            account = session.scalars(select(Account).where(Account.owner.is_(False))).one()
+            account.budget = 1e-9
+        for attempt in (
+            lambda: client.validate("rna_fold", {"sequence": "ACGU"}),
+            lambda: client.check_batch("more", "rna_fold", frame),
+            lambda: client.check_batch("more", "rna_fold", frame, skip_invalid=True),
+            lambda: client.submit_batch("more", "rna_fold", frame),
+            lambda: client.submit_batch("more", "rna_fold", frame, skip_invalid=True),
+            lambda: client.check_pipeline("p", stages, ["ACGU"]),
+            lambda: client.submit_pipeline("p", stages, ["ACGU"]),
+        ):
+            with pytest.raises(AccessError, match="used up") as refusal:
+                attempt()
+            assert "administrator" in refusal.value.next_step
+        assert client.unfinished().empty
     database.close()

@@ -312,3 +312,18 @@ def test_rows_are_validated_in_chunks_of_1000_rows_or_3_mb(client: JobsClient, l
     client.submit_batch("big", "fold", big)
     assert [len(body["settings"]) for body in ledger.bodies("validate-job")] == [2, 2, 1]
     assert ledger.bodies("validate-job")[2]["jobNames"] == ["big-h4"]
+
+
+@pytest.mark.parametrize("cells", [["a", None, "nan", np.nan], [1.0, None, 2.0, None]])
+def test_rows_without_a_name_belong_to_no_job(
+    client: JobsClient, ledger: Any, cells: list[Any]
+) -> None:
+    frame = pd.DataFrame({"name": cells, "bases": ["AC", "GG", "GU", "CC"]})
+    mapping = {"sequence": "bases"}
+    client.submit_batch(
+        "few", "fold", frame, name_column="name", mapping=mapping, skip_invalid=True
+    )
+    table = client.jobs(batch="few", rows=frame, name_column="name")
+    assert table["bases"].tolist() == ["AC", "GG", "GU", "CC"]
+    assert table["Name"].isna().tolist() == [False, True, False, True]
+    assert table["JobName"].isna().tolist() == [False, True, False, True]

@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a frame": ({"inputs": TWICE}, "not a table"),
     "a path": ({"inputs": [Path("x.pdb")]}, "input 1 is a path; upload the file"),
     "missing": ({"inputs": pd.Series(["G", None])}, "input 2 is"),
-    "not a number": ({"inputs": [1.0, float("nan")]}, "input 2 is not a number"),
+    "not a number": ({"inputs": [1.0, float("nan")]}, "input 2 is missing"),
     "a mapping": ({"stages": STAGES[0]}, "must be a list, not a mapping"),
     "an unknown type": ({"stages": object()}, "must be a list, not an object"),
     "no stages": ({"stages": []}, "has no stages"),

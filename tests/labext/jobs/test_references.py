@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -91,6 +92,22 @@ def test_missing_or_ambiguous_file_is_an_error(value: str, fault: str) -> None:
         input_files.check_references(
             cast(JobsApi, Stored(STORED, JOBS)), TOOL, [{"pdbFile": value}]
         )
+
+
+@pytest.mark.parametrize("folder", ["sub", "./sub", "sub/deep", "{absolute}"])
+def test_path_on_this_machine_is_an_error_with_its_upload(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    value = f"{folder.format(absolute=tmp_path)}/mine.pdb"
+    Path(value).parent.mkdir(parents=True, exist_ok=True)
+    Path(value).write_text("END\n")
+    references = resolve(Stored(STORED, JOBS), value)
+    assert (
+        'a file on this machine; settings name uploaded files, here "mine.pdb"'
+        in (references.faults[value])
+    )
+    assert references.next_step == f'Correct the name, or upload it: `jobs.upload("{value}")`.'
 
 
 def test_job_output_takes_precedence_over_an_uploaded_file() -> None:

@@ -94,7 +94,7 @@ def test_invalid_response_is_a_service_error(client: JobsClient, ledger: Any, bo
         (400, '"Job f1 not found"', NotFoundError, "jobs.jobs()"),
         (404, "", NotFoundError, "jobs.jobs()"),
         (400, "Job f1 is not complete. Status: In Queue", NotReadyError, "jobs.wait("),
-        (400, "Job f1 is not complete. Status: Stopped", NotReadyError, "See `jobs.show("),
+        (400, "Job f1 is not complete. Status: Stopped", JobFailedError, "See `jobs.show("),
         (403, {"message": "Budget exceeded for the organization"}, AccessError, "larger budget"),
         (403, {"detail": "Too many requests"}, AccessError, "Wait a few minutes"),
         (403, "Rate-limited", AccessError, "Wait a few minutes"),

@@ -87,8 +87,10 @@ def test_damaged_file_is_restored_from_the_archive(
     client.download("f1", tmp_path)
     (tmp_path / "rank_1.pdb").write_text("cut")
     (tmp_path / "log.txt").unlink()
-    assert "repaired" in client.download("f1", tmp_path).message
+    message = client.download("f1", tmp_path).message
+    assert message.endswith("were repaired; 1 changed file kept as NAME.changed.")
     assert (tmp_path / "rank_1.pdb").read_text() == "ATOM f1\n"
+    assert (tmp_path / "rank_1.pdb.changed").read_text() == "cut"
     assert done.count("download") == 1
     (tmp_path / "f1.zip").write_bytes(b"PK")
     assert client.download("f1", tmp_path).fetched
@@ -100,13 +102,16 @@ def test_results_of_another_run_replace_the_old_ones(
 ) -> None:
     client.download("f1", tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "log.txt").write_text("annotated")
     done.rows["f1"]["Completed"] = "2026-02-02T02:00:00Z"
     done.archives["f1"] = done.zipped({"log.txt": "second\n"})
     assert client.download("f1", tmp_path).fetched
+    assert (tmp_path / "log.txt.changed").read_text() == "annotated"
     assert all_files(tmp_path) == [
         "f1.manifest.json",
         "f1.zip",
         "log.txt",
+        "log.txt.changed",
         "notes.txt",
         "ro-crate-metadata.json",
     ]
@@ -144,7 +149,8 @@ def test_download_as_archive(client: JobsClient, done: Any, tmp_path: Path) -> N
     assert target.read_bytes() == done.archives["f1"]
     assert not client.download("f1", target).fetched
     target.write_bytes(b"damaged")
-    assert client.download("f1", target).fetched
+    assert "1 changed file kept as NAME.changed" in client.download("f1", target).message
+    assert target.with_name(f"{target.name}.changed").read_bytes() == b"damaged"
     (tmp_path / "thesis.zip").write_bytes(b"PK my thesis")
     with pytest.raises(ConflictError):
         client.download("f1", tmp_path / "thesis.zip")

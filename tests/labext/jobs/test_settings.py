@@ -112,6 +112,11 @@ def test_values_that_are_not_json_are_refused(value: Any) -> None:
     assert fault.startswith("angles is ")
 
 
+def test_empty_cell_is_missing_and_infinity_is_infinite() -> None:
+    assert faults(angles=math.nan) == ["angles is missing (NaN)"]
+    assert faults(angles=-math.inf) == ["angles is infinite"]
+
+
 def test_circular_value_is_refused() -> None:
     """A list that contains itself or is deeply nested causes no RecursionError."""
     endless: list[Any] = []

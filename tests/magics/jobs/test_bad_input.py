@@ -69,6 +69,12 @@ LINES = [
     ("%jobs upload nothing.pdb", "no file nothing.pdb"),
     ("%jobs submit normal_modes --set pdbFile=someone@example.org/1A8O.pdb", "plain name"),
     ("%jobs submit normal_modes --set pdbFile=nowhere.pdb", "`%jobs upload nowhere.pdb`"),
+    ("%jobs submit normal_modes --set pdbFile=sub/local.pdb", "`%jobs upload sub/local.pdb`"),
+    ("%jobs batch b --type digest --from sub/local.pdb", "`frame = pandas.read_csv('sub/local"),
+    ("%jobs submit digest sequence=GAATTC enzymes=EcoRI", "Write `--set sequence=GAATTC`."),
+    ("%jobs batch b sequence=bases --type digest --from frame", "`--map sequence=bases`."),
+    ("%jobs batch b --type digest --from frame --map bases=sequence", "`--map sequence=bases`."),
+    ("%jobs files --folder nosuch", "no uploaded folder nosuch"),
     ("%jobs upload .", ". is a folder"),
     ("%jobs submit normal_modes --set pdbFile={Path('1A8O.pdb')}", "path"),
     ("%jobs results nosuch --to out/w", 'called "nosuch"'),
@@ -106,6 +112,8 @@ LINES = [
 @pytest.fixture
 def shell(own_shell: InteractiveShell, tmp_path: Path) -> InteractiveShell:
     (tmp_path / "afile").touch()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/local.pdb").write_text("END\n")
     own_shell.run_cell(
         "%load_ext labext\n%lab sandbox start\nfrom pathlib import Path"
     ).raise_error()

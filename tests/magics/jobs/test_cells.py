@@ -67,7 +67,7 @@ def test_check_submits_nothing(ready: Run, capsys: pytest.CaptureFixture[str]) -
     assert list(ready("%jobs list")["JobName"]) == before
 
 
-def test_file_life_cycle(ready: Run, tmp_path: Path) -> None:
+def test_file_life_cycle(ready: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "one.pdb").write_text("END\n")
     (tmp_path / "two.pdb").write_text("END\n")
     assert list(ready("%jobs upload one.pdb two.pdb --folder mine")["file"]) == [
@@ -83,7 +83,15 @@ def test_file_life_cycle(ready: Run, tmp_path: Path) -> None:
     assert not any("mine" in name for name in ready("%jobs files --folders")["file"])
     with pytest.raises(InputError, match="There is no file three"):
         ready("%jobs upload one.pdb three.pdb")
+    with pytest.raises(InputError, match=r"No file matches \*\.cif"):
+        ready("%jobs upload one.pdb *.cif")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/one.pdb").write_text("REMARK\n")
+    with pytest.raises(InputError, match="the same name"):
+        ready("%jobs upload **/*.pdb")
     assert "one.pdb" not in set(ready("%jobs files")["file"])
+    assert list(ready("%jobs upload *.pdb --folder all")["file"]) == ["one.pdb", "two.pdb"]
+    assert "refer to each by that name in a setting, or by one.pdb" in capsys.readouterr().out
 
 
 def test_delete_asks_for_confirmation(ready: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ from labext.errors import (
 )
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
+from labext.jobs.frames import UPLOADED_FILES
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.progress import job_log
 from labext_widgets.progress.job_log import JobLog, clean_log, follow_log
@@ -68,7 +69,8 @@ def test_log_and_outputs_of_a_running_and_a_stopped_job(ready: Run, printed: Pri
 def test_lists_of_files_fit_the_terminal_without_empty_columns(
     ready: Run, shell: InteractiveShell
 ) -> None:
-    assert frame_text(ready("%jobs files --folder nosuch")) == "There are no uploaded files."
+    empty = UPLOADED_FILES.show(pd.DataFrame({"file": []}))
+    assert frame_text(empty) == "There are no uploaded files."
     shell.user_ns["rows"] = {n: {"sequence": "GAATTC", "enzymes": "EcoRI"} for n in "ab"}
     ready("%jobs batch digests-listed --type digest --from rows --wait")
     with pytest.raises(InputError, match="logs are kept for each of its jobs"):
@@ -274,7 +276,7 @@ def test_ambiguous_file_name_is_completed_with_its_folder(
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "amb.pdb").write_text(content)
         ready(f"%jobs upload {folder}/amb.pdb --folder {folder}")
-    assert "or by amb1/amb.pdb if several folders" in capsys.readouterr().out
+    assert "or by amb.pdb if it is the only file of that name" in capsys.readouterr().out
     with pytest.raises(InputError, match=r"amb1/amb\.pdb or amb2/amb\.pdb"):
         ready("%jobs submit normal_modes --set pdbFile=amb.pdb")
     with pytest.raises(InputError, match=r'no file "none\.pdb" has been uploaded to a folder'):

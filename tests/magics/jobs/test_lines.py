@@ -141,3 +141,14 @@ def test_help_is_a_command_too(line: str, topic: str) -> None:
 def test_destructive_commands_are_listed() -> None:
     known = {command.name for command in magic_named("jobs").commands if command.is_destructive}
     assert known == {"stop", "delete", "rm", "logout"}
+
+
+@pytest.mark.parametrize(
+    ("command", "takes_dict"), [("batch", True), ("list", False), ("results", False)]
+)
+def test_help_names_a_dict_only_where_from_takes_one(command: str, takes_dict: bool) -> None:
+    declared = magic_named("jobs").find([command])
+    assert declared is not None
+    (option,) = (option for option in declared.options if option.name == "from")
+    assert "DataFrame" in option.help
+    assert ("dict" in option.help) is takes_dict

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Printed, Refused, Run
 
-from labext.errors import InputError, LabextError
+from labext.errors import InputError, JobFailedError, LabextError
 from labext_widgets.results import Gallery, PictureView, TextView
 from labext_widgets.structure import StructureViewer
 
@@ -59,6 +61,20 @@ def test_batch_is_a_gallery_of_its_complete_jobs(ready: Run, refused: Refused) -
 
 def test_unknown_job_cannot_be_viewed(ready: Run, refused: Refused) -> None:
     assert "absent" in refused("%jobs view absent").message
+
+
+def test_failed_jobs_are_not_waited_for(ready: Run, refused: Refused, tmp_path: Path) -> None:
+    table = tmp_path / "view-table.csv"
+    table.write_text("a,b\n1,2\n")
+    ready(f"%jobs upload {table};")
+    refused("%jobs submit msa_tree --name view-failed --set sequences=view-table.csv --wait")
+    error = refused("%jobs view view-failed")
+    assert isinstance(error, JobFailedError)
+    assert error.next_step == "See `%jobs show view-failed`."
+    refused("%%jobs batch view-all-failed --type msa_tree --wait\na: {sequences: view-table.csv}")
+    error = refused("%jobs view view-all-failed")
+    assert isinstance(error, JobFailedError)
+    assert error.next_step == "`%jobs list --batch view-all-failed` shows the reasons."
 
 
 def test_columns_of_the_input_are_found_without_from(

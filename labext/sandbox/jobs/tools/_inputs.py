@@ -6,7 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -142,18 +142,25 @@ def _check_bounds(name: str, value: float, low: float, high: float) -> float:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The letters of a kind of sequence, and the noun for a letter in messages."""
+    """The letters of a kind of sequence, the noun for a letter, and a hint for messages."""
 
     letters: str
     noun: str
+    hint: str = ""
 
     def __add__(self, letters: str) -> Alphabet:
-        return Alphabet(self.letters + letters, self.noun)
+        return replace(self, letters=self.letters + letters)
 
 
 DNA = Alphabet("ACGT", "DNA base")
 IUPAC_DNA = DNA + "RYSWKMBDHVN"
 PROTEIN = Alphabet("ACDEFGHIKLMNPQRSTVWY", "amino acid")
+
+
+def molecule_alphabets(dna: Alphabet) -> dict[str, Alphabet]:
+    """Return the alphabets of a tool by its setting `molecule`, whose default is DNA."""
+    hint = "; for a protein, set molecule to protein"
+    return {"DNA": replace(dna, hint=hint), "protein": PROTEIN + "BZX"}
 
 
 def read_sequence(
@@ -184,7 +191,8 @@ def _clean_sequence(name: str, text: str, alphabet: Alphabet) -> str:
         more = f" and {count - 3} more" if count > 3 else ""
         nouns = alphabet.noun if count == 1 else f"{alphabet.noun}s"
         raise ToolError(
-            f"{name}: invalid {nouns} {', '.join(first)}{more} (allowed: {alphabet.letters})."
+            f"{name}: invalid {nouns} {', '.join(first)}{more} (allowed: {alphabet.letters})"
+            f"{alphabet.hint}."
         )
     return letters.upper()
 

@@ -16,7 +16,7 @@ MATRICES = {
 }
 """Substitution matrices by molecule; the first is the default."""
 
-_ALPHABETS = {"DNA": _inputs.DNA + "N", "protein": _inputs.PROTEIN + "BZX"}
+_ALPHABETS = _inputs.molecule_alphabets(_inputs.DNA + "N")
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ MAX_LENGTH = 3000
 MAX_CELLS = 400_000_000
 """Limit of the total number of pairwise alignment cells, which take about 10 seconds."""
 
-_ALPHABETS = {"DNA": _inputs.IUPAC_DNA, "protein": _inputs.PROTEIN + "BZX"}
+_ALPHABETS = _inputs.molecule_alphabets(_inputs.IUPAC_DNA)
 
 
 @dataclass(frozen=True)

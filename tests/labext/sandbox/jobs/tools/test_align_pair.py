@@ -127,7 +127,11 @@ def test_scores_match_a_reference_implementation(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sequence1": "ACGM"}, "sequence1: invalid DNA base 'M' at 4 (allowed: ACGTN)."),
+        (
+            {"sequence1": "ACGM"},
+            "sequence1: invalid DNA base 'M' at 4 (allowed: ACGTN); for a protein, set molecule to "
+            "protein.",
+        ),
         (
             {"sequence1": ">a\nACGT"},
             "sequence1: it is in FASTA format; send the sequence without its header.",
