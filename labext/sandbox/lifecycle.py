@@ -233,7 +233,7 @@ class Sandbox:
         if self._folder.is_server():
             raise SetupError(
                 f"The data in {self.data_dir} belong to a server.",
-                f"Start it with `{self.command('start')}`, or choose another folder.",
+                "Administer it with `labext server`, or choose another folder.",
             )
 
     def stop(self) -> bool:
@@ -296,12 +296,13 @@ class Sandbox:
         """Stop the sandbox and delete all its data; return False if there was none.
 
         Raises:
-            SetupError: the folder is not that of a sandbox.
+            SetupError: the folder is not that of a sandbox, or is that of a server.
             ServiceError: it can't be stopped.
             StorageError: something can't be deleted.
         """
         if not self.data_dir.exists():
             return False
+        self._check_kind()
         self._folder.check_is_sandbox()
         self.stop()
         if not self._lock.acquire(seconds=STOP_SECONDS):
@@ -347,7 +348,8 @@ class Sandbox:
         check_system()
         from labext.sandbox.core.restore import check_backup, restore
 
-        check_backup(Path(file))
+        self._check_kind()
+        check_backup(Path(file), self.kind)
         folder, storage = self._requested_folder(), self._check_storage()
         if replace:
             self.stop()

@@ -180,14 +180,21 @@ def _has_tables(folder: DataFolder) -> bool:
         return bool(database.table_names())
 
 
-def check_backup(source: Path) -> None:
+def check_backup(source: Path, kind: str) -> None:
     """Check that a file is a backup that can be restored, as far as its manifest says.
 
     Raises:
-        NotFoundError, InputError, SetupError: as `restore`.
+        NotFoundError, InputError, SetupError: as `restore`; or it is a backup of a server and not
+            of a sandbox, which has sample accounts, or the reverse.
     """
     with _open_archive(source.expanduser()) as archive:
-        _read_manifest(archive)
+        files = _read_manifest(archive)["files"]
+    saved = "server" if SERVER_FILE in {entry["path"] for entry in files} else "sandbox"
+    if saved != kind:
+        raise SetupError(
+            f"{source} is a backup of a {saved}, not of a {kind}.",
+            f"Name another backup, or restore it with `labext {saved} restore`.",
+        )
 
 
 def clean_up(folder: DataFolder) -> None:
