@@ -168,8 +168,9 @@ def test_first_start_names_the_organization_of_new_accounts(new_server, run):
     assert guest["organization"] == "Guests"
     server.stop()
     options = vars(server.settings)
-    with pytest.raises(InputError, match="has created the organization Smith lab"):
+    with pytest.raises(InputError, match="has created the organization Smith lab") as refused:
         Server(server.data_dir).configure(**(options | {"organization": "Jones lab"}))
+    assert "`labext server jobs organizations add --data-dir" in str(refused.value)
     again = Server(server.data_dir, workers=2)
     again.configure(**{name: options[name] for name in options if name != "organization"})
     again.start()
@@ -225,6 +226,14 @@ def test_messages_name_the_commands_of_the_server(server, admin, capsys):
     while "labext server nb fetch allow-private" not in str(client.sources.status(source["id"])):
         assert time.monotonic() < until, client.sources.status(source["id"])
         time.sleep(0.2)
+
+
+@pytest.mark.parametrize("words", ["jobs accounts list", "lab users list", "backup b.zip"])
+def test_command_before_the_first_start_names_the_start_of_a_server(words, tmp_path, capsys):
+    assert cli.main(["server", *words.split(), "--data-dir", str(tmp_path / "new")]) == 1
+    message = capsys.readouterr().err
+    assert "There is no server in" in message
+    assert f"`labext server start --data-dir {tmp_path / 'new'}`" in message
 
 
 def test_sign_in_page_names_the_command_of_the_server(server):
