@@ -490,6 +490,7 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
     state["executor"] = options.executor or "local"
     state["processes"] = options.processes
+    state["allow_plaintext"] = options.allow_plaintext
     storage = stored_settings(folder)
     if options.storage is not None:
         storage = StorageSettings(options.storage, options.storage_endpoint, options.storage_cache)

@@ -150,9 +150,9 @@ class Sandbox:
             "max_running_per_account": max_running_per_account,
             "max_queued_per_account": max_queued_per_account,
             "certificates": None if certificates is None else str(certificates.absolute()),
+            "allow_plaintext": allow_plaintext or None,
         }
         self._start_seconds = START_SECONDS + (sequences or 0) // SEQUENCES_PER_SECOND
-        self._allow_plaintext = allow_plaintext
         self._services = services
         self._adopt_empty = adopt_empty
         self._database_url = database_url
@@ -504,13 +504,12 @@ class Sandbox:
         arguments = []
         for name, value in self._options.items():
             if value is not None:
-                arguments += [f"--{name.replace('_', '-')}", str(value)]
+                option = f"--{name.replace('_', '-')}"
+                arguments += [option] if value is True else [option, str(value)]
         for service in self._services or ():
             arguments += ["--service", service]
         if self._adopt_empty:
             arguments.append("--adopt-empty")
-        if self._allow_plaintext:
-            arguments.append("--allow-plaintext")
         return arguments
 
     def _check_options(self) -> None:

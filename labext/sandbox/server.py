@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +17,9 @@ from labext.sandbox.core.data_folder import has_content
 from labext.sandbox.core.server_settings import PORT_OFFSETS, ServerSettings
 from labext.sandbox.lifecycle import Sandbox, check_system
 from labext.sandbox.status import SandboxStatus, endpoint_problem
+
+_START_OPTIONS = ("workers", "processes", "executor", "certificates", "allow_plaintext")
+"""Options kept for a start without settings; the folder or the database keeps the others."""
 
 
 class Server(Sandbox):
@@ -114,6 +118,9 @@ class Server(Sandbox):
         check_system()
         former = self.settings
         settings = self._settings or former
+        if self._settings is None and former is not None:
+            requested = {name: value for name, value in self._options.items() if value is not None}
+            self._options |= former.start_options | requested
         if settings is None:
             raise InputError(
                 "The server's host name is missing.",
@@ -135,7 +142,8 @@ class Server(Sandbox):
             return
         settings.check_ports()
         self._folder.prepare()
-        settings.save(self._folder)
+        options = {name: self._options[name] for name in _START_OPTIONS}
+        replace(settings, start_options=options).save(self._folder)
 
     def _check_kind(self) -> None:
         """Accept the folder, which `_prepare` has checked."""

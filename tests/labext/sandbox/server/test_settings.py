@@ -159,3 +159,20 @@ def test_running_server_refuses_other_settings(server):
     other.configure(**(vars(server.settings) | {"port": 40_000}))
     with pytest.raises(ConflictError, match="other settings"):
         other.start()
+
+
+def test_start_without_a_host_name_keeps_the_options_of_the_last_one(new_server):
+    first = new_server(executor="dask")
+    first.stop()
+    second = Server(first.data_dir, workers=1)
+    status = second.start()
+    assert status.worker_command is not None
+    assert status.workers == 1
+    assert Server(first.data_dir).start() == status
+    second.stop()
+    assert Server(first.data_dir).start().workers == 1
+    second.stop()
+    again = Server(first.data_dir)
+    again.configure(**(vars(first.settings) | {"start_options": {}}))
+    assert again.start().worker_command is None
+    again.stop()
