@@ -120,7 +120,7 @@ class Server(Sandbox):
         settings = self._settings or former
         if self._settings is None and former is not None:
             requested = {name: value for name, value in self._options.items() if value is not None}
-            self._options |= former.start_options | requested
+            self._options |= {**former.start_options, **requested}
         if settings is None:
             raise InputError(
                 "The server's host name is missing.",
