@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from labext.actions import Action, Style, python_call, use_style
+from labext.actions import Action, Style, python_call, shell_option, use_style
 from labext.cli import sandbox, server
 from labext.cli.groups import Group, data_dir, program
 from labext.config import cache_dir
@@ -36,16 +36,7 @@ def _shell_command(action: Action) -> str:
     return f"{program()} {verb}" if verb else python_call(action)
 
 
-_OPTIONS = {"replace": "yes", "database_url": "database"}
-"""Options that have another name than the parameter of the function."""
-
-
-def _option(name: str, value: str | None) -> str:
-    option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
-    return option if value is None else f"{option} {value}"
-
-
-@use_style(Style(_shell_command, _option))
+@use_style(Style(_shell_command, shell_option))
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
