@@ -295,7 +295,6 @@ def worker(
         print(f"Submitted {messages.pluralize(jobs, 'worker')}: {', '.join(numbers)}.")
         return
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # reported below in one line
     from labext.sandbox.worker import serve
 
     serve(options, lambda line: print(line, flush=True))
