@@ -214,8 +214,10 @@ class Sandbox:
         while not self._answers():
             if time.monotonic() > until:
                 raise ServiceError(
-                    f"The {self.kind} in {self.data_dir} runs, but does not respond.",
-                    **self._next_step("stop", f"See {self._folder.log}, or stop it with"),
+                    f"The {self.kind} in {self.data_dir} did not start within "
+                    f"{self._start_seconds:g} seconds. It goes on: the upgrade of a large "
+                    "database may take longer.",
+                    **self._next_step("stop", f"Wait, look at {self._folder.log}, or stop it with"),
                 )
             if self._runs():
                 time.sleep(0.02)
@@ -408,7 +410,11 @@ class Sandbox:
         return self._lock.holder()
 
     def _start_host(self, until: float) -> bool:
-        """Start a host and wait until it responds; return False if another host was faster."""
+        """Start a host and wait until it responds.
+
+        Return False if another host was faster, or if it has not responded in time; then it goes
+        on, since it may be upgrading the database.
+        """
         self._check_storage()
         self._folder.prepare()
         folder = self._requested_folder()
@@ -418,27 +424,20 @@ class Sandbox:
             process = host_process.spawn_host(folder, self._arguments())
         except OSError as error:
             raise StorageError(f"The log {log} can't be written: {error}.", "Make room.") from error
-        timed_out = False
         try:
             while process.poll() is None:
                 if self._connection().get("pid") == process.pid:
                     host_process.detach(process)
                     return True
                 if time.monotonic() > until:
-                    timed_out = True
-                    process.kill()
-                    process.wait()
+                    host_process.detach(process)
+                    return False
                 time.sleep(0.01)
         except KeyboardInterrupt:
             host_process.detach(process)  # it keeps running: the next start finds it
             raise
         if process.returncode == EXIT_LOCKED:
             return False
-        if timed_out:
-            raise ServiceError(
-                f"The {self.kind} did not start within {self._start_seconds:g} seconds.",
-                f"Look at {log}.",
-            )
         raise self._failure(process, offset)
 
     def _requested_folder(self) -> DataFolder:
