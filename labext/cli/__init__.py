@@ -17,7 +17,7 @@ import click
 from labext.actions import Action, Style, python_call, shell_option, use_style
 from labext.cli import sandbox, server
 from labext.cli.groups import Group, data_dir, program
-from labext.config import cache_dir
+from labext.config import cache_dir, sandbox_dir, server_dir
 from labext.errors import LabextError, SetupError
 from labext.extras import DISTRIBUTION, install_line, installed_version, missing_packages
 from labext.storage import storage_errors
@@ -150,7 +150,7 @@ def report_lines() -> Iterator[str]:
     yield ", ".join(f"{name} {installed_version(name) or 'absent'}" for name in PACKAGES)
     yield from _extra_lines()
     yield from _tool_lines()
-    yield _sandbox_line()
+    yield from _service_lines()
 
 
 def _extra_lines() -> Iterator[str]:
@@ -171,12 +171,15 @@ def _tool_lines() -> Iterator[str]:
             yield f"tool {tool.name}: absent: {install_line(tool.extra)}"
 
 
-def _sandbox_line() -> str:
+def _service_lines() -> Iterator[str]:
     from labext.sandbox import Sandbox
+    from labext.sandbox.core.data_folder import DataFolder
 
-    status = Sandbox().status()
-    addresses = ", ".join(f"{name} {address}" for name, address in status.addresses.items())
-    return f"sandbox in {status.data_dir}: {status.state}{addresses and ': ' + addresses}"
+    server = DataFolder(server_dir())
+    for folder in [DataFolder(sandbox_dir()), *([server] if server.is_server() else [])]:
+        status = Sandbox(folder.path).status()
+        addresses = ", ".join(f"{name} {address}" for name, address in status.addresses.items())
+        yield f"{folder.kind} in {folder.path}: {status.state}{addresses and ': ' + addresses}"
 
 
 FIRST = "index.html"

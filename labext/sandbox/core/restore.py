@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import shutil
 import struct
 import zipfile
@@ -109,7 +108,7 @@ def restore(
     """
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
-        _check_kind_of_database(folder, manifest, source)
+        _check_kind_of_database(folder, manifest)
         storage = storage or stored_settings(folder)
         check_storage(folder, manifest, storage)
         folder.prepare()
@@ -158,17 +157,16 @@ def restore(
     )
 
 
-def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any], source: Path) -> None:
+def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any]) -> None:
     """Check that a backup of a PostgreSQL database is restored to one.
 
     Raises:
         SetupError: it is not so.
     """
     if "revision" in manifest and not folder.uses_postgresql:
-        command = ["labext", "server", "restore", str(source), "--database", "URL"]
         raise SetupError(
             "The backup is of a PostgreSQL database.",
-            f"Restore it into an empty one: `{shlex.join(command)}`.",
+            f"Restore it into an empty one, {parameter('database_url', 'URL')}.",
         )
 
 

@@ -236,6 +236,13 @@ def test_command_before_the_first_start_names_the_start_of_a_server(words, tmp_p
     assert f"`labext server start --data-dir {tmp_path / 'new'}`" in message
 
 
+def test_doctor_shows_the_server_of_this_machine(server, monkeypatch, capsys):
+    monkeypatch.setenv("LABEXT_SERVER_DIR", str(server.data_dir))
+    assert cli.main(["doctor"]) == 0
+    line = f"server in {server.data_dir}: running: lab {origin(server, 'lab')}, jobs "
+    assert line in capsys.readouterr().out
+
+
 def test_sign_in_page_names_the_command_of_the_server(server):
     configuration = f"{origin(server, 'lab-oidc')}/.well-known/openid-configuration"
     endpoints = requests.get(configuration, verify=ca(server), timeout=30).json()
