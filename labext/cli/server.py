@@ -129,7 +129,7 @@ def _storage(command: Any) -> Any:
 def start(server: Server, detach: bool, **options: Any) -> Result:
     """Start the services in the foreground, for a service manager.
 
-    Without `--host` it starts as the last time, with the same options.
+    Without `--host` it starts with the options of the last time, except those that are given.
     """
     server.configure(**_settings(options))
     if not detach:

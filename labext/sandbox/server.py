@@ -44,19 +44,21 @@ class Server(Sandbox):
     def configure(self, **values: Any) -> None:
         """Set the settings of the next start; see `ServerSettings`.
 
-        Without values, the next start uses those of the last one. Nothing is stored unchecked.
+        Without a host name, the others are those of the last start. Nothing is stored unchecked.
 
         Raises:
             InputError: the host name is missing, or the organization exists with another name.
         """
-        if not values:
-            return
-        if "host" not in values:
-            raise InputError(
-                "The server's host name is missing.",
-                f"Give it with {parameter('host', 'lab.example.org')}.",
-            )
         former = self.settings
+        if "host" not in values:
+            if former is None:
+                raise InputError(
+                    "The server's host name is missing.",
+                    f"Give it with {parameter('host', 'lab.example.org')}.",
+                )
+            values = {**vars(former), **values}
+            requested = {name: value for name, value in self._options.items() if value is not None}
+            self._options |= {**former.start_options, **requested}
         if former is not None and self._folder.has_database:
             name = values.setdefault("organization", former.organization)
             if name != former.organization:
@@ -117,15 +119,10 @@ class Server(Sandbox):
         """Check the settings and store them; nothing is stored if they can't be used."""
         check_system()
         former = self.settings
-        settings = self._settings or former
-        if self._settings is None and former is not None:
-            requested = {name: value for name, value in self._options.items() if value is not None}
-            self._options |= {**former.start_options, **requested}
-        if settings is None:
-            raise InputError(
-                "The server's host name is missing.",
-                f"Give it with {parameter('host', 'lab.example.org')}.",
-            )
+        if self._settings is None:
+            self.configure()
+        settings = self._settings
+        assert settings is not None
         settings.check()
         self._check_storage()
         if former is None and (has_content(self._folder.state) or self._folder.database.exists()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from functools import partial
@@ -217,7 +218,9 @@ def test_messages_name_the_commands_of_the_server(server, admin, capsys):
     assert "`labext server jobs keys add named@lab.example.org`" in text(
         "jobs", "accounts", "add", "named@lab.example.org"
     )
-    assert "`labext server lab grants add" in text("lab", "users", "add", "n@lab.example.org")
+    added = text("lab", "users", "add", "n@lab.example.org")
+    grant = re.search("`labext server (lab grants add .*) NAME`", added)
+    assert "may see the organization Laboratory" in text(*grant[1].split(), "Laboratory")
     assert "labext server nb models list" in text("nb", "models", "key", "extractive", "--no-key")
     password = (server.data_dir / "secrets" / "nb_password").read_text()
     client = NotebookClient(f"{origin(server, 'nb')}/api", password, verify=ca(server))

@@ -173,8 +173,11 @@ def test_start_without_a_host_name_keeps_the_options_of_the_last_one(new_server)
     assert status.workers == 1
     assert Server(first.data_dir).start() == status
     second.stop()
-    assert Server(first.data_dir).start().workers == 1
-    second.stop()
+    third = Server(first.data_dir)
+    third.configure(log_format="json")
+    assert third.start().workers == 1
+    assert vars(third.settings) == vars(second.settings) | {"log_format": "json"}
+    third.stop()
     again = Server(first.data_dir)
     again.configure(**(vars(first.settings) | {"start_options": {}}))
     assert again.start().worker_command is None
