@@ -297,6 +297,8 @@ class Sandbox:
     def reset(self) -> bool:
         """Stop the sandbox and delete all its data; return False if there was none.
 
+        Objects in a `storage` are kept.
+
         Raises:
             SetupError: the folder is not that of a sandbox, or is that of a server.
             ServiceError: it can't be stopped.
