@@ -266,6 +266,16 @@ def _python_parameter(name: str, value: str | None) -> str:
     return f"{name}=True" if value is None else f"{name}={_literal(value)}"
 
 
+_OPTIONS = {"replace": "yes", "database_url": "database"}
+"""Options that have another name than the parameter of the function."""
+
+
+def shell_option(name: str, value: str | None) -> str:
+    """Render a parameter as an option of the command line."""
+    option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
+    return option if value is None else f"{option} {value}"
+
+
 def _literal(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 

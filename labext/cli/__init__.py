@@ -14,10 +14,10 @@ from pathlib import Path
 
 import click
 
-from labext.actions import Action, Style, python_call, use_style
+from labext.actions import Action, Style, python_call, shell_option, use_style
 from labext.cli import sandbox, server
 from labext.cli.groups import Group, data_dir, program
-from labext.config import cache_dir
+from labext.config import cache_dir, sandbox_dir, server_dir
 from labext.errors import LabextError, SetupError
 from labext.extras import DISTRIBUTION, install_line, installed_version, missing_packages
 from labext.storage import storage_errors
@@ -36,16 +36,7 @@ def _shell_command(action: Action) -> str:
     return f"{program()} {verb}" if verb else python_call(action)
 
 
-_OPTIONS = {"replace": "yes", "database_url": "database"}
-"""Options that have another name than the parameter of the function."""
-
-
-def _option(name: str, value: str | None) -> str:
-    option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
-    return option if value is None else f"{option} {value}"
-
-
-@use_style(Style(_shell_command, _option))
+@use_style(Style(_shell_command, shell_option))
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
@@ -159,7 +150,7 @@ def report_lines() -> Iterator[str]:
     yield ", ".join(f"{name} {installed_version(name) or 'absent'}" for name in PACKAGES)
     yield from _extra_lines()
     yield from _tool_lines()
-    yield _sandbox_line()
+    yield from _service_lines()
 
 
 def _extra_lines() -> Iterator[str]:
@@ -180,12 +171,15 @@ def _tool_lines() -> Iterator[str]:
             yield f"tool {tool.name}: absent: {install_line(tool.extra)}"
 
 
-def _sandbox_line() -> str:
+def _service_lines() -> Iterator[str]:
     from labext.sandbox import Sandbox
+    from labext.sandbox.core.data_folder import DataFolder
 
-    status = Sandbox().status()
-    addresses = ", ".join(f"{name} {address}" for name, address in status.addresses.items())
-    return f"sandbox in {status.data_dir}: {status.state}{addresses and ': ' + addresses}"
+    server = DataFolder(server_dir())
+    for folder in [DataFolder(sandbox_dir()), *([server] if server.is_server() else [])]:
+        status = Sandbox(folder.path).status()
+        addresses = ", ".join(f"{name} {address}" for name, address in status.addresses.items())
+        yield f"{folder.kind} in {folder.path}: {status.state}{addresses and ': ' + addresses}"
 
 
 FIRST = "index.html"

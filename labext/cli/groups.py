@@ -30,7 +30,7 @@ data_dir = click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of the sandbox's data.",
+    help="Data folder.",
 )
 confirmed = click.option("--yes", is_flag=True, help="Confirm the removal.")
 
@@ -91,7 +91,10 @@ class VerbGroup(Group):
         def add(function: Function) -> Function:
             def run(data_dir: Path | None, as_json: bool, **arguments: Any) -> int | None:
                 _check_encoding(arguments.values())
-                record, text, *code = self.call(function, data_dir, arguments)
+                from labext.sandbox.core.data_folder import use_kind
+
+                with use_kind("server" if program() == "labext server" else "sandbox"):
+                    record, text, *code = self.call(function, data_dir, arguments)
                 print(json.dumps(record, indent=2) if as_json else text)
                 return next(iter(code), 0) or None
 

@@ -111,10 +111,11 @@ def _limit_text(value: int | None) -> str:
 def list_accounts(admin: Admin) -> Result:
     """List the accounts."""
     accounts = admin.accounts()
-    rows = [
-        {**account, "storage": messages.format_size(account["storage_quota"])}
-        for account in accounts
-    ]
+    rows = []
+    for account in accounts:
+        limits = {name: account[name] for name in ("max_running", "max_queued")}
+        row = account | {k: "default" if v is None else v or None for k, v in limits.items()}
+        rows.append(row | {"storage": messages.format_size(account["storage_quota"])})
     columns = (
         *("email", "organization", "owner", "keys", "jobs", "gates", "budget", "storage"),
         *("weight", "max_running", "max_queued"),

@@ -81,7 +81,8 @@ def add_user(admin: Admin, email: str, name: str | None) -> Result:
     created = admin.add_user(email, name)
     return created, (
         f"{created['email']} is a user of {admin.tenant}, without a key and without a grant: "
-        f"`{program()} lab grants add --user {created['email']}` lets it see something."
+        f"`{program()} lab grants add --user {created['email']} --organization NAME` lets it see "
+        "something."
     )
 
 

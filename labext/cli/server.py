@@ -129,7 +129,7 @@ def _storage(command: Any) -> Any:
 def start(server: Server, detach: bool, **options: Any) -> Result:
     """Start the services in the foreground, for a service manager.
 
-    Without `--host` it starts as the last time.
+    Without `--host` it starts with the options of the last time, except those that are given.
     """
     server.configure(**_settings(options))
     if not detach:
@@ -295,7 +295,6 @@ def worker(
         print(f"Submitted {messages.pluralize(jobs, 'worker')}: {', '.join(numbers)}.")
         return
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # reported below in one line
     from labext.sandbox.worker import serve
 
     serve(options, lambda line: print(line, flush=True))

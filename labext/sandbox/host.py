@@ -20,6 +20,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from labext.actions import PYTHON_STYLE, Style, python_call, shell_option, use_style
 from labext.errors import LabextError, SetupError
 from labext.sandbox.core.data_folder import (
     DATABASE_VARIABLE,
@@ -450,6 +451,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     requested_database = os.environ.pop(DATABASE_VARIABLE, None)
     start_logging(ServerSettings.load(folder))
     lock = FileLock(folder.lock_file)
+    # A server is started by its command only.
+    style = Style(python_call, shell_option) if folder.is_server() else PYTHON_STYLE
     try:
         folder.prepare()
         # A process that checks whether the lock is held acquires it for a moment.
@@ -457,7 +460,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return EXIT_LOCKED
         if requested_database is not None:
             folder.request_database(requested_database)
-        _serve_folder(folder, lock, options)
+        with use_style(style):
+            _serve_folder(folder, lock, options)
     except Exception as error:
         if isinstance(error, LabextError) and folder.is_server():
             log.error("The server does not start. %s", error)
@@ -490,6 +494,7 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
     state["executor"] = options.executor or "local"
     state["processes"] = options.processes
+    state["allow_plaintext"] = options.allow_plaintext
     storage = stored_settings(folder)
     if options.storage is not None:
         storage = StorageSettings(options.storage, options.storage_endpoint, options.storage_cache)

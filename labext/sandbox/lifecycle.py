@@ -150,9 +150,9 @@ class Sandbox:
             "max_running_per_account": max_running_per_account,
             "max_queued_per_account": max_queued_per_account,
             "certificates": None if certificates is None else str(certificates.absolute()),
+            "allow_plaintext": allow_plaintext or None,
         }
         self._start_seconds = START_SECONDS + (sequences or 0) // SEQUENCES_PER_SECOND
-        self._allow_plaintext = allow_plaintext
         self._services = services
         self._adopt_empty = adopt_empty
         self._database_url = database_url
@@ -214,8 +214,10 @@ class Sandbox:
         while not self._answers():
             if time.monotonic() > until:
                 raise ServiceError(
-                    f"The {self.kind} in {self.data_dir} runs, but does not respond.",
-                    **self._next_step("stop", f"See {self._folder.log}, or stop it with"),
+                    f"The {self.kind} in {self.data_dir} did not start within "
+                    f"{self._start_seconds:g} seconds. It goes on: the upgrade of a large "
+                    "database may take longer.",
+                    **self._next_step("stop", f"Wait, look at {self._folder.log}, or stop it with"),
                 )
             if self._runs():
                 time.sleep(0.02)
@@ -233,7 +235,7 @@ class Sandbox:
         if self._folder.is_server():
             raise SetupError(
                 f"The data in {self.data_dir} belong to a server.",
-                f"Start it with `{self.command('start')}`, or choose another folder.",
+                "Administer it with `labext server`, or choose another folder.",
             )
 
     def stop(self) -> bool:
@@ -295,13 +297,16 @@ class Sandbox:
     def reset(self) -> bool:
         """Stop the sandbox and delete all its data; return False if there was none.
 
+        Objects in a `storage` are kept.
+
         Raises:
-            SetupError: the folder is not that of a sandbox.
+            SetupError: the folder is not that of a sandbox, or is that of a server.
             ServiceError: it can't be stopped.
             StorageError: something can't be deleted.
         """
         if not self.data_dir.exists():
             return False
+        self._check_kind()
         self._folder.check_is_sandbox()
         self.stop()
         if not self._lock.acquire(seconds=STOP_SECONDS):
@@ -347,7 +352,8 @@ class Sandbox:
         check_system()
         from labext.sandbox.core.restore import check_backup, restore
 
-        check_backup(Path(file))
+        self._check_kind()
+        check_backup(Path(file), self.kind)
         folder, storage = self._requested_folder(), self._check_storage()
         if replace:
             self.stop()
@@ -406,7 +412,11 @@ class Sandbox:
         return self._lock.holder()
 
     def _start_host(self, until: float) -> bool:
-        """Start a host and wait until it responds; return False if another host was faster."""
+        """Start a host and wait until it responds.
+
+        Return False if another host was faster, or if it has not responded in time; then it goes
+        on, since it may be upgrading the database.
+        """
         self._check_storage()
         self._folder.prepare()
         folder = self._requested_folder()
@@ -416,27 +426,20 @@ class Sandbox:
             process = host_process.spawn_host(folder, self._arguments())
         except OSError as error:
             raise StorageError(f"The log {log} can't be written: {error}.", "Make room.") from error
-        timed_out = False
         try:
             while process.poll() is None:
                 if self._connection().get("pid") == process.pid:
                     host_process.detach(process)
                     return True
                 if time.monotonic() > until:
-                    timed_out = True
-                    process.kill()
-                    process.wait()
+                    host_process.detach(process)
+                    return False
                 time.sleep(0.01)
         except KeyboardInterrupt:
             host_process.detach(process)  # it keeps running: the next start finds it
             raise
         if process.returncode == EXIT_LOCKED:
             return False
-        if timed_out:
-            raise ServiceError(
-                f"The {self.kind} did not start within {self._start_seconds:g} seconds.",
-                f"Look at {log}.",
-            )
         raise self._failure(process, offset)
 
     def _requested_folder(self) -> DataFolder:
@@ -498,13 +501,12 @@ class Sandbox:
         arguments = []
         for name, value in self._options.items():
             if value is not None:
-                arguments += [f"--{name.replace('_', '-')}", str(value)]
+                option = f"--{name.replace('_', '-')}"
+                arguments += [option] if value is True else [option, str(value)]
         for service in self._services or ():
             arguments += ["--service", service]
         if self._adopt_empty:
             arguments.append("--adopt-empty")
-        if self._allow_plaintext:
-            arguments.append("--allow-plaintext")
         return arguments
 
     def _check_options(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,6 +17,9 @@ from labext.sandbox.core.data_folder import has_content
 from labext.sandbox.core.server_settings import PORT_OFFSETS, ServerSettings
 from labext.sandbox.lifecycle import Sandbox, check_system
 from labext.sandbox.status import SandboxStatus, endpoint_problem
+
+_START_OPTIONS = ("workers", "processes", "executor", "certificates", "allow_plaintext")
+"""Options kept for a start without settings; the folder or the database keeps the others."""
 
 
 class Server(Sandbox):
@@ -40,19 +44,21 @@ class Server(Sandbox):
     def configure(self, **values: Any) -> None:
         """Set the settings of the next start; see `ServerSettings`.
 
-        Without values, the next start uses those of the last one. Nothing is stored unchecked.
+        Without a host name, the others are those of the last start. Nothing is stored unchecked.
 
         Raises:
             InputError: the host name is missing, or the organization exists with another name.
         """
-        if not values:
-            return
-        if "host" not in values:
-            raise InputError(
-                "The server's host name is missing.",
-                f"Give it with {parameter('host', 'lab.example.org')}.",
-            )
         former = self.settings
+        if "host" not in values:
+            if former is None:
+                raise InputError(
+                    "The server's host name is missing.",
+                    f"Give it with {parameter('host', 'lab.example.org')}.",
+                )
+            values = {**vars(former), **values}
+            requested = {name: value for name, value in self._options.items() if value is not None}
+            self._options |= {**former.start_options, **requested}
         if former is not None and self._folder.has_database:
             name = values.setdefault("organization", former.organization)
             if name != former.organization:
@@ -113,12 +119,10 @@ class Server(Sandbox):
         """Check the settings and store them; nothing is stored if they can't be used."""
         check_system()
         former = self.settings
-        settings = self._settings or former
-        if settings is None:
-            raise InputError(
-                "The server's host name is missing.",
-                f"Give it with {parameter('host', 'lab.example.org')}.",
-            )
+        if self._settings is None:
+            self.configure()
+        settings = self._settings
+        assert settings is not None
         settings.check()
         self._check_storage()
         if former is None and (has_content(self._folder.state) or self._folder.database.exists()):
@@ -135,7 +139,8 @@ class Server(Sandbox):
             return
         settings.check_ports()
         self._folder.prepare()
-        settings.save(self._folder)
+        options = {name: self._options[name] for name in _START_OPTIONS}
+        replace(settings, start_options=options).save(self._folder)
 
     def _check_kind(self) -> None:
         """Accept the folder, which `_prepare` has checked."""

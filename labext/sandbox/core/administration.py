@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy.exc import DBAPIError
 
 from labext.sandbox.core.backup import check_started
-from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_kind_of
+from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_kind
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue, QueueBase
@@ -66,7 +66,7 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
         else:
             check_database(database, folder, [service])
             database.create(QueueBase.metadata, service.metadata)
-        with use_kind_of(folder):
+        with use_kind(folder.kind):
             yield administration(_site(folder, database, service), running)
     except DBAPIError as error:
         raise explain_failure(error, folder) from error

@@ -143,11 +143,11 @@ def check_started(folder: DataFolder) -> None:
     if restored_folder(folder).exists():
         raise SetupError(
             f"A restore into {folder.path} was interrupted.",
-            f"Start the sandbox to finish it: `{folder.command('start')}`.",
+            f"Start the {folder.kind} to finish it: `{folder.command('start')}`.",
         )
     if not folder.is_ours() or not folder.has_database:
         raise SetupError(
-            f"There is no sandbox in {folder.path}: it was never started.",
+            f"There is no {folder.kind} in {folder.path}: it was never started.",
             f"Start it once: `{folder.command('start')}`.",
         )
 

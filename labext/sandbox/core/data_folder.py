@@ -19,6 +19,8 @@ from labext.errors import SetupError, StorageError
 from labext.redaction import register_secret
 from labext.storage import create_atomic, storage_errors, write_atomic
 
+Kind = Literal["sandbox", "server"]
+
 MARKER_FILE = ".labext-sandbox"
 DATABASE_FILE = "sandbox.sqlite"
 DATABASE_URL_FILE = "database.url"
@@ -96,7 +98,7 @@ class DataFolder:
         """
         if has_content(self.database):
             raise SetupError(
-                f"The data of this sandbox are in {self.database}, not in another database.",
+                f"The data of this {self.kind} are in {self.database}, not in another database.",
                 "Choose a new folder for the other database, and restore a backup there.",
             )
         self.requested_database = url
@@ -159,12 +161,16 @@ class DataFolder:
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
-    def command(self, verb: str, *options: str) -> str:
+    @property
+    def kind(self) -> Kind:
+        """Whose folder it is; of a new one, what the current command is for."""
+        return "server" if self.is_server() else _kind.get() or "sandbox"
+
+    def command(self, words: str, *options: str) -> str:
         """Return the shell command for this folder, such as `labext sandbox stop`."""
-        kind = "server" if self.is_server() else "sandbox"
-        is_default = is_default_server if self.is_server() else is_default_sandbox
+        is_default = is_default_server if self.kind == "server" else is_default_sandbox
         where = [] if is_default(self.path) else ["--data-dir", str(self.path)]
-        return shlex.join(["labext", kind, verb, *options, *where])
+        return shlex.join(["labext", self.kind, *words.split(), *options, *where])
 
     def delete(self) -> None:
         """Delete the folder with its contents; the caller must hold the lock.
@@ -334,7 +340,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 KIND_VARIABLE = "LABEXT_SERVICES"
 """`server` in the processes of a server, also in those of its tasks."""
 
-_kind: ContextVar[Literal["sandbox", "server"] | None] = ContextVar("kind", default=None)
+_kind: ContextVar[Kind | None] = ContextVar("kind", default=None)
 
 
 def admin_command(words: str) -> str:
@@ -343,9 +349,9 @@ def admin_command(words: str) -> str:
 
 
 @contextmanager
-def use_kind_of(folder: DataFolder) -> Iterator[None]:
-    """Name the commands of the sandbox or the server in a folder within the context."""
-    token = _kind.set("server" if folder.is_server() else "sandbox")
+def use_kind(kind: Kind) -> Iterator[None]:
+    """Name the commands of a sandbox or a server within the context."""
+    token = _kind.set(kind)
     try:
         yield
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shlex
 import shutil
 import struct
 import zipfile
@@ -111,7 +110,7 @@ def restore(
     """
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
-        _check_kind_of_database(folder, manifest, source)
+        _check_kind_of_database(folder, manifest)
         storage = storage or stored_settings(folder)
         check_storage(folder, manifest, storage)
         folder.prepare()
@@ -160,13 +159,12 @@ def restore(
     )
 
 
-def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any], source: Path) -> None:
+def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any]) -> None:
     """Check that a backup of a PostgreSQL database is restored to one, else raise SetupError."""
     if "revision" in manifest and not folder.uses_postgresql:
-        command = ["labext", "server", "restore", str(source), "--database", "URL"]
         raise SetupError(
             "The backup is of a PostgreSQL database.",
-            f"Restore it into an empty one: `{shlex.join(command)}`.",
+            f"Restore it into an empty one, {parameter('database_url', 'URL')}.",
         )
 
 
@@ -178,14 +176,21 @@ def _has_tables(folder: DataFolder) -> bool:
         return bool(database.table_names())
 
 
-def check_backup(source: Path) -> None:
+def check_backup(source: Path, kind: str) -> None:
     """Check that a file is a backup that can be restored, as far as its manifest says.
 
     Raises:
-        NotFoundError, InputError, SetupError: as `restore`.
+        NotFoundError, InputError, SetupError: as `restore`; or it is a backup of a server and not
+            of a sandbox, which has sample accounts, or the reverse.
     """
     with _open_archive(source.expanduser()) as archive:
-        _read_manifest(archive)
+        files = _read_manifest(archive)["files"]
+    saved = "server" if SERVER_FILE in {entry["path"] for entry in files} else "sandbox"
+    if saved != kind:
+        raise SetupError(
+            f"{source} is a backup of a {saved}, not of a {kind}.",
+            f"Name another backup, or restore it with `labext {saved} restore`.",
+        )
 
 
 def clean_up(folder: DataFolder) -> None:

@@ -52,6 +52,7 @@ class ServerSettings:
         behind_proxy: plain HTTP on a loopback address; X-Forwarded-For of this machine is trusted.
         log_format: `text`, or `json` for one object per line, which also logs every request.
         organization: the name of the organization that the first start creates.
+        start_options: `workers`, `processes`, `executor` and so on, as those of `Sandbox`.
     """
 
     host: str
@@ -64,6 +65,7 @@ class ServerSettings:
     behind_proxy: bool = False
     log_format: Literal["text", "json"] = "text"
     organization: str = "Laboratory"
+    start_options: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
     def load(cls, folder: DataFolder) -> Self | None:

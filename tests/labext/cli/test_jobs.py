@@ -91,6 +91,16 @@ def test_refused_change_of_an_account_changes_nothing(run):
     assert run.json("accounts", "list") == before
 
 
+def test_list_of_accounts_distinguishes_the_general_limit_from_no_limit(run):
+    run("accounts", "add", "limits@b.c")
+    run("accounts", "set", "limits@b.c", "--max-running", "4", "--max-queued", "0")
+    rows = [line.split() for line in run.output("accounts", "list").splitlines()]
+    lines = {row[0]: row[-2:] for row in rows}
+    assert lines["limits@b.c"] == ["4", "none"]
+    assert lines["student@sandbox.local"] == ["default", "default"]
+    run("accounts", "remove", "limits@b.c", "--yes")
+
+
 @pytest.mark.parametrize("holder", [[], ["--account", TEACHER, "--organization", "sandbox"]])
 def test_budget_needs_one_holder(run, holder, capsys):
     with pytest.raises(SystemExit) as ended:

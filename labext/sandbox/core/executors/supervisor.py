@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import selectors
+import shutil
 import socket
 import threading
 import time
@@ -51,6 +52,9 @@ UNFIT_SECONDS = 2.0
 
 PUBLISH_SECONDS = 1.0
 """Interval of publishing the workers of a cluster."""
+
+MIN_FREE_BYTES = 1024**2
+"""Free space below which the disk counts as full."""
 
 STALL_SECONDS = 20.0
 """Time without a completed turn after which the queue counts as stopped."""
@@ -206,6 +210,8 @@ class Supervisor:
         """Return why queued tasks do not run, as a sentence; empty if they do."""
         if not self._thread.is_alive():
             return "The queue has stopped."
+        if shutil.disk_usage(self._work_dir).free < MIN_FREE_BYTES:
+            return "The disk of the data folder is full."
         seconds = time.monotonic() - self._succeeded
         if self.remote is None and self._workers_file is not None:
             seconds = max(seconds, self._workers_file.age())

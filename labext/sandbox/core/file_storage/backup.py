@@ -132,7 +132,8 @@ def check_storage(
     if "storage" in manifest and settings is None:
         raise SetupError(
             "The files of the backup were in an object store.",
-            f"Name that one or an empty one with {parameter('storage', 's3://BUCKET/PREFIX')}.",
+            f"Name an empty one with {parameter('storage', 's3://BUCKET/PREFIX')}; or that one, if "
+            "no server uses it any more.",
         )
     if settings is not None and "storage" not in manifest:
         raise SetupError(

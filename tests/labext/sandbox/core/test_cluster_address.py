@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from labext.errors import SetupError
+from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.executors.cluster.address import (
     TlsFiles,
     scheduler_address,
     write_certificates,
 )
 from labext.sandbox.core.executors.cluster.protocol import resolve_inside, version_error, versions
-from labext.sandbox.core.executors.cluster.setup import Cluster
+from labext.sandbox.core.executors.cluster.setup import Cluster, open_cluster
+from labext.sandbox.core.server_settings import ServerSettings
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,7 @@ def test_plain_connection_to_another_machine_must_be_allowed() -> None:
         scheduler_address("tcp://10.0.0.1:8786", None, allow_plaintext=False)
     with pytest.raises(SetupError, match="would not be encrypted"):
         scheduler_address("dask://lab.example.org", None, allow_plaintext=False)
-    with pytest.raises(SetupError, match="needs certificates"):
+    with pytest.raises(SetupError, match=r"needs certificates.* `certificates=\"DIR\"`"):
         scheduler_address("tls://10.0.0.1:8786", None, allow_plaintext=True)
     address = "tcp://10.0.0.1:8786"
     assert scheduler_address(address, None, allow_plaintext=True) == address
@@ -64,11 +66,24 @@ def test_plain_connection_to_another_machine_must_be_allowed() -> None:
 
 def test_command_of_a_worker_allows_the_plain_connection_of_its_service() -> None:
     commands = [
-        Cluster(f"tcp://{host}:8786", None, "service").worker_command
+        Cluster(f"tcp://{host}:8786", None, "service", "here").worker_command
         for host in ("10.0.0.1", "127.0.0.1")
     ]
     assert commands[0] == "labext worker --connect tcp://10.0.0.1:8786 --allow-plaintext"
     assert commands[1] == "labext worker --connect tcp://127.0.0.1:8786"
+
+
+def test_command_of_a_worker_names_the_public_host_of_the_server(
+    tls: TlsFiles, tmp_path: Path
+) -> None:
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    ServerSettings("lab.example.org").save(folder)
+    cluster = open_cluster("dask", tls.ca.parent, folder)
+    try:
+        assert "--connect tls://lab.example.org:" in cluster.worker_command
+    finally:
+        cluster.close()
 
 
 def test_certificates_are_never_replaced(tls: TlsFiles) -> None:

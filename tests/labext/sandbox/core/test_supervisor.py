@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -58,6 +59,16 @@ def test_process_of_a_task(harness: Harness, monkeypatch: pytest.MonkeyPatch) ->
     assert lines[:2] == ["from the task", "from its child"]
     assert len(lines) == 20_003
     assert lines[-1] == "at the end"
+
+
+def test_full_disk_is_a_problem_of_the_queue(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.run("answer")
+    assert harness.supervisor.problem() == ""
+    usage = shutil.disk_usage(harness.folder)._replace(free=4096)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
+    assert harness.supervisor.problem() == "The disk of the data folder is full."
 
 
 def test_keys_in_the_environment_are_hidden_from_a_task(

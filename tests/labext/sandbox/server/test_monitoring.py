@@ -7,6 +7,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,24 @@ def test_request_id_that_is_a_secret_is_replaced(server):
     got = ask(server, "/api/tools", **sent).headers["X-Request-ID"]
     assert re.fullmatch("[0-9a-f]{32}", got)
     assert token(server) not in (server.data_dir / "host.log").read_text()
+
+
+def test_workers_and_scheduler_log_no_lines_of_dask(new_server, tmp_path):
+    server = new_server(executor="dask", log_format="json")
+    command = server.connection()["worker_command"].split()
+    output = tmp_path / "worker.log"
+    with output.open("w") as file:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "labext.cli", *command[1:]], stdout=file, stderr=file
+        )
+    wait_until(lambda: server.status().cluster)
+    worker.kill()
+    worker.wait()
+    log = server.data_dir / "host.log"
+    wait_until(lambda: "has disconnected" in log.read_text())
+    loggers = {json.loads(line)["logger"].split(".")[0] for line in log.read_text().splitlines()}
+    assert loggers == {"labext"}
+    assert len(output.read_text().splitlines()) == 1
 
 
 def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key):

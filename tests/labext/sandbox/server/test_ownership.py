@@ -23,17 +23,33 @@ from labext.sandbox.server import Server
 pytestmark = pytest.mark.faults
 
 
-@pytest.mark.sqlite
-def test_backup_of_a_sandbox_does_not_start_as_a_server(new_box, tmp_path):
+@pytest.mark.data_folder
+def test_backup_of_a_sandbox_replaces_no_server(new_box, new_server, tmp_path):
     box = new_box()
     archive = tmp_path / "box.zip"
     box.backup(archive)
-    server = make_server(tmp_path)
-    server.restore(archive)
-    with pytest.raises(SetupError, match="belong to a sandbox") as refused:
-        server.start()
-    assert refused.value.next_step
-    assert not (server.data_dir / "server.json").exists()
+    server = new_server()
+    with pytest.raises(SetupError, match="backup of a sandbox") as refused:
+        server.restore(archive, replace=True)
+    assert "labext sandbox restore" in refused.value.next_step
+    assert server.status().running
+    assert Server(tmp_path / "data").settings is not None
+
+
+@pytest.mark.data_folder
+def test_sandbox_neither_restores_nor_resets_a_server(new_server, new_box, tmp_path):
+    server = new_server()
+    archive, box_archive = tmp_path / "server.zip", tmp_path / "box.zip"
+    server.backup(archive)
+    new_box().backup(box_archive)
+    with pytest.raises(SetupError, match="backup of a server") as refused:
+        Sandbox(tmp_path / "new").restore(archive)
+    assert "labext server restore" in refused.value.next_step
+    same = Sandbox(server.data_dir)
+    for destroy in (same.reset, lambda: same.restore(box_archive, replace=True)):
+        with pytest.raises(SetupError, match="belong to a server"):
+            destroy()
+    assert server.status().running
 
 
 def test_database_of_a_sandbox_is_not_served_by_a_server(new_server, postgresql_server, tmp_path):
@@ -46,6 +62,7 @@ def test_database_of_a_sandbox_is_not_served_by_a_server(new_server, postgresql_
 
 
 @pytest.mark.sqlite
+@pytest.mark.data_folder
 def test_backup_of_a_server_restores_a_server(new_server, tmp_path):
     server = new_server()
     archive = tmp_path / "server.zip"

@@ -171,7 +171,7 @@ def test_missing_program_and_another_kind_of_database_are_refused(
     server.backup(tmp_path / "saved.zip")
     with pytest.raises(LabextError, match="is of a PostgreSQL database") as without:
         Server(tmp_path / "file").restore(tmp_path / "saved.zip")
-    assert "saved.zip --database URL`" in without.value.next_step
+    assert 'database_url="URL"' in without.value.next_step
 
 
 def test_restore_into_the_database_of_a_running_server_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from functools import partial
@@ -168,8 +169,9 @@ def test_first_start_names_the_organization_of_new_accounts(new_server, run):
     assert guest["organization"] == "Guests"
     server.stop()
     options = vars(server.settings)
-    with pytest.raises(InputError, match="has created the organization Smith lab"):
+    with pytest.raises(InputError, match="has created the organization Smith lab") as refused:
         Server(server.data_dir).configure(**(options | {"organization": "Jones lab"}))
+    assert "`labext server jobs organizations add --data-dir" in str(refused.value)
     again = Server(server.data_dir, workers=2)
     again.configure(**{name: options[name] for name in options if name != "organization"})
     again.start()
@@ -216,7 +218,9 @@ def test_messages_name_the_commands_of_the_server(server, admin, capsys):
     assert "`labext server jobs keys add named@lab.example.org`" in text(
         "jobs", "accounts", "add", "named@lab.example.org"
     )
-    assert "`labext server lab grants add" in text("lab", "users", "add", "n@lab.example.org")
+    added = text("lab", "users", "add", "n@lab.example.org")
+    grant = re.search("`labext server (lab grants add .*) NAME`", added)
+    assert "may see the organization Laboratory" in text(*grant[1].split(), "Laboratory")
     assert "labext server nb models list" in text("nb", "models", "key", "extractive", "--no-key")
     password = (server.data_dir / "secrets" / "nb_password").read_text()
     client = NotebookClient(f"{origin(server, 'nb')}/api", password, verify=ca(server))
@@ -225,6 +229,21 @@ def test_messages_name_the_commands_of_the_server(server, admin, capsys):
     while "labext server nb fetch allow-private" not in str(client.sources.status(source["id"])):
         assert time.monotonic() < until, client.sources.status(source["id"])
         time.sleep(0.2)
+
+
+@pytest.mark.parametrize("words", ["jobs accounts list", "lab users list", "backup b.zip"])
+def test_command_before_the_first_start_names_the_start_of_a_server(words, tmp_path, capsys):
+    assert cli.main(["server", *words.split(), "--data-dir", str(tmp_path / "new")]) == 1
+    message = capsys.readouterr().err
+    assert "There is no server in" in message
+    assert f"`labext server start --data-dir {tmp_path / 'new'}`" in message
+
+
+def test_doctor_shows_the_server_of_this_machine(server, monkeypatch, capsys):
+    monkeypatch.setenv("LABEXT_SERVER_DIR", str(server.data_dir))
+    assert cli.main(["doctor"]) == 0
+    line = f"server in {server.data_dir}: running: lab {origin(server, 'lab')}, jobs "
+    assert line in capsys.readouterr().out
 
 
 def test_sign_in_page_names_the_command_of_the_server(server):

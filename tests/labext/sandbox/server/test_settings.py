@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from tls_server import Files, free_ports, issue
+from waiting import wait_until
 
-from labext.errors import ConflictError, InputError, LabextError, SetupError
+from labext.errors import ConflictError, InputError, LabextError, ServiceError, SetupError
 from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.server_settings import ServerSettings
 from labext.sandbox.server import Server
@@ -159,3 +162,40 @@ def test_running_server_refuses_other_settings(server):
     other.configure(**(vars(server.settings) | {"port": 40_000}))
     with pytest.raises(ConflictError, match="other settings"):
         other.start()
+
+
+def test_start_without_a_host_name_keeps_the_options_of_the_last_one(new_server):
+    first = new_server(executor="dask")
+    first.stop()
+    second = Server(first.data_dir, workers=1)
+    status = second.start()
+    assert status.worker_command is not None
+    assert status.workers == 1
+    assert Server(first.data_dir).start() == status
+    second.stop()
+    third = Server(first.data_dir)
+    third.configure(log_format="json")
+    assert third.start().workers == 1
+    assert vars(third.settings) == vars(second.settings) | {"log_format": "json"}
+    third.stop()
+    again = Server(first.data_dir)
+    again.configure(**(vars(first.settings) | {"start_options": {}}))
+    assert again.start().worker_command is None
+    again.stop()
+
+
+def test_messages_of_the_server_process_name_options_of_the_command_line(new_server, tmp_path):
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "objects" / "other").touch()
+    with pytest.raises(ServiceError, match="is not empty") as refused:
+        new_server(storage=f"file://{tmp_path / 'objects'}")
+    assert "`--storage`" in refused.value.next_step
+
+
+def test_unusable_renewed_certificate_is_named_in_the_log(new_server):
+    server = new_server()
+    Path(server.settings.tls_cert).write_text("no certificate")
+    os.kill(server.status().pid, signal.SIGHUP)
+    log = server.data_dir / "host.log"
+    wait_until(lambda: "The certificate is not reloaded." in log.read_text())
+    assert "`--tls-cert FILE`" in log.read_text()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from labext.actions import parameter
 from labext.errors import SetupError
 
 if TYPE_CHECKING:
@@ -107,13 +108,16 @@ def scheduler_address(address: str, tls: TlsFiles | None, *, allow_plaintext: bo
         scheme = "tcp" if tls is None else "tls"
     if scheme == "tls" and tls is None:
         raise SetupError(
-            f"{address} needs certificates.", "Name the files of the cluster's certificates."
+            f"{address} needs certificates.",
+            f"Start the services with {parameter('certificates', 'DIR')}, a worker with "
+            f"{parameter('tls_ca_file', 'FILE')}, {parameter('tls_cert', 'FILE')} and "
+            f"{parameter('tls_key', 'FILE')}.",
         )
     if scheme == "tcp" and not is_loopback(host) and not allow_plaintext:
         raise SetupError(
             f"The connection to {host} would not be encrypted: anyone who reaches its port could "
             "run programs on the workers.",
-            "Use tls:// with certificates, or allow plain connections explicitly.",
+            f"Use tls:// with certificates, or add {parameter('allow_plaintext')}.",
         )
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -163,7 +167,8 @@ def check_connection(address: str, tls: TlsFiles | None) -> None:
     except OSError as error:
         raise SetupError(
             f"The scheduler at {address} can't be reached: {error.strerror or error}.",
-            "Start it with `dask scheduler`, or correct the address.",
+            f"Start the services with {parameter('executor', 'dask')}, or a scheduler with "
+            "`dask scheduler`; or correct the address.",
         ) from error
 
 

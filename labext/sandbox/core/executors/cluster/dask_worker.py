@@ -118,8 +118,9 @@ async def _stay_connected(
 ) -> None:
     """Register with the scheduler, again whenever the connection is lost."""
     import dask
-    from distributed import Worker
+    from distributed import Worker  # which sets the levels of its loggers
 
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # reported below in one line
     # The tasks are separate processes, so dask need not limit the memory of this one.
     dask.config.set(
         {

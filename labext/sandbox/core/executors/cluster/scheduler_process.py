@@ -45,7 +45,8 @@ class SchedulerProcess:
         # In the session of this process: orphans in other sessions are tasks, see `Supervisor`.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, *self._arguments()],
-            env=clean_environment(),
+            # Lost workers are reported by the service: in its log format, without a traceback.
+            env=clean_environment() | {"DASK_LOGGING__DISTRIBUTED": "critical"},
             stdin=subprocess.PIPE,
         )
 
@@ -65,7 +66,7 @@ class SchedulerProcess:
             self._process.stdin.close()
 
     def _arguments(self) -> list[str]:
-        arguments = ["--port", str(self._port), "--no-dashboard", "--no-show", "--no-jupyter"]
+        arguments = ["--port", str(self._port), "--no-dashboard", "--no-jupyter"]
         # Without a dashboard there still is an unprotected page with the state of the scheduler.
         arguments += ["--dashboard-address", "127.0.0.1:0"]
         if self._tls is None:

@@ -21,6 +21,7 @@ from labext.sandbox.core.executors.cluster.address import (
 )
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.cluster.scheduler_process import SchedulerProcess
+from labext.sandbox.core.server_settings import ServerSettings
 
 OWN_SCHEDULER = "dask"
 """The address that selects a scheduler started together with the service."""
@@ -36,12 +37,14 @@ class Cluster:
         address: its address for this machine.
         tls: the certificates; None for a plain connection.
         service: identifies the service to the workers, also after a restart.
+        host: the name of this machine for the workers.
         scheduler: its process, if this service has started it.
     """
 
     address: str
     tls: TlsFiles | None
     service: str
+    host: str
     scheduler: SchedulerProcess | None = None
 
     @property
@@ -50,7 +53,7 @@ class Cluster:
         scheme, _, place = self.address.partition("://")
         host, _, port = place.rpartition(":")
         is_here = self.tls is not None and place.startswith("127.")
-        address = f"{scheme}://{socket.getfqdn()}:{port}" if is_here else self.address
+        address = f"{scheme}://{self.host}:{port}" if is_here else self.address
         command = ["labext", "worker", "--connect", address]
         if self.tls is not None:
             for part, file in (
@@ -105,17 +108,19 @@ def open_cluster(
         )
     tls = None if certificates is None else certificates_in(certificates)
     service = ensure_secret(folder.secrets / "cluster")
+    server = ServerSettings.load(folder)
+    host = socket.getfqdn() if server is None else server.host
     if address != OWN_SCHEDULER:
         address = scheduler_address(address, tls, allow_plaintext=allow_plaintext)
         check_connection(address, tls)
-        return Cluster(address, tls, service)
+        return Cluster(address, tls, service, host)
     scheduler = SchedulerProcess(_choose_port(folder), tls)
     try:
         _start(scheduler, tls)
     except SetupError:
         scheduler.close()
         raise
-    return Cluster(scheduler.address, tls, service, scheduler)
+    return Cluster(scheduler.address, tls, service, host, scheduler)
 
 
 def certificates_in(folder: Path) -> TlsFiles:
