@@ -129,6 +129,14 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     assert refused == []
 
 
+def test_selection_made_before_the_view_is_rendered_is_shown(page_of: Pages) -> None:
+    code = SINGLE.removesuffix("viewer\n") + "display(viewer)\nviewer.select(2, 9, 'B')"
+    nb = page_of().write(code).open()
+    nb.run(0)
+    status = nb.output().locator(".labext-structure[data-ready] .labext-status")
+    wait_until(lambda: status.inner_text() == "Selected B:2-9 (8 residues)")
+
+
 def _dark_pixels(canvas: Any) -> int:
     """Return the number of pixels of a canvas that are not nearly white."""
     picture = Image.open(io.BytesIO(canvas.screenshot())).convert("L")
