@@ -162,8 +162,7 @@ def _resume_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
             return f"No part of {plan.name} remains to be sent."
         parts = f" in {count} parts" if plan.split else ""
         return (
-            f"The batch {plan.name} is complete on the service, with {jobs}{parts}; "
-            "nothing was sent."
+            f"The service already has the whole batch {plan.name}, {jobs}{parts}; nothing was sent."
         )
     sentences = []
     if outcomes.confirmed_late:
@@ -176,7 +175,7 @@ def _resume_message(plan: BatchPlan, outcomes: PartOutcomes) -> str:
     else:
         sentences.append("Nothing was sent.")
     if not outcomes.deleted:
-        sentences.append(f"{plan.name} is now complete on the service, with {jobs}.")
+        sentences.append(f"The service now has the whole batch {plan.name}, {jobs}.")
     return " ".join(sentences)
 
 

@@ -185,7 +185,7 @@ def test_client_killed_repeatedly_submits_each_job_once(
         assert jobs.unfinished()["Name"].tolist() == ["big"]
         done = jobs.resume("big")
         assert len(done.sent) >= 2, "each was killed during the request"
-        assert "big is now complete on the service, with 1,000 jobs." in done.message
+        assert "The service now has the whole batch big, 1,000 jobs." in done.message
         assert jobs.resume("big").sent == ()
         assert jobs.unfinished().empty
         rows = list(jobs.iter_jobs(subjobs=True))

@@ -85,7 +85,7 @@ def test_batch_is_resumed_without_its_frame(
     assert (done.created, done.sent, done.deleted) == (True, tuple(PARTS[1:]), ())
     assert done.message == (
         "folds-part2of3, folds-part3of3 were missing: 150 jobs were submitted. "
-        "folds is now complete on the service, with 250 jobs."
+        "The service now has the whole batch folds, 250 jobs."
     )
     assert done.frame["bases"].tolist() == FRAME["bases"].tolist()
     assert later.unfinished().empty
@@ -101,8 +101,7 @@ def test_resume_of_a_complete_batch_submits_nothing(
         done = later.resume("folds")
         assert not done.created
         assert done.message == (
-            "The batch folds is complete on the service, with 250 jobs in 3 parts; nothing "
-            "was sent."
+            "The service already has the whole batch folds, 250 jobs in 3 parts; nothing was sent."
         )
     assert ledger.count("submit-batch") == 0
 
@@ -136,7 +135,7 @@ def test_existing_identical_parts_are_used_but_not_claimed(
     done = later.resume("folds")
     assert (done.created, done.message) == (
         False,
-        "The batch folds is complete on the service, with 250 jobs in 3 parts; nothing was sent.",
+        "The service already has the whole batch folds, 250 jobs in 3 parts; nothing was sent.",
     )
     journal = later._journal.read("folds")
     assert journal is not None
@@ -202,7 +201,7 @@ def test_unsplit_batch_is_journalled(client: JobsClient, later: JobsClient, ledg
     done = later.resume("folds")
     assert done.message == (
         "The service had received folds, but its response was lost. Nothing was sent. "
-        "folds is now complete on the service, with 7 jobs."
+        "The service now has the whole batch folds, 7 jobs."
     )
     assert ledger.count("submit-batch") == 1
     ledger.do_delete_job({}, {"jobName": "folds"})
@@ -402,7 +401,7 @@ def test_resume_lists_and_completes_unfinished_batches(
     assert "50 jobs were submitted" in capsys.readouterr().out
     assert ip.user_ns["jobs"]["JobName"].iloc[-1] == "folds-part2of2-h149"
     ip.run_cell("%jobs resume folds").raise_error()
-    assert "folds is complete" in capsys.readouterr().out
+    assert "nothing was sent" in capsys.readouterr().out
     ip.run_cell("left = %jobs resume").raise_error()
     assert ip.user_ns["left"].empty
     assert capsys.readouterr().out == ""
