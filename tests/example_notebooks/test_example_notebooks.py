@@ -18,6 +18,7 @@ from labext.sandbox import Sandbox
 pytestmark = pytest.mark.notebooks
 
 START = "%lab sandbox start"
+NOTEBOOKS = sorted(examples.examples_folder().glob("*.ipynb"))
 
 
 @pytest.fixture
@@ -56,6 +57,30 @@ def run_twice(
                 shell.run_cell(cell.replace(START, start), store_history=True).raise_error()
 
         yield run
+
+
+def test_batches_of_different_notebooks_have_different_names() -> None:
+    batches = [
+        line.split()[2]
+        for path in NOTEBOOKS
+        for cell in nbformat.read(path, as_version=4).cells
+        for line in cell.source.splitlines()
+        if line.startswith("%jobs batch ")
+    ]
+    assert len(batches) > 3
+    assert len(batches) == len(set(batches)), "one would differ from that in another notebook"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_saved_notebooks_show_neither_errors_nor_empty_results(path: Path) -> None:
+    outputs = [
+        output
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", [])
+    ]
+    assert [output for output in outputs if output.output_type == "error"] == []
+    texts = [output.get("data", {}).get("text/plain") for output in outputs]
+    assert not {"No matches.", "No rows."}.intersection(texts)
 
 
 def test_nb_on_open_notebook_leaves_nothing(

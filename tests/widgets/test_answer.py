@@ -301,6 +301,15 @@ class TestInATerminal:
             f"[1] paper.pdf, page 3: “{QUOTE}”\n[2] Plan: “Vary arabinose.”\n"
         )
 
+    def test_streamed_text_as_the_value_of_its_cell_is_one_line(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(view, "current_execution", lambda: "the first run")
+        answer = ask(iter(EVENTS))
+        capsys.readouterr()
+        answer._ipython_display_()
+        assert capsys.readouterr().out == f'<AnswerView "{QUESTION}", 2 citations>\n'
+
     def test_answer_that_repeats_its_only_part_is_printed_once(
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:

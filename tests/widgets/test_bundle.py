@@ -167,15 +167,16 @@ def test_bundle_is_sent_once_and_only_for_its_views(
     hub.unmount(again)
 
 
-def test_partial_update_is_sent_alone_and_kept_in_the_state(
+def test_partial_update_is_sent_without_the_rest_of_the_state(
     sent: list[tuple[str, dict[str, Any]]],
 ) -> None:
     view = hub.mount("a", "sequence", {"bases": "ACGT" * 1000, "selection": None})
     sent.clear()
-    view.update_state({"selection": 7})
-    ((kind, data),) = sent
-    assert kind == "comm_msg"
-    assert data == {"method": "custom", "content": {"change": {"selection": 7}}}
-    assert view.get_state("state")["state"]["selection"] == 7
+    for change in ({"selection": 7}, {"sites": []}, {"sites": []}):
+        view.update_state(change)
+    assert [kind for kind, _ in sent] == ["comm_msg"] * 3, "equal updates are sent, too"
+    assert all(list(data["state"]) == ["changes"] for _, data in sent)
+    last = sent[-1][1]["state"]["changes"]
+    assert (last["parts"], last["last"]) == ({"selection": 7, "sites": []}, ["sites"])
     assert len(view.get_state("state")["state"]["bases"]) == 4000
     hub.unmount(view)

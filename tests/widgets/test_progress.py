@@ -313,6 +313,14 @@ def test_batch_shows_rate_and_remaining_time(
     )
 
 
+def test_view_of_an_ended_watch_shows_no_remaining_time() -> None:
+    progress = replace(FOLDS, rate=0.5, remaining=40.0)
+    note = "Watching stopped; the batch continues."
+    for render in (static_view.render_html, static_view.render_text):
+        assert "about 40 s left" in render(progress)
+        assert "about 40 s left" not in render(progress, note)
+
+
 def test_failed_jobs_are_listed_with_their_reasons() -> None:
     failed = (Part("b1", "Stopped", reason="Out of <time>."), Part("b2", "Failed"))
     progress = replace(FOLDS, parts=failed, phase="Complete", outcome=Outcome.COMPLETE)

@@ -101,6 +101,19 @@ def test_terminal_prints_words_once(set_front_end: Any, monkeypatch: pytest.Monk
     )
 
 
+def test_generated_text_as_the_value_of_its_cell_is_one_line_in_a_terminal(
+    set_front_end: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_front_end(FrontEnd.TERMINAL, generated_text)
+    monkeypatch.setattr(generated_text, "current_execution", lambda: "the first run")
+    draft = Draft("Short")
+    draft.add("Glucose.")
+    text = GeneratedText("Glucose.", "Short")
+    draft.finish(text)
+    text._ipython_display_()
+    assert capsys.readouterr().out == 'Short\n\nGlucose.\n<GeneratedText "Short">\n'
+
+
 def test_generated_text_replaces_its_words(
     set_front_end: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,12 @@ moving"""
 COMPARED = """structure_viewer(helix(30, "A"), name="straight").compare(
     helix(30, "A", bend=0.002), name="bent")"""
 
+IN_VIEW = """(element) => {
+  const { top, bottom } = element.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
+  const own = element.getBoundingClientRect().top;
+  return own >= top - 1 && own < bottom;
+}"""
+
 STRETCHED_TRACE = """structure_viewer("\\n".join(
     f"ATOM  {i + 1:5d}  CA  ALA A{i + 1:4d}    {5 * i:8.3f}{i % 2 * 3:8.3f}   0.000  1.00 20.00"
     for i in range(12)), name="trace")"""
@@ -127,6 +133,14 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     assert len(html) < 200_000
     assert nb.errors == []
     assert refused == []
+
+
+def test_selection_made_before_the_view_is_rendered_is_shown(page_of: Pages) -> None:
+    code = SINGLE.removesuffix("viewer\n") + "display(viewer)\nviewer.select(2, 9, 'B')"
+    nb = page_of().write(code).open()
+    nb.run(0)
+    status = nb.output().locator(".labext-structure[data-ready] .labext-status")
+    wait_until(lambda: status.inner_text() == "Selected B:2-9 (8 residues)")
 
 
 def _dark_pixels(canvas: Any) -> int:
@@ -265,7 +279,9 @@ def test_gallery_is_paged_and_sorted_with_at_most_twelve_canvases(
     wait_until(lambda: grid.evaluate(NAMES)[0] == "fold<i>14</i>")
     nb.wait_for_printed("1 energy")
     out.get_by_role("button", name="Open fold<i>14</i> below").click()
-    out.locator(".labext-structure[data-ready]").wait_for()
+    opened = out.locator(".labext-structure[data-ready]")
+    opened.wait_for()
+    wait_until(lambda: opened.evaluate(IN_VIEW))
     assert page.evaluate(CANVASES) <= 12
     nb.run(2)
     nb.idle()

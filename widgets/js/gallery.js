@@ -76,10 +76,23 @@ export function gallery(root, handle, mountCard = null) {
     const frame = createElement("div", "labext-card-picture");
     frame.append(createElement("img", "", { src: picture, alt }));
     const open = createButton("Open", `Open ${name} below`, () =>
-      handle.guard(() => handle.send({ do: "open", index })),
+      handle.guard(() => {
+        revealOutputBelow();
+        handle.send({ do: "open", index });
+      }),
     );
     card.append(frame, open);
     return card;
+  }
+
+  /** Scroll the output below the gallery into view, once the kernel has changed it. */
+  function revealOutputBelow() {
+    const below = root.closest(".jp-OutputArea-child")?.nextElementSibling;
+    const observer = new MutationObserver(() => {
+      observer.disconnect();
+      requestAnimationFrame(() => below.scrollIntoView({ block: "nearest" }));
+    });
+    if (below) observer.observe(below, { childList: true, subtree: true });
   }
 
   function onVisible(entries) {

@@ -1,5 +1,11 @@
 // A view's access to its model: state, messages, error handling.
 
+/** Return the part of a view model's state that the kernel changed last. */
+export function lastChange(model) {
+  const { parts, last } = model.get("changes");
+  return Object.fromEntries(last.map((name) => [name, parts[name]]));
+}
+
 export class Handle {
   #model;
   #onError;
@@ -25,11 +31,7 @@ export class Handle {
   /** Call `apply(change)` with the full state now, then with each part that the kernel changes. */
   onChange(apply) {
     this.#listen("change:state", () => apply(this.state));
-    this.#listen("msg:custom", ({ change }) => {
-      if (!change) return;
-      Object.assign(this.state, change); // for copies of the view that are opened later
-      apply(change);
-    });
+    this.#listen("change:changes", () => apply(lastChange(this.#model)));
     apply(this.state);
   }
 

@@ -1,5 +1,6 @@
 // One view in all its placeholders: the same output may be on the page several times.
 
+import { lastChange } from "./handle.js";
 import { Mount } from "./mount.js";
 
 const GRACE_PERIOD = 5000; // ms to wait for a removed placeholder to return
@@ -15,6 +16,9 @@ export class LiveView {
     this.#model = model;
     this.#render = render;
     this.#className = model.get("target");
+    // The state includes all changes, also while no placeholder with the view is on the page.
+    Object.assign(model.get("state"), model.get("changes").parts);
+    model.on("change:changes", () => Object.assign(model.get("state"), lastChange(model)));
   }
 
   /** True if a placeholder with this view has been removed from the page. */

@@ -214,6 +214,19 @@ def test_followed_log_updates_one_output_ten_times_a_second_at_most(
     assert len(displays) == count + 1
 
 
+def test_followed_log_as_the_value_of_its_cell_is_one_line_in_a_terminal(
+    front: Callable[[FrontEnd], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    front(FrontEnd.TERMINAL)
+    monkeypatch.setattr(job_log, "current_execution", lambda: "cell")
+    log = follow_log(["a\n"], name="x", end=lambda: ("Complete", ""), again="again")
+    capsys.readouterr()
+    log._ipython_display_()
+    assert capsys.readouterr().out == "<JobLog x>\n"
+
+
 def test_executed_notebook_has_one_display_of_a_followed_log(
     front: Callable[[FrontEnd], None], displays: list[tuple[str, str]]
 ) -> None:

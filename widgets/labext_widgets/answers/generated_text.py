@@ -43,13 +43,12 @@ class GeneratedText:
         return tidy(self.text) or "The text is empty."
 
     def _ipython_display_(self, **_: Any) -> None:
-        if self._displayed_in is not None and self._displayed_in == current_execution():
-            return
+        is_displayed = self._displayed_in is not None and self._displayed_in == current_execution()
         html, text = self._rendered()
         if front_end() is FrontEnd.TERMINAL:
-            print(text)
-            return
-        display_html(html, text)
+            print(repr(self) if is_displayed else text)  # after IPython's `Out[…]: `
+        elif not is_displayed:
+            display_html(html, text)
 
     def _rendered(self) -> tuple[str, str]:
         """Return the text as HTML and as plain text."""

@@ -278,6 +278,8 @@ class AnswerView:
     def _ipython_display_(self, **_: Any) -> None:
         if self._displayed_in is None or self._displayed_in != current_execution():
             answer_surface(front_end(), self._open_citation).finish(self._state)
+        elif front_end() is FrontEnd.TERMINAL:
+            print(repr(self))  # after IPython's `Out[…]: `
 
 
 def stream_answer(

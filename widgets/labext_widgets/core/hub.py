@@ -51,11 +51,17 @@ class View(_RegisteredWidget):
     target = traitlets.Unicode().tag(sync=True)
     bundle = traitlets.Unicode().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
+    changes = traitlets.Dict().tag(sync=True)
+    """All parts of the state that were updated, the names of the last ones, and a counter."""
 
     def update_state(self, change: dict[str, Any]) -> None:
-        """Update a part of the state, sending only that part."""
-        self.state.update(change)  # in place, since pages opened later request the full state
-        self.send({"change": change})
+        """Update a part of the state, sending only the parts that were ever updated.
+
+        A trait, since a custom message is lost if the page has not loaded the view yet.
+        """
+        parts = {**self.changes.get("parts", {}), **change}
+        number = self.changes.get("number", 0) + 1  # equal changes are sent, too
+        self.changes = {"parts": parts, "last": [*change], "number": number}
 
     def __repr__(self) -> str:
         """Return a text without the address, so that saved notebooks do not change needlessly."""

@@ -133,7 +133,7 @@ class Placeholder:
                 self._view.state = dict(state)
 
     def update_state(self, change: Mapping[str, Any]) -> None:
-        """Update a part of the live view's state, sending only that part."""
+        """Update a part of the live view's state, without sending all of it again."""
         with self._lock:
             if self._view is not None and not self._closed:
                 self._view.update_state(dict(change))

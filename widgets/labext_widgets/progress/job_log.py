@@ -108,6 +108,8 @@ class JobLog(str):
 
     def _ipython_display_(self, **_: Any) -> None:
         if self._displayed_in is not None and self._displayed_in == current_execution():
+            if front_end() is FrontEnd.TERMINAL:
+                print(f"<JobLog {self.name}>")  # after IPython's `Out[…]: `
             return
         excerpt = Excerpt(self.tail or LINES_SHOWN)
         excerpt.add(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from typing import NamedTuple
 
@@ -194,6 +195,8 @@ def render_html(progress: Progress, note: str = "", seen_at: str = "") -> str:
         note: an additional sentence about the watch.
         seen_at: the time of the snapshot, for a static view that may be seen much later.
     """
+    if note:  # the watch has ended
+        progress = replace(progress, rate=None)
     rows = [_title(progress), _phases(progress), _bar(progress), _legend(progress)]
     if _is_stalled(progress):
         rows.append(div(f"No progress for {clock(progress.unchanged)}.", MUTED))
@@ -215,7 +218,8 @@ def render_text(progress: Progress, note: str = "") -> str:
     transfer `folds: Fetching, 120 of 340 MB (0:12)`. A running pipeline shows its stage instead of
     its phase.
     """
-    facts = [plain(current_stage(progress)), *format_counts(progress), *format_rate(progress)]
+    rate = [] if note else format_rate(progress)
+    facts = [plain(current_stage(progress)), *format_counts(progress), *rate]
     line = f"{plain(progress.subject)}: {', '.join(facts)}"
     if progress.reason:
         line += f": {plain(progress.reason)}"

@@ -131,10 +131,21 @@ function gallery(root, handle, mountCard = null) {
     const open = createButton(
       "Open",
       `Open ${name} below`,
-      () => handle.guard(() => handle.send({ do: "open", index }))
+      () => handle.guard(() => {
+        revealOutputBelow();
+        handle.send({ do: "open", index });
+      })
     );
     card.append(frame, open);
     return card;
+  }
+  function revealOutputBelow() {
+    const below = root.closest(".jp-OutputArea-child")?.nextElementSibling;
+    const observer = new MutationObserver(() => {
+      observer.disconnect();
+      requestAnimationFrame(() => below.scrollIntoView({ block: "nearest" }));
+    });
+    if (below) observer.observe(below, { childList: true, subtree: true });
   }
   function onVisible(entries) {
     for (const { target, isIntersecting } of entries) {

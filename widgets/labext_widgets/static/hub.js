@@ -319,6 +319,10 @@ function onKernelGone(manager, callback) {
 }
 
 // js/handle.js
+function lastChange(model) {
+  const { parts, last } = model.get("changes");
+  return Object.fromEntries(last.map((name) => [name, parts[name]]));
+}
 var Handle = class {
   #model;
   #onError;
@@ -340,11 +344,7 @@ var Handle = class {
   /** Call `apply(change)` with the full state now, then with each part that the kernel changes. */
   onChange(apply) {
     this.#listen("change:state", () => apply(this.state));
-    this.#listen("msg:custom", ({ change }) => {
-      if (!change) return;
-      Object.assign(this.state, change);
-      apply(change);
-    });
+    this.#listen("change:changes", () => apply(lastChange(this.#model)));
     apply(this.state);
   }
   /** Call `callback(content, buffers)` for each message from the kernel. */
@@ -480,6 +480,8 @@ var LiveView = class {
     this.#model = model;
     this.#render = render;
     this.#className = model.get("target");
+    Object.assign(model.get("state"), model.get("changes").parts);
+    model.on("change:changes", () => Object.assign(model.get("state"), lastChange(model)));
   }
   /** True if a placeholder with this view has been removed from the page. */
   get detached() {
