@@ -16,6 +16,10 @@ _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _OTHER_FILE = re.compile(r"\(see the file ([^\n]*)\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
+_EXPONENT = re.compile(r"\^\s*\{([^{}\s]+\s*[-+*/]\s*[^{}\s][^{}]*)\}")
+"""An exponent that is ambiguous without braces."""
+
+_OPERATOR = re.compile(r"[-\u2212+*/\u00b7\u00d7=\s]")
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
 _MARK = "\ue000"
@@ -46,7 +50,16 @@ _CITATION_LIST = """
     cite citet citep citealt citealp citeauthor citeyear Cite Citet Citep Citealt Citealp parencite
     textcite autocite footcite
 """
-_MACROS: dict[str, tuple[str, str]] = {
+
+
+def _fraction_text(node: Any, l2tobj: Any) -> str:
+    """Return a fraction in one line, with brackets around sums and products."""
+    texts = [l2tobj.nodelist_to_text([part]).strip() for part in node.nodeargd.argnlist]
+    return "/".join(f"({text})" if _OPERATOR.search(text) else text for text in texts)
+
+
+_MACROS: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("frac", "dfrac", "tfrac", "nicefrac", "sfrac"), ("{{", _fraction_text)),
     **dict.fromkeys(("SIrange", "qtyrange"), ("[{{{", "%(2)s–%(3)s %(4)s")),
     **dict.fromkeys(("SIlist", "qtylist"), ("[{{", "%(2)s %(3)s")),
     "numrange": ("[{{", "%(2)s–%(3)s"),
@@ -114,7 +127,7 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     source = _CODE.sub(take_code, source.translate(_RESERVED))
     try:
         converter = _Converter()
-        source = converter.take_definitions(_DEGREE.sub("°", source))
+        source = converter.take_definitions(_DEGREE.sub("°", _EXPONENT.sub(r"^{(\1)}", source)))
         title = _TITLE.search(source)
         body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or source
         marked = _SECTION.sub(lambda match: f"\n\n{_MARK * _LEVELS[match[1]]} {{", body)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
@@ -201,6 +201,29 @@ def format_list_number(number: int, kind: str) -> str:
         roman = _ROMAN_NUMBERS[number - 1]
         return roman.upper() if kind == "I" else roman
     return str(number)
+
+
+_EXPONENT = re.compile(r"\s*[-\u2212\u2013+]?\d+\s*")
+
+
+def mark_exponents(tree: Any) -> None:
+    """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106."""
+    for element in tree.iterfind(".//{*}sup"):
+        previous = element.getprevious()
+        _mark_exponent(element, element.getparent().text if previous is None else previous.tail)
+    for properties in tree.iterfind(".//{*}r/{*}rPr"):
+        position = properties.find("{*}vertAlign")  # of Word; PowerPoint has an attribute
+        is_raised = position is not None and "superscript" in position.values()
+        previous = properties.getparent().getprevious()
+        if previous is not None and (is_raised or int(properties.get("baseline", "0")) > 0):
+            _mark_exponent(properties.getparent().find("{*}t"), "".join(previous.itertext()))
+
+
+def _mark_exponent(element: Any, before: str | None) -> None:
+    if element is None or not (before or "")[-1:].isdigit():
+        return
+    if _EXPONENT.fullmatch(element.text or ""):
+        element.text = f"^{element.text.strip()}"
 
 
 def format_table(rows: Iterable[Iterable[str]]) -> str:

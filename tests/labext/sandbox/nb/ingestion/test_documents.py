@@ -206,6 +206,16 @@ def test_slides_are_pages_with_tables_groups_and_notes(read):
     assert stages[-1] == "slide 2 of 2"
 
 
+def test_exponents_of_numbers_on_slides_are_marked(read):
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
+    for text in ("3 × 10", "9", " CFU"):
+        paragraph.add_run().text = text
+    paragraph.runs[1].font._element.set("baseline", "30000")
+    assert read(saved(presentation)).text == "3 × 10^9 CFU"
+
+
 @pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
 def test_charts_of_slides_are_tables(read, kind):
     data = CategoryChartData()
@@ -419,7 +429,7 @@ def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
     result = read(epub())
     assert result.title == "Handbook"
     assert result.text == (
-        "# First\n\nInduction by arabinose.\n\nSugar | %\n\nitem\n\n"
+        "# First\n\nInduction by arabinose.\n\nSugar | %\n\n- item\n\n"
         "# Second\n\nRepression by glucose."
     )
 
