@@ -153,14 +153,23 @@ def _attached_files(
     return tuple(dict.fromkeys(attached)), tuple(dict.fromkeys(missing))
 
 
+_DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
+_NOT_ESCAPED = re.compile(r"(?<!\\)[%&]")
+"""Characters that many programs do not escape; `%` would begin a comment, and `&` be left out."""
+
+
 def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
     from bibtexparser import middlewares
     from bibtexparser.entrypoint import parse_string
 
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # broken entries are reported here
+    text = _DEGREE.sub("°", path.read_text(encoding="utf-8-sig"))
     library = parse_string(
-        path.read_text(encoding="utf-8-sig"),
-        append_middleware=[middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()],
+        _NOT_ESCAPED.sub(r"\\\g<0>", text),
+        append_middleware=[
+            middlewares.LatexDecodingMiddleware(keep_math_mode=False),
+            middlewares.SeparateCoAuthors(),
+        ],
     )
     for block in library.failed_blocks:
         key = re.match(r"@\w+\s*[{(]\s*([^,\s]+)", block.raw or "")

@@ -365,10 +365,11 @@ def fetch_sources(
 
 def _failure_error(snapshot: Ingestion) -> JobFailedError:
     bad = [row for row in snapshot.rows if row.outcome is not Outcome.COMPLETE]
-    reasons = messages.join_words((f"{row.title}: {row.reason or row.status}" for row in bad), 3)
+    stated = ((row.title, (row.reason or row.status).rstrip(".")) for row in bad)
+    reasons = messages.join_words((f"{title}: {reason}" for title, reason in stated), 3)
     of = "" if len(snapshot.rows) == 1 else f"{len(bad)} of {len(snapshot.rows)} sources failed. "
     return JobFailedError(
-        f"{of}{reasons.rstrip('.')}.",
+        f"{of}{reasons}.",
         "Fix the cause, then {action}; add a corrected file as a new source.",
         action=Action.retry_source(bad[0].title),
     )
