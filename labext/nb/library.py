@@ -24,9 +24,6 @@ _FIELDS = {
 }
 """Fields of an entry, and the names under which `references` finds them in a text."""
 
-_MAX_NAMED = 3
-"""Maximum number of broken entries that an error names."""
-
 
 @dataclass(frozen=True)
 class LibraryEntry:
@@ -71,11 +68,9 @@ class Library:
         """Return the error that names the broken entries, if there are any."""
         if not self.broken:
             return None
-        more = len(self.broken) - _MAX_NAMED
-        names = [*self.broken[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])]
         return InputError(
             f"{messages.pluralize(len(self.broken), 'reference')} of {self.path.name} can't "
-            f"be read: {messages.join_words(names)}.",
+            f"be read: {messages.join_words(self.broken)}.",
             "Correct them and add the library again; its other references are kept.",
         )
 

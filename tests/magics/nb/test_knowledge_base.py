@@ -141,7 +141,7 @@ def test_references_are_added_once_with_their_files(
     run("%nb use References --create")
     output = printed("%nb add library.bib")
     assert "library.bib: added 2 references to References." in output
-    assert "Skipped attached files that are not in the library's folder: lost.pdf." in output
+    assert "Skipped attached files not in the library's folder: lost.pdf." in output
     titles = sorted(str(title) for title in run("%nb sources")["title"])
     assert len(titles) == 3
     assert titles[:2] == ["Induction", "Repression"]

@@ -16,9 +16,6 @@ _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _OTHER_FILE = re.compile(r"\(see the file ([^\n]*)\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
-_EXPONENT = re.compile(r"\^\s*\{([^{}\s]+\s*[-+*/]\s*[^{}\s][^{}]*)\}")
-"""An exponent that is ambiguous without braces."""
-
 _OPERATOR = re.compile(r"[-\u2212+*/\u00b7\u00d7=\s]")
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
@@ -127,7 +124,7 @@ def read_latex(file: SourceFile, _on_stage: OnStage) -> Document:
     source = _CODE.sub(take_code, source.translate(_RESERVED))
     try:
         converter = _Converter()
-        source = converter.take_definitions(_DEGREE.sub("°", _EXPONENT.sub(r"^{(\1)}", source)))
+        source = converter.take_definitions(_DEGREE.sub("°", source))
         title = _TITLE.search(source)
         body = source.partition(r"\begin{document}")[2].partition(r"\end{document}")[0] or source
         marked = _SECTION.sub(lambda match: f"\n\n{_MARK * _LEVELS[match[1]]} {{", body)

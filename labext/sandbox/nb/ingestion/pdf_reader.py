@@ -41,13 +41,17 @@ _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|medi$|-b$")
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
+_MARGIN = 0.075
+"""Share of a page's height at its top and bottom that may have a running header or footer."""
+
 
 @dataclass(frozen=True)
 class _Font:
-    """The height of a line's characters in points, and whether all of them are bold."""
+    """The height of a line's characters in points, and whether all are bold or in a margin."""
 
     height: float
     bold: bool
+    in_margin: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,8 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     if not any(line.strip() for page in pages for line in page.lines):
         raise _no_text(pages)
     body = _body_font(pages)
-    return Document(
-        [(number, _separate_headings(page, body)) for number, page in enumerate(pages, 1)], title
-    )
+    texts = (_separate_headings(page, body) for page in _without_repeated_margins(pages, body))
+    return Document([*enumerate(texts, 1)], title)
 
 
 def _no_text(pages: Sequence[_Page]) -> UnreadableError:
@@ -135,7 +138,7 @@ def _read_page(document: Any, index: int) -> _Page:
         with closing(document[index]) as page, closing(page.get_textpage()) as text:
             lines = str(text.get_text_bounded()).splitlines()
             is_scanned = not any(map(str.strip, lines)) and raw.FPDFPage_CountObjects(page.raw) > 0
-            return _Page(lines, _line_fonts(text), is_scanned)
+            return _Page(lines, _line_fonts(text, page.get_height()), is_scanned)
     except pypdfium2.PdfiumError:
         return _Page([], {})
 
@@ -151,7 +154,20 @@ def _recognize_lines(document: Any, index: int) -> list[str]:
         return []
 
 
-def _line_fonts(text: Any) -> dict[str, _Font]:
+def _without_repeated_margins(pages: Sequence[_Page], body: _Font) -> Iterator[_Page]:
+    """Yield pages without running headers and footers, but for the first: they part sentences."""
+    seen = set[str]()
+    for page in pages:
+        running = {
+            line: re.sub(r"\d+", "0", line)
+            for line, font in page.fonts.items()
+            if font.in_margin and font.height < _LARGE * body.height
+        }
+        yield replace(page, lines=[x for x in page.lines if running.get(x.strip()) not in seen])
+        seen.update(running.values())
+
+
+def _line_fonts(text: Any, page_height: float) -> dict[str, _Font]:
     """Return the fonts of a page's lines by their stripped text, sampled at three characters."""
     fonts: dict[str, _Font] = {}
     start = 0
@@ -160,14 +176,16 @@ def _line_fonts(text: Any) -> dict[str, _Font]:
         if stripped := line.strip():
             first = start + line.index(stripped)
             last = first + len(stripped) - 1
-            samples = [_font_at(text, place) for place in (first, (first + last) // 2, last)]
+            places = (first, (first + last) // 2, last)
+            samples = [_font_at(text, place, page_height) for place in places]
             height = sorted(sample.height for sample in samples)[1]
-            fonts.setdefault(stripped, _Font(height, all(sample.bold for sample in samples)))
+            is_bold = all(sample.bold for sample in samples)
+            fonts.setdefault(stripped, _Font(height, is_bold, samples[0].in_margin))
         start += len(line) + 2
     return fonts
 
 
-def _font_at(text: Any, place: int) -> _Font:
+def _font_at(text: Any, place: int, page_height: float) -> _Font:
     """Return the font of a character of the text.
 
     The nominal font size is not used: many programs scale a font of size 1.
@@ -179,7 +197,9 @@ def _font_at(text: Any, place: int) -> _Font:
     raw.FPDFText_GetLooseCharBox(text.raw, index, box)
     name = ctypes.create_string_buffer(128)
     raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
-    return _Font(box.top - box.bottom, bool(_BOLD.search(name.value.decode(errors="replace"))))
+    is_bold = bool(_BOLD.search(name.value.decode(errors="replace")))
+    in_margin = not _MARGIN * page_height < box.bottom < (1 - _MARGIN) * page_height
+    return _Font(box.top - box.bottom, is_bold, in_margin)
 
 
 def _body_font(pages: Sequence[_Page]) -> _Font:

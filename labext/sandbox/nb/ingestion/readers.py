@@ -74,7 +74,6 @@ _MIN_MAIN_TEXT = 250
 
 _MAX_COLUMNS = 100
 """Maximum columns that a cell spans."""
-_HEADING_TAG = re.compile("h([1-6])")
 
 
 def read_html(file: SourceFile, _on_stage: OnStage) -> Document:
@@ -100,15 +99,18 @@ def _decode_html(content: bytes, charset: str | None) -> str:
 
 
 def _parse_html(text: str) -> Any:
-    """Parse a page into a tree; None if there is none."""
+    """Parse a page into a tree with marks of list items and exponents; None if there is none."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
     parser = html.HTMLParser(remove_comments=True, remove_pis=True)
     source = re.sub(r"^\s*<\?xml[^>]*\?>", "", reading.clean_text(text))
     try:
-        return html.document_fromstring(source, parser=parser)
+        tree = html.document_fromstring(source, parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+    _mark_list_items(tree)
+    reading.mark_exponents(tree)
+    return tree
 
 
 def _html_title(tree: Any) -> str | None:
@@ -129,8 +131,6 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
-    _mark_list_items(tree)
-    reading.mark_exponents(tree)
     for heading in [*tree.iter(*_HEADING_TAGS)]:
         if next(heading.iterancestors("table"), None) is not None:
             continue
@@ -170,16 +170,8 @@ def _integer(text: str | None, default: int) -> int:
 
 def chapter_text(content: bytes) -> str:
     """Return the text of a chapter of a book."""
-    from lxml import etree, html
-
-    parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
-    try:
-        tree = html.document_fromstring(content, parser=parser)
-    except etree.ParserError:  # it is empty
-        return ""
-    _mark_list_items(tree)
-    reading.mark_exponents(tree)
-    return "\n\n".join(_visible_blocks(tree))
+    tree = _parse_html(_decode_html(content, None))
+    return "" if tree is None else "\n\n".join(_visible_blocks(tree))
 
 
 def _visible_blocks(tree: Any) -> Iterator[str]:
@@ -209,9 +201,9 @@ def _blocks(element: Any) -> Iterator[str]:
         )
         if table := reading.format_table(rows):
             yield table
-    elif heading := _HEADING_TAG.fullmatch(element.tag):
+    elif element.tag in _HEADING_TAGS:
         if text := " ".join(element.text_content().split()):
-            yield f"{'#' * int(heading[1])} {text}"
+            yield f"{'#' * int(element.tag[1])} {text}"
     else:
         yield from _flow(element)
 

@@ -203,27 +203,21 @@ def format_list_number(number: int, kind: str) -> str:
     return str(number)
 
 
+_SUPERSCRIPTS = (
+    "//*[local-name()='sup'] | //*[local-name()='t'][../*[local-name()='rPr'][@baseline > 0 or "
+    "*[local-name()='vertAlign']/@* = 'superscript']]"
+)
+"""XPath of superscripts in HTML and XML, and of those in the runs of PowerPoint and Word."""
+
 _EXPONENT = re.compile(r"\s*[-\u2212\u2013+]?\d+\s*")
 
 
 def mark_exponents(tree: Any) -> None:
     """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106."""
-    for element in tree.iterfind(".//{*}sup"):
-        previous = element.getprevious()
-        _mark_exponent(element, element.getparent().text if previous is None else previous.tail)
-    for properties in tree.iterfind(".//{*}r/{*}rPr"):
-        position = properties.find("{*}vertAlign")  # of Word; PowerPoint has an attribute
-        is_raised = position is not None and "superscript" in position.values()
-        previous = properties.getparent().getprevious()
-        if previous is not None and (is_raised or int(properties.get("baseline", "0")) > 0):
-            _mark_exponent(properties.getparent().find("{*}t"), "".join(previous.itertext()))
-
-
-def _mark_exponent(element: Any, before: str | None) -> None:
-    if element is None or not (before or "")[-1:].isdigit():
-        return
-    if _EXPONENT.fullmatch(element.text or ""):
-        element.text = f"^{element.text.strip()}"
+    for element in tree.xpath(_SUPERSCRIPTS):
+        before = element.xpath("string(preceding::text()[1])")
+        if before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
+            element.text = f"^{element.text.strip()}"
 
 
 def format_table(rows: Iterable[Iterable[str]]) -> str:

@@ -17,9 +17,6 @@ from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 _RESOLUTION = 300
 """Dots per inch for which tesseract is made."""
 
-_ANY_ORIENTATION = ("--psm", "1")
-"""Options for pages that lie on their side; without its data `osd`, tesseract ignores them."""
-
 _MAX_PIXELS = 25_000_000
 """Maximum pixels of a rendered page, one byte each; a page of A3 has 17 million."""
 
@@ -107,7 +104,13 @@ def _recognize(picture: Path | bytes) -> list[str]:
     content = picture if isinstance(picture, bytes) else None
     source = "stdin" if content is not None else str(picture)
     result = subprocess.run(
-        [shutil.which("tesseract") or "tesseract", source, "stdout", *_ANY_ORIENTATION],
+        [
+            shutil.which("tesseract") or "tesseract",
+            source,
+            "stdout",
+            "--psm",
+            "1",
+        ],  # in any orientation
         input=content,
         capture_output=True,
         check=False,

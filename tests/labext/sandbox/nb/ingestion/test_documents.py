@@ -216,6 +216,14 @@ def test_exponents_of_numbers_on_slides_are_marked(read):
     assert read(saved(presentation)).text == "3 × 10^9 CFU"
 
 
+def test_running_header_of_a_pdf_is_kept_once_and_a_repeated_table_header_always(read):
+    table = "\n" * 8 + "Sugar OD\n"
+    pages = [f"J. Bact. 12, page {number}{table}glucose 0.{number}" for number in range(1, 5)]
+    texts = [text for _, text in read(pdf(pages)).pages]
+    assert ["J. Bact." in text for text in texts] == [True, False, False, False]
+    assert all("Sugar OD" in text for text in texts)
+
+
 @pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
 def test_charts_of_slides_are_tables(read, kind):
     data = CategoryChartData()
