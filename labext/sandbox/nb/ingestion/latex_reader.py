@@ -16,7 +16,6 @@ _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
 _OTHER_FILE = re.compile(r"\(see the file ([^\n]*)\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
-_OPERATOR = re.compile(r"[-\u2212+*/\u00b7\u00d7=\s]")
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
 _MARK = "\ue000"
@@ -47,16 +46,8 @@ _CITATION_LIST = """
     cite citet citep citealt citealp citeauthor citeyear Cite Citet Citep Citealt Citealp parencite
     textcite autocite footcite
 """
-
-
-def _fraction_text(node: Any, l2tobj: Any) -> str:
-    """Return a fraction in one line, with brackets around sums and products."""
-    texts = [l2tobj.nodelist_to_text([part]).strip() for part in node.nodeargd.argnlist]
-    return "/".join(f"({text})" if _OPERATOR.search(text) else text for text in texts)
-
-
-_MACROS: dict[str, tuple[str, Any]] = {
-    **dict.fromkeys(("frac", "dfrac", "tfrac", "nicefrac", "sfrac"), ("{{", _fraction_text)),
+_MACROS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("frac", "dfrac", "tfrac", "nicefrac", "sfrac"), ("{{", "(%(1)s)/(%(2)s)")),
     **dict.fromkeys(("SIrange", "qtyrange"), ("[{{{", "%(2)s–%(3)s %(4)s")),
     **dict.fromkeys(("SIlist", "qtylist"), ("[{{", "%(2)s %(3)s")),
     "numrange": ("[{{", "%(2)s–%(3)s"),

@@ -216,6 +216,12 @@ def test_exponents_of_numbers_on_slides_are_marked(read):
     assert read(saved(presentation)).text == "3 × 10^9 CFU"
 
 
+def test_exponents_of_numbers_in_a_pdf_are_marked(read):
+    page = "Plate 10^{6} cells of Lee^{1} in 25 mL.\nRate 3.5 x 10^{-3} of 106 in 2021 5."
+    expected = "Plate 10^6 cells of Lee1 in 25 mL. Rate 3.5 x 10^-3 of 106 in 2021 5."
+    assert " ".join(read(pdf([page])).text.split()) == expected
+
+
 def test_running_header_of_a_pdf_is_kept_once_and_a_repeated_table_header_always(read):
     table = "\n" * 8 + "Sugar OD\n"
     pages = [f"J. Bact. 12, page {number}{table}glucose 0.{number}" for number in range(1, 5)]

@@ -357,7 +357,7 @@ def test_sections_of_latex_are_headings(read, name):
             "1. Add\n\n2a) Mix\n\n2. Heat",
         ),
         (r"As in \input{methods}", "As in\n\n(see the file methods)"),
-        (r"$v = \frac{V[S]}{K_m + [S]} \cdot \frac12$", "v = V[S]/(K_m + [S])·1/2"),
+        (r"$v = \frac{V[S]}{K_m + [S]} \cdot \frac12$", "v = (V[S])/(K_m + [S])·(1)/(2)"),
         (
             r"At 37\,$^\circ$C, as in \citep[see][p. 3]{guzman1995}.",
             "At 37 °C, as in [guzman1995].",
