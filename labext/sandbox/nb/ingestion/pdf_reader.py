@@ -43,7 +43,7 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 _BEFORE_EXPONENT = re.compile(r"\d(?:\r\n)?(?=[-\u2212\u2013]?\d)")
 
-_MARGIN = 0.075
+_MARGIN = 0.06
 """Share of a page's height at its top and bottom that may have a running header or footer."""
 
 
@@ -159,9 +159,9 @@ def _mark_exponents(text: Any, characters: str, content: str) -> str:
 def _without_repeated_margins(pages: Sequence[_Page], body: _Font) -> Iterator[_Page]:
     """Yield pages without running headers and footers, but for the first: they part sentences."""
     seen = set[str]()
-    for page in pages:
+    for number, page in enumerate(pages, 1):
         running = {
-            line: re.sub(r"\d+", "0", line)
+            line: re.sub(rf"\b{number}\b", "", line, count=1)
             for line, font in page.fonts.items()
             if font.in_margin and font.height < _LARGE * body.height
         }

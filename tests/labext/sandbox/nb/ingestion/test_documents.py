@@ -222,12 +222,15 @@ def test_exponents_of_numbers_in_a_pdf_are_marked(read):
     assert " ".join(read(pdf([page])).text.split()) == expected
 
 
-def test_running_header_of_a_pdf_is_kept_once_and_a_repeated_table_header_always(read):
-    table = "\n" * 8 + "Sugar OD\n"
-    pages = [f"J. Bact. 12, page {number}{table}glucose 0.{number}" for number in range(1, 5)]
-    texts = [text for _, text in read(pdf(pages)).pages]
+def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(read):
+    pages = [f"J. Bact. 12, page {number}\n\n\nSugar 0.{number}" for number in range(1, 5)]
+    at_the_top = pdf(pages).replace(b"50 790 Td", b"50 820 Td")
+    texts = [text for _, text in read(at_the_top).pages]
     assert ["J. Bact." in text for text in texts] == [True, False, False, False]
-    assert all("Sugar OD" in text for text in texts)
+    assert all("Sugar 0." in text for text in texts)
+    rows = pdf([f"Sample {number} 0.5" for number in range(7, 10)])
+    text = read(rows.replace(b"50 790 Td", b"50 820 Td")).text
+    assert " ".join(text.split()) == "Sample 7 0.5 Sample 8 0.5 Sample 9 0.5"
 
 
 @pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
