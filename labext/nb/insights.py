@@ -58,13 +58,16 @@ class Insights(Resource):
     ) -> Iterator[Record]:
         """Yield insights' records, source by source; arguments as for `list`."""
         within = self._notebook(notebook)
+        titles: dict[str, str | None] = {}
         source_ids = None if sources is None else self._titles.find_all("source", sources, within)
         if source_ids is None:
             records = self._titles.records("source", within)
+            titles = {record["id"]: record["title"] for record in records}
             source_ids = [record["id"] for record in records if record["insights_count"] != 0]
         for source_id in source_ids:
             try:
-                yield from self._run(self._backend.insights(source_id))
+                for insight in self._run(self._backend.insights(source_id)):
+                    yield {**insight, "source_title": titles.get(source_id)}
             except NotFoundError:
                 if sources is not None:
                     raise

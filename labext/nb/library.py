@@ -24,9 +24,6 @@ _FIELDS = {
 }
 """Fields of an entry, and the names under which `references` finds them in a text."""
 
-_MAX_NAMED = 3
-"""Maximum number of broken entries that an error names."""
-
 
 @dataclass(frozen=True)
 class LibraryEntry:
@@ -71,11 +68,9 @@ class Library:
         """Return the error that names the broken entries, if there are any."""
         if not self.broken:
             return None
-        more = len(self.broken) - _MAX_NAMED
-        names = [*self.broken[:_MAX_NAMED], *([f"{more} more"] if more > 0 else [])]
         return InputError(
             f"{messages.pluralize(len(self.broken), 'reference')} of {self.path.name} can't "
-            f"be read: {messages.join_words(names)}.",
+            f"be read: {messages.join_words(self.broken)}.",
             "Correct them and add the library again; its other references are kept.",
         )
 
@@ -153,14 +148,23 @@ def _attached_files(
     return tuple(dict.fromkeys(attached)), tuple(dict.fromkeys(missing))
 
 
+_DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
+_NOT_ESCAPED = re.compile(r"(?<!\\)[%&]")
+"""Characters that many programs do not escape; `%` would begin a comment, and `&` be left out."""
+
+
 def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
     from bibtexparser import middlewares
     from bibtexparser.entrypoint import parse_string
 
     logging.getLogger("bibtexparser").setLevel(logging.ERROR)  # broken entries are reported here
+    text = _DEGREE.sub("°", path.read_text(encoding="utf-8-sig"))
     library = parse_string(
-        path.read_text(encoding="utf-8-sig"),
-        append_middleware=[middlewares.LatexDecodingMiddleware(), middlewares.SeparateCoAuthors()],
+        _NOT_ESCAPED.sub(r"\\\g<0>", text),
+        append_middleware=[
+            middlewares.LatexDecodingMiddleware(keep_math_mode=False),
+            middlewares.SeparateCoAuthors(),
+        ],
     )
     for block in library.failed_blocks:
         key = re.match(r"@\w+\s*[{(]\s*([^,\s]+)", block.raw or "")

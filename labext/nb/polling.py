@@ -333,10 +333,10 @@ def fetch_sources(
 
 def _failure_error(snapshot: Ingestion) -> JobFailedError:
     bad = [row for row in snapshot.rows if row.outcome is not Outcome.COMPLETE]
-    reasons = messages.join_words((f"{row.title}: {row.reason or row.status}" for row in bad), 3)
+    reasons = (f"{row.title}: {(row.reason or row.status).rstrip('.')}" for row in bad)
     of = "" if len(snapshot.rows) == 1 else f"{len(bad)} of {len(snapshot.rows)} sources failed. "
     return JobFailedError(
-        f"{of}{reasons.rstrip('.')}.",
+        f"{of}{messages.join_words(reasons, 3)}.",
         "Fix the cause, then {action}; add a corrected file as a new source.",
         action=Action.retry_source(bad[0].title),
     )

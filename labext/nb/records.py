@@ -42,7 +42,9 @@ SOURCE_DETAIL = SOURCE | _fields("full_text")
 STATUS = _fields(
     "status:category stage error message started_at:time completed_at:time changed_at:time"
 )
-INSIGHT = _fields("id source_id insight_type:category content created_at:time updated_at:time")
+INSIGHT = _fields(
+    "id source_id source_title insight_type:category content created_at:time updated_at:time"
+)
 NOTE = _fields("id title note_type:category content notebook_id created_at:time updated_at:time")
 SESSION = _fields(
     "id title notebook_id model_override message_count:integer created_at:time updated_at:time"

@@ -75,7 +75,7 @@ _SOURCE_CHATS_VIEW = _view(
 _INSIGHTS_VIEW = _view(
     "insights",
     "There are no insights.",
-    first="insight_type content",
+    first="insight_type source_title content",
     last="id source_id created_at updated_at",
 )
 _HITS_VIEW = _view(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 def pdf(pages: Sequence[str], title: str | None = None, *, encrypted: bool = False) -> bytes:
     """Return a PDF with the lines of each page, encrypted with a random password if requested.
 
-    Lines that begin with `# ` are large and bold, those that begin with `** ` are bold.
+    Lines that begin with `# ` are large and bold, those that begin with `** ` are bold, and `^{6}`
+    is raised.
     """
     kids = " ".join(f"{5 + 2 * place} 0 R" for place in range(len(pages)))
     objects = [
@@ -62,7 +64,9 @@ def _drawn(text: str) -> str:
 def _drawn_line(line: str) -> str:
     fonts = {"# ": "/F2 14", "** ": "/F2 11", "": "/F1 11"}
     mark = next(mark for mark in fonts if line.startswith(mark))
-    return f"{fonts[mark]} Tf ({_escaped(line.removeprefix(mark))}) Tj T*"
+    raised = rf") Tj 4 Ts /F1 7 Tf (\1) Tj 0 Ts {fonts[mark]} Tf ("
+    text = re.sub(r"\^\{(.*?)\}", raised, _escaped(line.removeprefix(mark)))
+    return f"{fonts[mark]} Tf ({text}) Tj T*"
 
 
 def _escaped(text: str) -> str:

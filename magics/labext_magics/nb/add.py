@@ -129,7 +129,7 @@ def add_library(
     output.print_message(f"{library.path.name}: added {added} to {target.name}{note}.")
     if library.missing_files:
         names = messages.join_words(library.missing_files)
-        output.print_message(f"Skipped attached files outside of the library's folder: {names}.")
+        output.print_message(f"Skipped attached files not in the library's folder: {names}.")
     return records
 
 

@@ -25,14 +25,10 @@ def list_(
     from labext_widgets.answers.documents import INSIGHTS
 
     if sources:
-        notebook_id = None if notebook is None else scope.find_notebook(call, notebook).id
-        source_ids = [
-            scope.resolve_id(call, "source", title)
-            if notebook_id is None
-            else call.nb.sources.find(title, notebook_id)
-            for title in sources
-        ]
-        return INSIGHTS.show(call.nb.insights.list(sources=source_ids))
+        within = None if notebook is None else scope.find_notebook(call, notebook).id
+        if within is None:
+            sources = [scope.resolve_id(call, "source", title) for title in sources]
+        return INSIGHTS.show(call.nb.insights.list(within, sources))
     target = scope.notebook_or_all(call, notebook, all_notebooks)
     return INSIGHTS.show(call.nb.insights.list(None if target is None else target.id))
 

@@ -65,12 +65,12 @@ def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
 
 def _open_source(nb: NotebookClient, record: Record, page: int | None, passage: str) -> SourceView:
     from labext_widgets.core.markup import view_line
-    from labext_widgets.documents import SourceView
+    from labext_widgets.documents import SourceView, TextPages
 
     title = scope.source_title(record)
     pages, note = _pages(nb, record, title)
-    if note and pages.count == 1:
-        page = None  # the note explains that the text has no pages
+    if page is not None and isinstance(pages, TextPages):  # a slide, or a page of a picture
+        page, note = None, note or "Only a PDF is shown by page; this is the whole text."
     line = view_line(record["id"], str(record["title"] or ""))
     return SourceView(title, pages, page, passage, note, line)
 

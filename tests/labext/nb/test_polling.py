@@ -200,8 +200,11 @@ def test_wait_error_names_failed_and_stalled_sources():
             row("b.pdf", "failed", reason="It is encrypted."),
             outcome=Outcome.FAILED,
         )
-    assert caught.value.message.startswith("1 of 2 sources failed.")
+    assert caught.value.message == "1 of 2 sources failed. b.pdf: It is encrypted."
     assert '`nb.sources.retry("b.pdf")`' in caught.value.next_step
+    failed = [row(name, "failed", reason="It is encrypted.") for name in ("b.pdf", "c.pdf")]
+    with pytest.raises(JobFailedError, match=r"b\.pdf: It is encrypted, c\.pdf: It is encrypted\."):
+        wait_for(*failed, outcome=Outcome.FAILED)
     running = row("my film.mp4", "running", stage="hearing", unchanged=4.2)
     with pytest.raises(
         NotReadyError, match=r"my film.mp4 is running \(hearing\), unchanged for 4 seconds"

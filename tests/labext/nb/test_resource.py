@@ -381,6 +381,19 @@ def test_library_in_another_encoding_is_refused(tmp_path: Path, name: str) -> No
         read_library(tmp_path / name)
 
 
+def test_formulas_and_special_characters_of_bibtex_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "l.bib"
+    path.write_text(
+        r"@book{a, title={$\beta$-lactamase at 42~$^{\circ}$C}, journal={Food & Function},"
+        "\n  url={https://a.example/b%20c}, abstract={With 10$^6$ cells, 5\\% died and 95% lived.}}"
+    )
+    (entry,) = read_library(path).entries
+    assert entry.title == "β-lactamase at 42 °C"
+    assert "Journal: Food & Function" in entry.text
+    assert "URL: https://a.example/b%20c" in entry.text
+    assert entry.text.endswith("With 10^6 cells, 5% died and 95% lived.")
+
+
 def test_titles_are_unique_in_a_library(tmp_path: Path) -> None:
     path = tmp_path / "library.bib"
     path.write_text("@book{a, title={Preface}}\n@book{b, title={Preface}}")

@@ -124,7 +124,7 @@ def test_notebook_of_open_notebook_is_exported(
 
 
 LIBRARY = """@article{one, title = {Induction}, author = {Guzman, L.}, year = 1995, doi = {10.1/x},
-  file = {protocol.pdf}, abstract = {Arabinose induces pBAD.}}
+  file = {protocol.pdf;lost.pdf}, abstract = {Arabinose induces pBAD.}}
 @book{two, title = {Repression}, abstract = {Glucose represses pBAD.}}
 """
 
@@ -139,7 +139,9 @@ def test_references_are_added_once_with_their_files(
     path.write_text(LIBRARY)
     (tmp_path / "protocol.pdf").write_bytes((tmp_path / "data" / "paper.pdf").read_bytes())
     run("%nb use References --create")
-    assert "library.bib: added 2 references to References." in printed("%nb add library.bib")
+    output = printed("%nb add library.bib")
+    assert "library.bib: added 2 references to References." in output
+    assert "Skipped attached files not in the library's folder: lost.pdf." in output
     titles = sorted(str(title) for title in run("%nb sources")["title"])
     assert len(titles) == 3
     assert titles[:2] == ["Induction", "Repression"]

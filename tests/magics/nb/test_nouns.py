@@ -9,7 +9,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Printed, Refused, Run, assert_completions, complete
 
-from labext.frames.views import frame_html
+from labext.frames.views import frame_html, frame_text
 
 pytestmark = pytest.mark.contract
 
@@ -219,6 +219,7 @@ def test_model_texts_and_markdown_sources_are_rendered(run: Run) -> None:
     assert "shake <b>well</b>" in text.text
     run("%nb chat 'What is added?'")
     run("%nb note '**Loop**: AraC' --title Loop")
+    assert frame_text(run("%nb insights")).startswith("Key findings · Plan · ")
     drawn = {
         "%nb insights": "<li>",
         "%nb sources insights Plan": "<li>",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import pptx
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused
@@ -204,6 +206,21 @@ def test_pages_and_passages_of_sources(run: Run, refused: Refused, added: None) 
     assert run('%nb view paper.pdf --passage "Vary the concentration"').page == 2
     assert "arabinose" in run("%nb view protocol.docx").text
     assert "its pages are 1 to 2" in str(refused("%nb view paper.pdf --page 3"))
+
+
+def test_passage_on_a_slide_is_marked_in_the_text_of_all_slides(run: Run, tmp_path: Path) -> None:
+    presentation = pptx.Presentation()
+    for text in ("Arabinose induces pBAD.", "Strain KL9 was lysed by phage."):
+        slide = presentation.slides.add_slide(presentation.slide_layouts[6])
+        slide.shapes.add_textbox(0, 0, 9, 9).text_frame.text = text
+    presentation.save(tmp_path / "talk.pptx")
+    run('%nb use "Slides" --create\n%nb add talk.pptx --wait')
+    hits = run('%nb search "phage KL9" --type text')
+    line = f"%nb view talk.pptx --page {hits['page'][0]}"
+    assert line.endswith("--page 2")
+    shown = str(run(line))
+    assert "*Strain KL9 was lysed by phage.*" in shown
+    assert "Only a PDF is shown by page; this is the whole text." in shown
 
 
 def test_view_marks_the_passage_that_was_last_found_or_cited(run: Run, added: None) -> None:

@@ -132,11 +132,11 @@ def _citations(row: Mapping[Any, Any]) -> tuple[Citation, ...]:
 INSIGHTS = DocumentView(
     name="insight documents",
     empty="There are no insights.",
-    first=("insight_type", "content"),
+    first=("insight_type", "source_title", "content"),
     last=("id", "source_id", "created_at", "updated_at"),
     heading="insight_type",
     content="content",
-    in_text=("id", "source_id"),
+    in_text=("source_title", "id", "source_id"),
 )
 MESSAGES = MessageView(
     name="message documents",

@@ -47,6 +47,7 @@ _CITATION_LIST = """
     textcite autocite footcite
 """
 _MACROS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("frac", "dfrac", "tfrac", "nicefrac", "sfrac"), ("{{", "(%(1)s)/(%(2)s)")),
     **dict.fromkeys(("SIrange", "qtyrange"), ("[{{{", "%(2)s–%(3)s %(4)s")),
     **dict.fromkeys(("SIlist", "qtylist"), ("[{{", "%(2)s %(3)s")),
     "numrange": ("[{{", "%(2)s–%(3)s"),

@@ -177,6 +177,7 @@ def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
         root = parse_xml(file.content())
     except etree.XMLSyntaxError as error:
         raise UnreadableError(_xml_problem(" ".join(str(error.msg).split()))) from None
+    reading.mark_exponents(root)
     return Document([(None, "\n".join(_xml_blocks(root)))], _xml_title(root))
 
 

@@ -64,6 +64,7 @@ def read_presentation(file: SourceFile, on_stage: OnStage) -> Document:
 
 
 def _slide_text(slide: Any) -> str:
+    reading.mark_exponents(slide.shapes.element)
     # PowerPoint wraps shapes with formulas into alternatives, which python-pptx skips.
     for alternatives in [*slide.shapes.element.iter("{*}AlternateContent")]:
         for shape in [*alternatives[0]]:

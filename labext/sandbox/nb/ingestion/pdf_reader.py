@@ -41,13 +41,19 @@ _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|medi$|-b$")
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
+_BEFORE_EXPONENT = re.compile(r"\d(?:\r\n)?(?=[-\u2212\u2013]?\d)")
+
+_MARGIN = 0.06
+"""Share of a page's height at its top and bottom that may have a running header or footer."""
+
 
 @dataclass(frozen=True)
 class _Font:
-    """The height of a line's characters in points, and whether all of them are bold."""
+    """The height of a line's characters in points, and whether all are bold or in a margin."""
 
     height: float
     bold: bool
+    in_margin: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     except pypdfium2.PdfiumError as error:
         raise _pdf_error(str(error)) from None
     with closing(document):
-        pages = [*_pages(document, on_stage)]
+        pages = [_read_page(document, number, on_stage) for number in range(1, len(document) + 1)]
         title = _title(document)
     if not pages:
         raise UnreadableError(
@@ -81,9 +87,8 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     if not any(line.strip() for page in pages for line in page.lines):
         raise _no_text(pages)
     body = _body_font(pages)
-    return Document(
-        [(number, _separate_headings(page, body)) for number, page in enumerate(pages, 1)], title
-    )
+    texts = (_separate_headings(page, body) for page in _without_repeated_margins(pages, body))
+    return Document([*enumerate(texts, 1)], title)
 
 
 def _no_text(pages: Sequence[_Page]) -> UnreadableError:
@@ -114,60 +119,74 @@ def _pdf_error(reason: str) -> UnreadableError:
     )
 
 
-def _pages(document: Any, on_stage: OnStage) -> Iterator[_Page]:
-    count = len(document)
-    recognizes = text_recognition.is_installed()
-    for number in range(1, count + 1):
-        on_stage(f"page {number} of {count}")
-        page = _read_page(document, number - 1)
-        if page.is_scanned and recognizes:
-            on_stage(f"recognizing the text of page {number} of {count}")
-            page = replace(page, lines=_recognize_lines(document, number - 1))
-        yield page
-
-
-def _read_page(document: Any, index: int) -> _Page:
-    """Read a page; a broken one has no lines."""
+def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
+    """Read a page, a scanned one by text recognition; a broken one has no lines."""
     import pypdfium2
     from pypdfium2 import raw
 
+    place = f"page {number} of {len(document)}"
+    on_stage(place)
     try:
-        with closing(document[index]) as page, closing(page.get_textpage()) as text:
-            lines = str(text.get_text_bounded()).splitlines()
-            is_scanned = not any(map(str.strip, lines)) and raw.FPDFPage_CountObjects(page.raw) > 0
-            return _Page(lines, _line_fonts(text), is_scanned)
+        with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
+            # Without the number of characters, pypdfium2 4 returns a text with other positions.
+            characters = str(text.get_text_range(0, text.count_chars()))
+            content = _mark_exponents(text, characters, str(text.get_text_bounded()))
+            is_scanned = not content.strip() and raw.FPDFPage_CountObjects(page.raw) > 0
+            if is_scanned and text_recognition.is_installed():
+                on_stage(f"recognizing the text of {place}")
+                content = text_recognition.recognize_page(page)
+            fonts = _line_fonts(text, characters, page.get_height())
+            return _Page(content.splitlines(), fonts, is_scanned)
     except pypdfium2.PdfiumError:
         return _Page([], {})
 
 
-def _recognize_lines(document: Any, index: int) -> list[str]:
-    """Return the lines of a scanned page; a page that can't be rendered has none."""
-    import pypdfium2
+def _mark_exponents(text: Any, characters: str, content: str) -> str:
+    """Return a page's text with `^` before the exponents of numbers: 10^6, not 106."""
+    places = [place for place, character in enumerate(content) if not character.isspace()]
+    if len("".join(characters.split())) != len(places):  # some are outside of the page
+        return content
+    for match in reversed([*_BEFORE_EXPONENT.finditer(characters)]):
+        base, exponent = (_char_box(text, place) for place in (match.start(), match.end()))
+        height = base.top - base.bottom
+        is_smaller = exponent.top - exponent.bottom < 0.9 * height
+        if is_smaller and exponent.bottom - base.bottom > 0.1 * height:
+            place = places[len("".join(characters[: match.end()].split()))]
+            content = f"{content[:place].rstrip()}^{content[place:]}"
+    return content
 
-    try:
-        with closing(document[index]) as page:
-            return text_recognition.recognize_page(page).splitlines()
-    except pypdfium2.PdfiumError:
-        return []
+
+def _without_repeated_margins(pages: Sequence[_Page], body: _Font) -> Iterator[_Page]:
+    """Yield pages without running headers and footers, but for the first: they part sentences."""
+    seen = set[str]()
+    for number, page in enumerate(pages, 1):
+        running = {
+            line: re.sub(rf"\b{number}\b", "", line, count=1)
+            for line, font in page.fonts.items()
+            if font.in_margin and font.height < _LARGE * body.height
+        }
+        yield replace(page, lines=[x for x in page.lines if running.get(x.strip()) not in seen])
+        seen.update(running.values())
 
 
-def _line_fonts(text: Any) -> dict[str, _Font]:
+def _line_fonts(text: Any, characters: str, page_height: float) -> dict[str, _Font]:
     """Return the fonts of a page's lines by their stripped text, sampled at three characters."""
     fonts: dict[str, _Font] = {}
     start = 0
-    # Without the number of characters, pypdfium2 4 returns another text, with other positions.
-    for line in str(text.get_text_range(0, text.count_chars())).split("\r\n"):
+    for line in characters.split("\r\n"):
         if stripped := line.strip():
             first = start + line.index(stripped)
             last = first + len(stripped) - 1
-            samples = [_font_at(text, place) for place in (first, (first + last) // 2, last)]
+            places = (first, (first + last) // 2, last)
+            samples = [_font_at(text, place, page_height) for place in places]
             height = sorted(sample.height for sample in samples)[1]
-            fonts.setdefault(stripped, _Font(height, all(sample.bold for sample in samples)))
+            is_bold = all(sample.bold for sample in samples)
+            fonts.setdefault(stripped, _Font(height, is_bold, samples[0].in_margin))
         start += len(line) + 2
     return fonts
 
 
-def _font_at(text: Any, place: int) -> _Font:
+def _font_at(text: Any, place: int, page_height: float) -> _Font:
     """Return the font of a character of the text.
 
     The nominal font size is not used: many programs scale a font of size 1.
@@ -175,11 +194,22 @@ def _font_at(text: Any, place: int) -> _Font:
     from pypdfium2 import raw
 
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
-    box = raw.FS_RECTF()
-    raw.FPDFText_GetLooseCharBox(text.raw, index, box)
+    box = _char_box(text, place)
     name = ctypes.create_string_buffer(128)
     raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
-    return _Font(box.top - box.bottom, bool(_BOLD.search(name.value.decode(errors="replace"))))
+    is_bold = bool(_BOLD.search(name.value.decode(errors="replace")))
+    in_margin = not _MARGIN * page_height < box.bottom < (1 - _MARGIN) * page_height
+    return _Font(box.top - box.bottom, is_bold, in_margin)
+
+
+def _char_box(text: Any, place: int) -> Any:
+    """Return the box of a character of the text, with the height of its font."""
+    from pypdfium2 import raw
+
+    box = raw.FS_RECTF()
+    index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
+    raw.FPDFText_GetLooseCharBox(text.raw, index, box)
+    return box
 
 
 def _body_font(pages: Sequence[_Page]) -> _Font:

@@ -61,7 +61,7 @@ _MARKED_HEADING = re.compile(f"(?m)^[^\\S\n]*{_HEADING_MARK}([1-6])[^\\S\n]+(\\S
 _OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
 """The mark of a heading without text."""
 
-_NUMBERED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:\d+|[a-zA-Z]|[ivxIVX]+)\. )")
+_MARKED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:(?:\d+|[a-zA-Z]|[ivxIVX]+)\.|-) )")
 _INLINE_LIST = """
     a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small
     span strike strong sub sup time tt u var wbr br
@@ -69,9 +69,11 @@ _INLINE_LIST = """
 _INLINE = frozenset(_INLINE_LIST.split())
 _HIDDEN_LIST = "audio button head noscript script select style svg template video"
 _HIDDEN_TAGS = _HIDDEN_LIST.split()
+_MIN_MAIN_TEXT = 250
+"""Minimum characters of a main text; trafilatura takes shorter pages apart, element by element."""
+
 _MAX_COLUMNS = 100
 """Maximum columns that a cell spans."""
-_HEADING_TAG = re.compile("h([1-6])")
 
 
 def read_html(file: SourceFile, _on_stage: OnStage) -> Document:
@@ -97,15 +99,18 @@ def _decode_html(content: bytes, charset: str | None) -> str:
 
 
 def _parse_html(text: str) -> Any:
-    """Parse a page into a tree; None if there is none."""
+    """Parse a page into a tree with marks of list items and exponents; None if there is none."""
     from lxml import etree, html  # type: ignore[import-untyped]
 
     parser = html.HTMLParser(remove_comments=True, remove_pis=True)
     source = re.sub(r"^\s*<\?xml[^>]*\?>", "", reading.clean_text(text))
     try:
-        return html.document_fromstring(source, parser=parser)
+        tree = html.document_fromstring(source, parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None
+    _mark_list_items(tree)
+    reading.mark_exponents(tree)
+    return tree
 
 
 def _html_title(tree: Any) -> str | None:
@@ -118,7 +123,7 @@ def _html_title(tree: Any) -> str | None:
 
 
 def _main_text(tree: Any) -> str:
-    """Return the main text found by trafilatura, or else all visible text, with its headings.
+    """Return the main text found by trafilatura, or all text of a short page, with headings.
 
     trafilatura's Markdown escapes characters, as in `pBAD\\_33`, which search and quotations would
     not find; in its plain text, headings are lines like others, so they are marked before.
@@ -126,35 +131,36 @@ def _main_text(tree: Any) -> str:
     import trafilatura
     from lxml import etree
 
-    _number_list_items(tree)
-    for heading in tree.iter(*_HEADING_TAGS):
+    for heading in [*tree.iter(*_HEADING_TAGS)]:
         if next(heading.iterancestors("table"), None) is not None:
             continue
         heading.text = f"{_HEADING_MARK}{heading.tag[1]} {heading.text or ''}"
+        heading.tag = "p"  # trafilatura drops headings outside of <main> and <article>
     try:
         text = trafilatura.extract(
             tree, include_comments=False, include_tables=True, favor_recall=True
         )
     except (etree.LxmlError, ValueError, RecursionError, AttributeError, TypeError, KeyError):
         text = None
-    if not text or not text.strip():
+    if len(text or "") < _MIN_MAIN_TEXT:
         text = "\n\n".join(_visible_blocks(tree))
     text = _MARKED_HEADING.sub(lambda line: f"\n{'#' * int(line[1])} {line[2]}\n", str(text))
-    text = _NUMBERED_ITEM.sub(r"\1", _OTHER_MARK.sub("", text))
+    text = _MARKED_ITEM.sub(r"\1", _OTHER_MARK.sub("", text))
     return re.sub(r"\n{3,}", "\n\n", text)
 
 
-def _number_list_items(tree: Any) -> None:
-    """Put the numbers of the items of ordered lists before their text."""
-    for items in tree.iter("ol"):
+def _mark_list_items(tree: Any) -> None:
+    """Put their numbers, or hyphens, before the text of list items."""
+    for items in tree.iter("ol", "ul"):
         number = _integer(items.get("start"), 1)
         for item in items.iterchildren("li"):
             number = _integer(item.get("value"), number)
             first = item
             while len(first) and not (first.text or "").strip() and first[0].tag in ("div", "p"):
                 first = first[0]
-            mark = reading.format_list_number(number, items.get("type", "1"))
-            first.text = f"{mark}. {(first.text or '').lstrip()}"
+            numbered = reading.format_list_number(number, items.get("type", "1"))
+            mark = "-" if items.tag == "ul" else f"{numbered}."
+            first.text = f"{mark} {(first.text or '').lstrip()}"
             number += 1
 
 
@@ -164,15 +170,8 @@ def _integer(text: str | None, default: int) -> int:
 
 def chapter_text(content: bytes) -> str:
     """Return the text of a chapter of a book."""
-    from lxml import etree, html
-
-    parser = html.HTMLParser(remove_comments=True, remove_pis=True, encoding="utf-8")
-    try:
-        tree = html.document_fromstring(content, parser=parser)
-    except etree.ParserError:  # it is empty
-        return ""
-    _number_list_items(tree)
-    return "\n\n".join(_visible_blocks(tree))
+    tree = _parse_html(_decode_html(content, None))
+    return "" if tree is None else "\n\n".join(_visible_blocks(tree))
 
 
 def _visible_blocks(tree: Any) -> Iterator[str]:
@@ -202,9 +201,9 @@ def _blocks(element: Any) -> Iterator[str]:
         )
         if table := reading.format_table(rows):
             yield table
-    elif heading := _HEADING_TAG.fullmatch(element.tag):
+    elif element.tag in _HEADING_TAGS:
         if text := " ".join(element.text_content().split()):
-            yield f"{'#' * int(heading[1])} {text}"
+            yield f"{'#' * int(element.tag[1])} {text}"
     else:
         yield from _flow(element)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
@@ -201,6 +201,23 @@ def format_list_number(number: int, kind: str) -> str:
         roman = _ROMAN_NUMBERS[number - 1]
         return roman.upper() if kind == "I" else roman
     return str(number)
+
+
+_SUPERSCRIPTS = (
+    "//*[local-name()='sup'] | //*[local-name()='t'][../*[local-name()='rPr'][@baseline > 0 or "
+    "*[local-name()='vertAlign']/@* = 'superscript']]"
+)
+"""XPath of superscripts in HTML and XML, and of those in the runs of PowerPoint and Word."""
+
+_EXPONENT = re.compile(r"\s*[-\u2212\u2013+]?\d+\s*")
+
+
+def mark_exponents(tree: Any) -> None:
+    """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106."""
+    for element in tree.xpath(_SUPERSCRIPTS):
+        before = element.xpath("string(preceding::text()[1])")
+        if before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
+            element.text = f"^{element.text.strip()}"
 
 
 def format_table(rows: Iterable[Iterable[str]]) -> str:

@@ -103,8 +103,9 @@ def _recognize(picture: Path | bytes) -> list[str]:
     """Return the text of each page of a picture, a file or its content."""
     content = picture if isinstance(picture, bytes) else None
     source = "stdin" if content is not None else str(picture)
+    program = shutil.which("tesseract") or "tesseract"
     result = subprocess.run(
-        [shutil.which("tesseract") or "tesseract", source, "stdout"],
+        [program, source, "stdout", "--psm", "1"],  # in any orientation
         input=content,
         capture_output=True,
         check=False,

@@ -51,7 +51,9 @@ def read_word(file: SourceFile, _on_stage: OnStage) -> Document:
         path = package["officeDocument"]
         parts = _related_parts(archive, path)
         reader = _WordReader(archive, parts)
-        blocks = [*reader.blocks(parse_xml(archive.read(path)))]
+        document = parse_xml(archive.read(path))
+        reading.mark_exponents(document)
+        blocks = [*reader.blocks(document)]
         title = None
         if (properties := package.get("core-properties")) in archive.namelist():
             found = parse_xml(archive.read(properties)).iter("{*}title")

@@ -67,6 +67,7 @@ EXTENSIONS = (
         lambda d: d.insight(INSIGHT_ID),
         "insights.get",
         fields=INSIGHT,
+        missing="source_title",
         values={"source_id": TEXT, "insight_type": "Shorten it"},
     ),
     proof(

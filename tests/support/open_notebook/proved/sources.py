@@ -201,6 +201,7 @@ SOURCES = (
         lambda d: d.insights(TEXT),
         "insights.list",
         fields=INSIGHT,
+        missing="source_title",
         values={"insight_type": "Shorten it", "created_at": "2026-11-20T13:30:47.879Z"},
     ),
     proof("insights", lambda d: d.insights(TEXT), "sources.insights_empty", result=[]),

@@ -206,6 +206,33 @@ def test_slides_are_pages_with_tables_groups_and_notes(read):
     assert stages[-1] == "slide 2 of 2"
 
 
+def test_exponents_of_numbers_on_slides_are_marked(read):
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
+    for text in ("3 × 10", "9", " CFU"):
+        paragraph.add_run().text = text
+    paragraph.runs[1].font._element.set("baseline", "30000")
+    assert read(saved(presentation)).text == "3 × 10^9 CFU"
+
+
+def test_exponents_of_numbers_in_a_pdf_are_marked(read):
+    page = "Plate 10^{6} cells of Lee^{1} in 25 mL.\nRate 3.5 x 10^{-3} of 106 in 2021 5."
+    expected = "Plate 10^6 cells of Lee1 in 25 mL. Rate 3.5 x 10^-3 of 106 in 2021 5."
+    assert " ".join(read(pdf([page])).text.split()) == expected
+
+
+def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(read):
+    pages = [f"J. Bact. 12, page {number}\n\n\nSugar 0.{number}" for number in range(1, 5)]
+    at_the_top = pdf(pages).replace(b"50 790 Td", b"50 820 Td")
+    texts = [text for _, text in read(at_the_top).pages]
+    assert ["J. Bact." in text for text in texts] == [True, False, False, False]
+    assert all("Sugar 0." in text for text in texts)
+    rows = pdf([f"Sample {number} 0.5" for number in range(7, 10)])
+    text = read(rows.replace(b"50 790 Td", b"50 820 Td")).text
+    assert " ".join(text.split()) == "Sample 7 0.5 Sample 8 0.5 Sample 9 0.5"
+
+
 @pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
 def test_charts_of_slides_are_tables(read, kind):
     data = CategoryChartData()
@@ -419,7 +446,7 @@ def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
     result = read(epub())
     assert result.title == "Handbook"
     assert result.text == (
-        "# First\n\nInduction by arabinose.\n\nSugar | %\n\nitem\n\n"
+        "# First\n\nInduction by arabinose.\n\nSugar | %\n\n- item\n\n"
         "# Second\n\nRepression by glucose."
     )
 

@@ -130,6 +130,14 @@ def test_tesseract_reads_a_picture(read):
 
 
 @with_tesseract
+@pytest.mark.parametrize("angle", [90, 180, 270])
+def test_tesseract_reads_a_picture_that_is_not_upright(read, angle):
+    picture = picture_of_text(LINES * 3).rotate(angle, expand=True)
+    text = read(saved(picture), "gel.png").text
+    assert [line for line in text.splitlines() if line] == LINES * 3
+
+
+@with_tesseract
 def test_tesseract_reads_the_pages_of_a_picture(read):
     result = read(saved(*(picture_of_text([line]) for line in LINES), kind="TIFF"), "fax.tiff")
     assert result.pages == [*enumerate(LINES, 1)]

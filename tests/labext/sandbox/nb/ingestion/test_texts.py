@@ -52,12 +52,40 @@ def test_headings_of_html_are_marked_and_other_text_is_not(read):
     assert lines[4].strip("| ") == "Sugar | OD"
 
 
+def test_headings_of_html_without_a_main_element_are_kept(read):
+    filler = "Cells grow until noon and are then kept cold in the dark, as in the last week. "
+    page = (
+        f"<html><body><h1>Induction</h1><div><p>{filler}</p><h2>Methods</h2><p>{filler * 3}</p>"
+        f"<h2>Results</h2><p>{filler.upper() * 3}</p></div></body></html>"
+    )
+    lines = read(page.encode(), "page.html").text.splitlines()
+    assert [x for x in lines if x[:1] == "#"] == ["# Induction", "## Methods", "## Results"]
+
+
+def test_short_html_page_keeps_its_lines_and_table_rows(read):
+    page = (
+        "<html><body><h1>Guides</h1><p>Use 20 nt of H<sub>2</sub>O beside <code>NGG</code>.</p>"
+        "<table><tr><th>Cas</th><th>PAM</th></tr><tr><td>Cas12a</td><td>TTTV</td></tr></table>"
+        "</body></html>"
+    )
+    expected = "# Guides\n\nUse 20 nt of H2O beside NGG.\n\nCas | PAM\nCas12a | TTTV"
+    assert read(page.encode(), "page.html").text == expected
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.xml"])
+def test_exponents_of_numbers_in_html_and_xml_are_marked(read, name):
+    page = (
+        "<html><body><p>10<sup>6</sup> cells, 5<sup>−3</sup>, a note<sup>1</sup></p></body></html>"
+    )
+    assert read(page.encode(), name).text == "10^6 cells, 5^−3, a note1"
+
+
 def test_items_of_ordered_lists_of_html_have_numbers(read):
     inner = "<ol type='a'><li>to 37</li><li>to 42</li></ol>"
     page = f"<ol start='2'><li>Add</li><li><p>Heat</p>{inner}</li></ol><ul><li>Mix</li></ul>"
     filler = "<p>Cells grow until noon and are then kept cold in the dark.</p>" * 5
     text = read(f"<html><body><article>{filler}{page}</article>".encode(), "page.html").text
-    lines = [line.strip() for line in text.splitlines()]
+    lines = [line.strip() for line in text.splitlines() if line]
     assert lines[-5:] == ["2. Add", "3. Heat", "a. to 37", "b. to 42", "- Mix"]
 
 
@@ -329,6 +357,7 @@ def test_sections_of_latex_are_headings(read, name):
             "1. Add\n\n2a) Mix\n\n2. Heat",
         ),
         (r"As in \input{methods}", "As in\n\n(see the file methods)"),
+        (r"$v = \frac{V[S]}{K_m + [S]} \cdot \frac12$", "v = (V[S])/(K_m + [S])·(1)/(2)"),
         (
             r"At 37\,$^\circ$C, as in \citep[see][p. 3]{guzman1995}.",
             "At 37 °C, as in [guzman1995].",

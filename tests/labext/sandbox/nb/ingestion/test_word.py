@@ -35,6 +35,11 @@ def run(text: str) -> str:
     return f"<w:r><w:t>{text}</w:t></w:r>"
 
 
+def raised(text: str) -> str:
+    position = '<w:vertAlign w:val="superscript"/>'
+    return f"<w:r><w:rPr>{position}</w:rPr><w:t>{text}</w:t></w:r>"
+
+
 def paragraph(*content: str, style: str = "") -> str:
     return f'<w:p><w:pPr><w:pStyle w:val="{style}"/></w:pPr>{"".join(content)}</w:p>'
 
@@ -58,6 +63,8 @@ def formula(element: str, **parts: str) -> str:
         ("<w:r><w:instrText>PAGE</w:instrText></w:r>", ""),
         ('<w:r><w:sym w:font="Symbol" w:char="F06D"/></w:r>', "μ"),
         ("<w:r><w:noBreakHyphen/></w:r>", "-"),
+        (f"{run('10')}{raised('6')}", "10^6"),
+        (f"{run('Lee')}{raised('6')}", "Lee6"),
         (formula("sSup", e="10", sup="5"), "10^5"),
         (formula("f", num="a", den="b"), "a/b"),
         (formula("d", e="a+b"), "(a+b)"),
