@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
 from labext.errors import ArchiveError, ConflictError, StorageError
@@ -191,13 +192,17 @@ def move_files(stage: Path, folder: Path, files: Iterable[ArchiveFile]) -> None:
 def keep_changed_files(
     folder: Path, files: Iterable[ArchiveFile], earlier: Iterable[ArchiveFile]
 ) -> int:
-    """Rename the files to be replaced that the user has changed to `NAME.changed`; count them."""
+    """Rename the files to be replaced that the user has changed; count them.
+
+    They are called `NAME.changed`, or `NAME.changed2` and so on if the name is in use.
+    """
     original = {file.path for file in (*files, *earlier) if file_matches(folder, file)}
     targets = [folder / file.path for file in files if file.path not in original]
     changed = [target for target in targets if target.is_file()]
     for target in changed:
+        names = (target.with_name(f"{target.name}.changed{n}") for n in chain([""], count(2)))
         with storage_errors(target):
-            target.replace(f"{target}.changed")
+            target.rename(next(name for name in names if not name.exists()))
     return len(changed)
 
 
