@@ -427,18 +427,15 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="labext.sandbox.host", description=__doc__)
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--rate", choices=["named", "off"], default="named")
-    parser.add_argument("--workers", type=int)
-    parser.add_argument("--sequences", type=int)
-    parser.add_argument("--max-running-per-account", type=int)
-    parser.add_argument("--max-queued-per-account", type=int)
-    parser.add_argument("--adopt-empty", action="store_true")
+    numbers = "workers sequences storage-cache max-running-per-account max-queued-per-account"
+    for name in numbers.split():
+        parser.add_argument(f"--{name}", type=int)
+    for name in ("storage", "storage-endpoint", "executor"):
+        parser.add_argument(f"--{name}")
+    for name in ("adopt-empty", "allow-plaintext"):
+        parser.add_argument(f"--{name}", action="store_true")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--storage")
-    parser.add_argument("--storage-endpoint")
-    parser.add_argument("--storage-cache", type=int)
-    parser.add_argument("--executor")
     parser.add_argument("--certificates", type=Path)
-    parser.add_argument("--allow-plaintext", action="store_true")
     parser.add_argument("--service", action="append", help="module:name, instead of all services")
     return parser.parse_args(arguments)
 
