@@ -41,8 +41,8 @@ class Server(Sandbox):
         """The settings of the last start; None if there was none."""
         return ServerSettings.load(self._folder)
 
-    def configure(self, **values: Any) -> None:
-        """Set the settings of the next start; see `ServerSettings`.
+    def configure(self, **values: Any) -> ServerSettings:
+        """Set the settings of the next start, and return them.
 
         Without a host name, the others are those of the last start. Nothing is stored unchecked.
 
@@ -68,6 +68,7 @@ class Server(Sandbox):
                     f"`{self.command('jobs organizations add')}` creates another one.",
                 )
         self._settings = ServerSettings(**values)
+        return self._settings
 
     def start(self) -> SandboxStatus:
         """Start the server in the background; return once its services respond.
@@ -119,10 +120,7 @@ class Server(Sandbox):
         """Check the settings and store them; nothing is stored if they can't be used."""
         check_system()
         former = self.settings
-        if self._settings is None:
-            self.configure()
-        settings = self._settings
-        assert settings is not None
+        settings = self._settings or self.configure()
         settings.check()
         self._check_storage()
         if former is None and (has_content(self._folder.state) or self._folder.database.exists()):
