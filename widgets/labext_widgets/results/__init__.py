@@ -3,7 +3,7 @@
 from labext_widgets.core.picture import PictureView
 from labext_widgets.results.files import JobFiles, TextView
 from labext_widgets.results.gallery import Gallery
-from labext_widgets.results.open import open_comparison, open_gallery, open_job
+from labext_widgets.results.open import open_comparison, open_file, open_gallery, open_job
 
 __all__ = [
     "Gallery",
@@ -11,6 +11,7 @@ __all__ = [
     "PictureView",
     "TextView",
     "open_comparison",
+    "open_file",
     "open_gallery",
     "open_job",
 ]
