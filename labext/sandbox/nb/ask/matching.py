@@ -166,11 +166,14 @@ def contains_term(text: str, term: str) -> bool:
     """Return whether a text in lower case contains a term as a whole word, or its plural.
 
     A name of more than `_MAX_ACRONYM` letters may be followed by a version, as ChEMBL in ChEMBL33.
-    The words of a name in camel case may be separate: HtmlDiff matches `html diff`.
+    The words of a name in camel case may be separate and apart: HtmlDiff matches `a diff of HTML`.
     """
+    parts = _CAMEL_CASE.split(term)
+    if len(parts) > 1 and all(contains_term(text, part) for part in parts):
+        return True
     has_version = len(term) > _MAX_ACRONYM and term.isalpha()
     ending = r"(?:s|es|'s|’s|\d+)?" if has_version else "(?:s|es|'s|’s)?"
-    name = r"[\s_-]?".join(re.escape(part.casefold()) for part in _CAMEL_CASE.split(term))
+    name = r"[\s_-]?".join(re.escape(part.casefold()) for part in parts)
     return re.search(rf"(?<![\w.]){name}{ending}(?![\w]|\.\d)", text) is not None
 
 

@@ -250,9 +250,13 @@ def test_name_matches_with_a_version() -> None:
 
 def test_name_in_camel_case_matches_its_separate_words() -> None:
     question = "Which strand does the BaseEditor cut?"
-    texts = ["A base editor cuts the strand.", "The editor of a base cuts the strand."]
+    texts = [
+        "A base editor cuts the strand.",
+        "The editor of a base cuts the strand.",
+        "The strand is cut at a base.",
+    ]
     hits = [hit(f"source:{n}", n, text) for n, text in enumerate(texts)]
-    assert [citation.quote for citation in request(question, hits).citations] == texts[:1]
+    assert [citation.quote for citation in request(question, hits).citations] == texts[:2]
 
 
 def test_each_side_of_a_comparison_has_its_passage() -> None:
