@@ -20,7 +20,7 @@ from labext.lab.auth import ClientCredentials, choose_sign_in
 from labext.lab.sequences import listing
 from labext.lab.sequences.filters import Filters
 from labext.lab.sequences.frames import ColumnSelection
-from labext.lab.sequences.listing import SequenceLister
+from labext.lab.sequences.listing import OnPage, SequenceLister
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +121,7 @@ class LabClient(ServiceClient):
         *,
         columns: Iterable[str] | str | None = None,
         spread: bool = False,
+        on_page: OnPage | None = None,
         **filters: Any,
     ) -> pd.DataFrame:
         """Return the visible sequences as a typed DataFrame with one row per sequence.
@@ -135,6 +136,8 @@ class LabClient(ServiceClient):
                 `creator.name`. Only the selected fields are requested.
             spread: replace `fields`, `customFields`, `creator` and `schema` by one column per
                 member.
+            on_page: called after each page but the last, with the number of sequences received so
+                far, and that of all (None if unknown).
             filters: conditions that a sequence must all satisfy.
 
                 - ids, names, creator_ids: any of several values, as a list or a comma-separated
@@ -163,7 +166,7 @@ class LabClient(ServiceClient):
         parsed = self._filters(filters)
         selection = ColumnSelection(columns, parsed.fields)
         table = sequences_frame(
-            self._lister.pages(limit, selection, parsed), selection.names, spread=spread
+            self._lister.pages(limit, selection, parsed, on_page), selection.names, spread=spread
         )
         selection.check_members(len(table))
         return (SEQUENCES if columns is None else SELECTED_COLUMNS).show(table)

@@ -360,6 +360,33 @@ def test_surface_by_front_end(
     assert type(transfer._surface()) is kind
 
 
+def read_list(clock: FakeClock, total: int | None, error: BaseException | None = None) -> None:
+    """Read 2,900 items of a list in three seconds; then it ends, or fails with the error."""
+    with Transfer("Sequences", "list", clock=clock) as reading:
+        for step in range(1, 30):
+            clock.now = step / 10
+            reading.items(100 * step, total)
+        if error is not None:
+            raise error
+
+
+def test_list_is_drawn_with_its_counts_after_a_second(
+    clock: FakeClock, bar: FakeSurface, messages: list[str]
+) -> None:
+    read_list(clock, 3000)
+    first = bar.shown[0]
+    assert (first.done, first.total, first.phase) == (1100, 3000, "Reading")
+    ((last, _),) = bar.finished
+    assert (last.done, last.outcome, messages) == (3000, Outcome.COMPLETE, [])
+
+
+def test_interrupted_list_says_nothing_of_resuming(clock: FakeClock, bar: FakeSurface) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        read_list(clock, None, KeyboardInterrupt())
+    ((last, _),) = bar.finished
+    assert (last.done, last.total, last.outcome) == (2900, None, Outcome.STOPPED)
+
+
 def test_transfer_without_surface_shows_only_its_message(
     monkeypatch: pytest.MonkeyPatch, clock: FakeClock, messages: list[str]
 ) -> None:

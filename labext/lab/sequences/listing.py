@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from labext import messages
 from labext.actions import Action
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 from labext.http import HttpClient
+from labext.http.headers import header_number
 from labext.lab import api
 from labext.lab.api import SEQUENCES, Page, Record
 from labext.lab.sequences.filters import Filters
@@ -18,6 +19,10 @@ from labext.sanitize import contains_control, strip_control_json
 PAGE_SIZE = 100
 """Maximum number of sequences per page."""
 
+OnPage = Callable[[int, int | None], None]
+"""Called after each page but the last: with the number of records received, and of all of them;
+None if the platform does not state it."""
+
 
 class SequenceLister:
     """Iterator over the sequences of a tenant."""
@@ -26,7 +31,11 @@ class SequenceLister:
         self._http = http
 
     def pages(
-        self, limit: int | None, columns: ColumnSelection, filters: Filters
+        self,
+        limit: int | None,
+        columns: ColumnSelection,
+        filters: Filters,
+        on_page: OnPage | None = None,
     ) -> Iterator[list[Record]]:
         """Yield pages of records that pass the filters, at most `limit` records in total.
 
@@ -34,20 +43,36 @@ class SequenceLister:
             InputError: the limit is not a non-negative integer, or a column does not exist.
         """
         api.check_limit(limit)
-        return self._pages(limit, columns, filters)
+        return self._pages(limit, columns, filters, on_page)
 
     def _pages(
-        self, limit: int | None, columns: ColumnSelection, filters: Filters
+        self,
+        limit: int | None,
+        columns: ColumnSelection,
+        filters: Filters,
+        on_page: OnPage | None,
     ) -> Iterator[list[Record]]:
         queries, seen_ids, remaining = list(filters.queries()), set[str](), limit
         checked = False
+        received = 0
+
+        def count_page(records: int, total: int | None) -> None:
+            nonlocal received
+            received += records
+            if len(queries) > 1:
+                total = None
+            if limit is not None and not filters.local:
+                total = min(limit, total or limit)
+            if on_page is not None:
+                on_page(received, total)
+
         size = PAGE_SIZE
         if limit is not None and not filters.local and len(queries) == 1:
             size = _page_size(limit)
         for query in queries:
             if remaining == 0:
                 return
-            fetch_page = _PageFetcher(self._http, query, columns, size)
+            fetch_page = _PageFetcher(self._http, query, columns, size, count_page)
             for records in self._matching(fetch_page, filters, seen_ids):
                 if records and not checked:
                     columns.check(records)
@@ -84,18 +109,24 @@ class _PageFetcher:
     """Callable that requests one page of a list by its token."""
 
     def __init__(
-        self, http: HttpClient, query: Mapping[str, str], columns: ColumnSelection, size: int
+        self,
+        http: HttpClient,
+        query: Mapping[str, str],
+        columns: ColumnSelection,
+        size: int,
+        on_page: OnPage,
     ) -> None:
         self.size = size
         self._http = http
         self._query = query
         self._columns = columns
+        self._on_page = on_page
         fields = columns.fields
         self._returning = [] if fields is None else [f"dnaSequences.{field}" for field in fields]
 
     def with_full_pages(self) -> _PageFetcher:
         """Return a fetcher of the same list with pages of the maximum size."""
-        return _PageFetcher(self._http, self._query, self._columns, PAGE_SIZE)
+        return _PageFetcher(self._http, self._query, self._columns, PAGE_SIZE, self._on_page)
 
     def __call__(self, token: str) -> Page:
         page = self._fetch(token)
@@ -117,7 +148,11 @@ class _PageFetcher:
         # Searching the text once is faster than visiting every record.
         if contains_control(response.text()):
             document = _strip_control(document)
-        return api.parse_page(document)
+        page = api.parse_page(document)
+        if page.token:
+            total = header_number(response.headers.get("Result-Count"))
+            self._on_page(len(page.records), None if total is None else int(total))
+        return page
 
 
 def _strip_control(document: Any) -> Any:

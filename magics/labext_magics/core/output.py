@@ -1,11 +1,16 @@
-"""Print messages, and confirm destructive commands."""
+"""Print messages and progress, and confirm destructive commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 from labext.errors import InputError
 from labext.messages import join_words
+
+if TYPE_CHECKING:
+    from labext_widgets import Transfer
 
 _MAX_NAMED = 50
 """Maximum number of objects that a preview names, such as the files of a folder."""
@@ -21,6 +26,27 @@ def print_message(text: str) -> None:
 def print_confirmation(text: str) -> None:
     """Print a service's confirmation, adding a missing full stop."""
     print_message(text if text.endswith((".", "!", "?")) else f"{text}.")
+
+
+@contextmanager
+def list_progress(subject: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Yield a function to call after each page of a long list, with the numbers of its items.
+
+    It takes the number of items received, and that of all or None. A list of one page, for which it
+    is not called, needs no widgets.
+    """
+    transfer: Transfer | None = None
+    with ExitStack() as stack:
+
+        def on_page(received: int, total: int | None) -> None:
+            nonlocal transfer
+            if transfer is None:
+                import labext_widgets
+
+                transfer = stack.enter_context(labext_widgets.Transfer(subject, "list"))
+            transfer.items(received, total)
+
+        yield on_page
 
 
 def confirm_destruction(

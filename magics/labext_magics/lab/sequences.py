@@ -65,7 +65,8 @@ def sequences(
         "sort": sort,
     }
     active = {name: value for name, value in filters.items() if value is not None}
-    return call.lab.sequences(limit, columns=columns, spread=spread, **active)
+    with output.list_progress("Sequences") as on_page:
+        return call.lab.sequences(limit, columns=columns, spread=spread, on_page=on_page, **active)
 
 
 def show(call: Call, *, name: str, enzymes: list[str] | None) -> SequenceViewer:

@@ -69,6 +69,7 @@ class Tenant:
             "nextToken": token,
         }
         self.largest = 100
+        self.states_count = False
         self.scripts: dict[str, list[Answer | None]] = {}
         self.user: Any = {"name": "Ada", "email": "ada@lab.example", "handle": "ada"}
         # of the token endpoint
@@ -135,7 +136,9 @@ class Tenant:
         if request.path == "users/me":
             return error(404, "Not found.") if self.user is None else Answer(body=self.user)
         if request.path == "dna-sequences":
-            return Answer(body=self._list(request.query))
+            count = sum(self._passes(row, request.query) for row in self.records)
+            headers = {"Result-Count": str(count)} if self.states_count else {}
+            return Answer(body=self._list(request.query), headers=headers)
         return error(404, "Not found.")
 
     def _is_signed(self, request: Received) -> bool:

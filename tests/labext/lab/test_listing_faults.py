@@ -31,6 +31,22 @@ def test_list_follows_page_tokens(lab: LabClient, tenant: Any) -> None:
     assert [row["id"] for row in lab.iter_sequences(3)] == ["seq_0000", "seq_0001", "seq_0002"]
 
 
+def test_each_page_but_the_last_is_reported(lab: LabClient, tenant: Any) -> None:
+    tenant.add(250)
+    reports: list[tuple[int, int | None]] = []
+
+    def on_page(received: int, total: int | None) -> None:
+        reports.append((received, total))
+
+    lab.sequences(on_page=on_page)
+    assert reports == [(100, None), (200, None)]
+    tenant.states_count = True
+    lab.sequences(on_page=on_page)
+    lab.sequences(150, on_page=on_page)
+    lab.sequences(name_includes="plasmid 1", on_page=on_page)
+    assert reports[2:] == [(100, 250), (200, 250), (75, 150), (150, 150), (100, 111)]
+
+
 @pytest.mark.parametrize(
     "form",
     [

@@ -1,9 +1,10 @@
-"""Progress of an upload or a download."""
+"""Progress of an upload, a download or a long list."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,25 +25,30 @@ _log = get_logger("labext.widgets")
 
 
 class Transfer:
-    """A context for an upload or a download, which calls `bytes` and `phase`.
+    """A context for an upload or a download, which calls `bytes` and `phase`; or for a long list.
 
     Errors of the display only end the display.
 
     Args:
         subject: the name of the object transferred, as the user knows it.
         kind: its kind in one word, such as `results`.
-        again: the line that resumes the transfer.
+        again: the line that resumes the transfer; None for a list, which calls `items`.
 
     Raises:
-        TransferInterrupted: the kernel was interrupted within the context.
+        TransferInterrupted: the kernel was interrupted within the context of a transfer.
     """
 
     def __init__(
-        self, subject: str, kind: str, again: str, *, clock: Callable[[], float] = time.monotonic
+        self,
+        subject: str,
+        kind: str,
+        again: str | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._subject, self._kind, self._again = subject, kind, again
         self._clock = clock
-        self._phase = ""
+        self._phase = "" if again else "Reading"
         self._transferred = 0
         self._size: int | None = None
         self._began: float | None = None
@@ -63,6 +69,10 @@ class Transfer:
             self._draw(lambda surface: surface.show(self._progress()))
             self._displayed = True
 
+    def items(self, received: int, total: int | None) -> None:
+        """Record the number of items received, and their total; may be called at any rate."""
+        self.bytes(received, total)
+
     def phase(self, word: str) -> None:
         """Record the current phase; its bytes are counted from zero."""
         self._phase, self._transferred, self._size = word, 0, None
@@ -78,27 +88,32 @@ class Transfer:
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
-        if error is None:
+        if error is None and self._again is not None:
             return
         interrupted = isinstance(error, KeyboardInterrupt)
         outcome = Outcome.STOPPED if interrupted else Outcome.FAILED
+        if error is None:
+            outcome = Outcome.COMPLETE
         if self._displayed:
             self._draw(lambda surface: surface.finish(self._progress(outcome)))
-        if interrupted:
+        if interrupted and self._again is not None:
             at = " at ".join(["", *static_view.format_counts(self._progress())])
             message = f"{self._phase or 'The transfer'} was stopped{at}."
             raise TransferInterrupted(message, f"`{self._again}` continues from there.") from None
 
     def _progress(self, outcome: Outcome | None = None) -> Progress:
-        return Progress(
+        progress = Progress(
             self._subject,
             self._kind,
             outcome.value.capitalize() if outcome else self._phase,
             outcome=outcome,
             elapsed=0.0 if self._began is None else self._clock() - self._began,
-            transferred=self._transferred,
-            size=self._size,
         )
+        if self._again is None:
+            received = self._size if outcome is Outcome.COMPLETE else None
+            states = {"Complete": received or self._transferred}
+            return replace(progress, states=states, total=self._size)
+        return replace(progress, transferred=self._transferred, size=self._size)
 
     def _draw(self, draw: Callable[[Any], None]) -> bool:
         """Call `draw` with the output; return whether that succeeded."""
