@@ -109,10 +109,13 @@ class Transfer:
             outcome=outcome,
             elapsed=0.0 if self._began is None else self._clock() - self._began,
         )
+        if self._again is None and outcome is Outcome.COMPLETE:
+            received = self._size or self._transferred
+            return replace(progress, states={"Complete": received}, total=received)
+        if self._again is None and self._size is None:
+            return replace(progress, phase=f"{progress.phase}, {self._transferred:,} so far")
         if self._again is None:
-            received = self._size if outcome is Outcome.COMPLETE else None
-            states = {"Complete": received or self._transferred}
-            return replace(progress, states=states, total=self._size)
+            return replace(progress, states={"Complete": self._transferred}, total=self._size)
         return replace(progress, transferred=self._transferred, size=self._size)
 
     def _draw(self, draw: Callable[[Any], None]) -> bool:
