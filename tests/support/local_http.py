@@ -26,11 +26,17 @@ class QuietHandler(BaseHTTPRequestHandler):
         pass
 
 
+class Server(ThreadingHTTPServer):
+    """A server that many clients may connect to at once: with five, others wait for seconds."""
+
+    request_queue_size = 128
+
+
 @contextmanager
 def serve(handler: type[BaseHTTPRequestHandler], **attributes: Any) -> Iterator[str]:
     """Serve with a handler class that has the attributes; yield the server's URL."""
     bound = type("Handler", (handler,), attributes)
-    with running(ThreadingHTTPServer(("127.0.0.1", 0), bound)) as url:
+    with running(Server(("127.0.0.1", 0), bound)) as url:
         yield url
 
 
