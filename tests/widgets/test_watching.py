@@ -380,6 +380,12 @@ def test_list_is_drawn_with_its_counts_after_a_second(
     assert (last.done, last.outcome, messages) == (3000, Outcome.COMPLETE, [])
 
 
+def test_list_of_many_pages_is_drawn_at_once(clock: FakeClock, bar: FakeSurface) -> None:
+    with Transfer("Sequences", "list", clock=clock) as reading:
+        reading.items(100, 5000)
+        assert [shown.done for shown in bar.shown] == [100]
+
+
 def test_interrupted_list_says_nothing_of_resuming(clock: FakeClock, bar: FakeSurface) -> None:
     with pytest.raises(KeyboardInterrupt):
         read_list(clock, None, KeyboardInterrupt())

@@ -20,6 +20,9 @@ from labext_widgets.progress.terminal import Line
 DISPLAY_AFTER = 1.0
 """Seconds after the first bytes before anything is displayed."""
 
+_LONG_LIST = 50
+"""Number of pages from which on a list is displayed at once: a rate limit may let it wait."""
+
 _NEVER = float("inf")
 _log = get_logger("labext.widgets")
 
@@ -55,6 +58,7 @@ class Transfer:
         self._surface = _surface()
         self._displayed = False
         self._due = _NEVER
+        self._delay = DISPLAY_AFTER
 
     def bytes(self, transferred: int, size: int | None) -> None:
         """Record the number of bytes transferred, and their total; may be called at any rate."""
@@ -62,7 +66,7 @@ class Transfer:
         now = self._clock()
         if self._began is None:
             self._began = now
-            self._due = _NEVER if self._surface is None else now + DISPLAY_AFTER
+            self._due = _NEVER if self._surface is None else now + self._delay
         is_over = size is not None and transferred >= size
         if now >= self._due and (self._displayed or not is_over):
             self._due = now + TICK
@@ -71,6 +75,8 @@ class Transfer:
 
     def items(self, received: int, total: int | None) -> None:
         """Record the number of items received, and their total; may be called at any rate."""
+        if self._began is None and (total or 0) >= _LONG_LIST * received:
+            self._delay = 0.0
         self.bytes(received, total)
 
     def phase(self, word: str) -> None:
