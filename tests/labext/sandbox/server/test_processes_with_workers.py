@@ -181,7 +181,6 @@ def server_and_keys(
         server.start()
     yield server, {}
     server.stop()
-    host_log.print_end(server.data_dir)
 
 
 @pytest.fixture
@@ -195,6 +194,8 @@ def site(
     short_intervals.use(monkeypatch)
     site = Site(server, tmp_path, keys)
     yield site
+    print(server.status(), *site.runs(), sep="\n")  # pytest shows it if the test has failed
+    host_log.print_end(server.data_dir)
     if server.status().running:
         site.stop_jobs()
     site.workers.close()
