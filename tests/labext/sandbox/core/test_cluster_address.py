@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
 from labext.errors import SetupError
-from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.data_folder import DataFolder, read_json, write_json
+from labext.sandbox.core.executors.cluster import setup
 from labext.sandbox.core.executors.cluster.address import (
     TlsFiles,
     scheduler_address,
@@ -24,6 +27,23 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
     folder = tmp_path_factory.mktemp("certificates") / "new"
     write_certificates(folder, ["lab.example.org"])
     return TlsFiles(folder / "ca.pem", folder / "worker.pem", folder / "worker.key")
+
+
+def test_previous_port_of_the_scheduler_is_awaited_for_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = DataFolder(tmp_path / "box")
+    folder.prepare()
+    with socket.create_server(("", 0)) as listener:
+        port = listener.getsockname()[1]
+        write_json(folder.ports, {"scheduler": port})
+        threading.Timer(0.3, listener.close).start()
+        assert setup.choose_port(folder) == port
+    with socket.create_server(("", port)):
+        monkeypatch.setattr(setup, "PREVIOUS_PORT_SECONDS", 0.0)
+        other = setup.choose_port(folder)
+        assert other != port
+        assert read_json(folder.ports) == {"scheduler": other}
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ OWN_SCHEDULER = "dask"
 
 SCHEDULER_START_SECONDS = 30.0
 
+PREVIOUS_PORT_SECONDS = 10.0
+
 
 @dataclass(frozen=True)
 class Cluster:
@@ -114,7 +116,7 @@ def open_cluster(
         address = scheduler_address(address, tls, allow_plaintext=allow_plaintext)
         check_connection(address, tls)
         return Cluster(address, tls, service, host)
-    scheduler = SchedulerProcess(_choose_port(folder), tls)
+    scheduler = SchedulerProcess(choose_port(folder), tls)
     try:
         _start(scheduler, tls)
     except SetupError:
@@ -134,22 +136,33 @@ def certificates_in(folder: Path) -> TlsFiles:
     return files
 
 
-def _choose_port(folder: DataFolder) -> int:
-    """Return the previous port of the scheduler, the usual one, or a free one."""
+def choose_port(folder: DataFolder) -> int:
+    """Return the previous port of the scheduler, the usual one, or a free one.
+
+    The previous one, to which its workers connect, may be in use for a moment after a crash.
+    """
     ports = read_json(folder.ports)
-    for port in (ports.get("scheduler"), DEFAULT_PORT, 0):
-        if not isinstance(port, int):
-            continue
-        with socket.socket() as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                listener.bind(("", port))
-            except OSError:
-                continue
-            number = int(listener.getsockname()[1])
-        write_json(folder.ports, ports | {"scheduler": number})
-        return number
+    previous = ports.get("scheduler")
+    until = time.monotonic() + PREVIOUS_PORT_SECONDS
+    while isinstance(previous, int) and _free_port(previous) is None and time.monotonic() < until:
+        time.sleep(0.1)
+    for port in (previous, DEFAULT_PORT, 0):
+        number = _free_port(port) if isinstance(port, int) else None
+        if number is not None:
+            write_json(folder.ports, ports | {"scheduler": number})
+            return number
     raise SetupError("No port is free for the scheduler.", "End other programs.")
+
+
+def _free_port(port: int) -> int | None:
+    """Return a port if it is free, for 0 any free one; else None."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("", port))
+        except OSError:
+            return None
+        return int(listener.getsockname()[1])
 
 
 def _start(scheduler: SchedulerProcess, tls: TlsFiles | None) -> None:
