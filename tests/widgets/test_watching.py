@@ -22,7 +22,7 @@ from labext_widgets.progress import background, transfer
 from labext_widgets.progress import watch as progress_watch
 from labext_widgets.progress.live_view import LiveView
 from labext_widgets.progress.terminal import Line
-from labext_widgets.progress.transfer import Transfer
+from labext_widgets.progress.transfer import ListProgress, Transfer
 
 watch = partial(labext_widgets.watch, again="%jobs watch folds")
 
@@ -362,7 +362,7 @@ def test_surface_by_front_end(
 
 def read_list(clock: FakeClock, total: int | None, error: BaseException | None = None) -> None:
     """Read 2,900 items of a list in three seconds; then it ends, or fails with the error."""
-    with Transfer("Sequences", "list", clock=clock) as reading:
+    with ListProgress("Sequences", clock=clock) as reading:
         for step in range(1, 30):
             clock.now = step / 10
             reading.items(100 * step, total)
@@ -381,7 +381,7 @@ def test_list_is_drawn_with_its_counts_after_a_second(
 
 
 def test_list_of_many_pages_is_drawn_at_once(clock: FakeClock, bar: FakeSurface) -> None:
-    with Transfer("Sequences", "list", clock=clock) as reading:
+    with ListProgress("Sequences", clock=clock) as reading:
         reading.items(100, 5000)
         assert [shown.done for shown in bar.shown] == [100]
 

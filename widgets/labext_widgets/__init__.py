@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from labext_widgets.answers import AnswerView, answer_view, stream_answer, stream_reply
 from labext_widgets.core.display import display_message
 from labext_widgets.podcasts import follow_podcast, show_player
-from labext_widgets.progress.transfer import Transfer
+from labext_widgets.progress.transfer import ListProgress, Transfer
 from labext_widgets.progress.watch import watch, watch_ingestion
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AlignmentView",
     "AnswerView",
+    "ListProgress",
     "Plot",
     "ResidueRange",
     "Selection",

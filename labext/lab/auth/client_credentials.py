@@ -108,7 +108,7 @@ class TokenEndpoint:
             else:
                 self._basic_variants = [basic]
                 return document
-        assert reported is not None  # there is a variant
+        assert reported is not None  # at least one variant was tried
         raise reported
 
     def _send(self, basic: bool) -> Any:

@@ -10,7 +10,7 @@ from labext.errors import InputError
 from labext.messages import join_words
 
 if TYPE_CHECKING:
-    from labext_widgets import Transfer
+    from labext_widgets import ListProgress
 
 _MAX_NAMED = 50
 """Maximum number of objects that a preview names, such as the files of a folder."""
@@ -35,16 +35,16 @@ def list_progress(subject: str) -> Iterator[Callable[[int, int | None], None]]:
     It takes the number of items received, and that of all or None. A list of one page, for which it
     is not called, needs no widgets.
     """
-    transfer: Transfer | None = None
+    progress: ListProgress | None = None
     with ExitStack() as stack:
 
         def on_page(received: int, total: int | None) -> None:
-            nonlocal transfer
-            if transfer is None:
+            nonlocal progress
+            if progress is None:
                 import labext_widgets
 
-                transfer = stack.enter_context(labext_widgets.Transfer(subject, "list"))
-            transfer.items(received, total)
+                progress = stack.enter_context(labext_widgets.ListProgress(subject))
+            progress.items(received, total)
 
         yield on_page
 

@@ -12,7 +12,9 @@ from labext_test_shell import Run, assert_completions, complete
 
 from labext.errors import ConflictError, NotFoundError
 from labext.lab import files
+from labext.lab.sequences import listing
 from labext.sandbox import Sandbox
+from labext_widgets import ListProgress
 
 pytestmark = pytest.mark.contract
 
@@ -39,6 +41,19 @@ def test_list_is_a_frame_with_the_requested_columns(run: Run, shell: Interactive
     assert len(few) == 2
     spread = run("%lab sequences --name pBAD30 --spread")
     assert {"fields.Origin", "creator.name"} <= set(spread.columns)
+
+
+def test_list_of_several_pages_shows_its_progress(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[tuple[int, int | None]] = []
+    count = len(run("%lab sequences"))
+    monkeypatch.setattr(ListProgress, "items", lambda _, *numbers: reports.append(numbers))
+    run("%lab sequences")
+    assert reports == []
+    monkeypatch.setattr(listing, "PAGE_SIZE", 20)
+    run("%lab sequences")
+    assert reports == [(20 * page, count) for page in range(1, -(-count // 20))]
 
 
 def test_every_filter_is_passed_to_the_client(run: Run) -> None:

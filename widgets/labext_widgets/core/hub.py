@@ -55,9 +55,9 @@ class View(_RegisteredWidget):
     """All parts of the state that were updated, the names of the last ones, and a counter."""
 
     def update_state(self, change: dict[str, Any]) -> None:
-        """Update a part of the state, sending only the parts that were ever updated.
+        """Update a part of the state; all updated parts are sent, but not the rest.
 
-        A trait, since a custom message is lost if the page has not loaded the view yet.
+        They are a trait: a custom message is lost if the page has not loaded the view yet.
         """
         parts = {**self.changes.get("parts", {}), **change}
         number = self.changes.get("number", 0) + 1  # equal changes are sent, too

@@ -20,38 +20,33 @@ from labext_widgets.progress.terminal import Line
 DISPLAY_AFTER = 1.0
 """Seconds after the first bytes before anything is displayed."""
 
-_LONG_LIST = 50
-"""Number of pages from which on a list is displayed at once: a rate limit may let it wait."""
+_MANY_PAGES = 50
+"""Number of pages of a list that is displayed at once, since a rate limit may delay it."""
 
 _NEVER = float("inf")
 _log = get_logger("labext.widgets")
 
 
 class Transfer:
-    """A context for an upload or a download, which calls `bytes` and `phase`; or for a long list.
+    """A context for an upload or a download, which calls `bytes` and `phase`.
 
     Errors of the display only end the display.
 
     Args:
         subject: the name of the object transferred, as the user knows it.
         kind: its kind in one word, such as `results`.
-        again: the line that resumes the transfer; None for a list, which calls `items`.
+        again: the line that resumes the transfer.
 
     Raises:
-        TransferInterrupted: the kernel was interrupted within the context of a transfer.
+        TransferInterrupted: the kernel was interrupted within the context.
     """
 
     def __init__(
-        self,
-        subject: str,
-        kind: str,
-        again: str | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, subject: str, kind: str, again: str, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._subject, self._kind, self._again = subject, kind, again
         self._clock = clock
-        self._phase = "" if again else "Reading"
+        self._phase = ""
         self._transferred = 0
         self._size: int | None = None
         self._began: float | None = None
@@ -73,12 +68,6 @@ class Transfer:
             self._draw(lambda surface: surface.show(self._progress()))
             self._displayed = True
 
-    def items(self, received: int, total: int | None) -> None:
-        """Record the number of items received, and their total; may be called at any rate."""
-        if self._began is None and (total or 0) >= _LONG_LIST * received:
-            self._delay = 0.0
-        self.bytes(received, total)
-
     def phase(self, word: str) -> None:
         """Record the current phase; its bytes are counted from zero."""
         self._phase, self._transferred, self._size = word, 0, None
@@ -94,35 +83,27 @@ class Transfer:
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> None:
-        if error is None and self._again is not None:
+        if error is None:
             return
         interrupted = isinstance(error, KeyboardInterrupt)
         outcome = Outcome.STOPPED if interrupted else Outcome.FAILED
-        if error is None:
-            outcome = Outcome.COMPLETE
         if self._displayed:
             self._draw(lambda surface: surface.finish(self._progress(outcome)))
-        if interrupted and self._again is not None:
+        if interrupted:
             at = " at ".join(["", *static_view.format_counts(self._progress())])
             message = f"{self._phase or 'The transfer'} was stopped{at}."
             raise TransferInterrupted(message, f"`{self._again}` continues from there.") from None
 
     def _progress(self, outcome: Outcome | None = None) -> Progress:
-        progress = Progress(
+        return Progress(
             self._subject,
             self._kind,
             outcome.value.capitalize() if outcome else self._phase,
             outcome=outcome,
             elapsed=0.0 if self._began is None else self._clock() - self._began,
+            transferred=self._transferred,
+            size=self._size,
         )
-        if self._again is None and outcome is Outcome.COMPLETE:
-            received = self._size or self._transferred
-            return replace(progress, states={"Complete": received}, total=received)
-        if self._again is None and self._size is None:
-            return replace(progress, phase=f"{progress.phase}, {self._transferred:,} so far")
-        if self._again is None:
-            return replace(progress, states={"Complete": self._transferred}, total=self._size)
-        return replace(progress, transferred=self._transferred, size=self._size)
 
     def _draw(self, draw: Callable[[Any], None]) -> bool:
         """Call `draw` with the output; return whether that succeeded."""
@@ -135,6 +116,42 @@ class Transfer:
             self._surface, self._due = None, _NEVER
             return False
         return True
+
+
+class ListProgress(Transfer):
+    """A context for a long list, which calls `items`; an interrupt ends the list.
+
+    Args:
+        subject: the name of the items, as the user knows it.
+    """
+
+    def __init__(self, subject: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(subject, "list", "", clock=clock)
+        self._phase = "Reading"
+
+    def items(self, received: int, total: int | None) -> None:
+        """Record the number of items received, and their total; may be called at any rate."""
+        if self._began is None and (total or 0) >= _MANY_PAGES * received:
+            self._delay = 0.0
+        self.bytes(received, total)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None
+    ) -> None:
+        outcome = Outcome.COMPLETE if kind is None else Outcome.FAILED
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            outcome = Outcome.STOPPED
+        if self._displayed:
+            self._draw(lambda surface: surface.finish(self._progress(outcome)))
+
+    def _progress(self, outcome: Outcome | None = None) -> Progress:
+        progress = replace(super()._progress(outcome), transferred=None, size=None)
+        received, total = self._transferred, self._size
+        if outcome is Outcome.COMPLETE:
+            received = total = total or received
+        if total is None:
+            return replace(progress, phase=f"{progress.phase}, {received:,} so far")
+        return replace(progress, states={"Complete": received}, total=total)
 
 
 def _surface() -> LiveView | Line | None:

@@ -62,9 +62,11 @@ log = logging.getLogger(__name__)
 MIN_SIMILARITY, MIN_EVIDENCE_SIMILARITY = 0.1, 0.2
 """Minimum similarities of passages found by vector only.
 
-The second one is for answers, and for a hybrid search if a passage has half of the query's words,
-weighted by their rarity.
+The second one is for answers, and for a hybrid search if a passage has the query's words.
 """
+
+_KNOWN_SHARE = 0.5
+"""Share of the query's words, weighted by their rarity, that such a passage has."""
 
 SearchType = Literal["text", "vector", "hybrid"]
 
@@ -220,7 +222,7 @@ class SearchIndex:
             full = full_text.full_score(counts, passage_count) or 1.0
             by_words = full_text.find_by_words(session, query, scope, depth, counts, passage_count)
             words = {number: min(score / full, 1.0) for number, score in by_words}
-            if min_similarity is None and max(words.values(), default=0.0) >= 0.5:
+            if min_similarity is None and max(words.values(), default=0.0) >= _KNOWN_SHARE:
                 threshold = max(threshold, MIN_EVIDENCE_SIMILARITY)
             similar = matrix.similar(vector, scope, threshold, depth)
             similarities = matrix.similarities(vector, [*words, *(number for number, _ in similar)])
