@@ -22,6 +22,7 @@ from labext_widgets.answers.text import (
     AnswerState,
     citation_place,
     number_citations,
+    render_answer,
     replace_numbers,
 )
 from labext_widgets.core.front_end import FrontEnd
@@ -35,6 +36,9 @@ ANSWER = Answer(f"{QUOTE} [source:a1]\n\n- Then vary it. [note:b2]", (PAPER, PLA
 STRATEGY = Strategy("Two ways lead there.", (Search("cAMP"), Search("leaks")))
 PARTIAL = Partial(f"{QUOTE} [source:a1]", (PAPER,))
 EVENTS = [STRATEGY, PARTIAL, Final(ANSWER)]
+QUOTED = (
+    "Quoted without a language model. `%nb credentials new` and `%nb models setup` connect one."
+)
 KEY = "sk-proj-12345678901234567890"
 
 
@@ -227,13 +231,14 @@ class TestInANotebook:
         ("model", "line"),
         [
             ("talker", "Answered by talker."),
-            ("extractive", "Quoted without a language model."),
-            ("model:extractive", "Quoted without a language model."),
+            ("extractive", QUOTED),
+            ("model:extractive", QUOTED),
         ],
     )
     def test_answer_names_its_model_or_says_that_none_was_used(self, model: str, line: str) -> None:
         drawn = static_view.render_html(AnswerState("", answer=Answer("No.", model=model)))
         assert words(drawn).endswith(line)
+        assert render_answer(Answer("No.", model=model)).endswith(line)
 
 
 def then(error: BaseException) -> Iterator[AskEvent]:

@@ -153,7 +153,8 @@ class TestFrame:
         assert shares(frame) == ["100%", "50%", "0%", "0%"]
         assert shares(frame.iloc[1:]) == ["50%", "0%", "0%"]
         assert "e-06" not in str(frame_html(frame)) + frame_text(frame)
-        assert "█████░░░░░ 50 %" in frame_text(frame)
+        assert "█████░░░░░\n" in frame_text(frame)
+        assert "50% of the best passage's relevance" in str(frame_html(frame))
         assert shares(hits(hit(relevance=None))) == []
 
     def test_headings_are_separate_lines_in_plain_text(self) -> None:
@@ -202,7 +203,7 @@ class TestFrame:
         html = str(frame_html(frame))
         parsed = ParsedHtml(html)
         assert parsed.tags <= {"div", "details", "summary", "span", "mark", "code"}
-        assert parsed.attribute_names <= {"class", "style", "open", "aria-hidden"}
+        assert parsed.attribute_names <= {"class", "style", "open", "role", "aria-label", "title"}
         assert not re.search("[\x1b\u202e]", html + frame_text(frame))
 
     def test_missing_passage_and_title_are_named(self) -> None:

@@ -77,11 +77,6 @@ class _Passage:
     share: float | None
     line: str
 
-    @property
-    def percent(self) -> str:
-        """The relevance as a percentage of the best hit's."""
-        return "" if self.share is None else f"{self.share:.0%}".replace("%", " %")
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PassageView(RowView):
@@ -123,7 +118,7 @@ class PassageView(RowView):
             if passage.share is not None:
                 filled = round(passage.share * _BAR_CELLS)
                 bar = "█" * filled + "░" * (_BAR_CELLS - filled)
-                head += f"  {bar} {passage.percent}"
+                head += f"  {bar}"
             marked = _apply_marks(passage, str, lambda text: f"*{text}*")
             wrapper = textwrap.TextWrapper(
                 width, initial_indent="   ", subsequent_indent="   ", break_on_hyphens=False
@@ -316,9 +311,11 @@ def _bar_html(passage: _Passage) -> str:
         return ""
     color = f"background-color:{BUSY[1]};background-color:var(--jp-{BUSY[0]},{BUSY[1]})"
     filled = f'<span style="display:block;width:{passage.share:.0%};height:100%;{color}"></span>'
-    bar = f'<span aria-hidden="true" style="{_BAR}">{filled}</span>'
-    words = span(f"{passage.percent}", MUTED)
-    return f'<span style="white-space:nowrap;margin-left:8px">{bar} {words}</span>'
+    label = f"{passage.share:.0%} of the best passage's relevance"
+    return (
+        f'<span role="img" aria-label="{label}" title="{label}" style="margin-left:8px;{_BAR}">'
+        f"{filled}</span>"
+    )
 
 
 def _body_html(passage: _Passage, number: int | None) -> str:

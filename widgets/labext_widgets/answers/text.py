@@ -171,8 +171,8 @@ def render_answer(answer: Answer, *, only_citations: bool = False) -> str:
                 for n, citation in enumerate(numbered.citations, 1)
             ),
         ]
-    if answer.usage is not None:
-        rows += ["", source_text(answer)]
+    if line := source_text(answer):
+        rows += ["", line]
     return "\n".join(rows)
 
 
@@ -236,7 +236,10 @@ def source_text(answer: Answer) -> str:
 def model_text(verb: str, model: str, usage: str | None) -> str:
     """Return `VERB by MODEL: USAGE`, or a sentence that says that no language model was used."""
     if model in _QUOTING_MODELS:
-        return "Quoted without a language model."
+        return (
+            "Quoted without a language model. `%nb credentials new` and `%nb models setup` "
+            "connect one."
+        )
     return f"{verb} by {plain(model)}{f': {usage}' if usage else ''}."
 
 

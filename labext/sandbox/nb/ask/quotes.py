@@ -31,11 +31,6 @@ MAX_LENGTH = 1_500
 
 INTRODUCTION = "### Passages that match best"
 
-ADVICE = (
-    "*No language model is set, so these are quotations. For a written answer, add a credential of "
-    "a provider and its models, and set one of type llm as the default for chat.*"
-)
-
 _WORD = re.compile(r"\w[\w'’\-]*")
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n")
 _NEGLIGIBLE = re.compile(r"[\s=\-_*~^#+|:.`\"'>]*")
@@ -159,7 +154,7 @@ def _compose(question: str, citations: Sequence[Citation]) -> Answer:
         f"{_place(citation)}\n\n{_block_quote(citation.quote, stems)} {citation_mark(citation.id)}"
         for citation in citations
     ]
-    return Answer("\n\n".join([INTRODUCTION, *blocks, ADVICE]), tuple(citations))
+    return Answer("\n\n".join([INTRODUCTION, *blocks]), tuple(citations))
 
 
 def _place(citation: Citation) -> str:

@@ -240,6 +240,7 @@ FileType = Literal[
     "latex",
     "rich_text",
     "xml",
+    "sequences",
     "text",
     "picture",
     "sound",
@@ -253,8 +254,8 @@ MAX_ARCHIVE_ENTRIES = 10_000
 """Maximum number of entries in a packed document."""
 
 READABLE_TYPES = (
-    "PDF, DOCX, PPTX, XLSX, ODT, EPUB, RTF, HTML, Markdown, LaTeX, XML, CSV, ipynb, plain text, "
-    "pictures, sound or video"
+    "PDF, DOCX, PPTX, XLSX, ODT, EPUB, RTF, HTML, Markdown, LaTeX, XML, CSV, ipynb, GenBank, "
+    "FASTA, plain text, pictures, sound or video"
 )
 
 _TYPE_BY_SUFFIX: dict[str, FileType] = {
@@ -263,6 +264,8 @@ _TYPE_BY_SUFFIX: dict[str, FileType] = {
     **dict.fromkeys((".csv", ".tsv"), "table"),
     **dict.fromkeys((".tex", ".ltx", ".latex"), "latex"),
     **dict.fromkeys((".xml", ".nxml"), "xml"),
+    **dict.fromkeys((".gb", ".gbk", ".genbank", ".gbff"), "sequences"),
+    **dict.fromkeys((".fasta", ".fa", ".fna", ".ffn", ".faa"), "sequences"),
     ".ipynb": "notebook",
 }
 _TYPE_BY_MEDIA_TYPE: dict[str, FileType] = {
@@ -422,6 +425,7 @@ _READERS: Mapping[FileType, str] = {
     "latex": "latex_reader.read_latex",
     "rich_text": "markup_readers.read_rich_text",
     "xml": "markup_readers.read_xml",
+    "sequences": "sequence_reader.read_sequences",
     "text": "readers.read_plain_text",
     "picture": "text_recognition.read_picture",
     "sound": "readers.read_audio",

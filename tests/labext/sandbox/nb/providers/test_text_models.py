@@ -30,7 +30,6 @@ from labext.sandbox.nb.ask.llm_writer import (
     LlmAnswerWriter,
 )
 from labext.sandbox.nb.ask.quotes import (
-    ADVICE,
     INTRODUCTION,
     MAX_LENGTH,
     MAX_PASSAGES,
@@ -76,7 +75,7 @@ def test_answer_quotes_matching_passages() -> None:
     quotation = answer.text.replace("**", "")
     assert quotation == (
         f"{INTRODUCTION}\n\nTitle of source:paper, page 3:\n\n"
-        f"> {' '.join(citation.quote.split())} [source:paper]\n\n{ADVICE}"
+        f"> {' '.join(citation.quote.split())} [source:paper]"
     )
 
 

@@ -1,0 +1,70 @@
+"""Text of GenBank and FASTA files."""
+
+from __future__ import annotations
+
+import pytest
+
+GENBANK = """LOCUS       pTest                     12 bp    DNA     circular SYN 01-JAN-2026
+DEFINITION  Test plasmid.
+ACCESSION   X123
+SOURCE      synthetic construct
+  ORGANISM  Escherichia coli
+            Bacteria.
+REFERENCE   1
+  AUTHORS   Miller,J.
+  TITLE     A plasmid for tests
+  JOURNAL   Plasmid 1, 2-3 (2026)
+COMMENT     Kept at -80 C.
+            labext:{'aliases':[[],[[]]]}
+FEATURES             Location/Qualifiers
+     CDS             complement(3..8)
+                     /gene="bla"
+                     /product="beta-lactamase"
+                     /note="resistance to
+                     ampicillin"
+                     /translation="MK"
+ORIGIN
+        1 gattacagat ta
+//
+"""
+
+
+def test_genbank_file_is_read_as_descriptions_and_features_without_bases(read):
+    result = read(GENBANK.encode(), "plasmid.gbk")
+    assert result.title == "Test plasmid"
+    assert result.text.splitlines() == [
+        "# Test plasmid",
+        "",
+        "pTest, 12 bp circular DNA",
+        "",
+        "Accessions: X123",
+        "",
+        "Organism: Escherichia coli",
+        "",
+        "Miller,J. A plasmid for tests. Plasmid 1, 2-3 (2026)",
+        "",
+        "Kept at -80 C.",
+        "",
+        "## Features",
+        "",
+        "- CDS bla, 3–8, reverse strand: beta-lactamase; resistance to ampicillin",
+    ]
+
+
+def test_several_genbank_records_have_no_common_title(read):
+    result = read((GENBANK + GENBANK.replace("Test", "Other")).encode(), "plasmids.gb")
+    assert result.title is None
+    assert "# Other plasmid" in result.text
+
+
+def test_fasta_file_is_read_as_names_lengths_and_short_sequences(read):
+    result = read(f">fwd forward primer\nGATT\nACA\n>chr1\n{'ACGT' * 100}\n".encode(), "a.fasta")
+    assert result.text.splitlines() == [
+        "- fwd forward primer, 7 letters: GATTACA",
+        "- chr1, 400 letters",
+    ]
+
+
+@pytest.mark.parametrize("name", ["broken.gb", "broken.fa"])
+def test_broken_sequence_file_is_read_as_plain_text(read, name):
+    assert read(b"LOCUS of control", name).text == "LOCUS of control"
