@@ -19,6 +19,7 @@ from labext.errors import InputError
         ("sequnce", "sequence"),
         ("SEQ", "sequence"),
         ("helix", "helix1"),
+        ("helix1", "helix10"),
         ("se", None),
         ("zzz", None),
         ("", None),
