@@ -14,6 +14,7 @@ from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
 from labext.storage import make_folder, storage_errors, user_path, write_atomic
+from labext.text_files import decode_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,6 +206,7 @@ SUFFIXES: Mapping[str, Format] = {
 }
 """File formats by file suffix."""
 
+_FORMAT_HINT = "Use a FASTA file (starts with `>`) or a GenBank file (starts with `LOCUS`)."
 _URL_FIELDS = ("apiURL", "url", "webURL")
 """Fields with a record's URL, which changes when a sandbox is reset."""
 
@@ -212,7 +214,7 @@ _URL_FIELDS = ("apiURL", "url", "webURL")
 def read(path: str | PathLike[str]) -> list[Fields]:
     """Read the sequences of a FASTA or GenBank file.
 
-    The format is detected from the content; the file may have any name.
+    The format is detected from the content; the file may have any name and be gzipped.
 
     Returns:
         Records with `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional
@@ -233,10 +235,7 @@ def read(path: str | PathLike[str]) -> list[Fields]:
     else:
         records = []
     if not records:
-        raise InputError(
-            f"{source} contains no sequences.",
-            "Use a FASTA file (starts with `>`) or a GenBank file (starts with `LOCUS`).",
-        )
+        raise InputError(f"{source} contains no sequences.", _FORMAT_HINT)
     return records
 
 
@@ -260,9 +259,9 @@ def _read_text(source: Path) -> str:
             f"{source} can't be read ({failure.strerror}).", "Check the file and its permissions."
         ) from None
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
+        text = decode_text(content)
+    except ValueError as error:
+        raise InputError(f"{source} {error}.", _FORMAT_HINT) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

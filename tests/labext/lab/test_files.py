@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import stat
@@ -381,12 +382,37 @@ def test_empty_list_and_unknown_format_are_refused(tmp_path: Path) -> None:
     assert "embl" in refused(InputError, [PRIMER], tmp_path / "a.gb", format="embl")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("suffix", ["fa", "gb"])
+def test_gzipped_and_utf_16_files_are_read(encoding: str, suffix: str, tmp_path: Path) -> None:
+    path = files.write([PLASMID, PRIMER], tmp_path / f"a.{suffix}", whole=True)
+    encoded = path.read_text().encode(encoding)
+    for content in (encoded, gzip.compress(encoded)):
+        path.write_bytes(content)
+        assert files.read(path) == [PLASMID, PRIMER]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b">a\nACGT\n")[:-9], "can't be unpacked by gzip"),
+        (b"\x1f\x8b and no more", "can't be unpacked by gzip"),
+        (b"PK\x03\x04\x00\x00", "is not a text file"),
+    ],
+)
+def test_damaged_and_binary_files_are_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fa.gz").write_bytes(content)
+    with pytest.raises(InputError, match=rf"a\.fa\.gz {message}\.") as raised:
+        files.read(tmp_path / "a.fa.gz")
+    assert "FASTA" in raised.value.next_step
+
+
 def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="There is no file"):
         files.read(tmp_path / "nothing.gb")
     with pytest.raises(InputError, match="can't be read"):
         files.read(tmp_path)
-    for text in ("", "hello", "\x00\x01"):
+    for text in ("", "hello"):
         (tmp_path / "odd").write_text(text)
         with pytest.raises(InputError, match="contains no sequences"):
             files.read(tmp_path / "odd")
