@@ -275,15 +275,15 @@ def write(
 ) -> Path:
     """Write sequences to a file atomically.
 
-    A file that already contains the same sequences is left unchanged; differences in the
-    platform's URL are ignored.
+    Without `overwrite`, a file that already contains the same sequences is left unchanged;
+    differences in the platform's URL are ignored.
 
     Args:
         records: a DataFrame with the columns `name` and `bases`, one of its rows, one record, or
             several records.
         path: the file; missing folders are created.
         format: `fasta` or `genbank`; None derives the format from the file suffix.
-        overwrite: True to replace a file with other content.
+        overwrite: True to replace an existing file.
         whole: True to preserve all fields of a record in FASTA descriptions; GenBank always
             preserves them.
 
@@ -301,7 +301,7 @@ def write(
     kind = _choose_format(target, format)
     rows = to_records(records)
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
-    if _is_unchanged(target, rows, text):
+    if not overwrite and _is_unchanged(target, rows, text):
         return target  # running a notebook again is not a conflict
     with storage_errors(target):
         exists = target.exists()

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from labext.dna import reverse_complement
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, StorageError
 from labext.lab import files
-from labext.lab.files import seqrecords
+from labext.lab.files import features, seqrecords
 from labext.lab.sequences import frames
 
 DATA = Path(__file__).parents[3] / "labext" / "sandbox" / "lab" / "data"
@@ -302,6 +302,27 @@ def test_identical_content_does_not_rewrite_the_file(name: str, tmp_path: Path) 
     before = path.stat()
     files.write([PLASMID], path)
     assert (path.stat().st_ino, path.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_overwrite_renews_a_file_with_other_locations_of_the_same_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export of labext 0.1 has no exons, but the same record in its comment."""
+    gene = {"name": "kin2", "type": "CDS", "start": 10, "end": 60, "strand": 1}
+    regions = [{"start": 10, "end": 25}, {"start": 40, "end": 60}]
+    translation = gene | {"regions": regions, "aminoAcids": ""}
+    record = {
+        "name": "g",
+        "bases": "ACGT" * 25,
+        "annotations": [gene],
+        "translations": [translation],
+    }
+    to_feature = features.to_feature
+    with monkeypatch.context() as patch:
+        patch.setattr(features, "to_feature", lambda *a, **b: to_feature(*a[:2], [], **b))
+        path = files.write(record, tmp_path / "g.gb")
+    assert "11..60" in files.write(record, path).read_text()
+    assert "join(11..25,41..60)" in files.write(record, path, overwrite=True).read_text()
 
 
 @pytest.mark.parametrize(("name", "whole"), [("a.fa", True), ("a.gb", False)])
