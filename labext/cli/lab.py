@@ -68,6 +68,13 @@ provider = _noun("provider", "The identity provider whose ID tokens are accepted
 audit = _noun("audit", "The log of calls.")
 lab.add_limits()
 
+
+def _in_place(function: Function) -> Function:
+    for kind in reversed(places):
+        function = option(f"--{kind}", "NAME", "Its name or identifier.")(function)
+    return function
+
+
 _email = click.argument("email")
 _name = click.argument("name")
 _app = click.argument("app")
@@ -84,6 +91,25 @@ def add_user(admin: Admin, email: str, name: str | None) -> Result:
         f"`{program()} lab grants add --user {created['email']} --organization NAME` lets it see "
         "something."
     )
+
+
+@users.verb("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@_in_place
+@click.option(
+    "--keys",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Create a key for each, and write them to a new CSV file.",
+)
+def import_users(admin: Admin, file: Path, keys: Path | None, **place: str | None) -> Result:
+    """Create the users of a CSV file with the columns `email` and `name`, such as a class.
+
+    All of them may see the place that is given, such as `--project NAME`.
+    """
+    created = admin.import_users(file, at_most_one(**place), keys)
+    text = f"{messages.pluralize(len(created), 'user')} of {file.name} created"
+    return created, f"{text}." if keys is None else f"{text}; {keys} has their keys."
 
 
 @users.verb("list")
@@ -291,9 +317,7 @@ def _holder_options(function: Function) -> Function:
 
 
 def _place_options(function: Function) -> Function:
-    for kind in reversed(places):
-        function = option(f"--{kind}", "NAME", "Its name or identifier.")(function)
-    return _holder_options(function)
+    return _holder_options(_in_place(function))
 
 
 @grants.verb("list")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,7 +17,7 @@ from labext import messages
 from labext.errors import ConflictError, InputError
 from labext.sandbox.core.administration import Record
 from labext.sandbox.core.database import count_rows
-from labext.sandbox.core.signing import hash_key
+from labext.sandbox.core.signing import hash_key, new_key
 from labext.sandbox.core.validation import (
     already_exists_error,
     next_free_name,
@@ -25,9 +29,11 @@ from labext.sandbox.core.validation import (
 from labext.sandbox.lab import tables
 from labext.sandbox.lab.administration.tenants import (
     OWNERS,
+    PLACE_KINDS,
     TenantAdministration,
     check_enterprise,
     find_app,
+    find_place,
     find_user,
     owner_name,
 )
@@ -42,9 +48,12 @@ from labext.sandbox.lab.tables import (
     App,
     Grant,
     Secret,
+    Tenant,
     User,
     current_timestamp,
 )
+from labext.storage import user_path, write_atomic
+from labext.text_files import decode_text
 
 PERMISSIONS = (READ_SEQUENCES,)
 """Permissions that an app can have."""
@@ -91,25 +100,46 @@ class AccountAdministration(TenantAdministration):
 
     def add_user(self, email: str, name: str | None = None) -> Record:
         """Create a user without keys and grants; the default name is derived from the address."""
-        email = validate_email(email).lower()
-        handle = email.partition("@")[0]
-        name = validate_name("a user", name or handle.replace(".", " ").title())
         with self.write() as (session, tenant):
-            users = User.tenant_id == tenant.id
-            if session.scalars(select(User.id).where(users, User.email == email)).first():
-                raise already_exists_error(f"a user of {self.tenant}", email)
-            handles = set(session.scalars(select(User.handle).where(users)))
-            user = User(
-                id=tables.new_identifier("ent"),
-                tenant_id=tenant.id,
-                handle=next_free_name(None, handle, handles) if handle in handles else handle,
-                name=name,
-                email=email,
-                suspended=False,
-            )
-            session.add(user)
+            return _user_record(session, _add_user(session, tenant, email, name))
+
+    def import_users(
+        self, file: Path, place: tuple[str, str] | None = None, key_file: Path | None = None
+    ) -> list[Record]:
+        """Create the users of a CSV file, or none.
+
+        Args:
+            file: a table with the column `email` and an optional column `name`.
+            place: kind and name of a place that they may see.
+            key_file: a new CSV file, with a key for each user; None for no keys.
+
+        Raises:
+            InputError: the file can't be read, or has an invalid row.
+            ConflictError: a user exists already, or the key file does.
+        """
+        people = _read_people(file)
+        if key_file is not None and key_file.exists():
+            raise ConflictError(f"{key_file} exists already.", "Choose another file for the keys.")
+        with self.write() as (session, tenant):
+            users = [_add_user(session, tenant, *person) for person in people]
+            if place is not None:
+                place_id = find_place(session, tenant, *place).id
+                column = PLACE_KINDS[place[0]].granted.key
+                session.add_all(Grant(user_id=user.id, **{column: place_id}) for user in users)
+            if key_file is not None:
+                keys = [new_key("sk_") for _ in users]
+                session.add_all(
+                    ApiKey(
+                        user_id=user.id,
+                        name="key1",
+                        hash=hash_key(key),
+                        created=current_timestamp(),
+                    )
+                    for user, key in zip(users, keys, strict=True)
+                )
+                _write_keys(key_file, users, keys)
             session.flush()
-            return _user_record(session, user)
+            return [_user_record(session, user) for user in users]
 
     def set_suspended(self, email: str, suspended: bool) -> Record:
         """Suspend a user, or end the suspension."""
@@ -288,6 +318,59 @@ class AccountAdministration(TenantAdministration):
             )
             valid[name].deleted = current_timestamp()
             return {"removed": name, credential_kind.owner: owner_name(owner_row)}
+
+
+def _add_user(session: Session, tenant: Tenant, email: str, name: str | None) -> User:
+    email = validate_email(email).lower()
+    handle = email.partition("@")[0]
+    name = validate_name("a user", name or handle.replace(".", " ").title())
+    users = User.tenant_id == tenant.id
+    if session.scalars(select(User.id).where(users, User.email == email)).first():
+        raise already_exists_error(f"a user of {tenant.name}", email)
+    handles = set(session.scalars(select(User.handle).where(users)))
+    user = User(
+        id=tables.new_identifier("ent"),
+        tenant_id=tenant.id,
+        handle=next_free_name(None, handle, handles) if handle in handles else handle,
+        name=name,
+        email=email,
+        suspended=False,
+    )
+    session.add(user)
+    session.flush()
+    return user
+
+
+def _read_people(file: Path) -> list[tuple[str, str | None]]:
+    """Return the addresses and names in a CSV file."""
+    try:
+        text = decode_text(user_path(file).read_bytes())
+    except OSError as error:
+        raise InputError(f"{file} can't be read: {error.strerror}.", "Check the path.") from None
+    except ValueError as error:
+        raise InputError(f"{file} {error}.", "Give a CSV file.") from None
+    header = text.partition("\n")[0]
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
+    rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
+    if "email" not in rows.fieldnames:
+        raise InputError(
+            f"{file} has no column email.", "Begin it with the line `email,name`, or `email`."
+        )
+    people = [
+        ((row["email"] or "").strip(), (row.get("name") or "").strip() or None) for row in rows
+    ]
+    if not people:
+        raise InputError(f"{file} has no users.", "Add a line for each user.")
+    return people
+
+
+def _write_keys(file: Path, users: Sequence[User], keys: Sequence[str]) -> None:
+    """Write the keys of users to a CSV file that only its owner can read."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("email", "name", "key"))
+    rows.writerows((user.email, user.name, key) for user, key in zip(users, keys, strict=True))
+    write_atomic(file, text.getvalue().encode(), private=True)
 
 
 def _owner_id(kind: CredentialKind) -> Any:
