@@ -69,7 +69,7 @@ audit = _noun("audit", "The log of calls.")
 lab.add_limits()
 
 
-def _in_place(function: Function) -> Function:
+def _place_options(function: Function) -> Function:
     for kind in reversed(places):
         function = option(f"--{kind}", "NAME", "Its name or identifier.")(function)
     return function
@@ -95,7 +95,7 @@ def add_user(admin: Admin, email: str, name: str | None) -> Result:
 
 @users.verb("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@_in_place
+@_place_options
 @click.option(
     "--keys",
     type=click.Path(path_type=Path),
@@ -316,8 +316,8 @@ def _holder_options(function: Function) -> Function:
     return holder
 
 
-def _place_options(function: Function) -> Function:
-    return _holder_options(_in_place(function))
+def _grant_options(function: Function) -> Function:
+    return _holder_options(_place_options(function))
 
 
 @grants.verb("list")
@@ -329,7 +329,7 @@ def list_grants(admin: Admin, user: str | None, app: str | None) -> Result:
 
 
 @grants.verb("add")
-@_place_options
+@_grant_options
 def add_grant(admin: Admin, user: str | None, app: str | None, **place: str | None) -> Result:
     """Let a user or an app see a place with all that is in it."""
     holder = exactly_one(user=user, app=app)
@@ -338,7 +338,7 @@ def add_grant(admin: Admin, user: str | None, app: str | None, **place: str | No
 
 
 @grants.verb("remove")
-@_place_options
+@_grant_options
 def remove_grant(admin: Admin, user: str | None, app: str | None, **place: str | None) -> Result:
     """Withdraw a grant."""
     holder = exactly_one(user=user, app=app)
