@@ -16,9 +16,12 @@ from labext.cli.groups import (
     at_most_one,
     confirmed,
     exactly_one,
+    imported,
     issue_credentials,
+    keys_option,
     listing,
     option,
+    people_argument,
     profile_option,
     program,
     removed_with,
@@ -94,22 +97,15 @@ def add_user(admin: Admin, email: str, name: str | None) -> Result:
 
 
 @users.verb("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@people_argument
 @_place_options
-@click.option(
-    "--keys",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Create a key for each, and write them to a new CSV file.",
-)
+@keys_option
 def import_users(admin: Admin, file: Path, keys: Path | None, **place: str | None) -> Result:
     """Create the users of a CSV file with the columns `email` and `name`, such as a class.
 
     All of them may see the place that is given, such as `--project NAME`.
     """
-    created = admin.import_users(file, at_most_one(**place), keys)
-    text = f"{messages.pluralize(len(created), 'user')} of {file.name} created"
-    return created, f"{text}." if keys is None else f"{text}; {keys} has their keys."
+    return imported(admin.import_users(file, at_most_one(**place), keys), "user", file, keys)
 
 
 @users.verb("list")

@@ -197,7 +197,7 @@ def test_class_is_imported_with_keys_and_a_grant(lab, api, tmp_path):
     started = time.monotonic()
     output = lab.output(*line, "--keys", str(keys))
     assert time.monotonic() - started < 10
-    assert f"30 users of class.csv created; {keys} has their keys." in output
+    assert f"30 users of class.csv created; their keys are in {keys}." in output
     key = keys.read_text().splitlines()[-1].rpartition(",")[2]
     assert api.count(key)
     assert "already" in lab.error(*line)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +12,10 @@ from sqlalchemy.orm import Session
 
 from labext import messages
 from labext.errors import ConflictError, InputError
+from labext.sandbox.core.account_files import read_people, write_new_keys
 from labext.sandbox.core.administration import Record
 from labext.sandbox.core.database import count_rows
-from labext.sandbox.core.signing import hash_key, new_key
+from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.validation import (
     already_exists_error,
     next_free_name,
@@ -52,8 +50,6 @@ from labext.sandbox.lab.tables import (
     User,
     current_timestamp,
 )
-from labext.storage import user_path, write_atomic
-from labext.text_files import decode_text
 
 PERMISSIONS = (READ_SEQUENCES,)
 """Permissions that an app can have."""
@@ -117,9 +113,7 @@ class AccountAdministration(TenantAdministration):
             InputError: the file can't be read, or has an invalid row.
             ConflictError: a user exists already, or the key file does.
         """
-        people = _read_people(file)
-        if key_file is not None and key_file.exists():
-            raise ConflictError(f"{key_file} exists already.", "Choose another file for the keys.")
+        people = read_people(file)
         with self.write() as (session, tenant):
             users = [_add_user(session, tenant, *person) for person in people]
             if place is not None:
@@ -127,7 +121,7 @@ class AccountAdministration(TenantAdministration):
                 column = PLACE_KINDS[place[0]].granted.key
                 session.add_all(Grant(user_id=user.id, **{column: place_id}) for user in users)
             if key_file is not None:
-                keys = [new_key("sk_") for _ in users]
+                keys = write_new_keys(key_file, (user.email for user in users), "sk_")
                 session.add_all(
                     ApiKey(
                         user_id=user.id,
@@ -137,7 +131,6 @@ class AccountAdministration(TenantAdministration):
                     )
                     for user, key in zip(users, keys, strict=True)
                 )
-                _write_keys(key_file, users, keys)
             session.flush()
             return [_user_record(session, user) for user in users]
 
@@ -339,38 +332,6 @@ def _add_user(session: Session, tenant: Tenant, email: str, name: str | None) ->
     session.add(user)
     session.flush()
     return user
-
-
-def _read_people(file: Path) -> list[tuple[str, str | None]]:
-    """Return the addresses and names in a CSV file."""
-    try:
-        text = decode_text(user_path(file).read_bytes())
-    except OSError as error:
-        raise InputError(f"{file} can't be read: {error.strerror}.", "Check the path.") from None
-    except ValueError as error:
-        raise InputError(f"{file} {error}.", "Give a CSV file.") from None
-    header = text.partition("\n")[0]
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
-    rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
-    if "email" not in rows.fieldnames:
-        raise InputError(
-            f"{file} has no column email.", "Begin it with the line `email,name`, or `email`."
-        )
-    people = [
-        ((row["email"] or "").strip(), (row.get("name") or "").strip() or None) for row in rows
-    ]
-    if not people:
-        raise InputError(f"{file} has no users.", "Add a line for each user.")
-    return people
-
-
-def _write_keys(file: Path, users: Sequence[User], keys: Sequence[str]) -> None:
-    """Write the keys of users to a CSV file that only its owner can read."""
-    text = io.StringIO(newline="")
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("email", "name", "key"))
-    rows.writerows((user.email, user.name, key) for user, key in zip(users, keys, strict=True))
-    write_atomic(file, text.getvalue().encode(), private=True)
 
 
 def _owner_id(kind: CredentialKind) -> Any:

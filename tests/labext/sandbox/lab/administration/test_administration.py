@@ -91,7 +91,7 @@ def test_users_of_a_table_may_have_neither_keys_nor_grants(admin, tmp_path):
     [
         ("", "no column email"),
         ("name\nAda\n", "no column email"),
-        ("email,name\n", "has no users"),
+        ("email,name\n", "has no rows"),
         ("email\nada@c.example\nbob\n", '"bob" is not an e-mail address'),
         ("email\nada@c.example\nADA@c.example\n", "already"),
         (f"email\nada@c.example\n{STUDENT}\n", "already"),
