@@ -128,7 +128,8 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                 contact = _CONTACTS.get(method or "", "an administrator of the platform for access")
                 return AccessError(
                     _with_server_message(failure, f"The lab platform refused to {failure.op.name}"),
-                    f"Ask {contact}.{'' if failure.server_message else _FORBIDDEN_CAUSES}",
+                    f"Ask {contact}, or check the IDs that you gave."
+                    f"{'' if failure.server_message else _FORBIDDEN_CAUSES}",
                 )
             case 404 if failure.op.name == SEQUENCES.name:
                 return NotFoundError(

@@ -143,11 +143,12 @@ def test_403_shows_the_server_message_and_whom_to_ask(tenant: Any, by_app: bool)
     with lab, pytest.raises(AccessError) as caught:
         lab.sequences(folder_id="lib_1")
     assert caught.value.message == "The lab platform refused to list sequences (“You may not”)."
-    assert caught.value.next_step == (
-        "Ask an administrator to grant the app access."
+    contact = (
+        "an administrator to grant the app access"
         if by_app
-        else "Ask an administrator of the platform to grant you access."
+        else "an administrator of the platform to grant you access"
     )
+    assert caught.value.next_step == f"Ask {contact}, or check the IDs that you gave."
     assert tenant.count("dna-sequences") == 1
 
 
