@@ -123,13 +123,13 @@ class TestNotebooks:
 
 class TestSources:
     def test_add_keeps_existing_sources_unless_added_again(self, nb, name, tmp_path):
-        paper, page = tmp_path / "paper.txt", tmp_path / "page.html"
+        paper, page = tmp_path / "culture.txt", tmp_path / "culture.html"
         paper.write_text(PAPER)
         page.write_text(PAGE)
         (first,) = nb.sources.add(paper, name)["id"]
         added: list[Any] = []
         frame = nb.sources.add([page, paper, str(paper)], name, on_added=added.append)
-        assert list(frame["file_name"]) == ["page.html", "paper.txt"]
+        assert list(frame["file_name"]) == ["culture.html", "culture.txt"]
         assert frame["id"][1] == first
         assert [record["id"] for record in added] == [frame["id"][0]]
         paper.write_text(PAPER.upper())
