@@ -201,7 +201,7 @@ class WatchInterrupted(LabextError):
 
 
 class CommandInterrupted(LabextError, KeyboardInterrupt):
-    """The user interrupted a line of a magic at a prompt or during a request."""
+    """The user interrupted a line of a magic, or the display of its result."""
 
 
 class TransferInterrupted(LabextError):

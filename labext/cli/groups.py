@@ -35,6 +35,15 @@ data_dir = click.option(
 confirmed = click.option("--yes", is_flag=True, help="Confirm the removal.")
 
 
+people_argument = click.argument("file", type=click.Path(path_type=Path))
+keys_option = click.option(
+    "--keys",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Create a key for each, and write them to a new CSV file.",
+)
+
+
 def option(name: str, metavar: str, help: str, **settings: Any) -> Decorator:
     """Declare an option that takes a text."""
     return click.option(name, metavar=metavar, help=help, **settings)
@@ -243,6 +252,12 @@ def table(records: Iterable[Mapping[str, Any]], *columns: str) -> str:
     signs = [">" if isinstance(value, int | float) else "<" for value in rows[0]]
     line = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=True))
     return "\n".join(line.format(*row).rstrip() for row in cells)
+
+
+def imported(records: list[Record], noun: str, file: Path, keys: Path | None) -> Result:
+    """Return records that were created for the people in a file, with their number."""
+    text = f"{messages.pluralize(len(records), noun)} of {file.name} created"
+    return records, f"{text}." if keys is None else f"{text}; their keys are in {keys}."
 
 
 def removed_with(record: Record, *names: str) -> str:

@@ -13,9 +13,12 @@ from labext.cli.groups import (
     ServiceGroup,
     confirmed,
     exactly_one,
+    imported,
     issue_credentials,
+    keys_option,
     listing,
     option,
+    people_argument,
     profile_option,
     program,
     removed_with,
@@ -54,6 +57,18 @@ def add_account(admin: Admin, email: str, organization: str | None, owner: bool)
         f"{email} is {'an owner' if owner else 'an account'} of {created['organization']}; it has "
         f"no key yet: `{program()} jobs keys add {email}` creates one."
     )
+
+
+@accounts.verb("import")
+@people_argument
+@_organization
+@keys_option
+def import_accounts(
+    admin: Admin, file: Path, organization: str | None, keys: Path | None
+) -> Result:
+    """Create an account for each row of a CSV file with the column `email`, such as a class."""
+    created = admin.import_accounts(file, organization, keys)
+    return imported(created, "account", file, keys)
 
 
 def _parse_limit(_context: Any, _parameter: Any, text: str | None) -> int | str | None:

@@ -16,9 +16,12 @@ from labext.cli.groups import (
     at_most_one,
     confirmed,
     exactly_one,
+    imported,
     issue_credentials,
+    keys_option,
     listing,
     option,
+    people_argument,
     profile_option,
     program,
     removed_with,
@@ -68,6 +71,13 @@ provider = _noun("provider", "The identity provider whose ID tokens are accepted
 audit = _noun("audit", "The log of calls.")
 lab.add_limits()
 
+
+def _place_options(function: Function) -> Function:
+    for kind in reversed(places):
+        function = option(f"--{kind}", "NAME", "Its name or identifier.")(function)
+    return function
+
+
 _email = click.argument("email")
 _name = click.argument("name")
 _app = click.argument("app")
@@ -84,6 +94,18 @@ def add_user(admin: Admin, email: str, name: str | None) -> Result:
         f"`{program()} lab grants add --user {created['email']} --organization NAME` lets it see "
         "something."
     )
+
+
+@users.verb("import")
+@people_argument
+@_place_options
+@keys_option
+def import_users(admin: Admin, file: Path, keys: Path | None, **place: str | None) -> Result:
+    """Create the users of a CSV file with the columns `email` and `name`, such as a class.
+
+    All of them may see the place that is given, such as `--project NAME`.
+    """
+    return imported(admin.import_users(file, at_most_one(**place), keys), "user", file, keys)
 
 
 @users.verb("list")
@@ -290,10 +312,8 @@ def _holder_options(function: Function) -> Function:
     return holder
 
 
-def _place_options(function: Function) -> Function:
-    for kind in reversed(places):
-        function = option(f"--{kind}", "NAME", "Its name or identifier.")(function)
-    return _holder_options(function)
+def _grant_options(function: Function) -> Function:
+    return _holder_options(_place_options(function))
 
 
 @grants.verb("list")
@@ -305,7 +325,7 @@ def list_grants(admin: Admin, user: str | None, app: str | None) -> Result:
 
 
 @grants.verb("add")
-@_place_options
+@_grant_options
 def add_grant(admin: Admin, user: str | None, app: str | None, **place: str | None) -> Result:
     """Let a user or an app see a place with all that is in it."""
     holder = exactly_one(user=user, app=app)
@@ -314,7 +334,7 @@ def add_grant(admin: Admin, user: str | None, app: str | None, **place: str | No
 
 
 @grants.verb("remove")
-@_place_options
+@_grant_options
 def remove_grant(admin: Admin, user: str | None, app: str | None, **place: str | None) -> Result:
     """Withdraw a grant."""
     holder = exactly_one(user=user, app=app)

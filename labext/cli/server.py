@@ -273,6 +273,11 @@ def worker(
     from labext.sandbox.core.executors.cluster.address import TlsFiles, scheduler_address
     from labext.sandbox.core.executors.cluster.dask_worker import WorkerOptions
 
+    if shared_dir is not None and not shared_dir.is_dir():
+        raise InputError(
+            f"There is no folder {shared_dir}.",
+            "Give a folder that the server sees under the same path, or leave out `--shared-dir`.",
+        )
     tls = TlsFiles.of(tls_ca_file, tls_cert, tls_key)
     options = WorkerOptions(
         scheduler_address(connect, tls, allow_plaintext=allow_plaintext),

@@ -279,12 +279,14 @@ def normalize_settings(
 
     Args:
         tool: the tool.
-        settings: the settings.
+        settings: the settings; missing values in a row of a frame are left out.
         placeholder: value that stands for an output of the previous stage of a pipeline; valid for
             every parameter.
     """
     if not hasattr(settings, "items"):  # a row of a frame has them, too
         return {}, [f"they are a {type(settings).__name__}, not a mapping of names to values"]
+    if hasattr(settings, "dropna"):  # such a row
+        settings = settings.dropna()
     faults: list[str] = []
     cleaned: dict[str, Any] = {}
     for name, raw in settings.items():

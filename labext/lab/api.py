@@ -73,10 +73,10 @@ def api_url(tenant: str) -> str:
 
 
 _FORBIDDEN_CAUSES = (
-    "access was not granted to the organization or project, the requested object does not exist, "
-    "or it is not visible"
+    " The cause may be a missing grant to the organization or project, an object that does not "
+    "exist, or a restriction to certain IP addresses."
 )
-"""Possible causes of a 403, since the platform's own message rarely names one."""
+"""Possible causes of a 403 without a message of the platform."""
 
 _UNAUTHORIZED = {
     "key": (
@@ -128,8 +128,8 @@ def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | 
                 contact = _CONTACTS.get(method or "", "an administrator of the platform for access")
                 return AccessError(
                     _with_server_message(failure, f"The lab platform refused to {failure.op.name}"),
-                    f"Ask {contact}: {_FORBIDDEN_CAUSES}, or API access is restricted to certain "
-                    "IP addresses.",
+                    f"Ask {contact}, or check the IDs that you gave."
+                    f"{'' if failure.server_message else _FORBIDDEN_CAUSES}",
                 )
             case 404 if failure.op.name == SEQUENCES.name:
                 return NotFoundError(

@@ -143,11 +143,13 @@ class Sources(Resource):
         on_bytes: Callable[[str, int, int | None], None] | None = None,
         on_added: Callable[[Record], None] | None = None,
         on_rejected: uploads.OnRejected | None = None,
+        again: bool = False,
     ) -> pd.DataFrame:
         """Add several files and web pages one by one; return one row per item.
 
-        All files are checked before the first upload. A rejected item, such as an unsupported file
-        type, does not prevent the others from being added.
+        A source that exists, with the same name and content or the same URL, is kept; if it failed,
+        it is processed again. All files are checked before the first upload. A rejected item, such
+        as an unsupported file type, does not prevent the others from being added.
 
         Args:
             items: paths, and URLs that begin with http:// or https://.
@@ -158,6 +160,7 @@ class Sources(Resource):
             on_added: called with the record of each added source.
             on_rejected: called at the end for each rejected item with its error; if omitted, the
                 rejections are raised.
+            again: add the items even if they exist, as `add_file` and `add_url` do.
 
         Raises:
             InputError: a file is missing, empty or unreadable, and nothing was sent; or the service
@@ -167,15 +170,36 @@ class Sources(Resource):
         from labext.nb.views import source_frame
 
         options = self._options(notebook, None, topic, process_async)
-        steps = uploads.add_several(
-            self._executor, self._backend, items, options, on_bytes, on_rejected
-        )
-        added = []
-        for record in steps:
-            added.append(record)
+        checked = uploads.validate_items(items)
+        records: dict[Path | str, Record] = {}
+        for item, existing in ({} if again else self.find_existing(checked, notebook)).items():
+            if existing.record is not None:
+                failed = existing.record["status"] == "failed"
+                records[item] = self.retry(existing.record["id"]) if failed else existing.record
+        new = [item for item in checked if item not in records]
+        for item, record in uploads.add_several(
+            self._executor, self._backend, new, options, on_bytes, on_rejected
+        ):
+            records[item] = record
             if on_added is not None:
                 on_added(record)
-        return source_frame(added)
+        return source_frame([records[item] for item in checked if item in records])
+
+    def find_existing(
+        self, items: Iterable[Path | str] | Path | str, notebook: str | None = None
+    ) -> dict[Path | str, uploads.ExistingSource]:
+        """Find the sources of files, by name and content, and of URLs.
+
+        Args:
+            items: paths, and URLs that begin with http:// or https://.
+            notebook: the notebook to search; None for all sources.
+        """
+        checked = uploads.validate_items(items)
+        sources = list(self.iter(notebook))
+        return {
+            item: uploads.find_existing(self._executor, self._backend, sources, item)
+            for item in checked
+        }
 
     def status(self, source: str) -> Record:
         """Return the processing status of a source: `labext.nb.records.STATUS`."""

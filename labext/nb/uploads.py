@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from labext.errors import AccessError, InputError, LabextError, NotFoundError
 from labext.http.headers import content_length
 from labext.nb.backends import Request, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
-from labext.nb.records import Record
+from labext.nb.records import Record, has_number_suffix
 from labext.storage import user_path
 
 MAX_COMPARED_BYTES = 2**20
@@ -58,6 +59,50 @@ def has_content(executor: RequestExecutor, original: Request, file: Path) -> boo
     except (NotFoundError, AccessError):
         return None
     return content == file.read_bytes()
+
+
+@dataclass(frozen=True)
+class ExistingSource:
+    """The source that was created from a file or web page.
+
+    Attributes:
+        record: the source; None if there is none.
+        compared: False if the service does not store the original, and the file's name alone was
+            compared.
+        other: a source with another file of this name, if `record` is None.
+    """
+
+    record: Record | None = None
+    compared: bool = True
+    other: Record | None = None
+
+
+def find_existing(
+    executor: RequestExecutor,
+    backend: ContractBackend,
+    records: Sequence[Record],
+    item: Path | str,
+) -> ExistingSource:
+    """Find the source of a file, by its name and content, or of a URL."""
+    if isinstance(item, str):
+        return ExistingSource(next((record for record in records if record["url"] == item), None))
+    same_name = [record for record in records if record["file_name"] == item.name]
+    numbered = [
+        record for record in records if has_number_suffix(record["file_name"] or "", item.name)
+    ]
+    uncompared = None
+    for record in (*same_name, *numbered):
+        size = record.get("size")
+        same = size is None or size == item.stat().st_size
+        if same:
+            same = has_content(executor, backend.original(record["id"]), item)
+        if same:
+            return ExistingSource(record)
+        if same is None and record in same_name:
+            uncompared = record
+    if uncompared is not None:
+        return ExistingSource(uncompared, compared=False)
+    return ExistingSource(other=next(iter(same_name), None))
 
 
 OnFileBytes = Callable[[str, int, int | None], None]
@@ -109,28 +154,36 @@ def is_url(text: Path | str) -> bool:
     return isinstance(text, str) and text.strip().lower().startswith(("http://", "https://"))
 
 
+def validate_items(items: Iterable[Path | str] | Path | str) -> list[Path | str]:
+    """Return the validated files and URLs, each once."""
+    names = [items] if isinstance(items, str | Path) else items
+    return list(
+        dict.fromkeys(
+            validate_url(str(name)) if is_url(name) else validate_file(name) for name in names
+        )
+    )
+
+
 def add_several(
     executor: RequestExecutor,
     backend: ContractBackend,
-    items: Iterable[Path | str] | Path | str,
+    items: Sequence[Path | str],
     options: Mapping[str, Any],
     on_bytes: OnFileBytes | None = None,
     on_rejected: OnRejected | None = None,
-) -> Iterator[Record]:
-    """Add files and web pages one by one; yield the record of each.
+) -> Iterator[tuple[Path | str, Record]]:
+    """Add validated files and URLs one by one; yield each with the record of its source.
 
     A rejected item does not prevent the others from being added.
 
     Raises:
-        InputError: an item is invalid, and nothing was sent; or the service rejected some items
-            without an `on_rejected` callback, and the others were added.
+        InputError: the service rejected some items without an `on_rejected` callback, and the
+            others were added.
         LabextError: the service failed; the error names the item and the number added.
     """
-    names = [items] if isinstance(items, str | Path) else list(items)
-    checked = [validate_url(str(name)) if is_url(name) else validate_file(name) for name in names]
     added = 0
     refused: dict[Path | str, InputError] = {}
-    for item in checked:
+    for item in items:
         try:
             if isinstance(item, Path):
                 on_item_bytes = None if on_bytes is None else partial(on_bytes, item.name)
@@ -141,10 +194,10 @@ def add_several(
             if isinstance(error, InputError) and error.status in _REJECTED_STATUSES:
                 refused[item] = error
                 continue
-            before = f" ({added} of {len(checked)} were added before it)" if added else ""
+            before = f" ({added} of {len(items)} were added before it)" if added else ""
             raise error.about(f"{item}{before}") from None
         added += 1
-        yield record
+        yield item, record
     if on_rejected is not None:
         for item, reason in refused.items():
             on_rejected(item, reason)

@@ -61,7 +61,7 @@ class Server(Sandbox):
             self._options |= {**former.start_options, **requested}
         if former is not None and self._folder.has_database:
             name = values.setdefault("organization", former.organization)
-            if name != former.organization:
+            if name != former.organization and self._has_organization():
                 raise InputError(
                     f"The first start has created the organization {former.organization}.",
                     f"Leave out {parameter('organization', name)}; "
@@ -69,6 +69,19 @@ class Server(Sandbox):
                 )
         self._settings = ServerSettings(**values)
         return self._settings
+
+    def _has_organization(self) -> bool:
+        """Return whether a start has created the organization; one that failed may not have."""
+        from sqlalchemy import select
+
+        from labext.sandbox.core.startup_checks import open_database
+        from labext.sandbox.lab.tables import Seeded
+
+        with open_database(self._folder) as database:
+            if Seeded.__tablename__ not in database.table_names():
+                return False
+            with database.read() as session:
+                return session.scalar(select(Seeded.name)) is not None
 
     def start(self) -> SandboxStatus:
         """Start the server in the background; return once its services respond.

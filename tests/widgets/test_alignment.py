@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import random
 import re
 import time
@@ -250,3 +251,8 @@ def test_paths_are_read_and_the_tree_file_names_the_view(tmp_path: Path) -> None
     aligned.write_text(">B\nAC\n>A\nAG\n")
     assert tree_view(tree, aligned).name == "t.nwk"
     assert alignment_view(aligned).sequences == {"B": "AC", "A": "AG"}
+    aligned.write_bytes(gzip.compress(aligned.read_bytes()))
+    assert alignment_view(aligned).sequences == {"B": "AC", "A": "AG"}
+    aligned.write_bytes(aligned.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"^t\.fasta can't be unpacked by gzip\."):
+        alignment_view(aligned)

@@ -213,6 +213,25 @@ print([t.name for t in threading.enumerate() if t.name.startswith("labext")],
     assert kernel.printed(left) == "[] {} None {} []\n"
 
 
+@pytest.mark.parametrize("method", ["_render", "_mount"])
+def test_interrupted_display_is_an_error_of_one_line(kernel: Kernel, method: str) -> None:
+    interrupted = f"""
+from labext_widgets.core.placeholder import LiveOutput
+class Drawing(LiveOutput):
+    def _render(self):
+        return "<p>Drawing</p>", "Drawing"
+    def _mount(self, output):
+        pass
+def interrupt(*_):
+    raise KeyboardInterrupt
+Drawing.{method} = interrupt
+Drawing()
+"""
+    (error,) = of("error", kernel.run(interrupted))
+    assert error["content"]["ename"] == "CommandInterrupted"
+    assert len(error["content"]["traceback"]) == 1
+
+
 @pytest.mark.parametrize("widget", ["View", "Hub"])
 def test_unload_after_an_interrupted_view_leaves_no_widget(kernel: Kernel, widget: str) -> None:
     interrupted = f"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -308,5 +309,7 @@ def test_path_is_read_and_names_the_viewer(tmp_path: Path) -> None:
     file.write_text(ETHANOL)
     assert structure_viewer(file).name == "ethanol.sdf"
     assert structure_viewer(file, name="drink").name == "drink"
+    file.write_bytes(gzip.compress(file.read_bytes()))
+    assert structure_viewer(file).name == "ethanol.sdf"
     with pytest.raises(InputError, match=r"absent\.pdb.* cannot be read: No such file"):
         structure_viewer(tmp_path / "absent.pdb")

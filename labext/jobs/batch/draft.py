@@ -33,8 +33,9 @@ class TableRows:
     Attributes:
         names: the names of the jobs; an empty string if the name is missing.
         settings: the settings of each job.
-        faults: descriptions of the empty cells by row position, for rows with empty cells.
-        error: error that lists the empty cells by column and row; None if no cell is empty.
+        faults: descriptions of the empty cells by row position, for rows without a name or a
+            required setting.
+        error: error that lists these cells by column and row; None if there are none.
     """
 
     names: list[str]
@@ -53,6 +54,8 @@ def read_rows(
     max_length: int = identity.MAX_NAME_LENGTH,
 ) -> TableRows:
     """Return the rows of a frame as jobs.
+
+    A missing value (None, NaN, NA) of an optional setting leaves it to the default.
 
     Args:
         frame: one row per job.
@@ -83,36 +86,30 @@ def read_rows(
             f"{', '.join(duplicates)} is set both for all jobs and by a column.",
             "Set it in one place.",
         )
-    name_columns = [] if name_column is None else [name_column]
-    required = [
-        mapping[name]
-        for name, parameter in tool.parameters.items()
-        if parameter.required and name in mapping
+    required = [] if name_column is None else [name_column]
+    required += [
+        mapping[setting]
+        for setting, item in tool.parameters.items()
+        if item.required and setting in mapping
     ]
-    used = [*dict.fromkeys([*name_columns, *mapping.values()])]
-    empty = _empty_cells(frame, columns, used, {*name_columns, *required})
+    empty = _empty_cells(frame, columns, [*dict.fromkeys(required)])
     if name_column is None:
         job_names = identity.numbered_names(len(frame))
     else:
         job_names = _job_names(
             frame, columns, name_column, set(empty.get(name_column, ())), max_length
         )
-    by_setting = {name: _column_values(frame, columns, column) for name, column in mapping.items()}
-    missing = {name: set(empty.get(column, ())) for name, column in mapping.items()}
-    settings = [
-        {
-            **constants,
-            **{
-                name: values[row] for name, values in by_setting.items() if row not in missing[name]
-            },
-        }
-        for row in range(len(frame))
-    ]
+    settings = [dict(constants) for _ in range(len(frame))]
+    for setting, column in mapping.items():
+        values = frame.iloc[:, columns.index(column)]
+        for job, value, missing in zip(settings, values.tolist(), values.isna(), strict=True):
+            if not missing:
+                job[setting] = value
     faults: dict[int, list[str]] = {}
     for column, rows in empty.items():
         for row in rows:
             faults.setdefault(row, []).append(f'column "{column}" is empty')
-    error = _empty_error(frame, columns, used, empty) if empty else None
+    error = _empty_error(frame, columns, required, empty) if empty else None
     return TableRows(
         job_names, settings, {row: "; ".join(texts) for row, texts in faults.items()}, error
     )
@@ -122,7 +119,7 @@ def _job_names(
     frame: pd.DataFrame, columns: list[str], name_column: str, unnamed: set[int], max_length: int
 ) -> list[str]:
     """Return the names of the jobs, adapted if invalid; empty strings for the `unnamed` rows."""
-    values = _column_values(frame, columns, name_column)
+    values = frame.iloc[:, columns.index(name_column)].tolist()
     originals = {row: str(value) for row, value in enumerate(values) if row not in unnamed}
     _check_repeats(name_column, [*originals.values()])
     adapted = dict(zip(originals, adapt_names([*originals.values()], max_length), strict=True))
@@ -162,25 +159,20 @@ def _check_column(column: str, columns: list[str], use: str) -> None:
 
 
 def _empty_cells(
-    frame: pd.DataFrame, columns: list[str], used: list[str], required: set[str]
+    frame: pd.DataFrame, columns: list[str], required: list[str]
 ) -> dict[str, list[int]]:
-    """Return the positions of the rows with a missing value, by column.
-
-    In the columns of required settings, blank text also counts as missing.
-    """
+    """Return the positions of the rows with a missing value or blank text, by required column."""
     empty: dict[str, list[int]] = {}
-    for column in used:
+    for column in required:
         values = frame.iloc[:, columns.index(column)]
-        missing = values.isna().to_numpy()
-        if column in required:
-            missing = missing | values.astype(object).map(_is_empty).to_numpy(dtype=bool)
+        missing = values.isna() | values.astype(object).map(_is_empty)
         if missing.any():
-            empty[column] = [int(row) for row in missing.nonzero()[0]]
+            empty[column] = [int(row) for row in missing.to_numpy().nonzero()[0]]
     return empty
 
 
 def _empty_error(
-    frame: pd.DataFrame, columns: list[str], used: list[str], empty: Mapping[str, list[int]]
+    frame: pd.DataFrame, columns: list[str], required: list[str], empty: Mapping[str, list[int]]
 ) -> InputError:
     """Return the error that lists empty cells, with code that drops their rows."""
     parts = []
@@ -197,7 +189,8 @@ def _empty_error(
     single = sum(map(len, empty.values())) == 1
     fill = "Fill it, or drop the row" if single else "Fill them, or drop the rows"
     return InputError(
-        f"{messages.capitalize_first('; '.join(parts))}.", f"{fill}: {_dropna_code(used, blank)}."
+        f"{messages.capitalize_first('; '.join(parts))}.",
+        f"{fill}: {_dropna_code(required, blank)}.",
     )
 
 
@@ -205,12 +198,12 @@ def _is_empty(cell: Any) -> bool:
     return isinstance(cell, str) and not cell.strip()
 
 
-def _dropna_code(used: list[str], blank: set[str]) -> str:
+def _dropna_code(required: list[str], blank: set[str]) -> str:
     """Return code that drops the rows with an empty cell."""
     if not blank:
-        return f"frame.dropna(subset={used!r})"
+        return f"frame.dropna(subset={required!r})"
     conditions = [f'(frame["{column}"].str.strip() != "")' for column in sorted(blank)]
-    return f"frame[{' & '.join(conditions)}].dropna(subset={used!r})"
+    return f"frame[{' & '.join(conditions)}].dropna(subset={required!r})"
 
 
 def _check_repeats(name_column: str, originals: list[str]) -> None:
@@ -222,11 +215,6 @@ def _check_repeats(name_column: str, originals: list[str]) -> None:
             f"Give each job a unique name, or omit {parameter('name_column', name_column)}: the "
             "jobs are then numbered.",
         )
-
-
-def _column_values(frame: pd.DataFrame, columns: list[str], column: str) -> list[Any]:
-    values: list[Any] = frame.iloc[:, columns.index(column)].tolist()
-    return values
 
 
 _MAX_SHOWN = 20

@@ -14,6 +14,7 @@ from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
 from labext.storage import make_folder, storage_errors, user_path, write_atomic
+from labext.text_files import decode_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,6 +206,7 @@ SUFFIXES: Mapping[str, Format] = {
 }
 """File formats by file suffix."""
 
+_FORMAT_HINT = "Use a FASTA file (starts with `>`) or a GenBank file (starts with `LOCUS`)."
 _URL_FIELDS = ("apiURL", "url", "webURL")
 """Fields with a record's URL, which changes when a sandbox is reset."""
 
@@ -212,7 +214,7 @@ _URL_FIELDS = ("apiURL", "url", "webURL")
 def read(path: str | PathLike[str]) -> list[Fields]:
     """Read the sequences of a FASTA or GenBank file.
 
-    The format is detected from the content; the file may have any name.
+    The format is detected from the content; the file may have any name and be gzipped.
 
     Returns:
         Records with `id`, `name`, `bases`, `length`, `isCircular`, `annotations` and an optional
@@ -233,10 +235,7 @@ def read(path: str | PathLike[str]) -> list[Fields]:
     else:
         records = []
     if not records:
-        raise InputError(
-            f"{source} contains no sequences.",
-            "Use a FASTA file (starts with `>`) or a GenBank file (starts with `LOCUS`).",
-        )
+        raise InputError(f"{source} contains no sequences.", _FORMAT_HINT)
     return records
 
 
@@ -260,9 +259,9 @@ def _read_text(source: Path) -> str:
             f"{source} can't be read ({failure.strerror}).", "Check the file and its permissions."
         ) from None
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = content.decode("latin-1")
+        text = decode_text(content)
+    except ValueError as error:
+        raise InputError(f"{source} {error}.", _FORMAT_HINT) from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -276,15 +275,15 @@ def write(
 ) -> Path:
     """Write sequences to a file atomically.
 
-    A file that already contains the same sequences is left unchanged; differences in the
-    platform's URL are ignored.
+    Without `overwrite`, a file that already contains the same sequences is left unchanged;
+    differences in the platform's URL are ignored.
 
     Args:
         records: a DataFrame with the columns `name` and `bases`, one of its rows, one record, or
             several records.
         path: the file; missing folders are created.
         format: `fasta` or `genbank`; None derives the format from the file suffix.
-        overwrite: True to replace a file with other content.
+        overwrite: True to replace an existing file.
         whole: True to preserve all fields of a record in FASTA descriptions; GenBank always
             preserves them.
 
@@ -302,7 +301,7 @@ def write(
     kind = _choose_format(target, format)
     rows = to_records(records)
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)
-    if _is_unchanged(target, rows, text):
+    if not overwrite and _is_unchanged(target, rows, text):
         return target  # running a notebook again is not a conflict
     with storage_errors(target):
         exists = target.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from sqlalchemy import delete, select
@@ -13,6 +14,7 @@ from sqlalchemy.orm import Session
 from labext import messages
 from labext.errors import InputError
 from labext.sandbox.core import administration
+from labext.sandbox.core.account_files import read_people, write_new_keys
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.queue import MAX_WEIGHT, MIN_WEIGHT, QUEUED, Task
@@ -131,20 +133,41 @@ class JobsAdministration(Administration):
 
         None is the organization that the first start has created, here and for pipelines.
         """
-        validate_email(email)
         organization = organization or initial_organization(self.site)
         with self.database.write() as session:
-            if session.scalars(select(Account.id).where(Account.email == email)).first():
-                raise already_exists_error("an account", email)
-            account = Account(
-                organization_id=find_organization(session, organization).id,
-                email=email,
-                owner=owner,
-                gates=[],
-                storage_quota=LIMITS.value(session, "storage_quota"),
-            )
-            session.add(account)
+            _add_account(session, email, organization, owner=owner)
         return {"email": email, "organization": organization, "owner": owner}
+
+    def import_accounts(
+        self, file: Path, organization: str | None = None, key_file: Path | None = None
+    ) -> list[Record]:
+        """Create accounts for the people in a CSV file, or none.
+
+        Args:
+            file: a table with the column `email`.
+            organization: as for `add_account`.
+            key_file: a new CSV file, with a key for each account; None for no keys.
+
+        Raises:
+            InputError: the file can't be read, or has an invalid row.
+            ConflictError: an account exists already, or the key file does.
+        """
+        emails = [email for email, _ in read_people(file)]
+        organization = organization or initial_organization(self.site)
+        with self.database.write() as session:
+            accounts = [_add_account(session, email, organization) for email in emails]
+            if key_file is not None:
+                keys = write_new_keys(key_file, emails)
+                session.add_all(
+                    Key(
+                        account_id=account.id,
+                        name="key1",
+                        hash=hash_key(key),
+                        created=current_timestamp(),
+                    )
+                    for account, key in zip(accounts, keys, strict=True)
+                )
+        return [{"email": email, "organization": organization} for email in emails]
 
     def set_scheduling(
         self,
@@ -494,6 +517,24 @@ def _belongs_to(organization: Organization) -> Any:
 
 def _select_organizations(session: Session) -> Sequence[Organization]:
     return session.scalars(select(Organization).order_by(Organization.name)).all()
+
+
+def _add_account(
+    session: Session, email: str, organization: str, *, owner: bool = False
+) -> Account:
+    validate_email(email)
+    if session.scalars(select(Account.id).where(Account.email == email)).first():
+        raise already_exists_error("an account", email)
+    account = Account(
+        organization_id=find_organization(session, organization).id,
+        email=email,
+        owner=owner,
+        gates=[],
+        storage_quota=LIMITS.value(session, "storage_quota"),
+    )
+    session.add(account)
+    session.flush()
+    return account
 
 
 def _key_names(session: Session, account: Account) -> Sequence[str]:

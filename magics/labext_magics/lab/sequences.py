@@ -243,11 +243,11 @@ EXPORT = Command(
         ),
         Parameter("to", value_types.PATH, "the output file", required=True),
         Parameter("whole", None, "preserve all fields of the records in a FASTA file"),
-        Parameter("overwrite", None, "replace a file with other content"),
+        Parameter("overwrite", None, "replace an existing file"),
     ],
     details="`labext.lab.files.read` reads the file: GenBank files and FASTA files written "
     "with --whole contain complete records, other FASTA files only names and bases. A "
-    "file with the same sequences is left unchanged.",
+    "file with the same sequences is left unchanged without --overwrite.",
     examples=[
         "%lab export pBAD30 --format genbank --to out/pBAD30.gb",
         "%lab export --from seqs --format fasta --to out/all.fasta",

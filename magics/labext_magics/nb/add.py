@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from labext.nb.library import Library
     from labext.nb.records import Record
+    from labext.nb.uploads import ExistingSource
 
 
 def add_text(
@@ -82,12 +83,11 @@ def add_files(
     """
     from labext.nb.uploads import rejection_error
 
-    existing = list(call.nb.sources.iter(target.id))
     matches: dict[Path | str, Record] = {}
-    for item in items:
-        record = _find_source(call, existing, item, target)
-        if record is not None:
-            matches[item] = record
+    for item, existing in call.nb.sources.find_existing(items, target.id).items():
+        _report_namesake(item, existing, target)
+        if existing.record is not None:
+            matches[item] = existing.record
     failed = {item: source for item, source in matches.items() if source["status"] == "failed"}
     unchanged = {item: source for item, source in matches.items() if item not in failed}
     retried = {item: call.nb.sources.retry(source["id"]) for item, source in failed.items()}
@@ -133,49 +133,21 @@ def add_library(
     return records
 
 
-def _find_source(
-    call: Call, records: Sequence[Record], item: Path | str, target: NotebookInUse
-) -> Record | None:
-    """Return the source of a notebook that was created from a URL or a file.
-
-    Files are compared by name and content. If the service does not store the original, only the
-    names are compared, and a message is printed.
-    """
-    from labext.nb.records import has_number_suffix
-
-    if isinstance(item, str):
-        return next((source for source in records if source["url"] == item), None)
-    same_name = [source for source in records if source["file_name"] == item.name]
-    numbered = [
-        source for source in records if has_number_suffix(source["file_name"] or "", item.name)
-    ]
-    uncompared = None
-    for record in (*same_name, *numbered):
-        same = _has_content(call, record, item)
-        if same:
-            return record
-        if same is None and record in same_name:
-            uncompared = record
-    if uncompared is not None:
+def _report_namesake(item: Path | str, existing: ExistingSource, target: NotebookInUse) -> None:
+    """Print a message if a file of the same name is not known to have the same content."""
+    name = item.name if isinstance(item, Path) else item
+    if not existing.compared:
         output.print_message(
-            f"The service does not store the original of {item.name}, so only its name was "
+            f"The service does not store the original of {name}, so only its name was "
             "compared. To add a changed file, delete the source first with `%nb sources "
             "delete`, or use another name."
         )
-    elif same_name:
+    elif existing.other is not None:
+        source = existing.other["id"]
         output.print_message(
-            f"{target.name} has another {item.name} ({same_name[0]['id']}) with different content; "
-            f"both are kept. `%nb sources delete {same_name[0]['id']} --yes` deletes the other one."
+            f"{target.name} has another {name} ({source}) with different content; "
+            f"both are kept. `%nb sources delete {source} --yes` deletes the other one."
         )
-    return uncompared
-
-
-def _has_content(call: Call, record: Record, file: Path) -> bool | None:
-    """Return True if a source has a file's content; None if the service can't compare it."""
-    size = record.get("size")
-    if size is not None and size != file.stat().st_size:
-        return False
-    return call.nb.sources.has_content(record["id"], file)
 
 
 def _send_items(
@@ -206,6 +178,7 @@ def _send_items(
                 on_bytes=lambda _, transferred, size: transfer.bytes(transferred, size),
                 on_added=added.append,
                 on_rejected=rejected.__setitem__,
+                again=True,
                 **arguments,
             )
         elif isinstance(new[0], Path):

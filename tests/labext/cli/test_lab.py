@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -186,6 +187,22 @@ def test_grant_needs_one_holder_and_one_place(lab, words, message, capsys):
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
     assert lab.json("grants", "list") == before
+
+
+def test_class_is_imported_with_keys_and_a_grant(lab, api, tmp_path):
+    people = [f"student{number}@import.example" for number in range(30)]
+    (tmp_path / "class.csv").write_text("\n".join(["email", *people]))
+    keys = tmp_path / "keys.csv"
+    line = ["users", "import", str(tmp_path / "class.csv"), "--folder", "Vectors"]
+    started = time.monotonic()
+    output = lab.output(*line, "--keys", str(keys))
+    assert time.monotonic() - started < 10
+    assert f"30 users of class.csv created; their keys are in {keys}." in output
+    key = keys.read_text().splitlines()[-1].rpartition(",")[2]
+    assert api.count(key)
+    assert "already" in lab.error(*line)
+    for email in people:
+        lab("users", "remove", email, "--yes")
 
 
 def test_stored_key_is_hidden_and_signs_in(lab, ring, person):

@@ -63,6 +63,17 @@ def test_refusal_of_slurm_is_one_line(sbatch: Path, capsys: pytest.CaptureFixtur
     assert "--memory SIZE" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("options", [[], ["--slurm", "--slots", "1", "--memory", "1GiB"]])
+def test_missing_shared_folder_is_refused_and_not_created(
+    options: list[str], tmp_path: Path, sbatch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "shraed"
+    line = ["worker", "--connect", "tcp://127.0.0.1", "--shared-dir", str(folder)]
+    assert cli.main([*line, *options]) == 1
+    assert f"There is no folder {folder}." in capsys.readouterr().err
+    assert not folder.exists()
+
+
 def test_interrupts_are_handled_as_before_after_a_submission() -> None:
     script = (
         "import signal\n"

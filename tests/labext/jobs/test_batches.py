@@ -103,6 +103,18 @@ def test_duplicate_column_is_refused() -> None:
         read(twice)
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+def test_missing_value_of_an_optional_setting_is_not_sent(missing: Any) -> None:
+    mapping = {"sequence": "bases", "temperature": "t"}
+    frame = FRAME.assign(t=pd.Series([37.0, missing], dtype=object))
+    jobs = read(frame, mapping=mapping)
+    assert jobs == {"a": {"sequence": "AC", "temperature": 37.0}, "b": {"sequence": "GU"}}
+    frame["bases"] = ["AC", None]
+    with pytest.raises(InputError, match=r'^Column "bases" has an empty cell \(row 1\)') as raised:
+        read(frame, mapping=mapping)
+    assert raised.value.next_step.endswith("frame.dropna(subset=['name', 'bases']).")
+
+
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
 def test_empty_cells_are_reported_by_column_and_row(missing: Any) -> None:
     frame = FRAME.astype(object)

@@ -117,6 +117,15 @@ def test_empty_cell_is_missing_and_infinity_is_infinite() -> None:
     assert faults(angles=-math.inf) == ["angles is infinite"]
 
 
+def test_missing_values_in_a_row_of_a_frame_are_left_out() -> None:
+    frame = pd.DataFrame({"sequence": ["A", None], "temperature": [math.nan, 40.0]})
+    assert normalize_settings(TOOL, frame.iloc[0]) == ({"sequence": "A"}, [])
+    assert normalize_settings(TOOL, frame.iloc[1]) == (
+        {"temperature": 40.0},
+        ["sequence is missing"],
+    )
+
+
 def test_circular_value_is_refused() -> None:
     """A list that contains itself or is deeply nested causes no RecursionError."""
     endless: list[Any] = []

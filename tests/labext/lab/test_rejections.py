@@ -136,18 +136,29 @@ def test_refused_id_token_is_requested_again_once(tenant: Any) -> None:
 
 
 @pytest.mark.parametrize("by_app", [True, False])
-def test_403_names_the_possible_causes(tenant: Any, by_app: bool) -> None:
+def test_403_shows_the_server_message_and_whom_to_ask(tenant: Any, by_app: bool) -> None:
     message = {"error": {"userMessage": "You may not."}}
     tenant.fail("dna-sequences", tenant.reply(403, message))
     lab = tenant.client(tenant.app() if by_app else None)
     with lab, pytest.raises(AccessError) as caught:
         lab.sequences(folder_id="lib_1")
     assert caught.value.message == "The lab platform refused to list sequences (“You may not”)."
-    for cause in ("organization or project", "does not exist", "not visible"):
-        assert cause in caught.value.next_step
-    assert ("the app" in caught.value.next_step) is by_app
-    assert "IP addresses" in caught.value.next_step
+    contact = (
+        "an administrator to grant the app access"
+        if by_app
+        else "an administrator of the platform to grant you access"
+    )
+    assert caught.value.next_step == f"Ask {contact}, or check the IDs that you gave."
     assert tenant.count("dna-sequences") == 1
+
+
+def test_403_without_a_message_names_possible_causes(lab: LabClient, tenant: Any) -> None:
+    tenant.fail("dna-sequences", tenant.reply(403, b""))
+    with pytest.raises(AccessError) as caught:
+        lab.sequences(folder_id="lib_1")
+    assert caught.value.message == "The lab platform refused to list sequences."
+    for cause in ("organization or project", "does not exist", "IP addresses"):
+        assert cause in caught.value.next_step
 
 
 def test_400_shows_the_server_message(lab: LabClient, tenant: Any) -> None:

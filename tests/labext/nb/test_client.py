@@ -122,6 +122,22 @@ class TestNotebooks:
 
 
 class TestSources:
+    def test_add_keeps_existing_sources_unless_added_again(self, nb, name, tmp_path):
+        paper, page = tmp_path / "culture.txt", tmp_path / "culture.html"
+        paper.write_text(PAPER)
+        page.write_text(PAGE)
+        (first,) = nb.sources.add(paper, name)["id"]
+        added: list[Any] = []
+        frame = nb.sources.add([page, paper, str(paper)], name, on_added=added.append)
+        assert list(frame["file_name"]) == ["culture.html", "culture.txt"]
+        assert frame["id"][1] == first
+        assert [record["id"] for record in added] == [frame["id"][0]]
+        paper.write_text(PAPER.upper())
+        assert nb.sources.find_existing(paper, name)[paper].other["id"] == first
+        (changed,) = nb.sources.add(paper, name)["id"]
+        (again,) = nb.sources.add(paper, name, again=True)["id"]
+        assert len({first, changed, again}) == 3
+
     def test_file_upload_and_download(self, nb, name, tmp_path):
         path = tmp_path / f"{name} über.txt"
         path.write_text(PAPER)

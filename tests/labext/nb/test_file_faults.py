@@ -129,7 +129,8 @@ class TestUploads:
         assert server.count == 1
 
     def test_files_and_urls_are_added_in_order(self, faulty, client_of, paper):
-        server = faulty(*(faulty.answer(SOURCE | {"id": f"source:{n}"}) for n in range(2)))
+        records = [SOURCE | {"id": f"source:{n}"} for n in range(2)]
+        server = faulty(*map(faulty.answer, [[], *records]))
         added: list[str] = []
         frame = client_of(server).sources.add(
             [paper, "https://example.org"],

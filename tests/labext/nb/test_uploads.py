@@ -111,21 +111,24 @@ class TestAddSeveral:
         return requests
 
     def add_several(self, wire: RequestExecutor, items: Any, on_bytes: Any = None) -> list[Any]:
-        return list(uploads.add_several(wire, ContractBackend(), items, FIELDS, on_bytes))
+        steps = uploads.add_several(wire, ContractBackend(), items, FIELDS, on_bytes)
+        return [record for _, record in steps]
 
     def test_files_and_urls_are_sent_in_order(self, wire, requests, paper):
         progress: list[Any] = []
-        items = [str(paper), "https://example.org/page", paper]
+        items = [paper, "https://example.org/page", paper]
         records = self.add_several(wire, items, lambda *counts: progress.append(counts))
         assert [record["id"] for record in records] == ["source:1", "source:2", "source:3"]
         assert [bool(request.files) for request in requests] == [True, False, True]
         assert progress == [("paper.pdf", 4, 4)] * 2
-        assert len(self.add_several(wire, str(paper))) == 1
 
-    def test_missing_file_prevents_all_uploads(self, wire, requests, paper, tmp_path):
+    def test_items_are_validated_and_each_returned_once(self, paper, tmp_path):
+        url = "https://example.org/page"
+        items = uploads.validate_items([str(paper), f" {url}", paper, url])
+        assert items == [paper, url]
+        assert uploads.validate_items(str(paper)) == [paper]
         with pytest.raises(InputError, match="There is no file"):
-            self.add_several(wire, [paper, tmp_path / "none.pdf"])
-        assert requests == []
+            uploads.validate_items([paper, tmp_path / "none.pdf"])
 
     def test_failure_names_the_item_and_counts_those_added(self, wire, requests, paper):
         with pytest.raises(ServiceError) as caught:

@@ -39,8 +39,8 @@ LINES = [
     ("%lab sequences --columns nmae", InputError, 'did you mean "name"'),
     ("%lab sequences --columns name,,", InputError, "comma-separated words"),
     ("%lab sequences --columns fields.Volumne", InputError, "fields.Volumne"),
-    ("%lab sequences --folder lib_nosuch", AccessError, "not visible"),
-    ("%lab sequences --project src_nosuch", AccessError, "not visible"),
+    ("%lab sequences --folder lib_nosuch", AccessError, "no such folder, or you have no"),
+    ("%lab sequences --project src_nosuch", AccessError, "no such project, or you have no"),
     ("%lab sequences --sort length", InputError, "createdAt or modifiedAt"),
     ("%lab sequences --sort nmae", InputError, "Did you mean `name`"),
     ("%lab sequences --circular maybe", InputError, "yes or no"),
@@ -216,4 +216,4 @@ def test_address_outside_the_allowed_range(refused: Refused, admin: Callable[...
         errors = [refused(line, AccessError) for line in ("%lab login", "%lab sequences")]
     finally:
         admin("ip", "remove", "192.0.2.0/24")
-    assert all("IP address" in error.next_step for error in errors)
+    assert all("IP address" in str(error) for error in errors)

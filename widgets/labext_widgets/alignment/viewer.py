@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError
 from labext.messages import closest_match, quote_value
+from labext.text_files import decode_text
 from labext_widgets.alignment import drawing
 from labext_widgets.alignment.drawing import draw
 from labext_widgets.alignment.rows import (
@@ -69,7 +70,12 @@ def tree_view(
 def _read_text(source: str | Path) -> tuple[str, str]:
     """Return the text and the name of a file, or a text and an empty name."""
     content, name = read_source(source)
-    return content if isinstance(content, str) else content.decode(errors="replace"), name
+    if isinstance(content, str):
+        return content, name
+    try:
+        return decode_text(content), name
+    except ValueError as error:
+        raise InputError(f"{name} {error}.", "Check the file.") from None
 
 
 class _View(LiveOutput):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from labext.errors import CommandInterrupted
 from labext.redaction import get_logger
 from labext_widgets.core.display import display_html, displayed_in, update_html
 from labext_widgets.core.front_end import FrontEnd, cell_id, deleted_cells, front_end, get_shell
@@ -214,12 +215,17 @@ class LiveOutput(ABC):
 
     def _ipython_display_(self, **_: Any) -> None:
         front = front_end()
-        if front is FrontEnd.TERMINAL:
-            print(self)
-        elif front is FrontEnd.EXECUTED:
-            display_html(*self._render())
-        else:
-            self._open()
+        try:
+            if front is FrontEnd.TERMINAL:
+                print(self)
+            elif front is FrontEnd.EXECUTED:
+                display_html(*self._render())
+            else:
+                self._open()
+        except KeyboardInterrupt:
+            raise CommandInterrupted(
+                "The display of the view was interrupted.", "Run the cell again to display it."
+            ) from None
 
     def _open(self) -> None:
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
 from labext.messages import quote_value
+from labext.text_files import decode_text
 from labext_widgets.core.markup import plain
 
 Format = Literal["pdb", "cif", "sdf"]
@@ -197,7 +198,10 @@ def decode(content: str | bytes) -> str:
             f"The structure has {len(content):,} bytes; the viewer reads up to {MAX_BYTES:,}.",
             "Save a part of it, such as a chain, to a separate file.",
         )
-    text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+    try:
+        text = content if isinstance(content, str) else decode_text(content, MAX_BYTES)
+    except ValueError as error:
+        raise InputError(f"The structure {error}.", "Check the file.") from None
     if not text.strip():
         raise InputError("The structure is empty.", "Pass the content of a PDB, mmCIF or SDF file.")
     return text

@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from labext.sandbox.jobs import names
 from labext.sandbox.jobs.tools.tool import Settings, ToolError
+from labext.text_files import MAX_BYTES, decode_text
 
 
 def settings_check(read: Callable[[Settings], object]) -> Callable[[Settings], str | None]:
@@ -41,6 +43,14 @@ def read_text(settings: Settings, name: str) -> str:
     if not value.strip():
         raise ToolError(f"{name}: it is empty.")
     return value
+
+
+def read_file(path: Path, name: str, max_bytes: int = MAX_BYTES) -> str:
+    """Return the text of a file setting; the file may be gzipped."""
+    try:
+        return decode_text(path.read_bytes(), max_bytes)
+    except ValueError as error:
+        raise ToolError(f"{name}: the file {error}.") from None
 
 
 def read_choice(settings: Settings, name: str, options: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from labext.sandbox.jobs.tools._inputs import read_file
 from labext.sandbox.jobs.tools.tool import ToolError
 
 if TYPE_CHECKING:
@@ -72,9 +73,7 @@ def read_residues(
         ToolError: the file is too large or not a protein in PDB format, a record is malformed, a
             residue occurs twice, or the model or a chain does not exist.
     """
-    if path.stat().st_size > _MAX_FILE_BYTES:
-        raise ToolError(f"{parameter}: the file is larger than {_MAX_FILE_BYTES // 1_000_000} MB.")
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = read_file(path, parameter, _MAX_FILE_BYTES).splitlines()
     content = (line for line in lines if line and not line.startswith("#"))
     if next(content, "").startswith("data_"):
         raise ToolError(f"{parameter}: it is an mmCIF file; send the structure in PDB format.")

@@ -131,7 +131,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     `coding` bases and of G and C among the unambiguous bases (`gc`).
     """
     request = _read_request(settings)
-    text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
+    text = _inputs.read_file(inputs["sequences"], "sequences")
     records, mode = _read_records(text, request)
     genes = _find_genes(records, mode, request)
     _write_gff(records, genes, out / "genes.gff3")

@@ -282,8 +282,10 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     `domains`; `best_evalue` and `best_score` (bits) of the first hit, omitted without hits.
     """
     request = _read_request(settings)
-    targets = _read_targets(_read_file(inputs["targets"]), settings, request.molecule)
-    hmm = build_profile(_read_file(inputs["query"]), request.molecule)
+    targets = _read_targets(
+        _inputs.read_file(inputs["targets"], "targets"), settings, request.molecule
+    )
+    hmm = build_profile(_inputs.read_file(inputs["query"], "query"), request.molecule)
     cells, max_cells = hmm.M * sum(map(len, targets.values())), MAX_CELLS[request.molecule]
     if cells > max_cells:
         raise ToolError(
@@ -310,10 +312,6 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
         score["best_evalue"] = float(f"{reported[0].evalue:.3g}")
         score["best_score"] = round(float(reported[0].score), 2)
     return score
-
-
-def _read_file(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace")
 
 
 _COLUMNS = (

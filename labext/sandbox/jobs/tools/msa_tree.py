@@ -218,7 +218,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     negative branch lengths that were set to 0. The log has the lowest of these.
     """
     request = _read_request(settings)
-    text = inputs["sequences"].read_text(encoding="utf-8", errors="replace")
+    text = _inputs.read_file(inputs["sequences"], "sequences")
     records = _read_records(text, request.molecule)
     names = list(records)
     aligned = _align(list(records.values()), request)

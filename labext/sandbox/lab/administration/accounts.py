@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from labext import messages
 from labext.errors import ConflictError, InputError
+from labext.sandbox.core.account_files import read_people, write_new_keys
 from labext.sandbox.core.administration import Record
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.signing import hash_key
@@ -25,9 +27,11 @@ from labext.sandbox.core.validation import (
 from labext.sandbox.lab import tables
 from labext.sandbox.lab.administration.tenants import (
     OWNERS,
+    PLACE_KINDS,
     TenantAdministration,
     check_enterprise,
     find_app,
+    find_place,
     find_user,
     owner_name,
 )
@@ -42,6 +46,7 @@ from labext.sandbox.lab.tables import (
     App,
     Grant,
     Secret,
+    Tenant,
     User,
     current_timestamp,
 )
@@ -91,25 +96,43 @@ class AccountAdministration(TenantAdministration):
 
     def add_user(self, email: str, name: str | None = None) -> Record:
         """Create a user without keys and grants; the default name is derived from the address."""
-        email = validate_email(email).lower()
-        handle = email.partition("@")[0]
-        name = validate_name("a user", name or handle.replace(".", " ").title())
         with self.write() as (session, tenant):
-            users = User.tenant_id == tenant.id
-            if session.scalars(select(User.id).where(users, User.email == email)).first():
-                raise already_exists_error(f"a user of {self.tenant}", email)
-            handles = set(session.scalars(select(User.handle).where(users)))
-            user = User(
-                id=tables.new_identifier("ent"),
-                tenant_id=tenant.id,
-                handle=next_free_name(None, handle, handles) if handle in handles else handle,
-                name=name,
-                email=email,
-                suspended=False,
-            )
-            session.add(user)
+            return _user_record(session, _add_user(session, tenant, email, name))
+
+    def import_users(
+        self, file: Path, place: tuple[str, str] | None = None, key_file: Path | None = None
+    ) -> list[Record]:
+        """Create the users of a CSV file, or none.
+
+        Args:
+            file: a table with the column `email` and an optional column `name`.
+            place: kind and name of a place that they may see.
+            key_file: a new CSV file, with a key for each user; None for no keys.
+
+        Raises:
+            InputError: the file can't be read, or has an invalid row.
+            ConflictError: a user exists already, or the key file does.
+        """
+        people = read_people(file)
+        with self.write() as (session, tenant):
+            users = [_add_user(session, tenant, *person) for person in people]
+            if place is not None:
+                place_id = find_place(session, tenant, *place).id
+                column = PLACE_KINDS[place[0]].granted.key
+                session.add_all(Grant(user_id=user.id, **{column: place_id}) for user in users)
+            if key_file is not None:
+                keys = write_new_keys(key_file, (user.email for user in users), "sk_")
+                session.add_all(
+                    ApiKey(
+                        user_id=user.id,
+                        name="key1",
+                        hash=hash_key(key),
+                        created=current_timestamp(),
+                    )
+                    for user, key in zip(users, keys, strict=True)
+                )
             session.flush()
-            return _user_record(session, user)
+            return [_user_record(session, user) for user in users]
 
     def set_suspended(self, email: str, suspended: bool) -> Record:
         """Suspend a user, or end the suspension."""
@@ -288,6 +311,27 @@ class AccountAdministration(TenantAdministration):
             )
             valid[name].deleted = current_timestamp()
             return {"removed": name, credential_kind.owner: owner_name(owner_row)}
+
+
+def _add_user(session: Session, tenant: Tenant, email: str, name: str | None) -> User:
+    email = validate_email(email).lower()
+    handle = email.partition("@")[0]
+    name = validate_name("a user", name or handle.replace(".", " ").title())
+    users = User.tenant_id == tenant.id
+    if session.scalars(select(User.id).where(users, User.email == email)).first():
+        raise already_exists_error(f"a user of {tenant.name}", email)
+    handles = set(session.scalars(select(User.handle).where(users)))
+    user = User(
+        id=tables.new_identifier("ent"),
+        tenant_id=tenant.id,
+        handle=next_free_name(None, handle, handles) if handle in handles else handle,
+        name=name,
+        email=email,
+        suspended=False,
+    )
+    session.add(user)
+    session.flush()
+    return user
 
 
 def _owner_id(kind: CredentialKind) -> Any:

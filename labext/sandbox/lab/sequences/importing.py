@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import warnings
-import zlib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,12 +25,13 @@ from labext.sandbox.lab.sequences.records import (
     sequence_row,
 )
 from labext.sandbox.lab.tables import Record, User
+from labext.text_files import decode_text
 
 IUPAC_LETTERS = "ACGTRYSWKMBDHVN"
 """IUPAC letters of DNA bases; lower case is accepted too."""
 
-MAX_FILE_BYTES = 256 << 20
-"""Maximum size of an uncompressed file in bytes."""
+MAX_FILE_BYTES = 256_000_000
+"""Maximum size of a file, after unpacking, in bytes."""
 
 _INVALID_BASE = re.compile(f"[^{IUPAC_LETTERS}]", re.IGNORECASE)
 _FORMAT_HINT = "Pass a FASTA or GenBank file of DNA, optionally gzipped."
@@ -62,20 +61,12 @@ def read_sequences(path: Path) -> list[SequenceEntry]:
 def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
-        if content.startswith(b"\x1f\x8b"):
-            with gzip.open(io.BytesIO(content)) as unpacked:
-                content = unpacked.read(MAX_FILE_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{path.name} can't be read: {reason}.", _FORMAT_HINT) from None
-    if len(content) > MAX_FILE_BYTES:
-        raise InputError(
-            f"{path.name} is larger than {MAX_FILE_BYTES >> 20} MB.", "Split the file."
-        )
+    except OSError as error:
+        raise InputError(f"{path.name} can't be read: {error.strerror}.", _FORMAT_HINT) from None
     try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name} is not a text file.", _FORMAT_HINT) from None
+        return decode_text(content, MAX_FILE_BYTES)
+    except ValueError as error:
+        raise InputError(f"{path.name} {error}.", _FORMAT_HINT) from None
 
 
 def _parse_fasta(text: str, file: str) -> Iterator[SequenceEntry]:

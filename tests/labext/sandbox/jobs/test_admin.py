@@ -80,6 +80,23 @@ def add_usage(kit, service):
     return add
 
 
+def test_class_gets_accounts_and_keys_or_neither(admin, kit, service, organization, tmp_path):
+    emails = [f"{kit.name()}@course.example" for _ in range(3)]
+    table, keys = tmp_path / "class.csv", tmp_path / "keys.csv"
+    line = ["accounts", "import", table, "--organization", organization, "--keys", keys]
+    table.write_text("\n".join(["email", *emails, STUDENT]))
+    assert "already" in admin(service, *line, refused=True)
+    assert not keys.exists()
+    table.write_text("\n".join(["email", *emails]))
+    created = admin(service, *line)
+    assert created == [{"email": email, "organization": organization} for email in emails]
+    assert keys.stat().st_mode & 0o777 == 0o600
+    rows = [row.split(",") for row in keys.read_text().splitlines()]
+    assert [email for email, _ in rows] == ["email", *emails]
+    for _, key in rows[1:]:
+        assert kit.Api(service, key).get("files").status_code == 200
+
+
 def test_added_key_is_valid_at_once_and_removed_key_is_refused(admin, kit, service, person):
     email, api = person()
     assert api.get("files").status_code == 200

@@ -14,7 +14,10 @@ from waiting import wait_until
 
 from labext.errors import ConflictError, InputError, LabextError, ServiceError, SetupError
 from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import QueueBase
 from labext.sandbox.core.server_settings import ServerSettings
+from labext.sandbox.lab import tables
 from labext.sandbox.server import Server
 
 
@@ -131,6 +134,26 @@ def test_name_of_the_organization_is_checked(files, name):
         ServerSettings(
             "localhost", listen="127.0.0.1", organization=name, **files.options()
         ).check()
+
+
+@pytest.mark.parametrize("has_tables", [False, True])
+def test_organization_that_a_failed_start_did_not_create_can_be_renamed(tmp_path, has_tables):
+    folder = DataFolder(tmp_path)
+    folder.prepare()
+    ServerSettings("localhost", organization="Smith lab").save(folder)
+    folder.database.touch()
+    database = Database(folder.database_url)
+    if has_tables:
+        database.create(QueueBase.metadata, tables.Base.metadata)
+    assert Server(tmp_path).configure(host="localhost").organization == "Smith lab"
+    renamed = Server(tmp_path).configure(host="localhost", organization="Jones lab")
+    assert renamed.organization == "Jones lab"
+    if has_tables:
+        with database.write() as session:
+            session.add(tables.Seeded(name="tenant campus"))
+        with pytest.raises(InputError, match="has created the organization Smith lab"):
+            Server(tmp_path).configure(host="localhost", organization="Jones lab")
+    database.close()
 
 
 def test_first_start_needs_a_host_name(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from io import StringIO
 from itertools import combinations
@@ -159,6 +160,28 @@ def test_fasta_is_normalized():
 def test_only_a_line_starts_a_record():
     text = ">a c.524G>A\nACGT\n >b->c\nACGA\n"
     assert _inputs.parse_fasta(text, "x", _inputs.DNA) == {"a": "ACGT", "b->c": "ACGA"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_gzipped_file_is_read(tmp_path, encoding):
+    path = tmp_path / "reads.fa.gz"
+    path.write_bytes(gzip.compress(">a\nACGT\n".encode(encoding)))
+    assert _inputs.read_file(path, "sequences") == ">a\nACGT\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b"A" * 2_000_000), "is larger than 1 MB"),
+        (gzip.compress(b">a\nACGT\n")[:-9], "can't be unpacked by gzip"),
+        (b"\x89PNG\r\n\x1a\n\x00", "is not a text file"),
+    ],
+)
+def test_unreadable_file_is_refused(tmp_path, content, message):
+    path = tmp_path / "reads.fa.gz"
+    path.write_bytes(content)
+    with pytest.raises(ToolError, match=rf"^sequences: the file {message}\.$"):
+        _inputs.read_file(path, "sequences", 1_000_000)
 
 
 def run(out: Path, text: str, **options):

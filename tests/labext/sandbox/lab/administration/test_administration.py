@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 from ipaddress import ip_network
 
 import pytest
@@ -10,10 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from labext.errors import ConflictError, InputError, LabextError, NotFoundError, SetupError
-from labext.sandbox.core.signing import new_key
+from labext.errors import (
+    ConflictError,
+    InputError,
+    LabextError,
+    NotFoundError,
+    SetupError,
+    StorageError,
+)
+from labext.sandbox.core.signing import hash_key, new_key
 from labext.sandbox.lab.administration.tenants import PLACE_KINDS
-from labext.sandbox.lab.tables import Base, Secret, Token
+from labext.sandbox.lab.tables import ApiKey, Base, Secret, Token
 
 STUDENT = "student@sandbox.local"
 same_fixtures = settings(
@@ -44,6 +52,79 @@ def test_handles_are_unique_within_a_tenant(admin):
     everybody = [user["handle"] for user in admin.users()]
     assert len(set(everybody)) == len(everybody)
     assert all(handle.startswith("student") for handle in handles)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"email,name\nada@c.example,Ada Lovelace\nBOB@c.example,\n",
+        b"\xef\xbb\xbfName;Email;Id\r\nAda Lovelace; ada@c.example;1\r\n\r\n;bob@c.example;2\r\n",
+        "email,name\nada@c.example,Ada Lovelace\nbob@c.example,\n".encode("utf-16"),
+    ],
+)
+def test_users_of_a_table_are_created_with_keys_and_a_grant(admin, tmp_path, content):
+    (tmp_path / "class.csv").write_bytes(content)
+    keys = tmp_path / "keys.csv"
+    users = admin.import_users(tmp_path / "class.csv", ("folder", "Vectors"), keys)
+    assert [(user["email"], user["name"]) for user in users] == [
+        ("ada@c.example", "Ada Lovelace"),
+        ("bob@c.example", "Bob"),
+    ]
+    assert all((user["keys"], user["grants"]) == (1, 1) for user in users)
+    assert keys.stat().st_mode & 0o777 == 0o600
+    with keys.open(newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [row["email"] for row in written] == ["ada@c.example", "bob@c.example"]
+    with admin.read() as (session, _):
+        hashes = set(session.scalars(select(ApiKey.hash)))
+    assert {hash_key(row["key"]) for row in written} <= hashes
+
+
+def test_users_of_a_table_may_have_neither_keys_nor_grants(admin, tmp_path):
+    (tmp_path / "class.csv").write_text("email\nada@c.example\n")
+    [user] = admin.import_users(tmp_path / "class.csv")
+    assert (user["keys"], user["grants"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no column email"),
+        ("name\nAda\n", "no column email"),
+        ("email,name\n", "has no rows"),
+        ("email\nada@c.example\nbob\n", '"bob" is not an e-mail address'),
+        ("email\nada@c.example\nADA@c.example\n", "already"),
+        (f"email\nada@c.example\n{STUDENT}\n", "already"),
+        ("email\n\0\n", "is not a text file"),
+        (None, "can't be read"),
+    ],
+)
+def test_invalid_table_of_users_creates_none(admin, tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "class.csv").write_text(content)
+    before = rows(admin)
+    with pytest.raises(LabextError, match=message) as refused:
+        admin.import_users(tmp_path / "class.csv", ("folder", "Vectors"), tmp_path / "keys.csv")
+    assert refused.value.next_step
+    assert rows(admin) == before
+    assert not (tmp_path / "keys.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "place", "error"),
+    [
+        ("class.csv", "Vectors", ConflictError),
+        ("missing/keys.csv", "Vectors", StorageError),
+        ("keys.csv", "Vektors", NotFoundError),
+    ],
+)
+def test_users_are_created_only_with_their_keys_and_grants(admin, tmp_path, keys, place, error):
+    (tmp_path / "class.csv").write_text("email\nada@c.example\n")
+    before = rows(admin)
+    with pytest.raises(error):
+        admin.import_users(tmp_path / "class.csv", ("folder", place), tmp_path / keys)
+    assert rows(admin) == before
+    assert [path.name for path in tmp_path.glob("*.csv")] == ["class.csv"]
 
 
 def test_objects_of_another_tenant_are_not_found(admin):

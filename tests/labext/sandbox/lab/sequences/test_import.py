@@ -80,13 +80,24 @@ def test_line_endings_and_byte_order_mark_are_ignored(own_lists, put):
     assert own_lists.all({"ids": imported["id"]})[0]["bases"] == "ACGTAC"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])
+def test_encodings_of_windows_are_read(tmp_path, encoding):
+    path = tmp_path / "windows.fa"
+    path.write_bytes(">one caf\xe9\r\nACGT\r\n".encode(encoding))
+    for content in (path.read_bytes(), gzip.compress(path.read_bytes())):
+        path.write_bytes(content)
+        (entry,) = importing.read_sequences(path)
+        assert (entry.name, entry.bases) == ("one", "ACGT")
+        assert entry.custom == {"Description": "caf\xe9"}
+
+
 BAD = {
     "nothing": ("", "file.txt is empty."),
     "blanks": (" \n\n", "file.txt is empty."),
     "a table": ("name,bases\none,ACGT\n", "file.txt is neither FASTA nor GenBank."),
     "a picture": (b"\x89PNG\r\n\x1a\n\xff\x00", "file.txt is not a text file."),
-    "a broken archive": (gzip.compress(FASTA.encode())[:-9], "file.txt can't be read: "),
-    "no archive": (b"\x1f\x8b and no more", "file.txt can't be read: "),
+    "a broken archive": (gzip.compress(FASTA.encode())[:-9], "file.txt can't be unpacked by gzip."),
+    "no archive": (b"\x1f\x8b and no more", "file.txt can't be unpacked by gzip."),
     "gaps": ("\n >a\nACGT\nAC--GT\n", 'file.txt, line 4: "-" is not a base.'),
     "RNA": (">a\nACGU\n", 'file.txt, line 2: "U" is not a base.'),
     "a protein": (">a\nACGT\n>b\nMKLV\n", 'file.txt, line 4: "L" is not a base.'),
@@ -133,7 +144,7 @@ def test_missing_file_and_folder_are_refused(tmp_path):
 
 
 def test_compressed_file_above_the_size_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(importing, "MAX_FILE_BYTES", 1 << 20)
+    monkeypatch.setattr(importing, "MAX_FILE_BYTES", 1_000_000)
     path = tmp_path / "bomb.fa.gz"
     path.write_bytes(gzip.compress(b">a\n" + b"A" * (8 << 20)))
     with pytest.raises(InputError, match="larger than 1 MB"):

@@ -1,0 +1,57 @@
+"""CSV files of an administrator: people who get an account, and their keys."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+from labext.errors import ConflictError, InputError
+from labext.sandbox.core.signing import new_key
+from labext.storage import user_path, write_atomic
+from labext.text_files import decode_text
+
+
+def read_people(file: Path) -> list[tuple[str, str | None]]:
+    """Return the e-mail addresses in the column `email`, and the names in the column `name`.
+
+    Raises:
+        InputError: the file can't be read, lacks the column `email` or has no rows.
+    """
+    try:
+        text = decode_text(user_path(file).read_bytes())
+    except OSError as error:
+        raise InputError(f"{file} can't be read: {error.strerror}.", "Check the path.") from None
+    except ValueError as error:
+        raise InputError(f"{file} {error}.", "Give a CSV file.") from None
+    header = text.partition("\n")[0]
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
+    rows.fieldnames = [name.strip().lower() for name in rows.fieldnames or ()]
+    if "email" not in rows.fieldnames:
+        raise InputError(
+            f"{file} has no column email.", "Begin it with the line `email,name`, or `email`."
+        )
+    people = [
+        ((row["email"] or "").strip(), (row.get("name") or "").strip() or None) for row in rows
+    ]
+    if not people:
+        raise InputError(f"{file} has no rows.", "Add a line for each person.")
+    return people
+
+
+def write_new_keys(file: Path, emails: Iterable[str], prefix: str = "") -> list[str]:
+    """Write a new key for each address to a new file, which only its owner can read; return them.
+
+    Raises:
+        ConflictError: the file exists.
+        StorageError: it can't be written.
+    """
+    path = user_path(file)
+    if path.exists():
+        raise ConflictError(f"{file} exists already.", "Choose another file for the keys.")
+    rows = [(email, new_key(prefix)) for email in emails]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows([("email", "key"), *rows])
+    write_atomic(path, text.getvalue().encode(), private=True)
+    return [key for _, key in rows]
