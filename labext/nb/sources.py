@@ -148,8 +148,9 @@ class Sources(Resource):
         """Add several files and web pages one by one; return one row per item.
 
         A source that exists, with the same name and content or the same URL, is kept; if it failed,
-        it is processed again. All files are checked before the first upload. A rejected item, such
-        as an unsupported file type, does not prevent the others from being added.
+        it is processed again. A file is added if the service has no original to compare. All files
+        are checked before the first upload. A rejected item, such as an unsupported file type, does
+        not prevent the others from being added.
 
         Args:
             items: paths, and URLs that begin with http:// or https://.
@@ -173,7 +174,7 @@ class Sources(Resource):
         checked = uploads.validate_items(items)
         records: dict[Path | str, Record] = {}
         for item, existing in ({} if again else self.find_existing(checked, notebook)).items():
-            if existing.record is not None:
+            if existing.record is not None and existing.compared:
                 failed = existing.record["status"] == "failed"
                 records[item] = self.retry(existing.record["id"]) if failed else existing.record
         new = [item for item in checked if item not in records]

@@ -294,6 +294,16 @@ def test_large_files_are_compared_by_size(replay, tmp_path, monkeypatch):
         assert nb.sources.has_content(text, file) is None
 
 
+def test_file_without_a_stored_original_is_added_again(replay, tmp_path):
+    file = tmp_path / "plan.txt"
+    file.write_text("Vary arabinose.")
+    with NotebookClient(replay.base_url) as nb:
+        (first,) = nb.sources.add(file)["id"]
+        assert list(nb.sources.add(file)["id"]) == [first]
+        replay.state.files.clear()
+        assert list(nb.sources.add(file)["id"]) != [first]
+
+
 def test_note_titles_need_no_content(replay):
     with NotebookClient(replay.base_url) as nb:
         notebook = nb.notebooks.create("Titles")["id"]
