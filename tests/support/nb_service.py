@@ -172,13 +172,3 @@ def running(factory: pytest.TempPathFactory, workers: int = 1) -> Iterator[Sandb
     sandbox.start()
     yield sandbox
     sandbox.stop()
-
-
-class Kit:
-    """The helpers of this folder, which tests get as a fixture."""
-
-    Api, Back, Description = Api, Back, Description
-    PASSWORD = PASSWORD
-    name = staticmethod(new_name)
-    detail = staticmethod(detail)
-    api = Api.of

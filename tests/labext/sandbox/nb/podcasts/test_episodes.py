@@ -41,7 +41,7 @@ def spoken_by(podcasts, model_of):
     return lambda *names: podcasts.speakers(*names, model=tones)
 
 
-def test_episode_is_recorded_as_mp3(podcasts, kit, ordered, audio):
+def test_episode_is_recorded_as_mp3(podcasts, ordered, audio):
     import soundfile
 
     assert (ordered["status"], ordered["episode_name"]) == ("submitted", "One")
@@ -124,8 +124,8 @@ def test_up_to_four_speakers_have_distinct_voices(podcasts, provider, spoken_by)
     assert len({request.body["voice"] for request in provider.speeches()}) == 4
 
 
-def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider, spoken_by):
-    fault = kit.respond_with(500, {"error": {"message": "The voices are hoarse."}})
+def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, provider, spoken_by):
+    fault = openai_server.respond_with(500, {"error": {"message": "The voices are hoarse."}})
     provider.faults += [fault] * 4
     notebook, profile = podcasts.filled_notebook(), podcasts.profile(default_briefing="Be short.")
     before = podcasts.files()
@@ -162,7 +162,7 @@ def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider
     assert "completed" in podcasts.error(400, "POST", f"{path}/retry")
 
 
-def test_language_models_write_outline_and_transcript(podcasts, kit, provider, model_of, spoken_by):
+def test_language_models_write_outline_and_transcript(podcasts, key, provider, model_of, spoken_by):
     message = [("Ada", "What about glucose?"), ("Ben", "It represses the promoter.")]
 
     def reply(body):
@@ -184,7 +184,11 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
     )
     order = (podcasts.filled_notebook(), profile, spoken_by("Ada", "Ben"))
 
-    provider.faults += [None, None, kit.respond_with(500, {"error": {"message": "Out of ink."}})]
+    provider.faults += [
+        None,
+        None,
+        openai_server.respond_with(500, {"error": {"message": "Out of ink."}}),
+    ]
     ordered = podcasts.order(*order, briefing_suffix="In rhymes.")
     failed = podcasts.until(ordered["job_id"])  # after one of two parts was written
     assert "Out of ink." in failed["error_message"]
@@ -211,9 +215,9 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
         assert "For gardeners." in request.text
         assert "In rhymes." in request.text
         assert request.body["max_tokens"] == 900
-        assert kit.TEXT in request.text
+        assert podcasts.TEXT in request.text
     keys = {request.headers["authorization"] for request in provider.requests}
-    assert keys == {f"Bearer {kit.KEY}"}
+    assert keys == {f"Bearer {key}"}
 
 
 def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):

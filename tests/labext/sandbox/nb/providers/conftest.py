@@ -45,12 +45,6 @@ def site(tmp_path: Path, seeded: Path) -> Iterator[Site]:
 
 
 @pytest.fixture
-def provider() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving() as server:
-        yield server
-
-
-@pytest.fixture
 def store_model(site: Site) -> AddModel:
     """Add a model of a provider's server, with a credential."""
 

@@ -95,12 +95,6 @@ def slot(site: Site) -> Iterator[Callable[[Model], None]]:
 
 
 @pytest.fixture
-def provider() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving() as server:
-        yield server
-
-
-@pytest.fixture
 def remote(site: Site, provider: openai_server.OpenAI) -> Callable[..., Model]:
     """A model of the provider."""
 

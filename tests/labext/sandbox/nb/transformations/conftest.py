@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import nb_service
-import openai_server
 import pytest
 
 from labext.sandbox import Sandbox
@@ -68,9 +67,3 @@ class Api(nb_service.Api):
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with nb_service.running(tmp_path_factory) as sandbox:
         yield Api(sandbox)
-
-
-@pytest.fixture
-def provider() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving() as server:
-        yield server
