@@ -66,15 +66,8 @@ def test_question_without_shared_words_is_answered(api: Any) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is the capital of France?",
-        "How do I bake a chocolate cake?",
-    ],
-)
-def test_unrelated_question_has_no_answer_and_no_citations(api: Any, question: str) -> None:
-    answer = api.simple(question)
+def test_unrelated_question_has_no_answer_and_no_citations(api: Any) -> None:
+    answer = api.simple("How do I bake a chocolate cake?")
     assert (answer["answer"], answer["citations"]) == (NOTHING, [])
 
 
@@ -97,16 +90,8 @@ def test_built_in_model_streams_the_same_events(api: Any) -> None:
     ("scope", "expected"),
     [
         ({}, {"source:paper", "note:plan", "note:other"}),
-        ({"include_sources": False}, {"note:plan", "note:other"}),
-        ({"include_notes": False}, {"source:paper"}),
-        ({"include_sources": False, "include_notes": False}, set()),
-        ({"source_ids": ["source:paper"]}, {"source:paper"}),
-        ({"source_ids": []}, set()),
-        ({"note_ids": ["note:plan"]}, {"note:plan"}),
-        (
-            {"source_ids": ["source:paper"], "note_ids": ["note:other"]},
-            {"source:paper", "note:other"},
-        ),
+        ({"include_sources": False, "note_ids": ["note:plan"]}, {"note:plan"}),
+        ({"include_notes": False, "source_ids": ["source:paper"]}, {"source:paper"}),
         ({"limit": 1}, None),
         ({"min_similarity": 1.0}, set()),
     ],
@@ -147,7 +132,6 @@ def unprocessed(admin: Any, kit: Any) -> Iterator[str]:
         ({"source_ids": ["source:paper", "source:unread"]}, True),
         ({"source_ids": ["source:paper"]}, False),
         ({"note_ids": ["note:plan"]}, False),
-        ({"include_sources": False}, False),
     ],
 )
 def test_empty_answer_mentions_unprocessed_sources(
@@ -247,14 +231,6 @@ def test_built_in_model_can_do_single_steps(api: Any, served: Any, provider: Any
     assert {citation["id"] for citation in answer["citations"]} == {"source:paper"}
 
 
-def test_empty_chat_slot_is_422(api: Any, served: Any) -> None:
-    served.default("chat", None)
-    for path in ("search/ask", "search/ask/simple"):
-        message = api.error(422, "POST", path, {"question": WHY})
-        assert "Set the default slot chat" in message
-    assert api.simple(WHY, model_override="model:extractive")["citations"]
-
-
 @pytest.mark.parametrize("path", ["search/ask", "search/ask/simple"])
 def test_unknown_or_unsuitable_model_is_refused(api: Any, path: str) -> None:
     missing = {"question": WHY, "answer_model": "model:nobody"}
@@ -270,10 +246,8 @@ def test_unknown_or_unsuitable_model_is_refused(api: Any, path: str) -> None:
         [],
         {},
         {"question": "  "},
-        {"question": 3},
         {"question": "x" * 20_001},
         {"question": WHY, "limit": 0},
-        {"question": WHY, "limit": 1001},
         {"question": WHY, "min_similarity": 1.1},
         {"question": WHY, "source_ids": "source:paper"},
         {"question": WHY, "include_notes": "no"},
@@ -285,20 +259,13 @@ def test_invalid_question_is_400(api: Any, body: Any) -> None:
         api.error(400, "POST", path, body)
 
 
-TROUBLES = [
-    (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
-    (openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
-    (openai_server.respond_with(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
-    (openai_server.respond_with(200, ""), "sent an empty reply"),
-    (openai_server.respond_with(200, "Hello!", "text/plain"), "Hello!"),
-    (openai_server.cut, "closed the connection"),
-    (openai_server.disconnect, "closed the connection"),
-]
-
-
 @pytest.mark.parametrize(
     ("good", "fault", "output"),
-    [*((0, *item) for item in TROUBLES), (1, *TROUBLES[0]), (1, *TROUBLES[2]), (1, *TROUBLES[5])],
+    [
+        (0, openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
+        (0, openai_server.cut, "closed the connection"),
+        (1, openai_server.echoes_key(401), "Incorrect API key provided: •••"),
+    ],
 )
 def test_provider_failure_at_any_step_is_reported(
     api: Any, served: Any, provider: Any, kit: Any, good: int, fault: Any, output: str
@@ -331,22 +298,6 @@ def test_disconnect_cancels_a_streamed_answer(
     assert provider.client_left.wait(30)
     assert len(provider.requests) == 2
     assert api.simple(WHY)["citations"]
-
-
-def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any) -> None:
-    hold = provider.held()
-    provider.faults = [hold]
-    body = {"question": WHY, "model_override": served.add()}
-    with pytest.raises(requests.ReadTimeout):
-        requests.post(
-            f"{api.base}/search/ask/simple",
-            json=body,
-            headers=api.session.headers,
-            timeout=(30, 0.5),
-        )
-    assert hold.entered.wait(30)
-    assert provider.client_left.wait(30)
-    assert len(provider.requests) == 1
 
 
 QUERY = "glucose and arabinose"
@@ -422,18 +373,25 @@ def test_passages_of_a_question_are_reranked(api: Any, served: Any, provider: An
     assert answer.count("\nPassage ") == 1
 
 
-def test_disconnect_cancels_the_models_call(api: Any, served: Any, provider: Any) -> None:
-    import requests
-
-    hold = provider.held()
+@pytest.mark.parametrize("path", ["search", "search/ask/simple", "chat/execute"])
+def test_disconnect_cancels_the_models_call(
+    api: Any, served: Any, provider: Any, path: str
+) -> None:
+    hold, session = provider.held(), api.chat()
     provider.faults = [hold]
-    body = {"query": QUERY, "rerank": True, "model_override": served.add()}
+    body = {
+        "search": {"query": QUERY, "rerank": True},
+        "search/ask/simple": {"question": WHY},
+        "chat/execute": {"session_id": session, "message": WHY},
+    }[path] | {"model_override": served.add()}
     with pytest.raises(requests.ReadTimeout):
         requests.post(
-            f"{api.base}/search", json=body, headers=api.session.headers, timeout=(30, 0.5)
+            f"{api.base}/{path}", json=body, headers=api.session.headers, timeout=(30, 0.5)
         )
     assert hold.entered.wait(30)
     assert provider.client_left.wait(30)
+    assert len(provider.requests) == 1
+    assert len(api.say(session, WHY)) == 2
 
 
 MAX_DELAY = 1.0

