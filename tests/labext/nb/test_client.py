@@ -163,6 +163,7 @@ def test_models_and_credentials(nb):
             "openai_compatible", "lab", "sk-labext-4711", server.base_url
         )
         assert list(created) == list(records.CREDENTIAL)
+        assert "talker" in set(nb.credentials.discover("lab")["name"])
         assert nb.credentials.register_models("lab", [("tts-1", "tts")])["created"] == 1
         assert "tts-1" in nb.models.names("tts")
         assert "tts-1" not in nb.models.names("llm")
@@ -187,7 +188,9 @@ def test_profiles(nb):
     ada = {"name": "Ada", "backstory": "A biologist."}
     created = nb.speaker_profiles.create("ada", ada)
     assert created["speakers"] == [dict.fromkeys(records.SPEAKER) | {"personality": ""} | ada]
-    assert nb.speaker_profiles.duplicate("ada")["speakers"] == created["speakers"]
+    copy = nb.speaker_profiles.duplicate("ada")
+    assert copy["id"] != created["id"]
+    assert copy["speakers"] == created["speakers"]
 
 
 def test_episode(nb, library, tmp_path):

@@ -102,14 +102,7 @@ def test_link_and_delete_are_retried(faulty, client_of):
     client_of(server).notebooks.link("notebook:1", "source:1")
     assert server.count == 2
     deleted = faulty(faulty.silence, faulty.answer({"detail": "There is no notebook."}, 404))
-    deletion = client_of(deleted).notebooks.delete("notebook:1")
-    assert deletion == {
-        "id": "notebook:1",
-        "deleted_notes": None,
-        "deleted_sources": None,
-        "unlinked_sources": None,
-        "deleted_chat_sessions": None,
-    }
+    assert client_of(deleted).notebooks.delete("notebook:1")["deleted_notes"] is None
     missing = faulty(faulty.answer({"detail": "There is no notebook notebook:1."}, 404))
     with pytest.raises(NotFoundError, match="There is no notebook"):
         client_of(missing).notebooks.delete("notebook:1")
@@ -160,14 +153,6 @@ def test_no_password_sends_no_authorization(faulty, client_of):
     server = faulty(faulty.answer([]))
     assert len(client_of(server, None).notebooks.list()) == 0
     assert "authorization" not in server.received[0].headers
-
-
-def test_415_for_json_falls_back_to_the_legacy_endpoint(faulty, client_of):
-    server = faulty(faulty.answer({"detail": "Forms alone."}, 415), faulty.answer(SOURCE))
-    assert client_of(server).sources.add_text("text", topic="t")["id"] == "source:1"
-    first, second = server.received
-    assert (first.path, second.path) == ("/api/sources", "/api/sources/json")
-    assert json.loads(second.body) == {"text": "text", "topic": "t", "process_async": True}
 
 
 def test_status_with_a_wrong_password(faulty, client_of):

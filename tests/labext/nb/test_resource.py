@@ -207,6 +207,7 @@ class TestScope:
 
     def test_scope_without_a_notebook_needs_no_request(self, titles, service):
         assert resolve_scope(titles) == Scope()
+        assert resolve_scope(titles, include_notes=False) == Scope(include_notes=False)
         assert resolve_scope(titles, source_ids="source:1", note_ids=["note:1"]) == Scope(
             ("source:1",), ("note:1",)
         )

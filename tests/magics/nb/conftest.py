@@ -16,6 +16,7 @@ from openai_server import OpenAI, serving
 
 from labext.cli import examples
 from labext.errors import LabextError
+from labext.nb import polling
 from labext.sandbox import Sandbox
 from labext_magics.core import grammar
 from labext_magics.core.line import tokenize
@@ -94,3 +95,24 @@ def parse() -> Callable[..., grammar.ParsedLine]:
         return grammar.parse(magic.MAGIC, tokenize(line), Namespace({}), has_body=has_body)
 
     return parse_line
+
+
+@pytest.fixture
+def sleep_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[float], None]], None]:
+    """Replace the pauses of a watch of sources."""
+
+    def replace(sleep: Callable[[float], None]) -> None:
+        defaults = {**(polling.watch_sources.__kwdefaults__ or {}), "sleep": sleep}
+        monkeypatch.setattr(polling.watch_sources, "__kwdefaults__", defaults)
+
+    return replace
+
+
+@pytest.fixture
+def interrupted(sleep_by: Callable[[Callable[[float], None]], None]) -> None:
+    """Interrupt a watch of sources at its first pause."""
+
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    sleep_by(sleep)

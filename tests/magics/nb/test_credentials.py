@@ -194,7 +194,6 @@ LINES: RefusedLines = [
     ("%nb credentials show lbb", NotFoundError, 'did you mean "lab"'),
     ("%nb credentials register lab", InputError, "There is no model to add"),
     ("%nb credentials register lab --model x=lm", InputError, 'did you mean "llm"'),
-    ("%nb credentials lab", InputError, "has no subcommand `lab`"),
 ]
 
 

@@ -205,11 +205,6 @@ def test_results_are_stored_by_name_and_hidden(run: Run, shell: InteractiveShell
     assert run("%nb notebooks;") is None
 
 
-@pytest.mark.parametrize("line", ["%nb", "%nb sources --help", "%nb add --help", "%nb?"])
-def test_help(printed: Printed, line: str) -> None:
-    assert "%nb" in printed(line)
-
-
 def test_model_texts_and_markdown_sources_are_rendered(run: Run) -> None:
     run("%nb use Drawn --create")
     run("%nb transformations new Outline --prompt 'List every reagent.' --apply-default")

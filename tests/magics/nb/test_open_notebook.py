@@ -100,6 +100,7 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
     refused: Refused,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    sleep_by: Any,
     works: bool,
     state: str,
 ) -> None:
@@ -112,9 +113,7 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
             raise KeyboardInterrupt
         sleep(seconds)
 
-    monkeypatch.setattr(
-        "labext.nb.polling.watch_sources.__kwdefaults__", {**_profile_fields(), "sleep": sleep}
-    )
+    sleep_by(sleep)
     error = refused("%nb add data/protocol.docx --wait")
     assert isinstance(error, WatchInterrupted)
     (identifier,) = open_notebook_server.state.sources
@@ -122,24 +121,6 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
     output_value = capsys.readouterr().out
     assert state in output_value
     assert "Interrupting stops only the watch" in output_value
-
-
-def _profile_fields() -> dict[str, Any]:
-    from labext.nb import polling
-
-    return dict(polling.watch_sources.__kwdefaults__ or {})
-
-
-@pytest.fixture
-def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interrupt a watch of sources at its first pause."""
-
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(
-        "labext.nb.polling.watch_sources.__kwdefaults__", {**_profile_fields(), "sleep": sleep}
-    )
 
 
 def test_text_cell_shows_progress_and_handles_an_interrupt(

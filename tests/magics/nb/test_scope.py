@@ -87,15 +87,6 @@ def test_source_of_another_notebook_names_that_notebook(
         assert "in A (source:" in error.message, line
 
 
-def test_show_by_title_prefers_the_current_notebook(notebooks: None, run: Run) -> None:
-    (source,) = sources_of(run, "B")
-    assert list(run("%nb sources show protocol.md")["id"]) == [source]
-    assert set(run("%nb sources insights protocol.md")["source_id"]) == {source}
-    assert set(run("%nb insights --source protocol.md")["source_id"]) == {source}
-    run("%nb use A")
-    assert list(run("%nb sources show protocol.md")["id"]) == sources_of(run, "A") != [source]
-
-
 def test_source_is_linked_by_its_title(notebooks: None, run: Run, printed: Printed) -> None:
     (source,) = sources_of(run, "B")
     run("%nb sources link protocol.md --notebook A")

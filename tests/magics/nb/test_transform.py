@@ -166,7 +166,6 @@ LINES: RefusedLines = [
     ("%nb transform Summary x --model all-MiniLM-L6-v2", LabextError, "llm"),
     ("%nb transformations new X", InputError, 'NAME --prompt "…"`, or below'),
     ("%nb transformations edit Summary", InputError, "`--name`, `--prompt`"),
-    ("%nb transformations shwo X", InputError, "Did you mean `%nb transformations show`"),
     ("%nb transformations prompt --set x --clear", InputError, "Keep one of them"),
 ]
 

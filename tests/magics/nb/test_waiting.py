@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -50,7 +51,7 @@ def sent(server: Replay) -> list[str]:
 
 
 @pytest.fixture
-def worker_comes(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+def worker_comes(server: Replay, sleep_by: Any) -> None:
     """The worker starts once a line waits; no request to a model may have been sent by then."""
 
     def sleep(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -58,24 +59,7 @@ def worker_comes(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
         server.state.works = True
         sleep(seconds)
 
-    _sleep_by(monkeypatch, sleep)
-
-
-@pytest.fixture
-def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interrupt the wait."""
-
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    _sleep_by(monkeypatch, sleep)
-
-
-def _sleep_by(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
-    from labext.nb import polling
-
-    defaults = {**(polling.watch_sources.__kwdefaults__ or {}), "sleep": sleep}
-    monkeypatch.setattr("labext.nb.polling.watch_sources.__kwdefaults__", defaults)
+    sleep_by(sleep)
 
 
 @pytest.mark.parametrize("line", [*LINES[::2], LINES[-1]])
@@ -206,7 +190,7 @@ def test_sandbox_answers_a_question_right_after_adding(run: Run, tmp_path: Path)
 
 
 @pytest.fixture
-def vectors_come(server: Replay, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def vectors_come(server: Replay, run: Run, sleep_by: Any) -> None:
     """The source is processed; its vectors are computed once a line waits."""
     server.state.works, server.state.vectors = True, False
     for _ in range(2):
@@ -217,7 +201,7 @@ def vectors_come(server: Replay, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         server.state.vectors = True
         sleep(seconds)
 
-    _sleep_by(monkeypatch, sleep)
+    sleep_by(sleep)
 
 
 def test_vector_question_waits_for_embeddings(

@@ -10,7 +10,7 @@ from typing import Any
 import openpyxl  # type: ignore[import-untyped]
 import pptx
 import pytest
-from labext_test_documents import docx, pdf
+from labext_test_documents import docx, pdf, zip_archive
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.enum.shapes import MSO_SHAPE
@@ -75,14 +75,6 @@ def test_docx_is_read_in_document_order(read):
 
 def test_docx_title_is_taken_from_properties(read):
     assert read(docx(["# Induction", "Text."], title="pBAD30 notes")).title == "pBAD30 notes"
-
-
-def zip_archive(entries: dict[str, str | bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize(

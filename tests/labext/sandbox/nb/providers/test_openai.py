@@ -103,7 +103,6 @@ def test_vectors_keep_the_order_of_texts(site: Site, provider: Any, add_model: A
 @pytest.mark.parametrize(
     "data",
     [
-        [],
         [{"index": 0}],
         [{"index": 0, "embedding": []}],
         [{"index": 0, "embedding": ["a"]}],
@@ -123,10 +122,6 @@ def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data
     ("fault", "output"),
     [
         (
-            openai_server.respond_with(401, {"error": {"message": "No such key."}}),
-            "401: “No such key.”",
-        ),
-        (
             openai_server.respond_with(403, {"error": "Not for you."}),
             "403: “Not for you.”. Check its key, or give it another.",
         ),
@@ -136,18 +131,12 @@ def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data
         (openai_server.respond_with(302, ""), "302"),
         (openai_server.respond_with(200, ""), "sent an empty reply"),
         (openai_server.respond_with(200, openai_server.completion("")), "sent an empty reply"),
-        (openai_server.respond_with(200, openai_server.completion(None)), "sent an empty reply"),
         (openai_server.respond_with(200, openai_server.completion(7)), "OpenAI-compatible"),
-        (
-            openai_server.respond_with(200, "<html>Hello</html>", "text/html"),
-            "answered a web page,",
-        ),
         (openai_server.respond_with(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
         (openai_server.respond_with(200, "[" * 100_000), "OpenAI-compatible"),
         (openai_server.respond_with(200, [1, 2]), "“[1, 2]”"),
         (openai_server.respond_with(200, {"choices": 10**30}), "OpenAI-compatible"),
         (openai_server.respond_with(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
-        (openai_server.respond_with(200, {"choices": []}), "OpenAI-compatible"),
         (openai_server.cut, "closed the connection"),
         (openai_server.disconnect, "closed the connection"),
     ],

@@ -30,6 +30,16 @@ def talker(add_model: Callable[..., Model]) -> Model:
     return add_model("talker")
 
 
+@pytest.fixture
+def summariser(site: Site, add_model: Callable[..., Model]) -> Model:
+    """The model of the slot summary, where a prompt has at most 1000 characters of material."""
+    model = add_model("summariser")
+    with site.database.write() as session:
+        session.merge(DefaultModel(slot="summary", model_id=model.id))
+        LIMITS.change(session, "model_characters", 1000)
+    return model
+
+
 def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[Segment]:
     plan = EpisodePlan(MATERIAL, CAST, "For beginners.", count, **more)
     return writer.write_outline(site, model, plan)
@@ -176,12 +186,8 @@ def test_unparsable_reply_is_502(
 
 
 def test_long_material_is_summarised_by_the_slot_model(
-    site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
+    site: Site, talker: Model, provider: openai_server.OpenAI, summariser: Model
 ):
-    summariser = add_model("summariser")
-    with site.database.write() as session:
-        session.merge(DefaultModel(slot="summary", model_id=summariser.id))
-        LIMITS.change(session, "model_characters", 1000)
     long = Text("Long", "\n\n".join(f"Paragraph {n} is about the enzyme." * 5 for n in range(20)))
     material = Material("Induction", [long, MATERIAL.texts[0]])
     provider.replies = lambda body: (
@@ -196,12 +202,8 @@ def test_long_material_is_summarised_by_the_slot_model(
 
 
 def test_many_short_notes_are_not_summarised(
-    site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
+    site: Site, talker: Model, provider: openai_server.OpenAI, summariser: Model
 ):
-    summariser = add_model("summariser")
-    with site.database.write() as session:
-        session.merge(DefaultModel(slot="summary", model_id=summariser.id))
-        LIMITS.change(session, "model_characters", 1000)
     notes = [Text(f"N{n}", f"Plate {n} grew well on the first day. " * 20) for n in range(10)]
     provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
     writer.write_outline(site, talker, EpisodePlan(Material("Many", notes), CAST))

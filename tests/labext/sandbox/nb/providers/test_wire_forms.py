@@ -141,18 +141,6 @@ def test_failure_has_one_line_with_the_next_step(
     assert expected in message
 
 
-def test_rate_limit_keeps_its_retry_after(
-    site: Site, server: ModelServer, connect: Connect
-) -> None:
-    body = message_body(server.form, "Slow down")
-    server.fault = lambda handler: handler.answer(429, body, {"Retry-After": "7"})
-    with pytest.raises(HTTPException) as caught:
-        stream(site, connect(server))
-    assert caught.value.status_code == 429
-    assert caught.value.headers == {"Retry-After": "7"}
-    assert "Wait 7 seconds, then try again." in caught.value.detail
-
-
 def test_web_page_is_reported_by_its_title(
     site: Site, server: ModelServer, connect: Connect
 ) -> None:
