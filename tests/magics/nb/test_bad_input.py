@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Refused, RefusedLines, Run, check_refused
+from labext_test_shell import RefusedLines, Run, check_refused
 
 from labext.errors import (
     ConflictError,
@@ -17,7 +16,6 @@ from labext.errors import (
     NotFoundError,
     SetupError,
 )
-from labext.sandbox import Sandbox
 from labext.sandbox.nb import administration
 
 pytestmark = pytest.mark.contract
@@ -111,21 +109,19 @@ def wrong(run: Run, tmp_path: Path) -> Iterator[None]:
     run("%nb delete Wrong --yes --delete-sources")
 
 
-def test_wrong_lines_do_nothing(wrong: None, run: Run, refused: Refused) -> None:
+def test_wrong_lines_do_nothing(wrong, run, refused):
     assert KEY not in check_refused(refused, LINES)
     assert list(run("%nb sources")["title"]) == ["Text"]
     assert list(run("%nb notes")["title"]) == ["Plan"]
     assert run("%nb sessions").empty
 
 
-def test_missing_current_notebook_has_a_next_step(refused: Refused) -> None:
+def test_missing_current_notebook_has_a_next_step(refused):
     for line in ("%nb sources", "%nb note x", "%nb search x", "%nb ask x", "%nb chat x"):
         assert "`%nb use NAME`" in refused(line).next_step
 
 
-def test_failed_sources_are_named_after_the_others_finished(
-    run: Run, refused: Refused, tmp_path: Path
-) -> None:
+def test_failed_sources_are_named_after_the_others_finished(run, refused, tmp_path):
     run("%nb use Failing --create")
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
     (tmp_path / "odd.bin").write_bytes(bytes(range(256)) * 4)
@@ -141,9 +137,7 @@ def test_failed_sources_are_named_after_the_others_finished(
     run("%nb delete Failing --yes --delete-sources")
 
 
-def test_vector_search_needs_an_embedding_model(
-    run: Run, refused: Refused, nb_box: Sandbox
-) -> None:
+def test_vector_search_needs_an_embedding_model(run, refused, nb_box):
     run("%nb use Meaning --create\n%nb note 'Glucose is a sugar.' --title Sugar")
     with administration.open_administration(nb_box.data_dir) as admin:
         before = next(m for m in admin.models() if "embedding" in m["default_for"])
@@ -159,9 +153,7 @@ def test_vector_search_needs_an_embedding_model(
     run("%nb delete Meaning --yes")
 
 
-def test_deleted_current_notebook_is_reported(
-    run: Run, refused: Refused, shell: InteractiveShell
-) -> None:
+def test_deleted_current_notebook_is_reported(run, refused, shell):
     run("%nb use Short --create")
     run("from labext import connect\nconnect('nb').notebooks.delete('Short')")
     assert isinstance(refused("%nb note x --title y"), NotFoundError)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused
+from labext_test_shell import RefusedLines, Run, check_refused
 from openai_server import OpenAI
 
 from labext.errors import (
@@ -49,9 +48,7 @@ def lab(run: Run, provider: OpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator
     run("%nb credentials delete lab --yes")
 
 
-def test_credential_life_cycle(
-    run: Run, printed: Printed, refused: Refused, provider: OpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credential_life_cycle(run, printed, refused, provider, monkeypatch):
     line = f"%nb credentials new openai --name bench --base-url {provider.base_url}"
     error = refused(line)
     assert isinstance(error, SetupError)
@@ -91,9 +88,7 @@ def test_credential_life_cycle(
     assert isinstance(refused("%nb credentials show shelf"), NotFoundError)
 
 
-def test_key_prompt_is_hidden(
-    printed: Printed, provider: OpenAI, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
-) -> None:
+def test_key_prompt_is_hidden(printed, provider, monkeypatch, shell):
     prompts: list[str] = []
 
     def ask(prompt: str) -> str:
@@ -108,9 +103,7 @@ def test_key_prompt_is_hidden(
     printed("%nb credentials delete typed --yes")
 
 
-def test_models_of_a_credential_are_registered(
-    run: Run, printed: Printed, refused: Refused, lab: OpenAI
-) -> None:
+def test_models_of_a_credential_are_registered(run, printed, refused, lab):
     offered = run("%nb credentials discover lab")
     assert {"llm", "embedding"} <= set(offered["model_type"])
     named = "%nb credentials register lab --model alpha=llm --model beta=embedding"
@@ -130,9 +123,7 @@ def test_models_of_a_credential_are_registered(
     assert f"with {count} models" in printed("%nb credentials delete lab --preview")
 
 
-def test_unreachable_server_and_wrong_key_are_reported(
-    printed: Printed, refused: Refused, lab: OpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreachable_server_and_wrong_key_are_reported(printed, refused, lab, monkeypatch):
     lab.key = "sk-new-0a1b2c3d4e5f6a7b"
     error = refused("%nb credentials test lab")
     assert isinstance(error, ServiceError)
@@ -164,9 +155,7 @@ def other_secret(box: Sandbox) -> Iterator[None]:
         path.write_text(before)
 
 
-def test_undecryptable_key_is_reported_and_replaced(
-    run: Run, printed: Printed, refused: Refused, lab: OpenAI, nb_box: Sandbox
-) -> None:
+def test_undecryptable_key_is_reported_and_replaced(run, printed, refused, lab, nb_box):
     with other_secret(nb_box):
         assert "can't be read" in run("%nb credentials show lab").iloc[0]["decryption_error"]
         error = refused("%nb credentials test lab")
@@ -197,7 +186,7 @@ LINES: RefusedLines = [
 ]
 
 
-def test_wrong_lines_do_nothing(run: Run, refused: Refused, lab: OpenAI) -> None:
+def test_wrong_lines_do_nothing(run, refused, lab):
     before = run("%nb credentials")
     lines = [(line.replace("KEY", "sk-proj-4f9b2c7d8e1a6035"), *error) for line, *error in LINES]
     assert "4f9b2c7d" not in check_refused(refused, lines)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from labext_test_shell import SET_MODELS, Printed, Refused, Run
-from open_notebook import Replay
+from labext_test_shell import SET_MODELS
 
 from labext import config
 from labext.errors import (
@@ -25,9 +23,7 @@ from labext.nb import polling
 pytestmark = pytest.mark.contract
 
 
-def test_backend_is_detected_and_can_be_chosen(
-    open_notebook_server: Replay, run: Run, refused: Refused
-) -> None:
+def test_backend_is_detected_and_can_be_chosen(open_notebook_server, run, refused):
     status = run("%nb status")["value"]
     assert list(status[["backend", "version", "database"]]) == [
         "open-notebook",
@@ -61,9 +57,7 @@ BAD = {
 }
 
 
-def test_unsupported_operation_is_refused_before_any_work(
-    open_notebook_server: Replay, refused: Refused
-) -> None:
+def test_unsupported_operation_is_refused_before_any_work(open_notebook_server, refused):
     for line, (kind, step) in BAD.items():
         error = refused(line)
         assert isinstance(error, kind), line
@@ -71,9 +65,7 @@ def test_unsupported_operation_is_refused_before_any_work(
     assert not open_notebook_server.sent("POST", "/podcasts/generate")
 
 
-def test_new_profiles_get_default_models_and_distinct_voices(
-    open_notebook_server: Replay, run: Run, refused: Refused
-) -> None:
+def test_new_profiles_get_default_models_and_distinct_voices(open_notebook_server, run, refused):
     chat, voice = (
         open_notebook_server.state.defaults[f"default_{s}_model"]
         for s in ("chat", "text_to_speech")
@@ -96,14 +88,8 @@ def test_new_profiles_get_default_models_and_distinct_voices(
 
 @pytest.mark.parametrize(("works", "state"), [(False, "no worker"), (True, "has stopped")])
 def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
-    open_notebook_server: Replay,
-    refused: Refused,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    sleep_by: Any,
-    works: bool,
-    state: str,
-) -> None:
+    open_notebook_server, refused, capsys, monkeypatch, sleep_by, works, state
+):
     open_notebook_server.state.works, open_notebook_server.state.moves = works, False
     monkeypatch.setattr(polling, "_STALL_SECONDS", 0.2)
     left = iter(range(20))
@@ -124,11 +110,8 @@ def test_stalled_source_is_reported_and_the_watch_can_be_interrupted(
 
 
 def test_text_cell_shows_progress_and_handles_an_interrupt(
-    open_notebook_server: Replay,
-    interrupted: None,
-    refused: Refused,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    open_notebook_server, interrupted, refused, capsys
+):
     open_notebook_server.state.works = False
     error = refused("%%nb source --title Bench\nThe cell grows.")
     assert isinstance(error, WatchInterrupted)
@@ -159,14 +142,8 @@ def test_text_cell_shows_progress_and_handles_an_interrupt(
     ],
 )
 def test_interrupted_request_is_one_line(
-    open_notebook_server: Replay,
-    run: Run,
-    refused: Refused,
-    monkeypatch: pytest.MonkeyPatch,
-    line: str,
-    method: str,
-    expected: str,
-) -> None:
+    open_notebook_server, run, refused, monkeypatch, line, method, expected
+):
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
@@ -177,9 +154,7 @@ def test_interrupted_request_is_one_line(
     assert expected in str(error)
 
 
-def test_passage_count_is_missing_if_not_listed(
-    open_notebook_server: Replay, run: Run, tmp_path: Path
-) -> None:
+def test_passage_count_is_missing_if_not_listed(open_notebook_server, run, tmp_path):
     (tmp_path / "plan.txt").write_text("Vary arabinose.")
     added = run("%nb add plan.txt --wait")
     assert list(added["passages"]) == [1]
@@ -187,9 +162,7 @@ def test_passage_count_is_missing_if_not_listed(
     assert list(run("%nb sources show plan.txt")["passages"]) == [1]
 
 
-def test_unprocessed_source_is_named_by_its_file_or_url(
-    open_notebook_server: Replay, run: Run
-) -> None:
+def test_unprocessed_source_is_named_by_its_file_or_url(open_notebook_server, run):
     open_notebook_server.state.works = False
     url = "https://example.org/page"
     assert list(run(f"%nb add {url}")["title"]) == [url]
@@ -202,8 +175,8 @@ def test_unprocessed_source_is_named_by_its_file_or_url(
 
 
 def test_refused_files_are_named_after_the_others_are_added(
-    open_notebook_server: Replay, refused: Refused, run: Run, tmp_path: Path
-) -> None:
+    open_notebook_server, refused, run, tmp_path
+):
     for name in ("a.bin", "b.md", "c.html", "d.md"):
         (tmp_path / name).write_text(f"{name} is about arabinose.")
     error = refused("%nb add *.bin *.html *.md --wait")
@@ -220,7 +193,7 @@ def test_refused_files_are_named_after_the_others_are_added(
     assert "c.html" in error.message
 
 
-def test_untitled_page_is_titled_by_its_url(open_notebook_server: Replay, run: Run) -> None:
+def test_untitled_page_is_titled_by_its_url(open_notebook_server, run):
     run("%nb add https://example.org/page --wait")
     (source,) = open_notebook_server.state.sources.values()
     source["title"] = "[no-title]"
@@ -228,18 +201,15 @@ def test_untitled_page_is_titled_by_its_url(open_notebook_server: Replay, run: R
 
 
 def test_refused_files_are_named_too_if_another_source_fails(
-    open_notebook_server: Replay,
-    refused: Refused,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    open_notebook_server, refused, tmp_path, capsys
+):
     (tmp_path / "a.bin").write_text("binary")
     error = refused("%nb add a.bin http://127.0.0.1:9/none --wait")
     assert isinstance(error, JobFailedError)
     assert "a.bin" in capsys.readouterr().out
 
 
-def test_many_files_at_once(open_notebook_server: Replay, run: Run, tmp_path: Path) -> None:
+def test_many_files_at_once(open_notebook_server, run, tmp_path):
     for n in range(30):
         (tmp_path / f"{n:02}.md").write_text(f"File {n} is about arabinose.")
     added = run("%nb add *.md --wait")
@@ -248,9 +218,7 @@ def test_many_files_at_once(open_notebook_server: Replay, run: Run, tmp_path: Pa
     assert len(open_notebook_server.sent("POST", "/sources")) == 30
 
 
-def test_file_without_original_is_matched_by_name_only(
-    open_notebook_server: Replay, printed: Printed, tmp_path: Path
-) -> None:
+def test_file_without_original_is_matched_by_name_only(open_notebook_server, printed, tmp_path):
     file = tmp_path / "plan.txt"
     for content in ("Vary arabinose.", "Vary arabinose, then glucose."):
         file.write_text(content)
@@ -261,9 +229,7 @@ def test_file_without_original_is_matched_by_name_only(
     assert len(open_notebook_server.sent("POST", "/sources")) == 1
 
 
-def test_renamed_file_with_a_title_is_added_once(
-    open_notebook_server: Replay, run: Run, printed: Printed, tmp_path: Path
-) -> None:
+def test_renamed_file_with_a_title_is_added_once(open_notebook_server, run, printed, tmp_path):
     (tmp_path / "plan.txt").write_text("Vary arabinose.")
     run("%nb use Elsewhere --create\n%nb add plan.txt --wait\n%nb use Here")
     for _ in range(3):
@@ -275,12 +241,7 @@ def test_renamed_file_with_a_title_is_added_once(
     assert len(run("%nb sources")) == 2, "another file"
 
 
-def test_context_size_is_shown_before_sending(
-    open_notebook_server: Replay,
-    run: Run,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_context_size_is_shown_before_sending(open_notebook_server, run, capsys, monkeypatch):
     from labext_magics.core import output
 
     sent: list[tuple[str, int]] = []
@@ -299,9 +260,7 @@ def test_context_size_is_shown_before_sending(
     assert status.body["context"]["notes"]
 
 
-def test_failed_episode_is_recreated_under_its_name(
-    open_notebook_server: Replay, run: Run, refused: Refused
-) -> None:
+def test_failed_episode_is_recreated_under_its_name(open_notebook_server, run, refused):
     run(SET_MODELS + "%nb profiles edit solo_expert --voice-model fail-tts")
     run("%%nb note --title Plan\nVary the arabinose first.")
     line = "%nb podcast --name 'Episode 1' --profile solo_expert"
@@ -322,13 +281,8 @@ def test_failed_episode_is_recreated_under_its_name(
     [("running", "running", "wait"), ("completed", "complete", "delete")],
 )
 def test_retry_of_a_successful_episode_has_a_next_step(
-    open_notebook_server: Replay,
-    run: Run,
-    refused: Refused,
-    status: str,
-    printed_text: str,
-    step: str,
-) -> None:
+    open_notebook_server, run, refused, status, printed_text, step
+):
     run(SET_MODELS)
     run("%%nb note --title Plan\nVary the arabinose first.")
     run("%nb podcast --name One --profile solo_expert")
@@ -349,8 +303,8 @@ def test_retry_of_a_successful_episode_has_a_next_step(
     ],
 )
 def test_episode_gets_a_briefing_without_one_in_its_profile(
-    open_notebook_server: Replay, run: Run, options: str, briefing: str
-) -> None:
+    open_notebook_server, run, options, briefing
+):
     for profile in open_notebook_server.state.speaker_profiles.values():
         profile["voice_model"] = open_notebook_server.state.defaults["default_text_to_speech_model"]
     run(f"%nb profiles new short --speakers solo_expert --segments 3 {options}")

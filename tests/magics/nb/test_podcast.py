@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import soundfile
-from labext_test_shell import Printed, Refused, Run, check_refused
+from labext_test_shell import Run, check_refused
 from openai_server import OpenAI, respond_with, serving
 
 import labext
@@ -60,14 +59,7 @@ def provider(about: NotebookClient) -> Iterator[OpenAI]:
     about.credentials.delete("cloud")
 
 
-def test_episode_is_created_once_and_played(
-    about: NotebookClient,
-    run: Run,
-    printed: Printed,
-    refused: Refused,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_episode_is_created_once_and_played(about, run, printed, refused, tmp_path, monkeypatch):
     episode = run(LINE)
     (identifier,) = episode["id"]
     assert (episode["name"].item(), episode["job_status"].item()) == ("Episode 1", "completed")
@@ -116,9 +108,7 @@ def test_episode_is_created_once_and_played(
     assert run("%nb episodes").empty
 
 
-def test_background_podcast_and_deleted_notebook(
-    about: NotebookClient, run: Run, refused: Refused
-) -> None:
+def test_background_podcast_and_deleted_notebook(about, run, refused):
     assert run(f"{LINE} --background") is None
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     run("%nb delete Talked --yes --delete-sources\n%nb use Talked --create")
@@ -129,13 +119,7 @@ def test_background_podcast_and_deleted_notebook(
     assert len(run("%nb episodes")) == 1
 
 
-def test_interrupt_ends_only_the_watch(
-    about: NotebookClient,
-    run: Run,
-    printed: Printed,
-    refused: Refused,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupt_ends_only_the_watch(about, run, printed, refused, monkeypatch):
     def interrupted(self: Podcasts, name: str) -> Iterator[Any]:
         yield next(watch(self, name))
         raise KeyboardInterrupt
@@ -151,9 +135,7 @@ def test_interrupt_ends_only_the_watch(
     assert len(run("%nb episodes")) == 1
 
 
-def test_generation_failed_by_the_provider_is_retried(
-    about: NotebookClient, run: Run, refused: Refused, provider: OpenAI
-) -> None:
+def test_generation_failed_by_the_provider_is_retried(about, run, refused, provider):
     broken = respond_with(500, {"error": {"message": "The voices are asleep."}})
     provider.faults = [None, *[broken] * 20]
     error = refused(f"{LINE} --speakers cloud")
@@ -178,9 +160,7 @@ def test_generation_failed_by_the_provider_is_retried(
     assert provider.speeches()[-1].headers["authorization"] == "Bearer k-of-the-tests"
 
 
-def test_impossible_request_is_refused_before_any_work(
-    about: NotebookClient, run: Run, refused: Refused
-) -> None:
+def test_impossible_request_is_refused_before_any_work(about, run, refused):
     lines: list[tuple[str, type[LabextError], str]] = [
         ("%nb podcast --profile tiny", InputError, "needs --name"),
         ("%nb podcast --name X", InputError, "needs --profile"),

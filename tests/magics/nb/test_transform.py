@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pptx
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused
+from labext_test_shell import RefusedLines, Run, check_refused
 
 from labext.errors import (
     ConflictError,
@@ -50,9 +48,7 @@ def bench(run: Run) -> Iterator[None]:
     run("for each in list(nb.notes.iter('Bench')): nb.notes.delete(each['id'])")
 
 
-def test_transformed_text_is_shown_and_returned(
-    bench: None, run: Run, printed: Printed, shell: InteractiveShell
-) -> None:
+def test_transformed_text_is_shown_and_returned(bench, run, printed, shell):
     result = run('%nb transform "Key findings" --source "Bench notes"')
     assert "promoter" in result.text
     output = printed('%nb transform "Key findings" --source "Bench notes"')
@@ -67,7 +63,7 @@ def test_transformed_text_is_shown_and_returned(
     assert "Glucose" in of_body.text
 
 
-def test_transform_gives_one_text_per_source(bench: None, run: Run, printed: Printed) -> None:
+def test_transform_gives_one_text_per_source(bench, run, printed):
     line = '%nb transform "Key findings" --source "Bench notes" --source "Cold room" --note Leak'
     result = run(line)
     assert [item.title for item in result] == [
@@ -84,9 +80,7 @@ def test_transform_gives_one_text_per_source(bench: None, run: Run, printed: Pri
     assert notes.loc["Found: Cold room", "content"].strip() == result[1].text.strip()
 
 
-def test_saved_text_is_written_once_and_never_overwrites_a_note(
-    bench: None, run: Run, printed: Printed, refused: Refused
-) -> None:
+def test_saved_text_is_written_once_and_never_overwrites_a_note(bench, run, printed, refused):
     line = '%nb transform "Key findings" --source "{}" --save Findings'
     assert 'Added the note "Findings" to Bench.' in printed(line.format("Bench notes"))
     assert "it was kept" in printed(line.format("Bench notes"))
@@ -100,9 +94,7 @@ def test_saved_text_is_written_once_and_never_overwrites_a_note(
     assert run("%nb notes show Leak").iloc[0]["content"] == "The promoter leaks without glucose."
 
 
-def test_transformation_life_cycle(
-    bench: None, run: Run, printed: Printed, refused: Refused
-) -> None:
+def test_transformation_life_cycle(bench, run, printed, refused):
     assert "it is applied to every new source" in printed(NEW)
     assert "was kept" in printed(NEW)
     assert "was kept" in printed(
@@ -136,7 +128,7 @@ def test_transformation_life_cycle(
     run("%nb sources delete Medium --yes")
 
 
-def test_default_prompt_is_shown_and_set(run: Run, printed: Printed) -> None:
+def test_default_prompt_is_shown_and_set(run, printed):
     before = run("%nb transformations prompt").text
     assert before
     try:
@@ -170,14 +162,14 @@ LINES: RefusedLines = [
 ]
 
 
-def test_wrong_lines_do_nothing(bench: None, run: Run, refused: Refused) -> None:
+def test_wrong_lines_do_nothing(bench, run, refused):
     before = list(run("%nb transformations")["id"])
     check_refused(refused, LINES)
     assert list(run("%nb transformations")["id"]) == before
     assert len(run("%nb notes")) == 1
 
 
-def test_transformation_without_model_hints_at_one(bench: None, run: Run, refused: Refused) -> None:
+def test_transformation_without_model_hints_at_one(bench, run, refused):
     run("%nb models defaults --clear transformation")
     try:
         error = refused('%nb transform "Key findings" --source "Bench notes" --save Lost')
@@ -198,7 +190,7 @@ def added(run: Run) -> None:
     run("%nb add data/paper.pdf data/protocol.docx --wait")
 
 
-def test_pages_and_passages_of_sources(run: Run, refused: Refused, added: None) -> None:
+def test_pages_and_passages_of_sources(run, refused, added):
     view = run("%nb view paper.pdf --page 2")
     assert (view.page, view.pages) == (2, 2)
     assert view.picture().startswith(b"\x89PNG")
@@ -207,7 +199,7 @@ def test_pages_and_passages_of_sources(run: Run, refused: Refused, added: None) 
     assert "its pages are 1 to 2" in str(refused("%nb view paper.pdf --page 3"))
 
 
-def test_passage_on_a_slide_is_marked_in_the_text_of_all_slides(run: Run, tmp_path: Path) -> None:
+def test_passage_on_a_slide_is_marked_in_the_text_of_all_slides(run, tmp_path):
     presentation = pptx.Presentation()
     for text in ("Arabinose induces pBAD.", "Strain KL9 was lysed by phage."):
         slide = presentation.slides.add_slide(presentation.slide_layouts[6])
@@ -222,7 +214,7 @@ def test_passage_on_a_slide_is_marked_in_the_text_of_all_slides(run: Run, tmp_pa
     assert "Only a PDF is shown by page; this is the whole text." in shown
 
 
-def test_view_marks_the_passage_that_was_last_found_or_cited(run: Run, added: None) -> None:
+def test_view_marks_the_passage_that_was_last_found_or_cited(run, added):
     assert run("%nb view paper.pdf --page 1").passage == ""
     run('%nb search "catabolite repression"')
     found = run("%nb view paper.pdf --page 1")
@@ -237,9 +229,7 @@ def test_view_marks_the_passage_that_was_last_found_or_cited(run: Run, added: No
 
 
 @pytest.mark.parametrize("error", [NotFoundError("No file"), ServiceError("No", status=405)])
-def test_text_is_shown_without_the_file(
-    run: Run, added: None, monkeypatch: pytest.MonkeyPatch, error: LabextError
-) -> None:
+def test_text_is_shown_without_the_file(run, added, monkeypatch, error):
     def refuse(*_: Any, **__: Any) -> None:
         raise error
 
