@@ -112,6 +112,13 @@ def test_moving_queue_has_no_stall_hint(watch, service, clock):
     assert not {row.reason for snapshot in watch(*files) for row in snapshot.rows} - {""}
 
 
+def test_unknown_status_does_not_end_the_watch(watch, service, clock):
+    paper = service.source("paper.pdf", status="levitating")
+    clock.at(5, update(service, paper, status="completed"))
+    statuses = [snapshot.rows[0].status for snapshot in watch(paper)]
+    assert (statuses[0], statuses[-1]) == ("levitating", "completed")
+
+
 def test_unchanging_unknown_status_is_an_error(watch, service, clock):
     paper, other = (
         service.source("paper.pdf", status="levitating"),
