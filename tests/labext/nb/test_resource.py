@@ -109,13 +109,6 @@ def test_unknown_title_suggests_a_similar_one_of_the_notebook(titles, service):
         titles.find("source", "page.html", first_notebook)
 
 
-def test_unknown_title_suggests_a_similar_one(titles, service):
-    service.notebook("Arabinose induction")
-    with pytest.raises(NotFoundError, match='did you mean "Arabinose induction"') as caught:
-        titles.find("notebook", "Arabinose inducton")
-    assert caught.value.next_step == "See `nb.notebooks.list()`."
-
-
 def test_title_may_look_like_an_identifier_of_another_kind(titles, service):
     note = service.note("source:of it all")
     assert titles.find("note", "source:of it all") == note

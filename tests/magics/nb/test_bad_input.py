@@ -14,9 +14,7 @@ from labext.errors import (
     JobFailedError,
     LabextError,
     NotFoundError,
-    SetupError,
 )
-from labext.sandbox.nb import administration
 
 pytestmark = pytest.mark.contract
 
@@ -135,22 +133,6 @@ def test_failed_sources_are_named_after_the_others_finished(run, refused, tmp_pa
     assert sources.loc["broken.pdf", "error"].rstrip(".") in error.message
     assert isinstance(refused("%nb sources retry broken.pdf --wait"), JobFailedError)
     run("%nb delete Failing --yes --delete-sources")
-
-
-def test_vector_search_needs_an_embedding_model(run, refused, nb_box):
-    run("%nb use Meaning --create\n%nb note 'Glucose is a sugar.' --title Sugar")
-    with administration.open_administration(nb_box.data_dir) as admin:
-        before = next(m for m in admin.models() if "embedding" in m["default_for"])
-        admin.set_default("embedding", None)
-        try:
-            error = refused("%nb search sweet --type vector")
-        finally:
-            admin.set_default("embedding", before["id"])
-    assert isinstance(error, SetupError)
-    assert error.status == 422
-    assert "models" in error.next_step
-    assert not run("%nb search sugar").empty
-    run("%nb delete Meaning --yes")
 
 
 def test_deleted_current_notebook_is_reported(run, refused, shell):

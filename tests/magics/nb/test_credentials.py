@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from labext_test_shell import RefusedLines, Run, check_refused
@@ -19,7 +17,6 @@ from labext.errors import (
     SetupError,
 )
 from labext.frames.views import frame_text
-from labext.sandbox import Sandbox
 from labext_magics.core import sign_in
 
 pytestmark = pytest.mark.contract
@@ -88,21 +85,6 @@ def test_credential_life_cycle(run, printed, refused, provider, monkeypatch):
     assert isinstance(refused("%nb credentials show shelf"), NotFoundError)
 
 
-def test_key_prompt_is_hidden(printed, provider, monkeypatch, shell):
-    prompts: list[str] = []
-
-    def ask(prompt: str) -> str:
-        prompts.append(prompt)
-        return str(provider.key)
-
-    monkeypatch.setattr(sign_in, "prompt_secret", ask)
-    printed(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
-    assert prompts == ["Key of openai: "]
-    assert "works" in printed("%nb credentials test typed")
-    assert str(provider.key) not in str(shell.user_ns["In"])
-    printed("%nb credentials delete typed --yes")
-
-
 def test_models_of_a_credential_are_registered(run, printed, refused, lab):
     offered = run("%nb credentials discover lab")
     assert {"llm", "embedding"} <= set(offered["model_type"])
@@ -141,30 +123,6 @@ def test_unreachable_server_and_wrong_key_are_reported(printed, refused, lab, mo
     assert "127.0.0.1:1" in error.message
     assert "--base-url" in error.next_step
     assert isinstance(refused("%nb credentials discover lab"), LabextError)
-
-
-@contextmanager
-def other_secret(box: Sandbox) -> Iterator[None]:
-    """Encrypt keys with another secret during the block."""
-    (path,) = box.data_dir.rglob("nb_encryption")
-    before = path.read_text()
-    path.write_text(secrets.token_urlsafe(32))
-    try:
-        yield
-    finally:
-        path.write_text(before)
-
-
-def test_undecryptable_key_is_reported_and_replaced(run, printed, refused, lab, nb_box):
-    with other_secret(nb_box):
-        assert "can't be read" in run("%nb credentials show lab").iloc[0]["decryption_error"]
-        error = refused("%nb credentials test lab")
-        assert "has changed" in error.message
-        assert "`%nb credentials edit lab" in error.next_step
-        assert "--new-key" in error.next_step
-        printed("%nb credentials edit lab --new-key")
-        assert "works" in printed("%nb credentials test lab")
-        assert run("%nb credentials show lab")["decryption_error"].isna().all()
 
 
 LINES: RefusedLines = [

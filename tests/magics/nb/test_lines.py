@@ -18,31 +18,20 @@ Parse = Callable[..., grammar.ParsedLine]
 
 
 @pytest.mark.parametrize(
-    ("line", "has_body", "values"),
+    ("line", "values"),
     [
-        ("sources", False, {"all_notebooks": False, "limit": None}),
-        ('note --title "Plan"', True, {"title": "Plan", "text": None}),
-        ("search x --type vector --min-similarity -0.5", False, {"min_similarity": -0.5}),
-        ("search x --source a --source b --note c", False, {"sources": ["a", "b"], "notes": ["c"]}),
-        ("transform Summary 'A text.'", False, {"text": "A text.", "sources": []}),
-        ("transformations edit M --apply-default no", False, {"apply_default": False}),
         (
             "models defaults --set chat=openai/gpt-4o:latest --set embedding=x --clear podcast",
-            False,
-            {
-                "set": [{"chat": "openai/gpt-4o:latest"}, {"embedding": "x"}],
-                "clear": ["podcast"],
-            },
+            {"set": [{"chat": "openai/gpt-4o:latest"}, {"embedding": "x"}], "clear": ["podcast"]},
         ),
         (
             "credentials register lab --model llama3:8b=llm --model whisper-1=stt",
-            False,
             {"models": [{"llama3:8b": "llm"}, {"whisper-1": "stt"}], "all_models": False},
         ),
     ],
 )
-def test_valid_lines(parse: Parse, line: str, has_body: bool, values: dict[str, Any]) -> None:
-    parsed_values = parse(line, has_body=has_body).values
+def test_valid_lines(parse: Parse, line: str, values: dict[str, Any]) -> None:
+    parsed_values = parse(line).values
     assert {name: parsed_values[name] for name in values} == values
 
 

@@ -154,26 +154,6 @@ def test_interrupted_request_is_one_line(
     assert expected in str(error)
 
 
-def test_passage_count_is_missing_if_not_listed(open_notebook_server, run, tmp_path):
-    (tmp_path / "plan.txt").write_text("Vary arabinose.")
-    added = run("%nb add plan.txt --wait")
-    assert list(added["passages"]) == [1]
-    assert run("%nb sources")["passages"].isna().all()
-    assert list(run("%nb sources show plan.txt")["passages"]) == [1]
-
-
-def test_unprocessed_source_is_named_by_its_file_or_url(open_notebook_server, run):
-    open_notebook_server.state.works = False
-    url = "https://example.org/page"
-    assert list(run(f"%nb add {url}")["title"]) == [url]
-    open_notebook_server.state.sources.popitem()
-    open_notebook_server.state.works = True
-    run("%nb add data/protocol.docx --wait")
-    (source,) = open_notebook_server.state.sources.values()
-    source.update(title="Processing...", status="failed")
-    assert list(run("%nb sources")["title"]) == ["protocol.docx"]
-
-
 def test_refused_files_are_named_after_the_others_are_added(
     open_notebook_server, refused, run, tmp_path
 ):
@@ -193,13 +173,6 @@ def test_refused_files_are_named_after_the_others_are_added(
     assert "c.html" in error.message
 
 
-def test_untitled_page_is_titled_by_its_url(open_notebook_server, run):
-    run("%nb add https://example.org/page --wait")
-    (source,) = open_notebook_server.state.sources.values()
-    source["title"] = "[no-title]"
-    assert list(run("%nb sources")["title"]) == ["https://example.org/page"]
-
-
 def test_refused_files_are_named_too_if_another_source_fails(
     open_notebook_server, refused, tmp_path, capsys
 ):
@@ -207,15 +180,6 @@ def test_refused_files_are_named_too_if_another_source_fails(
     error = refused("%nb add a.bin http://127.0.0.1:9/none --wait")
     assert isinstance(error, JobFailedError)
     assert "a.bin" in capsys.readouterr().out
-
-
-def test_many_files_at_once(open_notebook_server, run, tmp_path):
-    for n in range(30):
-        (tmp_path / f"{n:02}.md").write_text(f"File {n} is about arabinose.")
-    added = run("%nb add *.md --wait")
-    assert list(added["status"]) == ["completed"] * 30
-    assert set(added["file_name"]) == {f"{n:02}.md" for n in range(30)}
-    assert len(open_notebook_server.sent("POST", "/sources")) == 30
 
 
 def test_file_without_original_is_matched_by_name_only(open_notebook_server, printed, tmp_path):

@@ -296,6 +296,7 @@ def test_vector_search_is_patient(drive, type):
         ("Processing...", FILE, "plan.txt"),
         ("Processing...", LINK, "https://example.org/page"),
         ("Processing...", None, None),
+        ("[no-title]", LINK, "https://example.org/page"),
         ("My plan", FILE, "My plan"),
         ("Processing plant", None, "Processing plant"),
     ],
