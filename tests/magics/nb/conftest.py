@@ -74,11 +74,11 @@ def open_notebook_server(shell: InteractiveShell) -> Iterator[Replay]:
 
 @pytest.fixture
 def refused(shell: InteractiveShell) -> Refused:
-    """Run a cell that fails; return the error, checked to be one line with a next step."""
+    """Run a cell that fails; return the error, of a kind, one line and with a next step."""
 
-    def run_cell(cell: str) -> LabextError:
+    def run_cell(cell: str, kind: type[LabextError] = LabextError) -> LabextError:
         error = shell.run_cell(cell, store_history=True).error_in_exec
-        assert isinstance(error, LabextError), (cell, error)
+        assert isinstance(error, kind), (cell, error)
         assert "\n" not in str(error)
         assert error.next_step.endswith((".", "?")), error.next_step
         assert len(error._render_traceback_()) == 1

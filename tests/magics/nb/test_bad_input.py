@@ -123,19 +123,18 @@ def test_failed_sources_are_named_after_the_others_finished(run, refused, tmp_pa
     run("%nb use Failing --create")
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
     (tmp_path / "odd.bin").write_bytes(bytes(range(256)) * 4)
-    error = refused("%nb add broken.pdf odd.bin data/page.html --wait")
-    assert isinstance(error, JobFailedError)
+    error = refused("%nb add broken.pdf odd.bin data/page.html --wait", JobFailedError)
     assert "2 of 3 sources failed" in error.message
     assert "broken.pdf: " in error.message
     assert "odd.bin: " in error.message
     sources = run("%nb sources").set_index("file_name")
     assert sources.loc["page.html", "status"] == "completed"
     assert sources.loc["broken.pdf", "error"].rstrip(".") in error.message
-    assert isinstance(refused("%nb sources retry broken.pdf --wait"), JobFailedError)
+    refused("%nb sources retry broken.pdf --wait", JobFailedError)
     run("%nb delete Failing --yes --delete-sources")
 
 
 def test_deleted_current_notebook_is_reported(run, refused, shell):
     run("%nb use Short --create")
     run("from labext import connect\nconnect('nb').notebooks.delete('Short')")
-    assert isinstance(refused("%nb note x --title y"), NotFoundError)
+    refused("%nb note x --title y", NotFoundError)

@@ -52,12 +52,10 @@ def status(run: Run) -> dict[str, str]:
 def test_password_prompt_is_hidden(run, refused, nb_box, answers, capsys):
     line, password = f"%nb connect {nb_box.nb.base_url}", nb_box.nb.password
     assert password is not None
-    error = refused(line)
-    assert isinstance(error, SetupError)
+    error = refused(line, SetupError)
     assert "LABEXT_NB_PASSWORD" in error.next_step
     answers.append(WRONG)
-    wrong = refused(line)
-    assert isinstance(wrong, SignInError)
+    wrong = refused(line, SignInError)
     assert wrong.next_step.startswith(
         "Run this line again, and enter another password. `%nb` still"
     )
@@ -68,7 +66,7 @@ def test_password_prompt_is_hidden(run, refused, nb_box, answers, capsys):
     assert status_values["address"].rstrip("/") == nb_box.nb.base_url.rstrip("/")
     assert "accepted" in status_values["password needed"]
     run("%nb logout")
-    assert isinstance(refused("%nb notebooks"), SignInError)
+    refused("%nb notebooks", SignInError)
     assert "%nb login" in status(run)["password needed"]
     answers.append(password)
     run("%nb login\n%nb notebooks")
@@ -111,8 +109,7 @@ def test_pasted_addresses_resolve_to_the_api(run, replay):
 def test_plain_http_to_a_remote_host_is_suggested_not_used(run, refused, replay, monkeypatch):
     monkeypatch.setattr("labext.http.connection_pool.is_loopback", lambda _: False)
     where = replay.base_url.removeprefix("http://")
-    error = refused(f"%nb connect {where}")
-    assert isinstance(error, SetupError)
+    error = refused(f"%nb connect {where}", SetupError)
     assert "does not support HTTPS" in error.message
     assert f"`%nb connect http://{where}`" in error.next_step
     assert "https://" not in error.next_step
@@ -133,8 +130,7 @@ def test_https_is_preferred(refused, box, monkeypatch):
 def test_failed_connect_saves_nothing_and_names_the_service_in_use(run, refused, nb_box):
     run("%nb use Here --create")
     for where in ("http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"):
-        error = refused(f"%nb connect {where} --save broken --keep")
-        assert isinstance(error, UnreachableError)
+        error = refused(f"%nb connect {where} --save broken --keep", UnreachableError)
         assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
         assert "sandbox start" not in error.next_step
     assert "broken" not in config.profile_names()
@@ -205,7 +201,6 @@ def test_environment_password_matches_its_address_with_and_without_api(run, nb_b
 
 def test_server_of_another_kind_is_reported(refused):
     with other_server() as provider:
-        error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}")
-    assert isinstance(error, SetupError)
+        error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}", SetupError)
     assert "is not a notebook service" in error.message
     assert "5055" in error.next_step

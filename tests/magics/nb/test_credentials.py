@@ -47,8 +47,7 @@ def lab(run: Run, provider: OpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def test_credential_life_cycle(run, printed, refused, provider, monkeypatch):
     line = f"%nb credentials new openai --name bench --base-url {provider.base_url}"
-    error = refused(line)
-    assert isinstance(error, SetupError)
+    error = refused(line, SetupError)
     assert f"Set {VARIABLE}" in error.next_step
     monkeypatch.setenv(VARIABLE, str(provider.key))
     assert f"using the key in {VARIABLE}" in printed(line)
@@ -56,7 +55,7 @@ def test_credential_life_cycle(run, printed, refused, provider, monkeypatch):
     output = printed(line)  # no prompt for a key
     assert "was kept" in output
     assert "`%nb credentials edit bench --new-key`" in output
-    assert isinstance(refused(f"{line}/other"), ConflictError)
+    refused(f"{line}/other", ConflictError)
 
     credential = run("%nb credentials show bench")
     assert (credential.iloc[0]["provider"], bool(credential.iloc[0]["has_api_key"])) == (
@@ -80,9 +79,9 @@ def test_credential_life_cycle(run, printed, refused, provider, monkeypatch):
     run("%nb credentials edit shelf --no-base-url")
     assert "base_url" not in frame_text(run("%nb credentials show shelf"))
     assert "the credential shelf" in printed("%nb credentials delete shelf --preview")
-    assert isinstance(refused("%nb credentials delete shelf"), InputError)
+    refused("%nb credentials delete shelf", InputError)
     assert "Deleted " in printed("%nb credentials delete shelf --yes")
-    assert isinstance(refused("%nb credentials show shelf"), NotFoundError)
+    refused("%nb credentials show shelf", NotFoundError)
 
 
 def test_models_of_a_credential_are_registered(run, printed, refused, lab):
@@ -107,22 +106,19 @@ def test_models_of_a_credential_are_registered(run, printed, refused, lab):
 
 def test_unreachable_server_and_wrong_key_are_reported(printed, refused, lab, monkeypatch):
     lab.key = "sk-new-0a1b2c3d4e5f6a7b"
-    error = refused("%nb credentials test lab")
-    assert isinstance(error, ServiceError)
+    error = refused("%nb credentials test lab", ServiceError)
     assert "does not work" in error.message
     assert "--new-key" in error.next_step
     monkeypatch.setenv(VARIABLE, lab.key)
     assert f"using the key in {VARIABLE}" in printed("%nb credentials edit lab --new-key")
     assert "works" in printed("%nb credentials test lab")
-    error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
-    assert isinstance(error, InputError)
+    error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1", InputError)
     assert "--new-key" in error.next_step
     printed("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --new-key")
-    error = refused("%nb credentials test lab")
-    assert isinstance(error, ServiceError)
+    error = refused("%nb credentials test lab", ServiceError)
     assert "127.0.0.1:1" in error.message
     assert "--base-url" in error.next_step
-    assert isinstance(refused("%nb credentials discover lab"), LabextError)
+    refused("%nb credentials discover lab", LabextError)
 
 
 LINES: RefusedLines = [

@@ -101,8 +101,7 @@ def test_answers_are_exported_with_their_sources(run, printed, refused, tmp_path
     assert library.startswith("@misc{tight-control")
     assert "howpublished = {paper.pdf}" in library
     run('%nb note "Another note." --title More')
-    error = refused("%nb export answers.html")
-    assert isinstance(error, ConflictError)
+    error = refused("%nb export answers.html", ConflictError)
     assert "`--overwrite`" in str(error)
     run("%nb export answers.html --overwrite")
     assert "Another note." in (tmp_path / "answers.html").read_text()

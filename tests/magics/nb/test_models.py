@@ -86,17 +86,16 @@ def test_model_is_created_once_and_deleted_when_unused(run, printed, refused, la
     assert "Added the model" in printed(line.replace("helper", "second"))
     run("%nb models defaults --set chat=second")
     for cell in ("%nb models delete second helper --yes", "%nb credentials delete lab --yes"):
-        error = refused(cell)
-        assert isinstance(error, ConflictError)
+        error = refused(cell, ConflictError)
         assert "second is the default of slot chat" in error.message
         assert "`%nb models defaults --set chat=MODEL`" in error.next_step
     assert {"second", "helper"} <= set(run("%nb models")["name"])
     run("%nb models defaults --set chat=extractive")
     assert "Nothing was changed" in printed("%nb models delete second --preview")
-    assert isinstance(refused("%nb models delete second"), InputError)
+    refused("%nb models delete second", InputError)
     assert "Deleted " in printed("%nb models delete second --yes")
-    assert isinstance(refused("%nb models show second"), InputError)
-    assert isinstance(refused("%nb models test second"), NotFoundError)
+    refused("%nb models show second", InputError)
+    refused("%nb models test second", NotFoundError)
 
 
 def test_credential_test_reports_duration_or_raises(run, printed, refused, lab):
@@ -105,8 +104,7 @@ def test_credential_test_reports_duration_or_raises(run, printed, refused, lab):
     assert " s)" in output
     assert lab.chats()[-1].body["model"] == "helper"
     lab.key = "sk-another-0123456789abcdef"
-    error = refused("%nb models test helper")
-    assert isinstance(error, ServiceError)
+    error = refused("%nb models test helper", ServiceError)
     assert "does not work" in error.message
     assert "`%nb credentials edit lab --new-key`" in error.next_step
     run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --no-key")

@@ -123,8 +123,7 @@ def test_register_all_probes_and_names_models_of_unknown_type(server, run, print
 def test_credential_without_models_is_an_error(server, run, refused, monkeypatch):
     monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
     run("%nb credentials new openai --name far")
-    error = refused("%nb credentials register far --all")
-    assert isinstance(error, InputError)
+    error = refused("%nb credentials register far --all", InputError)
     assert "has no model" in error.message
 
 
@@ -157,6 +156,5 @@ def test_podcast_without_voice_model_hints_at_one(server, run, refused):
     run("%nb credentials new ollama --name o")
     run("%nb credentials register o --model fake-chat=llm")
     run("%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat")
-    error = refused("%nb podcast --name One --profile solo_expert")
-    assert isinstance(error, SetupError)
+    error = refused("%nb podcast --name One --profile solo_expert", SetupError)
     assert "There is no model of type tts" in error.next_step

@@ -96,12 +96,11 @@ def test_episode_is_created_once_and_played(about, run, printed, refused, tmp_pa
         f"{LINE} --briefing Briefly.": "with another briefing",
         LINE.replace("tiny", "lecture") + " --speakers host,guest": "with another profile",
     }.items():
-        error = refused(other)
-        assert isinstance(error, ConflictError)
+        error = refused(other, ConflictError)
         assert how in error.message
     assert list(run("%nb episodes")["id"]) == [identifier]
 
-    assert isinstance(refused("%nb episodes retry 'Episode 1'"), InputError)
+    refused("%nb episodes retry 'Episode 1'", InputError)
     assert "Add --yes" in refused("%nb episodes delete 'Episode 1'").next_step
     assert "the episode Episode 1, " in printed("%nb episodes delete 'Episode 1' --preview")
     assert "Deleted " in printed("%nb episodes delete 'Episode 1' --yes")
@@ -113,8 +112,7 @@ def test_background_podcast_and_deleted_notebook(about, run, refused):
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     run("%nb delete Talked --yes --delete-sources\n%nb use Talked --create")
     run(TEXT)
-    error = refused(LINE)
-    assert isinstance(error, ConflictError)
+    error = refused(LINE, ConflictError)
     assert "about another notebook" in error.message
     assert len(run("%nb episodes")) == 1
 
@@ -127,8 +125,7 @@ def test_interrupt_ends_only_the_watch(about, run, printed, refused, monkeypatch
     watch = Podcasts.watch
     with monkeypatch.context() as patched:
         patched.setattr(Podcasts, "watch", interrupted)
-        error = refused(LINE)
-    assert isinstance(error, WatchInterrupted)
+        error = refused(LINE, WatchInterrupted)
     assert "continues" in error.message
     assert '`%nb episodes wait "Episode 1"`' in error.next_step
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
@@ -138,8 +135,7 @@ def test_interrupt_ends_only_the_watch(about, run, printed, refused, monkeypatch
 def test_generation_failed_by_the_provider_is_retried(about, run, refused, provider):
     broken = respond_with(500, {"error": {"message": "The voices are asleep."}})
     provider.faults = [None, *[broken] * 20]
-    error = refused(f"{LINE} --speakers cloud")
-    assert isinstance(error, JobFailedError)
+    error = refused(f"{LINE} --speakers cloud", JobFailedError)
     assert "The voices are asleep" in error.message
     assert '`%nb episodes retry "Episode 1"`' in error.next_step
     failed = run("%nb episodes show 'Episode 1'")
@@ -151,8 +147,7 @@ def test_generation_failed_by_the_provider_is_retried(about, run, refused, provi
         "%nb play 'Episode 1'",
         "%nb episodes download 'Episode 1'",
     ):
-        again = refused(line)
-        assert isinstance(again, JobFailedError)
+        again = refused(line, JobFailedError)
         assert "The voices are asleep" in again.message
 
     provider.faults = []

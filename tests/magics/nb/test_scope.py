@@ -57,8 +57,7 @@ def test_delete_by_title_is_limited_to_the_current_notebook(notebooks, run, prin
         assert "of B" in preview
         assert " of B." in printed(f"%nb {noun} delete {title} --yes")
         assert run(f"%nb {noun}").empty
-        error = refused(f"%nb {noun} delete {title} --yes")
-        assert isinstance(error, NotFoundError)
+        error = refused(f"%nb {noun} delete {title} --yes", NotFoundError)
         assert f'"{title}" in B' in error.message
         assert in_a in error.message
         assert in_a in error.next_step
@@ -78,8 +77,7 @@ def test_source_of_another_notebook_names_that_notebook(notebooks, run, refused)
         "%nb chat Why? --source protocol.md",
         "%nb transform 'Key findings' --source protocol.md",
     ):
-        error = refused(line)
-        assert isinstance(error, NotFoundError), line
+        error = refused(line, NotFoundError)
         assert "in A (source:" in error.message, line
 
 
@@ -107,8 +105,7 @@ def test_delete_by_title_needs_a_current_notebook(notebooks, run, printed, refus
         "%nb sessions delete Talk --yes",
         "%nb insights delete Summary --yes",
     ):
-        error = refused(line)
-        assert isinstance(error, InputError), line
+        error = refused(line, InputError)
         assert "No notebook is in use" in error.message, line
         assert "--all" in error.next_step, line
     assert " of B." in printed(f"%nb sources delete {source} --yes")

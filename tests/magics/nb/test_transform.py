@@ -88,8 +88,7 @@ def test_saved_text_is_written_once_and_never_overwrites_a_note(bench, run, prin
     note = run("%nb notes show Findings").iloc[0]
     assert "Ampicillin" in note["content"]
     assert len(run("%nb notes")) == 2
-    error = refused('%nb transform "Key findings" --source "Cold room" --save Leak')
-    assert isinstance(error, ConflictError)
+    error = refused('%nb transform "Key findings" --source "Cold room" --save Leak', ConflictError)
     assert "a note written by a human with the title" in error.message
     assert run("%nb notes show Leak").iloc[0]["content"] == "The promoter leaks without glucose."
 
@@ -105,8 +104,7 @@ def test_transformation_life_cycle(bench, run, printed, refused):
     assert list(transformations["name"]).count("Methods") == 1
     assert "Key findings" in set(transformations["name"])
     for other in ('--prompt "Another one."', NEW.partition('"Methods" ')[2] + " --title T"):
-        error = refused(f'%nb transformations new "Methods" {other}')
-        assert isinstance(error, ConflictError)
+        error = refused(f'%nb transformations new "Methods" {other}', ConflictError)
         assert "`%nb transformations edit Methods …`" in error.next_step
 
     run("%%nb source --title Medium\nAmpicillin is added to 100 µg/mL. LB holds 10 g/L NaCl.")
@@ -122,9 +120,9 @@ def test_transformation_life_cycle(bench, run, printed, refused):
     run("%nb transformations edit Materials --no-model")
     assert "extractive" not in frame_text(run("%nb transformations show Materials"))
     assert "Nothing was changed" in printed("%nb transformations delete Materials --preview")
-    assert isinstance(refused("%nb transformations delete Materials"), InputError)
+    refused("%nb transformations delete Materials", InputError)
     assert "Deleted " in printed("%nb transformations delete Materials --yes")
-    assert isinstance(refused("%nb transformations show Materials"), NotFoundError)
+    refused("%nb transformations show Materials", NotFoundError)
     run("%nb sources delete Medium --yes")
 
 

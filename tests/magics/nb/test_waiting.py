@@ -75,8 +75,7 @@ def test_question_waits_for_processing_sources(server, worker_comes, run, capsys
 
 def test_interrupted_wait_sends_no_question(server, interrupted, refused):
     for line in LINES:
-        error = refused(line)
-        assert isinstance(error, WatchInterrupted), line
+        error = refused(line, WatchInterrupted)
         assert "the question was not sent" in error.message
         assert "`--no-wait`" in error.next_step
     assert not sent(server)

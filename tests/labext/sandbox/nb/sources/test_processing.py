@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from labext_test_documents import pdf, picture_of_text
+from nb_service import detail
 from waiting import wait_until
 
 pytestmark = pytest.mark.contract
@@ -27,7 +28,7 @@ def test_unreadable_source_fails_with_a_reason(sources):
     assert sources.get(f"sources/{created['id']}/download").content == content
 
 
-def test_only_failed_sources_are_retried(sources, site, detail):
+def test_only_failed_sources_are_retried(sources, site):
     site.status = 404
     with sources.private():
         created = sources.link(site.url)

@@ -25,12 +25,6 @@ class Api(nb_service.Api):
         body = {"name": "Shorten", "prompt": "Shorten the text.", **more}
         return self.call("POST", "transformations", body)
 
-    def find(self, name: str) -> dict[str, Any]:
-        """Return the only transformation with a name."""
-        result = [item for item in self.call("GET", "transformations") if item["name"] == name]
-        assert len(result) == 1
-        return result[0]
-
     def run(self, transformation: str, text: str, **more: Any) -> dict[str, Any]:
         """Return the result of a transformation of a text."""
         body = {"transformation_id": transformation, "input_text": text, **more}
