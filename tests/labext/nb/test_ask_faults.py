@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import (
-    OutcomeUnknownError,
-    ServiceError,
-    UnreachableError,
-)
+from labext.errors import OutcomeUnknownError, ServiceError, UnreachableError
 from labext.nb import Answer, Final, Partial, Search, Strategy
 
 pytestmark = pytest.mark.faults

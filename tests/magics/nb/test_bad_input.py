@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 from labext_test_shell import RefusedLines, Run, check_refused
 
-from labext.errors import (
-    ConflictError,
-    InputError,
-    JobFailedError,
-    LabextError,
-    NotFoundError,
-)
+from labext.errors import ConflictError, InputError, JobFailedError, LabextError, NotFoundError
 
 pytestmark = pytest.mark.contract
 

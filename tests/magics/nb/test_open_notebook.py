@@ -25,11 +25,7 @@ pytestmark = pytest.mark.contract
 
 def test_backend_is_detected_and_can_be_chosen(open_notebook_server, run, refused):
     status = run("%nb status")["value"]
-    assert list(status[["backend", "version", "database"]]) == [
-        "open-notebook",
-        "1.14.0",
-        "online",
-    ]
+    assert list(status[["backend", "version", "database"]]) == ["open-notebook", "1.14.0", "online"]
     run(f"%nb connect {open_notebook_server.base_url} --backend open-notebook --save home")
     assert config.connection("nb", "home").options["backend"] == "open-notebook"
     run("%nb connect home")

@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 from fake_clock import Clock
 
-from labext.errors import (
-    InputError,
-    JobFailedError,
-    NotFoundError,
-    ServiceError,
-    SetupError,
-)
+from labext.errors import InputError, JobFailedError, NotFoundError, ServiceError, SetupError
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.contract.search import VECTORS_WEIGHT, WORDS_WEIGHT
 from labext.nb.backends.open_notebook import OpenNotebookBackend

@@ -100,15 +100,7 @@ def test_unknown_order_is_refused(api, order) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"name": "  "},
-        {"name": None},
-        {"name": 5},
-        {"name": "x", "description": 5},
-        [],
-    ],
+    "body", [{}, {"name": "  "}, {"name": None}, {"name": 5}, {"name": "x", "description": 5}, []]
 )
 def test_invalid_notebook_is_refused(api, body) -> None:
     detail(api.post("notebooks", body))
@@ -176,10 +168,7 @@ def existing(api, sources: dict[str, str]) -> set[str]:
 
 @pytest.mark.parametrize(
     ("query", "survivors"),
-    [
-        ({}, {"own", "also own", "shared"}),
-        ({"delete_sources": "true"}, {"shared"}),
-    ],
+    [({}, {"own", "also own", "shared"}), ({"delete_sources": "true"}, {"shared"})],
 )
 def test_deletion_matches_its_preview(api, query, survivors) -> None:
     notebook, other, sources = filled(api)

@@ -409,10 +409,7 @@ def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
         ),
         ("<pre>a:\n  b</pre>", "```\na:\n  b\n```"),
         ("<h2>A <i>b</i></h2><script>x</script>text", "## A b\n\ntext"),
-        (
-            "<table><tr><td><table><tr><td>a</td></tr></table></td><td>b</td></tr></table>",
-            "a | b",
-        ),
+        ("<table><tr><td><table><tr><td>a</td></tr></table></td><td>b</td></tr></table>", "a | b"),
     ],
 )
 def test_all_visible_text_of_a_chapter_is_read(read, body, expected):

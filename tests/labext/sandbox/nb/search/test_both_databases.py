@@ -41,9 +41,7 @@ def texts() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def worlds(
-    tmp_path_factory: pytest.TempPathFactory,
-    make_world_on: Any,
-    texts: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory, make_world_on: Any, texts: dict[str, str]
 ) -> Iterator[list[Any]]:
     """Store the same passages in both databases."""
     worlds = []
