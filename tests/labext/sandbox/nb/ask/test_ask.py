@@ -357,11 +357,12 @@ def test_passages_of_a_question_are_reranked(api, served, provider):
 def test_disconnect_cancels_the_models_call(api, served, provider, path):
     hold, session = provider.held(), api.chat()
     provider.faults = [hold]
-    body = {
+    bodies: dict[str, Any] = {
         "search": {"query": QUERY, "rerank": True},
         "search/ask/simple": {"question": WHY},
         "chat/execute": {"session_id": session, "message": WHY},
-    }[path] | {"model_override": served.add()}
+    }
+    body = bodies[path] | {"model_override": served.add()}
     with pytest.raises(requests.ReadTimeout):
         requests.post(
             f"{api.base}/{path}", json=body, headers=api.session.headers, timeout=(30, 0.5)
