@@ -32,7 +32,6 @@ class Podcasts(nb_service.Api):
     TEXT = TEXT
 
     def filled_notebook(self, text: str = TEXT) -> str:
-        """Create a notebook with a note."""
         created = self.notebook()
         self.note(text, notebook_id=created)
         return created
@@ -131,7 +130,6 @@ def empty_slot(admin: NotebookAdministration) -> Any:
 
 @pytest.fixture
 def key() -> str:
-    """The provider's."""
     return KEY
 
 

@@ -21,7 +21,6 @@ class Api(nb_service.Api):
         self.box = box
 
     def make(self, **more: Any) -> dict[str, Any]:
-        """Create a transformation."""
         body = {"name": "Shorten", "prompt": "Shorten the text.", **more}
         return self.call("POST", "transformations", body)
 
@@ -52,7 +51,6 @@ class Api(nb_service.Api):
             return admin.add_model(name, "llm", base_url, None)["id"]
 
     def default(self, slot: str, model: str | None) -> None:
-        """Set the model of a slot."""
         with open_administration(self.box.data_dir) as admin:
             admin.set_default(slot, model)
 
