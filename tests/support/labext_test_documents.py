@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -115,3 +116,12 @@ def picture_of_text(lines: Sequence[str]) -> Image.Image:
     for number, line in enumerate(lines):
         draw.text((40, 40 + 40 * number), line, 0, font=ImageFont.load_default(30))
     return picture
+
+
+def zip_archive(entries: Mapping[str, str | bytes]) -> bytes:
+    """Return a zip archive of entries by name."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return out.getvalue()

@@ -18,8 +18,8 @@ Run = Callable[[str], Any]
 """Runs a cell and returns its result."""
 Printed = Callable[[str], str]
 """Runs a cell and returns its printed output."""
-Refused = Callable[[str], LabextError]
-"""Runs a cell that is refused and returns the error."""
+Refused = Callable[..., LabextError]
+"""Runs a cell that is refused, with a kind of error if any, and returns the error."""
 RefusedLines = Sequence[tuple[str, type[LabextError], str]]
 """Lines that are refused, with the type of the error and a part of its text."""
 SET_MODELS = """

@@ -15,8 +15,10 @@ import requests
 from databases import open_database
 
 from labext.sandbox import Sandbox
+from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits
-from labext.sandbox.nb.tables import Limit
+from labext.sandbox.nb.providers.provider_keys import encrypt_key
+from labext.sandbox.nb.tables import Credential, Limit, Model
 
 PASSWORD = "a-password-of-tests"
 SERVICE = "labext.sandbox.nb.app:service"
@@ -174,11 +176,25 @@ def running(factory: pytest.TempPathFactory, workers: int = 1) -> Iterator[Sandb
     sandbox.stop()
 
 
-class Kit:
-    """The helpers of this folder, which tests get as a fixture."""
-
-    Api, Back, Description = Api, Back, Description
-    PASSWORD = PASSWORD
-    name = staticmethod(new_name)
-    detail = staticmethod(detail)
-    api = Api.of
+def store_model(
+    site: Site,
+    model: str,
+    kind: str,
+    key: str | None,
+    base_url: str,
+    provider: str = "openai_compatible",
+    **credential_fields: Any,
+) -> Model:
+    """Add a model of a provider's server to a site's database, with a credential."""
+    credential = Credential(
+        provider=provider,
+        base_url=base_url,
+        key=None if key is None else encrypt_key(site, key),
+        **{"name": "lab"} | credential_fields,
+    )
+    created = Model(name=model, kind=kind, provider=provider, credential_id=credential.id)
+    with site.database.write() as session:
+        session.add(credential)
+        session.flush()
+        session.add(created)
+    return created

@@ -211,8 +211,6 @@ def client_of(fast_retries: None) -> Iterator[ClientFactory]:
 
 
 class Stream:
-    """Responses that are event streams."""
-
     @staticmethod
     def event(**data: Any) -> str:
         return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"

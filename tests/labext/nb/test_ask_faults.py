@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import (
-    OutcomeUnknownError,
-    ServiceError,
-    UnreachableError,
-)
+from labext.errors import OutcomeUnknownError, ServiceError, UnreachableError
 from labext.nb import Answer, Final, Partial, Search, Strategy
 
 pytestmark = pytest.mark.faults
@@ -20,41 +16,11 @@ KEY = "sk-abcdefghijklmnop1234"
 STRATEGY = {"type": "strategy", "reasoning": "Schau.", "searches": [{"term": "Zucker – lac"}]}
 PART = {"type": "answer", "content": "Glucose “represses”.", "citations": []}
 END = {"type": "final_answer", "content": "So: größer 🧬.", "citations": []}
-COMPLETE = {"type": "complete", "final_answer": "So: größer 🧬.", "citations": []}
-
 EVENTS = [
     Strategy("Schau.", (Search("Zucker – lac"),)),
     Partial("Glucose “represses”."),
     Final(Answer("So: größer 🧬.", (), "Why?")),
 ]
-
-
-def full_stream(stream: Any) -> str:
-    return ": hello\n\n" + "".join(
-        stream.event(**event) for event in (STRATEGY, PART, END, COMPLETE)
-    )
-
-
-def test_stream_of_single_bytes(faulty, client_of, stream):
-    data = full_stream(stream).encode()
-    server = faulty(stream.of([data[n : n + 1] for n in range(len(data))]))
-    assert list(client_of(server).ask_stream("Why?")) == EVENTS
-
-
-def test_events_are_delivered_immediately(faulty, client_of, stream):
-    resume = threading.Event()
-
-    def act(connection: Any, request: Any) -> bool:
-        stream.of([stream.event(**STRATEGY)], ends=False)(connection, request)
-        assert resume.wait(10)
-        data = stream.event(**END).encode()
-        connection.sendall(f"{len(data):x}\r\n".encode() + data + b"\r\n0\r\n\r\n")
-        return False
-
-    events = client_of(faulty(act)).ask_stream("Why?")
-    assert next(events) == EVENTS[0]
-    resume.set()
-    assert list(events) == EVENTS[2:]
 
 
 def test_final_answer_ends_an_open_stream(faulty, client_of, stream):

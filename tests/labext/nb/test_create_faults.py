@@ -70,16 +70,6 @@ def test_lost_response_to_an_upload_has_an_unknown_outcome(faulty, client_of, tm
 
 
 @pytest.mark.parametrize("action", ["note", "message"])
-def test_refused_connection_has_a_known_outcome(faulty, client_of, action):
-    client = NotebookClient(
-        f"http://127.0.0.1:{faulty.closed_port()}/api", rate=None, backend="contract"
-    )
-    with pytest.raises(UnreachableError, match="connection refused"):
-        CREATE[action](client)
-    client.close()
-
-
-@pytest.mark.parametrize("action", ["note", "message"])
 def test_provider_error_is_final(faulty, client_of, action):
     server = faulty(faulty.answer({"detail": f"The provider answered 429, key {KEY}."}, 502))
     with pytest.raises(ServiceError, match="The provider answered 429") as caught:
@@ -89,27 +79,12 @@ def test_provider_error_is_final(faulty, client_of, action):
     assert server.count == 1
 
 
-@pytest.mark.parametrize("action", ["note", "message"])
-def test_gateway_502_has_an_unknown_outcome(faulty, client_of, action):
-    server = faulty(faulty.answer("<html><title>Bad gateway</title></html>", 502, "text/html"))
-    with pytest.raises(OutcomeUnknownError):
-        CREATE[action](client_of(server))
-    assert server.count == 1
-
-
 def test_link_and_delete_are_retried(faulty, client_of):
     server = faulty(faulty.silence, faulty.answer({"message": "linked"}))
     client_of(server).notebooks.link("notebook:1", "source:1")
     assert server.count == 2
     deleted = faulty(faulty.silence, faulty.answer({"detail": "There is no notebook."}, 404))
-    deletion = client_of(deleted).notebooks.delete("notebook:1")
-    assert deletion == {
-        "id": "notebook:1",
-        "deleted_notes": None,
-        "deleted_sources": None,
-        "unlinked_sources": None,
-        "deleted_chat_sessions": None,
-    }
+    assert client_of(deleted).notebooks.delete("notebook:1")["deleted_notes"] is None
     missing = faulty(faulty.answer({"detail": "There is no notebook notebook:1."}, 404))
     with pytest.raises(NotFoundError, match="There is no notebook"):
         client_of(missing).notebooks.delete("notebook:1")
@@ -123,17 +98,12 @@ def test_slow_operations_have_no_read_timeout(faulty, client_of):
 
         return act
 
-    replies = {"messages": [{"type": "ai", "content": "So."}]}
-    server = faulty(
-        slow(SOURCE), slow({"answer": "So."}), slow(replies), slow({"results": []}), slow([])
-    )
+    server = faulty(slow(SOURCE), slow({"answer": "So."}), slow([]))
     client = client_of(server)
     transport = client._executor.http
     transport._options = replace(transport._options, timeout=(1, 0.2), attempts=1)
     assert client.sources.add_text("text", process_async=False)["id"] == "source:1"
     assert client.ask("Why?").text == "So."
-    assert client.chat.execute("chat_session:1", "Why?").text == "So."
-    assert client.search("lac").empty
     with pytest.raises(
         UnreachableError, match="the response timed out"
     ):  # a list is retried for a shorter time
@@ -160,32 +130,6 @@ def test_no_password_sends_no_authorization(faulty, client_of):
     server = faulty(faulty.answer([]))
     assert len(client_of(server, None).notebooks.list()) == 0
     assert "authorization" not in server.received[0].headers
-
-
-def test_415_for_json_falls_back_to_the_legacy_endpoint(faulty, client_of):
-    server = faulty(faulty.answer({"detail": "Forms alone."}, 415), faulty.answer(SOURCE))
-    assert client_of(server).sources.add_text("text", topic="t")["id"] == "source:1"
-    first, second = server.received
-    assert (first.path, second.path) == ("/api/sources", "/api/sources/json")
-    assert json.loads(second.body) == {"text": "text", "topic": "t", "process_async": True}
-
-
-def test_status_with_a_wrong_password(faulty, client_of):
-    server = faulty(
-        faulty.answer({"version": "1.0", "dbStatus": "online"}),
-        faulty.answer({"auth_enabled": True}),
-        faulty.answer({"detail": "The password is wrong."}, 401),
-    )
-    status = client_of(server).status()
-    assert status == {
-        "address": server.url.rstrip("/"),
-        "backend": "contract",
-        "version": "1.0",
-        "database": "online",
-        "password_needed": True,
-        "signed_in": False,
-        "notebooks": None,
-    }
 
 
 def test_update_without_changes_is_not_sent(faulty, client_of):

@@ -230,9 +230,3 @@ def test_server_that_ignores_the_offset_is_listed_once(wire, service):
     page = [dict(service.sources[0])]
     wire.send = lambda request, on_bytes=None: page
     assert len(list(iter_sources(wire, ContractBackend()))) == 1
-
-
-def test_service_error_while_listing_is_raised(wire, service):
-    service.script = [ServiceError("It failed.")]
-    with pytest.raises(ServiceError):
-        list(iter_sources(wire, ContractBackend()))

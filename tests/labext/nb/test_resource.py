@@ -109,13 +109,6 @@ def test_unknown_title_suggests_a_similar_one_of_the_notebook(titles, service):
         titles.find("source", "page.html", first_notebook)
 
 
-def test_unknown_title_suggests_a_similar_one(titles, service):
-    service.notebook("Arabinose induction")
-    with pytest.raises(NotFoundError, match='did you mean "Arabinose induction"') as caught:
-        titles.find("notebook", "Arabinose inducton")
-    assert caught.value.next_step == "See `nb.notebooks.list()`."
-
-
 def test_title_may_look_like_an_identifier_of_another_kind(titles, service):
     note = service.note("source:of it all")
     assert titles.find("note", "source:of it all") == note
@@ -207,6 +200,7 @@ class TestScope:
 
     def test_scope_without_a_notebook_needs_no_request(self, titles, service):
         assert resolve_scope(titles) == Scope()
+        assert resolve_scope(titles, include_notes=False) == Scope(include_notes=False)
         assert resolve_scope(titles, source_ids="source:1", note_ids=["note:1"]) == Scope(
             ("source:1",), ("note:1",)
         )

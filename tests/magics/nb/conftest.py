@@ -16,6 +16,7 @@ from openai_server import OpenAI, serving
 
 from labext.cli import examples
 from labext.errors import LabextError
+from labext.nb import polling
 from labext.sandbox import Sandbox
 from labext_magics.core import grammar
 from labext_magics.core.line import tokenize
@@ -73,11 +74,11 @@ def open_notebook_server(shell: InteractiveShell) -> Iterator[Replay]:
 
 @pytest.fixture
 def refused(shell: InteractiveShell) -> Refused:
-    """Run a cell that fails; return the error, checked to be one line with a next step."""
+    """Run a cell that fails; return the error, of a kind, one line and with a next step."""
 
-    def run_cell(cell: str) -> LabextError:
+    def run_cell(cell: str, kind: type[LabextError] = LabextError) -> LabextError:
         error = shell.run_cell(cell, store_history=True).error_in_exec
-        assert isinstance(error, LabextError), (cell, error)
+        assert isinstance(error, kind), (cell, error)
         assert "\n" not in str(error)
         assert error.next_step.endswith((".", "?")), error.next_step
         assert len(error._render_traceback_()) == 1
@@ -94,3 +95,24 @@ def parse() -> Callable[..., grammar.ParsedLine]:
         return grammar.parse(magic.MAGIC, tokenize(line), Namespace({}), has_body=has_body)
 
     return parse_line
+
+
+@pytest.fixture
+def sleep_by(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[float], None]], None]:
+    """Replace the pauses of a watch of sources."""
+
+    def replace(sleep: Callable[[float], None]) -> None:
+        defaults = {**(polling.watch_sources.__kwdefaults__ or {}), "sleep": sleep}
+        monkeypatch.setattr(polling.watch_sources, "__kwdefaults__", defaults)
+
+    return replace
+
+
+@pytest.fixture
+def interrupted(sleep_by: Callable[[Callable[[float], None]], None]) -> None:
+    """Interrupt a watch of sources at its first pause."""
+
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    sleep_by(sleep)

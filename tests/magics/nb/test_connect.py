@@ -7,13 +7,11 @@ import getpass
 import json
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from IPython.core.error import StdinNotImplementedError
-from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run
+from labext_test_shell import Run
 from open_notebook import Replay, serving, web_page
 from openai_server import serving as other_server
 
@@ -25,7 +23,6 @@ from labext.errors import (
     StorageError,
     UnreachableError,
 )
-from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
 
@@ -52,18 +49,13 @@ def status(run: Run) -> dict[str, str]:
     return dict(run("%nb status")["value"])
 
 
-def test_password_prompt_is_hidden(
-    run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_password_prompt_is_hidden(run, refused, nb_box, answers, capsys):
     line, password = f"%nb connect {nb_box.nb.base_url}", nb_box.nb.password
     assert password is not None
-    error = refused(line)
-    assert isinstance(error, SetupError)
+    error = refused(line, SetupError)
     assert "LABEXT_NB_PASSWORD" in error.next_step
     answers.append(WRONG)
-    wrong = refused(line)
-    assert isinstance(wrong, SignInError)
+    wrong = refused(line, SignInError)
     assert wrong.next_step.startswith(
         "Run this line again, and enter another password. `%nb` still"
     )
@@ -74,7 +66,7 @@ def test_password_prompt_is_hidden(
     assert status_values["address"].rstrip("/") == nb_box.nb.base_url.rstrip("/")
     assert "accepted" in status_values["password needed"]
     run("%nb logout")
-    assert isinstance(refused("%nb notebooks"), SignInError)
+    refused("%nb notebooks", SignInError)
     assert "%nb login" in status(run)["password needed"]
     answers.append(password)
     run("%nb login\n%nb notebooks")
@@ -91,7 +83,7 @@ def replay() -> Iterator[Replay]:
         yield server
 
 
-def test_current_notebook_belongs_to_its_service(run: Run, replay: Replay) -> None:
+def test_current_notebook_belongs_to_its_service(run, replay):
     run("%nb use Here --create")
     assert "Here" in status(run)["notebook in use"]
     run("%nb login")
@@ -102,7 +94,7 @@ def test_current_notebook_belongs_to_its_service(run: Run, replay: Replay) -> No
     run("%nb connect sandbox\n%nb delete Here --yes")
 
 
-def test_pasted_addresses_resolve_to_the_api(run: Run, replay: Replay) -> None:
+def test_pasted_addresses_resolve_to_the_api(run, replay):
     for scheme in ("http://", ""):
         with web_page(replay) as page:
             for path in ("", "/", "/notebooks"):
@@ -114,22 +106,17 @@ def test_pasted_addresses_resolve_to_the_api(run: Run, replay: Replay) -> None:
         assert status(run)["address"] == replay.base_url
 
 
-def test_plain_http_to_a_remote_host_is_suggested_not_used(
-    run: Run, refused: Refused, replay: Replay, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plain_http_to_a_remote_host_is_suggested_not_used(run, refused, replay, monkeypatch):
     monkeypatch.setattr("labext.http.connection_pool.is_loopback", lambda _: False)
     where = replay.base_url.removeprefix("http://")
-    error = refused(f"%nb connect {where}")
-    assert isinstance(error, SetupError)
+    error = refused(f"%nb connect {where}", SetupError)
     assert "does not support HTTPS" in error.message
     assert f"`%nb connect http://{where}`" in error.next_step
     assert "https://" not in error.next_step
     assert not replay.requests
 
 
-def test_https_is_preferred(
-    refused: Refused, box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_https_is_preferred(refused, box, monkeypatch):
     where = box.lab.base_url.removeprefix("https://").rstrip("/")
     for loopback in (True, False):
         monkeypatch.setattr(
@@ -140,13 +127,10 @@ def test_https_is_preferred(
         assert "not trusted" in error.message
 
 
-def test_failed_connect_saves_nothing_and_names_the_service_in_use(
-    run: Run, refused: Refused, nb_box: Sandbox
-) -> None:
+def test_failed_connect_saves_nothing_and_names_the_service_in_use(run, refused, nb_box):
     run("%nb use Here --create")
     for where in ("http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"):
-        error = refused(f"%nb connect {where} --save broken --keep")
-        assert isinstance(error, UnreachableError)
+        error = refused(f"%nb connect {where} --save broken --keep", UnreachableError)
         assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
         assert "sandbox start" not in error.next_step
     assert "broken" not in config.profile_names()
@@ -156,7 +140,7 @@ def test_failed_connect_saves_nothing_and_names_the_service_in_use(
     run("%nb connect sandbox\n%nb delete Here --yes")
 
 
-def test_unneeded_password_is_not_saved(run: Run, printed: Printed, replay: Replay) -> None:
+def test_unneeded_password_is_not_saved(run, printed, replay):
     output = printed(f"%nb connect {replay.base_url} --save open --keep")
     assert "The service needs no password, so none is stored." in output
     assert status(run)["profile"] == "open"
@@ -164,9 +148,7 @@ def test_unneeded_password_is_not_saved(run: Run, printed: Printed, replay: Repl
     assert "Connected to" in printed("%nb connect open --keep")
 
 
-def test_interrupt_at_the_last_prompt_saves_nothing(
-    shell: InteractiveShell, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupt_at_the_last_prompt_saves_nothing(shell, nb_box, monkeypatch):
     def interrupted(_: str = "") -> str:
         raise KeyboardInterrupt
 
@@ -182,10 +164,7 @@ def test_interrupt_at_the_last_prompt_saves_nothing(
     assert config.connection("nb").profile == "sandbox"
 
 
-def test_unsaveable_connection_is_not_used(
-    run: Run, refused: Refused, nb_box: Sandbox, answers: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_unsaveable_connection_is_not_used(run, refused, nb_box, answers, monkeypatch):
     answers.append(str(nb_box.nb.password))
     forgotten: list[tuple[str, ...]] = []
     monkeypatch.setattr(config, "forget_secret", lambda *names: forgotten.append(names))
@@ -201,9 +180,7 @@ def test_unsaveable_connection_is_not_used(
     assert status(run)["profile"] == "sandbox"
 
 
-def test_dead_sandbox_hints_at_a_restart(
-    run: Run, refused: Refused, nb_box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dead_sandbox_hints_at_a_restart(run, refused, nb_box, tmp_path, monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -213,9 +190,7 @@ def test_dead_sandbox_hints_at_a_restart(
     assert "%lab sandbox start" in refused("%nb notebooks").next_step
 
 
-def test_environment_password_matches_its_address_with_and_without_api(
-    run: Run, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_password_matches_its_address_with_and_without_api(run, nb_box, monkeypatch):
     root = nb_box.nb.base_url.rstrip("/").removesuffix("/api")
     monkeypatch.setenv("LABEXT_NB_PASSWORD", str(nb_box.nb.password))
     for named in (root, f"{root}/api"):
@@ -224,9 +199,8 @@ def test_environment_password_matches_its_address_with_and_without_api(
         assert "accepted" in status(run)["password needed"]
 
 
-def test_server_of_another_kind_is_reported(refused: Refused) -> None:
+def test_server_of_another_kind_is_reported(refused):
     with other_server() as provider:
-        error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}")
-    assert isinstance(error, SetupError)
+        error = refused(f"%nb connect {provider.base_url.removesuffix('/v1')}", SetupError)
     assert "is not a notebook service" in error.message
     assert "5055" in error.next_step

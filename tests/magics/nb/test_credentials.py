@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, RefusedLines, Run, check_refused
+from labext_test_shell import RefusedLines, Run, check_refused
 from openai_server import OpenAI
 
 from labext import redaction
@@ -22,7 +19,6 @@ from labext.errors import (
     SetupError,
 )
 from labext.frames.views import frame_text
-from labext.sandbox import Sandbox
 from labext_magics.core import sign_in
 from labext_magics.core.secrets import refuse_name
 from labext_magics.nb import credentials
@@ -54,12 +50,9 @@ def lab(run: Run, provider: OpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator
     run("%nb credentials delete lab --yes")
 
 
-def test_credential_life_cycle(
-    run: Run, printed: Printed, refused: Refused, provider: OpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credential_life_cycle(run, printed, refused, provider, monkeypatch):
     line = f"%nb credentials new openai --name bench --base-url {provider.base_url}"
-    error = refused(line)
-    assert isinstance(error, SetupError)
+    error = refused(line, SetupError)
     assert f"Set {VARIABLE}" in error.next_step
     monkeypatch.setenv(VARIABLE, str(provider.key))
     assert f"using the key in {VARIABLE}" in printed(line)
@@ -67,23 +60,19 @@ def test_credential_life_cycle(
     output = printed(line)  # no prompt for a key
     assert "was kept" in output
     assert "`%nb credentials edit bench --new-key`" in output
-    assert isinstance(refused(f"{line}/other"), ConflictError)
+    refused(f"{line}/other", ConflictError)
 
     credential = run("%nb credentials show bench")
-    assert (credential.iloc[0]["provider"], bool(credential.iloc[0]["has_api_key"])) == (
-        "openai",
-        True,
-    )
+    assert credential["provider"].item() == "openai"
+    assert credential["has_api_key"].item()
     for frame in (credential, run("%nb credentials"), run("%nb credentials by-provider openai")):
         assert "bench" in set(frame["name"])
         assert str(provider.key) not in frame.to_string()
     assert "bench" not in set(run("%nb credentials --provider groq")["name"])
     assert "works (" in printed("%nb credentials test bench")
     status = run("%nb credentials status").set_index("provider")
-    assert (status.loc["openai", "source"], bool(status.loc["openai", "configured"])) == (
-        "database",
-        True,
-    )
+    assert status.loc["openai", "source"] == "database"
+    assert status.loc["openai", "configured"]
 
     run("%nb credentials edit bench --name shelf")
     assert "was kept" not in printed("%nb credentials edit shelf --no-key")
@@ -91,31 +80,12 @@ def test_credential_life_cycle(
     run("%nb credentials edit shelf --no-base-url")
     assert "base_url" not in frame_text(run("%nb credentials show shelf"))
     assert "the credential shelf" in printed("%nb credentials delete shelf --preview")
-    assert isinstance(refused("%nb credentials delete shelf"), InputError)
+    refused("%nb credentials delete shelf", InputError)
     assert "Deleted " in printed("%nb credentials delete shelf --yes")
-    assert isinstance(refused("%nb credentials show shelf"), NotFoundError)
+    refused("%nb credentials show shelf", NotFoundError)
 
 
-def test_key_prompt_is_hidden(
-    printed: Printed, provider: OpenAI, monkeypatch: pytest.MonkeyPatch, shell: InteractiveShell
-) -> None:
-    prompts: list[str] = []
-
-    def ask(prompt: str) -> str:
-        prompts.append(prompt)
-        return str(provider.key)
-
-    monkeypatch.setattr(sign_in, "prompt_secret", ask)
-    printed(f"%nb credentials new openai --name typed --base-url {provider.base_url}")
-    assert prompts == ["Key of openai: "]
-    assert "works" in printed("%nb credentials test typed")
-    assert str(provider.key) not in str(shell.user_ns["In"])
-    printed("%nb credentials delete typed --yes")
-
-
-def test_models_of_a_credential_are_registered(
-    run: Run, printed: Printed, refused: Refused, lab: OpenAI
-) -> None:
+def test_models_of_a_credential_are_registered(run, printed, refused, lab):
     offered = run("%nb credentials discover lab")
     assert {"llm", "embedding"} <= set(offered["model_type"])
     named = "%nb credentials register lab --model alpha=llm --model beta=embedding"
@@ -135,52 +105,21 @@ def test_models_of_a_credential_are_registered(
     assert f"with {count} models" in printed("%nb credentials delete lab --preview")
 
 
-def test_unreachable_server_and_wrong_key_are_reported(
-    printed: Printed, refused: Refused, lab: OpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreachable_server_and_wrong_key_are_reported(printed, refused, lab, monkeypatch):
     lab.key = "sk-new-0a1b2c3d4e5f6a7b"
-    error = refused("%nb credentials test lab")
-    assert isinstance(error, ServiceError)
+    error = refused("%nb credentials test lab", ServiceError)
     assert "does not work" in error.message
     assert "--new-key" in error.next_step
     monkeypatch.setenv(VARIABLE, lab.key)
     assert f"using the key in {VARIABLE}" in printed("%nb credentials edit lab --new-key")
     assert "works" in printed("%nb credentials test lab")
-    error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1")
-    assert isinstance(error, InputError)
+    error = refused("%nb credentials edit lab --base-url http://127.0.0.1:1/v1", InputError)
     assert "--new-key" in error.next_step
     printed("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --new-key")
-    error = refused("%nb credentials test lab")
-    assert isinstance(error, ServiceError)
+    error = refused("%nb credentials test lab", ServiceError)
     assert "127.0.0.1:1" in error.message
     assert "--base-url" in error.next_step
-    assert isinstance(refused("%nb credentials discover lab"), LabextError)
-
-
-@contextmanager
-def other_secret(box: Sandbox) -> Iterator[None]:
-    """Encrypt keys with another secret during the block."""
-    (path,) = box.data_dir.rglob("nb_encryption")
-    before = path.read_text()
-    path.write_text(secrets.token_urlsafe(32))
-    try:
-        yield
-    finally:
-        path.write_text(before)
-
-
-def test_undecryptable_key_is_reported_and_replaced(
-    run: Run, printed: Printed, refused: Refused, lab: OpenAI, nb_box: Sandbox
-) -> None:
-    with other_secret(nb_box):
-        assert "can't be read" in run("%nb credentials show lab").iloc[0]["decryption_error"]
-        error = refused("%nb credentials test lab")
-        assert "has changed" in error.message
-        assert "`%nb credentials edit lab" in error.next_step
-        assert "--new-key" in error.next_step
-        printed("%nb credentials edit lab --new-key")
-        assert "works" in printed("%nb credentials test lab")
-        assert run("%nb credentials show lab")["decryption_error"].isna().all()
+    refused("%nb credentials discover lab", LabextError)
 
 
 LINES: RefusedLines = [
@@ -199,11 +138,10 @@ LINES: RefusedLines = [
     ("%nb credentials show lbb", NotFoundError, 'did you mean "lab"'),
     ("%nb credentials register lab", InputError, "There is no model to add"),
     ("%nb credentials register lab --model x=lm", InputError, 'did you mean "llm"'),
-    ("%nb credentials lab", InputError, "has no subcommand `lab`"),
 ]
 
 
-def test_wrong_lines_do_nothing(run: Run, refused: Refused, lab: OpenAI) -> None:
+def test_wrong_lines_do_nothing(run, refused, lab):
     before = run("%nb credentials")
     lines = [(line.replace("KEY", KEY), *error) for line, *error in LINES]
     assert "4f9b2c7d" not in check_refused(refused, lines)

@@ -167,12 +167,7 @@ def empty(frame: pd.DataFrame) -> set[str]:
     return {str(column) for column in frame if frame[column].isna().all()}
 
 
-def test_same_lines_return_the_same_frames(
-    shell: InteractiveShell,
-    nb_box: Sandbox,
-    page: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_same_lines_return_the_same_frames(shell, nb_box, page, monkeypatch):
     monkeypatch.setattr("labext.progress.interval", lambda _: 0.1)
     monkeypatch.setattr("labext.nb.polling.interval", lambda _: 0.1)
     assert not cli.main(["sandbox", "nb", "fetch", "allow-private", *_at(nb_box)])

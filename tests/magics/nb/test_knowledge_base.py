@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run
-from open_notebook import Replay
+from labext_test_shell import Run
 
 from labext.errors import ConflictError
 from labext.nb import Answer, NotebookClient
@@ -54,9 +53,7 @@ def done(run: Run) -> None:
         run(cell)
 
 
-def test_tutorial_cells_can_be_repeated(
-    run: Run, printed: Printed, done: None, shell: InteractiveShell
-) -> None:
+def test_tutorial_cells_can_be_repeated(run, printed, done, shell):
     sources, hits = shell.user_ns["sources"], shell.user_ns["hits"]
     assert list(sources["status"]) == ["completed"] * 4
     assert set(sources["file_name"].dropna()) == {"paper.pdf", "protocol.docx", "page.html"}
@@ -90,9 +87,7 @@ def test_tutorial_cells_can_be_repeated(
     run(LAST)
 
 
-def test_answers_are_exported_with_their_sources(
-    run: Run, printed: Printed, refused: Refused, tmp_path: Path
-) -> None:
+def test_answers_are_exported_with_their_sources(run, printed, refused, tmp_path):
     run('%nb use "Exported" --create')
     run("%nb add data/paper.pdf --wait")
     run('%nb note "Try 0.02 % first." --title Plan')
@@ -106,16 +101,13 @@ def test_answers_are_exported_with_their_sources(
     assert library.startswith("@misc{tight-control")
     assert "howpublished = {paper.pdf}" in library
     run('%nb note "Another note." --title More')
-    error = refused("%nb export answers.html")
-    assert isinstance(error, ConflictError)
+    error = refused("%nb export answers.html", ConflictError)
     assert "`--overwrite`" in str(error)
     run("%nb export answers.html --overwrite")
     assert "Another note." in (tmp_path / "answers.html").read_text()
 
 
-def test_notebook_of_open_notebook_is_exported(
-    open_notebook_server: Replay, run: Run, tmp_path: Path
-) -> None:
+def test_notebook_of_open_notebook_is_exported(open_notebook_server, run, tmp_path):
     run('%nb use "Exported" --create')
     run('%nb note "Try 0.02 % first." --title Plan')
     run("%nb export plan.md --only notes")
@@ -130,9 +122,7 @@ LIBRARY = """@article{one, title = {Induction}, author = {Guzman, L.}, year = 19
 
 
 @pytest.mark.parametrize("server", ["sandbox", "open_notebook_server"])
-def test_references_are_added_once_with_their_files(
-    run: Run, printed: Printed, tmp_path: Path, request: pytest.FixtureRequest, server: str
-) -> None:
+def test_references_are_added_once_with_their_files(run, printed, tmp_path, request, server):
     if server != "sandbox":
         request.getfixturevalue(server)
     path = tmp_path / "library.bib"
@@ -151,9 +141,7 @@ def test_references_are_added_once_with_their_files(
     assert len(run("%nb sources")) == 3
 
 
-def test_broken_reference_is_named_and_the_others_are_added(
-    run: Run, refused: Refused, tmp_path: Path
-) -> None:
+def test_broken_reference_is_named_and_the_others_are_added(run, refused, tmp_path):
     (tmp_path / "library.bib").write_text(f"@book{{bad, title={{no end\n{LIBRARY}")
     run("%nb use Broken --create")
     error = refused("%nb add library.bib")
@@ -161,7 +149,7 @@ def test_broken_reference_is_named_and_the_others_are_added(
     assert sorted(run("%nb sources")["title"])[-1] == "Repression"
 
 
-def test_title_is_refused_for_a_library(run: Run, refused: Refused, tmp_path: Path) -> None:
+def test_title_is_refused_for_a_library(run, refused, tmp_path):
     (tmp_path / "library.bib").write_text(LIBRARY)
     run("%nb use Titled --create")
     assert "a library has several" in str(refused("%nb add library.bib --title T"))
@@ -182,9 +170,7 @@ def questions(run: Run, tmp_path: Path) -> str:
     return '"my questions.csv"'
 
 
-def test_answers_are_compared_and_summarized(
-    run: Run, questions: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_answers_are_compared_and_summarized(run, questions, capsys):
     result = run(f"%nb evaluate {questions} --search-type text --limit 5")
     assert result["right"].tolist() == [True, False, True]
     assert result["cited_right"].tolist()[:2] == [True, False]
@@ -197,13 +183,7 @@ def test_answers_are_compared_and_summarized(
     assert "67%" in output
 
 
-def test_interrupt_returns_the_questions_asked_so_far(
-    run: Run,
-    refused: Refused,
-    questions: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupt_returns_the_questions_asked_so_far(run, refused, questions, capsys, monkeypatch):
     prompts: list[str] = []
 
     def ask(_: NotebookClient, question: str, *__: Any, **___: Any) -> Answer:
@@ -222,8 +202,8 @@ def test_interrupt_returns_the_questions_asked_so_far(
 
 
 def test_invalid_file_is_rejected_before_any_question_is_sent(
-    run: Run, refused: Refused, questions: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    run, refused, questions, tmp_path, monkeypatch
+):
     monkeypatch.setattr(NotebookClient, "ask", None)
     (tmp_path / "bad.csv").write_text("question,facts,sources\nWhy?,sugar,papper.pdf\n")
     assert '"bad.csv", row 2, column sources: there is no source "papper.pdf"' in str(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run
 from open_notebook import Replay, serving
 
 from labext.errors import InputError, LabextError, SetupError
@@ -57,9 +55,7 @@ def reached(shell: InteractiveShell) -> Callable[[str], list[str]]:
     return run
 
 
-def test_hints_lead_from_no_model_to_a_podcast(
-    server: Replay, reached: Callable[[str], list[str]], run: Run, tmp_path: Path
-) -> None:
+def test_hints_lead_from_no_model_to_a_podcast(server, reached, run, tmp_path):
     (tmp_path / "plan.md").write_text("Vary the arabinose first.")
     assert not reached("%nb add plan.md --wait")
     assert reached("%%nb chat\nWhat should I vary?") == [
@@ -83,9 +79,7 @@ def test_hints_lead_from_no_model_to_a_podcast(
     assert list(run("%nb episodes")["job_status"]) == ["completed"]
 
 
-def test_hints_lead_from_no_model_to_an_answer(
-    server: Replay, reached: Callable[[str], list[str]]
-) -> None:
+def test_hints_lead_from_no_model_to_an_answer(server, reached):
     followed = reached("%nb ask 'What about arabinose?' --all")
     assert followed[-2:] == [
         "%nb models defaults --set chat=fake-chat",
@@ -93,9 +87,7 @@ def test_hints_lead_from_no_model_to_an_answer(
     ]
 
 
-def test_add_without_embedding_model_warns(
-    server: Replay, printed: Printed, tmp_path: Path
-) -> None:
+def test_add_without_embedding_model_warns(server, printed, tmp_path):
     (tmp_path / "plan.md").write_text("Vary the arabinose first.")
     output = printed("%nb add plan.md --wait")
     assert "No embedding model is set" in output
@@ -108,9 +100,7 @@ def test_add_without_embedding_model_warns(
     assert "No embedding model" not in printed("%nb add plan.md --wait")
 
 
-def test_register_all_probes_and_names_models_of_unknown_type(
-    server: Replay, run: Run, printed: Printed
-) -> None:
+def test_register_all_probes_and_names_models_of_unknown_type(server, run, printed):
     run("%nb credentials new ollama --name o")
     output = printed("%nb credentials register o --all")
     offered = set(run("%nb credentials discover o")["name"])
@@ -130,19 +120,14 @@ def test_register_all_probes_and_names_models_of_unknown_type(
     assert len(server.sent("DELETE", "/models")) == deleted
 
 
-def test_credential_without_models_is_an_error(
-    server: Replay, run: Run, refused: Refused, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credential_without_models_is_an_error(server, run, refused, monkeypatch):
     monkeypatch.setenv("LABEXT_NB_OPENAI_KEY", "sk-test-4f9b2c7d8e1a6035")
     run("%nb credentials new openai --name far")
-    error = refused("%nb credentials register far --all")
-    assert isinstance(error, InputError)
+    error = refused("%nb credentials register far --all", InputError)
     assert "has no model" in error.message
 
 
-def test_auto_assign_names_empty_slots_with_reasons(
-    server: Replay, run: Run, printed: Printed
-) -> None:
+def test_auto_assign_names_empty_slots_with_reasons(server, run, printed):
     printed("%nb credentials new ollama --name o")
     run("%nb credentials register o --model fake-chat=llm --model fake-embed=embedding")
     output = printed("%nb models auto-assign")
@@ -157,7 +142,7 @@ def test_auto_assign_names_empty_slots_with_reasons(
     assert "--set text_to_speech=fake-tts`" in printed("%nb models auto-assign")
 
 
-def test_unsupported_slots_are_not_listed(server: Replay, run: Run) -> None:
+def test_unsupported_slots_are_not_listed(server, run):
     assert set(run("%nb models defaults")["slot"]) == {
         "chat",
         "transformation",
@@ -167,12 +152,9 @@ def test_unsupported_slots_are_not_listed(server: Replay, run: Run) -> None:
     }
 
 
-def test_podcast_without_voice_model_hints_at_one(
-    server: Replay, run: Run, refused: Refused
-) -> None:
+def test_podcast_without_voice_model_hints_at_one(server, run, refused):
     run("%nb credentials new ollama --name o")
     run("%nb credentials register o --model fake-chat=llm")
     run("%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat")
-    error = refused("%nb podcast --name One --profile solo_expert")
-    assert isinstance(error, SetupError)
+    error = refused("%nb podcast --name One --profile solo_expert", SetupError)
     assert "There is no model of type tts" in error.next_step

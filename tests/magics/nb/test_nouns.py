@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run, assert_completions, complete
+from labext_test_shell import assert_completions, complete
 
 from labext.frames.views import frame_html, frame_text
 
@@ -18,7 +16,7 @@ def names(frame: Any, column: str = "title") -> list[str]:
     return [str(cell) for cell in frame[column]]
 
 
-def test_notebook_life_cycle(run: Run, printed: Printed) -> None:
+def test_notebook_life_cycle(run, printed):
     assert "Created " in printed('%nb new Alpha --description "first"')
     assert "kept" in printed("%nb notebooks new Alpha")
     assert "another description" not in printed("%nb use Alpha --create --description first")
@@ -45,7 +43,7 @@ def test_notebook_life_cycle(run: Run, printed: Printed) -> None:
     assert {"Gamma", "Beta"}.isdisjoint(names(run("%nb notebooks"), "name"))
 
 
-def test_notebook_name_may_contain_a_colon(run: Run, printed: Printed) -> None:
+def test_notebook_name_may_contain_a_colon(run, printed):
     assert "Created " in printed('%nb use "Plan: part 2" --create')
     assert "Using Plan: part 2" in printed("%nb use")
     run('%nb delete "Plan: part 2" --yes')
@@ -59,15 +57,13 @@ def test_notebook_name_may_contain_a_colon(run: Run, printed: Printed) -> None:
         ("transformations new twice --prompt x", "transformations"),
     ],
 )
-def test_object_given_by_name_and_by_id_is_deleted_once(
-    run: Run, printed: Printed, new: str, noun: str
-) -> None:
+def test_object_given_by_name_and_by_id_is_deleted_once(run, printed, new, noun):
     identifier = run(f"%nb {new}")["id"].item()
     assert printed(f"%nb {noun} delete twice {identifier} twice --yes").count("Deleted ") == 1
     assert "twice" not in names(run(f"%nb {noun}"), "name")
 
 
-def test_notes(run: Run, printed: Printed) -> None:
+def test_notes(run, printed):
     run("%nb use Notes --create")
     run("%nb note 'Without a title.'")
     assert "was kept" in printed("%nb note 'Without a title.'")
@@ -96,9 +92,7 @@ def test_notes(run: Run, printed: Printed) -> None:
     run("%nb delete Notes --yes\n%nb delete Others --yes")
 
 
-def test_source_life_cycle(
-    run: Run, printed: Printed, refused: Refused, tmp_path: Path, shell: InteractiveShell
-) -> None:
+def test_source_life_cycle(run, printed, refused, tmp_path, shell):
     run("%nb use Sources --create")
     (tmp_path / "a.txt").write_text("Ampicillin selects for the plasmid in every culture.")
     (tmp_path / "b.md").write_text("# Medium\n\nLB without sugar is used for the induction.")
@@ -140,7 +134,7 @@ def test_source_life_cycle(
     run(f"%nb sources delete {identifier} --yes\n%nb delete Shared --yes")
 
 
-def test_search_options(run: Run) -> None:
+def test_search_options(run):
     run("%nb use Found --create")
     for title, text in {
         "Sugar": "Glucose represses the promoter of the plasmid.",
@@ -174,7 +168,7 @@ def test_search_options(run: Run) -> None:
     run("%nb delete Found --yes\n%nb delete Elsewhere --yes")
 
 
-def test_chat_continues(run: Run, printed: Printed) -> None:
+def test_chat_continues(run, printed):
     run("%nb use Talk --create\n%nb note 'Arabinose opens the loop of AraC.' --title Loop")
     assert 'Started the chat "What opens the loop?".' in printed("%%nb chat\nWhat opens the loop?")
     assert "Started the chat" not in printed("%nb chat 'And what closes it?'")
@@ -199,18 +193,13 @@ def test_chat_continues(run: Run, printed: Printed) -> None:
     run("%nb delete Talk --yes")
 
 
-def test_results_are_stored_by_name_and_hidden(run: Run, shell: InteractiveShell) -> None:
+def test_results_are_stored_by_name_and_hidden(run, shell):
     assert run("%nb notebooks --out kept") is None
     assert "name" in shell.user_ns["kept"].columns
     assert run("%nb notebooks;") is None
 
 
-@pytest.mark.parametrize("line", ["%nb", "%nb sources --help", "%nb add --help", "%nb?"])
-def test_help(printed: Printed, line: str) -> None:
-    assert "%nb" in printed(line)
-
-
-def test_model_texts_and_markdown_sources_are_rendered(run: Run) -> None:
+def test_model_texts_and_markdown_sources_are_rendered(run):
     run("%nb use Drawn --create")
     run("%nb transformations new Outline --prompt 'List every reagent.' --apply-default")
     run("%%nb source --title Plan\n# Plan\n\n- add **LB**\n- shake <b>well</b>")
@@ -232,9 +221,7 @@ def test_model_texts_and_markdown_sources_are_rendered(run: Run) -> None:
         assert words in html, line
 
 
-def test_tab_completes_objects_of_the_notebook_on_the_line_or_in_use(
-    run: Run, shell: InteractiveShell
-) -> None:
+def test_tab_completes_objects_of_the_notebook_on_the_line_or_in_use(run, shell):
     run("%nb use 'Tab one' --create\n%nb note x --title 'Tab note'\n%nb sessions new --title Talk")
     run("%nb notebooks new 'Tab two'\n%nb note y --title 'Tab other'")
 
@@ -270,7 +257,7 @@ COMPLETIONS = [
 ]
 
 
-def test_tab_completions(run: Run, shell: InteractiveShell) -> None:
+def test_tab_completions(run, shell):
     run("%nb credentials new ollama --name 'Tab shelf' --base-url http://127.0.0.1:9/v1")
     for start, typed, expected in COMPLETIONS:
         assert complete(shell, start + typed) == [start + word for word in expected]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import soundfile
-from labext_test_shell import Printed, Refused, Run, check_refused
+from labext_test_shell import Run, check_refused
 from openai_server import OpenAI, respond_with, serving
 
 import labext
@@ -60,14 +59,7 @@ def provider(about: NotebookClient) -> Iterator[OpenAI]:
     about.credentials.delete("cloud")
 
 
-def test_episode_is_created_once_and_played(
-    about: NotebookClient,
-    run: Run,
-    printed: Printed,
-    refused: Refused,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_episode_is_created_once_and_played(about, run, printed, refused, tmp_path, monkeypatch):
     episode = run(LINE)
     (identifier,) = episode["id"]
     assert (episode["name"].item(), episode["job_status"].item()) == ("Episode 1", "completed")
@@ -104,38 +96,28 @@ def test_episode_is_created_once_and_played(
         f"{LINE} --briefing Briefly.": "with another briefing",
         LINE.replace("tiny", "lecture") + " --speakers host,guest": "with another profile",
     }.items():
-        error = refused(other)
-        assert isinstance(error, ConflictError)
+        error = refused(other, ConflictError)
         assert how in error.message
     assert list(run("%nb episodes")["id"]) == [identifier]
 
-    assert isinstance(refused("%nb episodes retry 'Episode 1'"), InputError)
+    refused("%nb episodes retry 'Episode 1'", InputError)
     assert "Add --yes" in refused("%nb episodes delete 'Episode 1'").next_step
     assert "the episode Episode 1, " in printed("%nb episodes delete 'Episode 1' --preview")
     assert "Deleted " in printed("%nb episodes delete 'Episode 1' --yes")
     assert run("%nb episodes").empty
 
 
-def test_background_podcast_and_deleted_notebook(
-    about: NotebookClient, run: Run, refused: Refused
-) -> None:
+def test_background_podcast_and_deleted_notebook(about, run, refused):
     assert run(f"{LINE} --background") is None
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     run("%nb delete Talked --yes --delete-sources\n%nb use Talked --create")
     run(TEXT)
-    error = refused(LINE)
-    assert isinstance(error, ConflictError)
+    error = refused(LINE, ConflictError)
     assert "about another notebook" in error.message
     assert len(run("%nb episodes")) == 1
 
 
-def test_interrupt_ends_only_the_watch(
-    about: NotebookClient,
-    run: Run,
-    printed: Printed,
-    refused: Refused,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_interrupt_ends_only_the_watch(about, run, printed, refused, monkeypatch):
     def interrupted(self: Podcasts, name: str) -> Iterator[Any]:
         yield next(watch(self, name))
         raise KeyboardInterrupt
@@ -143,21 +125,17 @@ def test_interrupt_ends_only_the_watch(
     watch = Podcasts.watch
     with monkeypatch.context() as patched:
         patched.setattr(Podcasts, "watch", interrupted)
-        error = refused(LINE)
-    assert isinstance(error, WatchInterrupted)
+        error = refused(LINE, WatchInterrupted)
     assert "continues" in error.message
     assert '`%nb episodes wait "Episode 1"`' in error.next_step
     assert run("%nb episodes wait 'Episode 1'")["job_status"].item() == "completed"
     assert len(run("%nb episodes")) == 1
 
 
-def test_generation_failed_by_the_provider_is_retried(
-    about: NotebookClient, run: Run, refused: Refused, provider: OpenAI
-) -> None:
+def test_generation_failed_by_the_provider_is_retried(about, run, refused, provider):
     broken = respond_with(500, {"error": {"message": "The voices are asleep."}})
     provider.faults = [None, *[broken] * 20]
-    error = refused(f"{LINE} --speakers cloud")
-    assert isinstance(error, JobFailedError)
+    error = refused(f"{LINE} --speakers cloud", JobFailedError)
     assert "The voices are asleep" in error.message
     assert '`%nb episodes retry "Episode 1"`' in error.next_step
     failed = run("%nb episodes show 'Episode 1'")
@@ -169,8 +147,7 @@ def test_generation_failed_by_the_provider_is_retried(
         "%nb play 'Episode 1'",
         "%nb episodes download 'Episode 1'",
     ):
-        again = refused(line)
-        assert isinstance(again, JobFailedError)
+        again = refused(line, JobFailedError)
         assert "The voices are asleep" in again.message
 
     provider.faults = []
@@ -178,9 +155,7 @@ def test_generation_failed_by_the_provider_is_retried(
     assert provider.speeches()[-1].headers["authorization"] == "Bearer k-of-the-tests"
 
 
-def test_impossible_request_is_refused_before_any_work(
-    about: NotebookClient, run: Run, refused: Refused
-) -> None:
+def test_impossible_request_is_refused_before_any_work(about, run, refused):
     lines: list[tuple[str, type[LabextError], str]] = [
         ("%nb podcast --profile tiny", InputError, "needs --name"),
         ("%nb podcast --name X", InputError, "needs --profile"),

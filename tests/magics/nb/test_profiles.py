@@ -61,7 +61,6 @@ def test_profile_life_cycle(run: Run, printed: Printed) -> None:
 
 
 LINES: RefusedLines = [
-    ("%nb profiles new", InputError, "needs NAME"),
     ("%nb profiles new x", InputError, "`--kind speaker`"),
     ("%nb profiles new x --segments 2 --voice en-us", InputError, "`--voice` is for a speaker"),
     ("%nb profiles new x --kind speaker --segments 2", InputError, "is for an episode profile"),
@@ -83,7 +82,6 @@ LINES: RefusedLines = [
     ("%nb profiles duplicate host --name guest", ConflictError, "guest already"),
     ("%nb profiles delete host", InputError, "Add --yes"),
     ("%nb profiles delete host nobody --yes", NotFoundError, '"nobody"'),
-    ("%nb profiles interview", InputError, "has no subcommand `interview`"),
 ]
 
 

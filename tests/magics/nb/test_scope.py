@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Printed, Refused, Run
+from labext_test_shell import Run
 from open_notebook import serving
 
 from labext.errors import InputError, NotFoundError
@@ -50,26 +50,21 @@ def sources_of(run: Run, notebook: str) -> list[str]:
     return list(run(f"%nb sources --notebook {notebook}")["id"])
 
 
-def test_delete_by_title_is_limited_to_the_current_notebook(
-    notebooks: None, run: Run, printed: Printed, refused: Refused
-) -> None:
+def test_delete_by_title_is_limited_to_the_current_notebook(notebooks, run, printed, refused):
     for noun, title in {"sources": "protocol.md", "notes": "Plan", "sessions": "Talk"}.items():
         (in_a,) = run(f"%nb {noun} --notebook A")["id"]
         preview = printed(f"%nb {noun} delete {title} --preview")
         assert "of B" in preview
         assert " of B." in printed(f"%nb {noun} delete {title} --yes")
         assert run(f"%nb {noun}").empty
-        error = refused(f"%nb {noun} delete {title} --yes")
-        assert isinstance(error, NotFoundError)
+        error = refused(f"%nb {noun} delete {title} --yes", NotFoundError)
         assert f'"{title}" in B' in error.message
         assert in_a in error.message
         assert in_a in error.next_step
         assert list(run(f"%nb {noun} --notebook A")["id"]) == [in_a]
 
 
-def test_source_of_another_notebook_names_that_notebook(
-    notebooks: None, run: Run, refused: Refused
-) -> None:
+def test_source_of_another_notebook_names_that_notebook(notebooks, run, refused):
     run("%nb sources delete protocol.md --yes")
     for line in (
         "%nb sources show protocol.md",
@@ -82,21 +77,11 @@ def test_source_of_another_notebook_names_that_notebook(
         "%nb chat Why? --source protocol.md",
         "%nb transform 'Key findings' --source protocol.md",
     ):
-        error = refused(line)
-        assert isinstance(error, NotFoundError), line
+        error = refused(line, NotFoundError)
         assert "in A (source:" in error.message, line
 
 
-def test_show_by_title_prefers_the_current_notebook(notebooks: None, run: Run) -> None:
-    (source,) = sources_of(run, "B")
-    assert list(run("%nb sources show protocol.md")["id"]) == [source]
-    assert set(run("%nb sources insights protocol.md")["source_id"]) == {source}
-    assert set(run("%nb insights --source protocol.md")["source_id"]) == {source}
-    run("%nb use A")
-    assert list(run("%nb sources show protocol.md")["id"]) == sources_of(run, "A") != [source]
-
-
-def test_source_is_linked_by_its_title(notebooks: None, run: Run, printed: Printed) -> None:
+def test_source_is_linked_by_its_title(notebooks, run, printed):
     (source,) = sources_of(run, "B")
     run("%nb sources link protocol.md --notebook A")
     assert source in sources_of(run, "A"), "the source of the notebook in use"
@@ -111,9 +96,7 @@ def test_source_is_linked_by_its_title(notebooks: None, run: Run, printed: Print
     assert sources_of(run, "B") == [other], "the only source with this title"
 
 
-def test_delete_by_title_needs_a_current_notebook(
-    notebooks: None, run: Run, printed: Printed, refused: Refused, shell: InteractiveShell
-) -> None:
+def test_delete_by_title_needs_a_current_notebook(notebooks, run, printed, refused, shell):
     (source,), (existing,) = sources_of(run, "B"), sources_of(run, "A")
     run("%nb use C --create\n%nb delete C --yes")  # none is in use now
     for line in (
@@ -122,17 +105,14 @@ def test_delete_by_title_needs_a_current_notebook(
         "%nb sessions delete Talk --yes",
         "%nb insights delete Summary --yes",
     ):
-        error = refused(line)
-        assert isinstance(error, InputError), line
+        error = refused(line, InputError)
         assert "No notebook is in use" in error.message, line
         assert "--all" in error.next_step, line
     assert " of B." in printed(f"%nb sources delete {source} --yes")
     assert sources_of(run, "A") == [existing]
 
 
-def test_only_new_files_are_added(
-    notebooks: None, run: Run, printed: Printed, tmp_path: Path
-) -> None:
+def test_only_new_files_are_added(notebooks, run, printed, tmp_path):
     assert "protocol.md is already in B; kept" in printed("%nb add data/protocol.md")
     assert [len(sources_of(run, title)) for title in ("A", "B")] == [1, 1]
 

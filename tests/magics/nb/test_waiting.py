@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import product
-from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import SET_MODELS, Printed, Refused, Run
+from labext_test_shell import SET_MODELS, Run
 from open_notebook import Replay
 
 from labext.errors import WatchInterrupted
@@ -50,7 +50,7 @@ def sent(server: Replay) -> list[str]:
 
 
 @pytest.fixture
-def worker_comes(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
+def worker_comes(server: Replay, sleep_by: Any) -> None:
     """The worker starts once a line waits; no request to a model may have been sent by then."""
 
     def sleep(seconds: float, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -58,30 +58,11 @@ def worker_comes(server: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
         server.state.works = True
         sleep(seconds)
 
-    _sleep_by(monkeypatch, sleep)
-
-
-@pytest.fixture
-def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interrupt the wait."""
-
-    def sleep(_: float) -> None:
-        raise KeyboardInterrupt
-
-    _sleep_by(monkeypatch, sleep)
-
-
-def _sleep_by(monkeypatch: pytest.MonkeyPatch, sleep: Callable[[float], None]) -> None:
-    from labext.nb import polling
-
-    defaults = {**(polling.watch_sources.__kwdefaults__ or {}), "sleep": sleep}
-    monkeypatch.setattr("labext.nb.polling.watch_sources.__kwdefaults__", defaults)
+    sleep_by(sleep)
 
 
 @pytest.mark.parametrize("line", [*LINES[::2], LINES[-1]])
-def test_question_waits_for_processing_sources(
-    server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str], line: str
-) -> None:
+def test_question_waits_for_processing_sources(server, worker_comes, run, capsys, line):
     assert run(line) is not None
     output = capsys.readouterr().out
     assert "is still being processed: protocol.docx. Waiting" in output
@@ -92,20 +73,15 @@ def test_question_waits_for_processing_sources(
     assert "being processed" not in capsys.readouterr().out
 
 
-def test_interrupted_wait_sends_no_question(
-    server: Replay, interrupted: None, refused: Refused
-) -> None:
+def test_interrupted_wait_sends_no_question(server, interrupted, refused):
     for line in LINES:
-        error = refused(line)
-        assert isinstance(error, WatchInterrupted), line
+        error = refused(line, WatchInterrupted)
         assert "the question was not sent" in error.message
         assert "`--no-wait`" in error.next_step
     assert not sent(server)
 
 
-def test_no_wait_names_the_sources_left_out(
-    server: Replay, interrupted: None, printed: Printed
-) -> None:
+def test_no_wait_names_the_sources_left_out(server, interrupted, printed):
     for line in LINES[:-1]:
         count = len(sent(server))
         output = printed(f"{line} --no-wait")
@@ -113,25 +89,19 @@ def test_no_wait_names_the_sources_left_out(
         assert len(sent(server)) > count, line
 
 
-def test_search_names_sources_not_searched(
-    server: Replay, interrupted: None, printed: Printed
-) -> None:
+def test_search_names_sources_not_searched(server, interrupted, printed):
     assert f"{PENDING}, so not included: protocol.docx." in printed("%nb search arabinose")
     assert "being processed" not in printed("%nb search arabinose --no-sources")
 
 
-def test_excluded_sources_are_not_awaited(
-    server: Replay, interrupted: None, run: Run, printed: Printed
-) -> None:
+def test_excluded_sources_are_not_awaited(server, interrupted, run, printed):
     run("%%nb source --title Ready --async\nArabinose induces.")
     next(reversed(server.state.sources.values()))["status"] = "completed"
     for verb, option in product(("ask", "chat"), ("--note Plan", "--no-sources", "--source Ready")):
         assert "being processed" not in printed(f"%nb {verb} 'Arabinose?' {option}")
 
 
-def test_failed_source_is_named_and_the_others_are_used(
-    server: Replay, run: Run, printed: Printed
-) -> None:
+def test_failed_source_is_named_and_the_others_are_used(server, run, printed):
     run("%nb add http://127.0.0.1:9/none")
     server.state.works = True
     output = printed("%nb ask 'Arabinose?'")
@@ -139,9 +109,7 @@ def test_failed_source_is_named_and_the_others_are_used(
     assert sent(server)
 
 
-def test_source_stalled_for_an_hour_is_not_awaited(
-    server: Replay, interrupted: None, printed: Printed
-) -> None:
+def test_source_stalled_for_an_hour_is_not_awaited(server, interrupted, printed):
     (source,) = server.state.sources.values()
     for minutes, waits in ((70, False), (50, True)):
         then = datetime.now(UTC) - timedelta(minutes=minutes)
@@ -153,9 +121,7 @@ def test_source_stalled_for_an_hour_is_not_awaited(
             assert f"{PENDING}, so not included" in printed("%nb ask 'Arabinose?'")
 
 
-def test_podcast_waits_or_names_the_sources_left_out(
-    server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_podcast_waits_or_names_the_sources_left_out(server, worker_comes, run, capsys):
     run(f"{SET_MODELS}%nb podcast --name One --profile solo_expert")
     output = capsys.readouterr().out
     assert f"{PENDING}: protocol.docx. Waiting" in output
@@ -163,9 +129,7 @@ def test_podcast_waits_or_names_the_sources_left_out(
     assert server.state.sources.popitem()[1]["status"] == "completed"
 
 
-def test_insight_waits_for_its_source(
-    server: Replay, worker_comes: None, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_insight_waits_for_its_source(server, worker_comes, run, capsys):
     insight = run("%nb insights new 'Dense Summary' --source protocol.docx")
     assert list(insight["insight_type"]) == ["Dense Summary"]
     assert "is still being processed: protocol.docx. Waiting." in capsys.readouterr().out
@@ -187,16 +151,14 @@ def unread(nb_box: Sandbox, run: Run) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("verb", ["ask", "chat"])
-def test_sandbox_claims_no_absence_while_processing(
-    unread: None, run: Run, printed: Printed, verb: str
-) -> None:
+def test_sandbox_claims_no_absence_while_processing(unread, run, printed, verb):
     run("%%nb note --title Plan\nVary the arabinose first.")
     answer = run(f"%nb {verb} 'Who won the football world cup?' --no-wait")
     assert "processed matches well enough; 1 source is still being processed" in answer.text
     assert f"{PENDING}, so not included: Unread." in printed(f"%nb {verb} 'Why?' --no-wait")
 
 
-def test_sandbox_answers_a_question_right_after_adding(run: Run, tmp_path: Path) -> None:
+def test_sandbox_answers_a_question_right_after_adding(run, tmp_path):
     (tmp_path / "freezer.md").write_text("# Freezer\n\nDana keeps the strains in freezer 7.")
     run("%nb use Asked --create\n%nb add freezer.md")
     answer = run("%nb ask 'Who keeps the strains?'")
@@ -206,7 +168,7 @@ def test_sandbox_answers_a_question_right_after_adding(run: Run, tmp_path: Path)
 
 
 @pytest.fixture
-def vectors_come(server: Replay, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def vectors_come(server: Replay, run: Run, sleep_by: Any) -> None:
     """The source is processed; its vectors are computed once a line waits."""
     server.state.works, server.state.vectors = True, False
     for _ in range(2):
@@ -217,21 +179,17 @@ def vectors_come(server: Replay, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         server.state.vectors = True
         sleep(seconds)
 
-    _sleep_by(monkeypatch, sleep)
+    sleep_by(sleep)
 
 
-def test_vector_question_waits_for_embeddings(
-    server: Replay, vectors_come: None, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_vector_question_waits_for_embeddings(server, vectors_come, run, capsys):
     assert run("%nb ask 'What about arabinose?' --all") is not None
     output = capsys.readouterr().out
     assert "1 source is still being processed: protocol.docx. Waiting" in output
     assert "Complete" in output
 
 
-def test_vector_search_names_sources_without_embeddings(
-    server: Replay, vectors_come: None, printed: Printed
-) -> None:
+def test_vector_search_names_sources_without_embeddings(server, vectors_come, printed):
     assert f"{PENDING}, so not included" in printed("%nb search arabinose --type vector")
     assert f"{PENDING}, so not included" in printed("%nb search arabinose")
     assert "being processed" not in printed("%nb search arabinose --type text")
@@ -239,24 +197,18 @@ def test_vector_search_names_sources_without_embeddings(
     assert "being processed" not in printed("%nb search arabinose --type vector")
 
 
-def test_add_waits_for_embeddings(
-    server: Replay, vectors_come: None, run: Run, tmp_path: Path
-) -> None:
+def test_add_waits_for_embeddings(server, vectors_come, run, tmp_path):
     (tmp_path / "plan.md").write_text("Vary the arabinose first.")
     assert list(run("%nb add plan.md --wait")["passages"]) == [1]
 
 
-def test_embeddings_are_not_awaited_without_a_model(
-    server: Replay, vectors_come: None, run: Run, tmp_path: Path
-) -> None:
+def test_embeddings_are_not_awaited_without_a_model(server, vectors_come, run, tmp_path):
     server.state.defaults["default_embedding_model"] = None
     (tmp_path / "plan.md").write_text("Vary the arabinose first.")
     assert list(run("%nb add plan.md --wait")["passages"]) == [0]
 
 
-def test_long_missing_embeddings_are_not_awaited(
-    server: Replay, vectors_come: None, printed: Printed
-) -> None:
+def test_long_missing_embeddings_are_not_awaited(server, vectors_come, printed):
     (source,) = server.state.sources.values()
     source["updated"] = str(datetime.now(UTC) - timedelta(minutes=2))
     assert "being processed" not in printed("%nb search arabinose --type vector")

@@ -73,10 +73,8 @@ class TestModels:
         call = drive(
             backend.set_defaults({"chat": "model:1", "summary": None}), {"chat": "model:1"}
         )
-        assert (call.line, call.only.json) == (
-            ("PUT", "/models/defaults"),
-            {"chat": "model:1", "summary": None},
-        )
+        assert call.line == ("PUT", "/models/defaults")
+        assert call.only.json == {"chat": "model:1", "summary": None}
         assert call.result == dict.fromkeys(records.SLOTS) | {"chat": "model:1"}
         assert drive(backend.defaults(), {"chat": "", "other": "x"}).result == dict.fromkeys(
             records.SLOTS

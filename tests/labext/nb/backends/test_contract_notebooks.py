@@ -112,11 +112,6 @@ def test_other_rejections_have_no_fallback(drive):
         drive(backend.add_text("value", **FIELDS), InputError("It is too long.", status=400))
 
 
-def test_lost_response_has_no_fallback(drive):
-    with pytest.raises(OutcomeUnknownError):
-        drive(backend.add_text("value", **FIELDS), OutcomeUnknownError("Lost.", "Look."))
-
-
 def test_keys_in_source_errors_are_masked(drive):
     response = {"status": "failed", "error": "401: api_key='sk-abcdefghijklmnop1234'"}
     call = drive(backend.source_status("source:1"), response)
@@ -125,14 +120,6 @@ def test_keys_in_source_errors_are_masked(drive):
     assert "sk-abc" not in call.result["error"]
     listed_source = drive(backend.sources(None, 1, 0, None), [SOURCE | response]).result[0]
     assert "sk-abc" not in listed_source["error"]
-
-
-def test_list_insights(drive):
-    response = [{"id": "source_insight:1", "insight_type": "Methods", "content": "c"}]
-    call = drive(backend.insights("source:1"), response)
-    assert call.line == ("GET", "/sources/source%3A1/insights")
-    assert call.result[0]["source_id"] == "source:1"
-    assert list(call.result[0]) == list(records.INSIGHT)
 
 
 def test_unresolved_lost_response_to_a_retry_has_an_unknown_outcome(drive):

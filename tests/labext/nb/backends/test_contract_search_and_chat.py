@@ -52,7 +52,8 @@ def test_search_sends_only_given_options(drive):
     assert plain.only.op.repeat is RetryMode.ALWAYS
     assert plain.only.patient
     scope = Scope(sources=("source:1",), notes=("note:2",))
-    full = drive(backend.search(Query("lac", scope, 5, 0.4), "vector"), {"results": []})
+    query = Query("lac", scope, 5, 0.4, rewrite=True, rerank=False)
+    full = drive(backend.search(query, "vector"), {"results": []})
     assert full.only.json == {
         "query": "lac",
         "search_type": "vector",
@@ -61,6 +62,8 @@ def test_search_sends_only_given_options(drive):
         "note_ids": ["note:2"],
         "limit": 5,
         "min_similarity": 0.4,
+        "rewrite": True,
+        "rerank": False,
     }
 
 

@@ -250,19 +250,6 @@ def test_rejection_equals_the_recorded_one(replay, recording):
             }
 
 
-def test_uploads_of_all_notebooks_share_a_folder(replay, tmp_path):
-    """As recorded: `protocol v1 (1).txt` is the second upload of `protocol v1.txt`."""
-    url, stored = f"{replay.base_url}/sources", []
-    for _ in range(3):
-        file = {"file": ("protocol v1.txt", b"A text.")}
-        answer = requests.post(url, data={"type": "upload"}, files=file, timeout=10).json()
-        stored.append((answer["title"], answer["asset"]["file_path"]))
-    assert stored == [
-        (name, f"/data/uploads/{name}")
-        for name in ("protocol v1.txt", "protocol v1 (1).txt", "protocol v1 (2).txt")
-    ]
-
-
 def test_file_name_survives_renaming_by_the_server(replay, tmp_path):
     file = tmp_path / "yield.tar.gz"
     file.write_bytes(b"Not really an archive.")

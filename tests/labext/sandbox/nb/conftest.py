@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+import openai_server
 import pytest
-from nb_service import PASSWORD, SERVICE, Api, Back, Kit, running
+from nb_service import PASSWORD, SERVICE, Api, Back, running
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.data_folder import write_secret
@@ -48,11 +49,6 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
 
 
 @pytest.fixture(scope="session")
-def kit() -> type[Kit]:
-    return Kit
-
-
-@pytest.fixture(scope="session")
 def services() -> list[str]:
     return [SERVICE]
 
@@ -66,9 +62,15 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def api(box: Sandbox) -> Api:
-    return Kit.api(box)
+    return Api.of(box)
 
 
 @pytest.fixture(scope="session")
 def back(box: Sandbox) -> Back:
     return Back(box.data_dir)
+
+
+@pytest.fixture
+def provider() -> Iterator[openai_server.OpenAI]:
+    with openai_server.serving() as server:
+        yield server

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 import requests
+from nb_service import PASSWORD, Api, Back, detail, new_name
 from starlette.testclient import TestClient
 
 from labext.sandbox.nb.app import service
@@ -25,8 +26,6 @@ pytestmark = pytest.mark.contract
 OPEN = ["/", "/health", "/docs", "/openapi.json", "/redoc", "/api/auth/status", "/api/config"]
 CLOSED = [
     ("GET", "/api/notebooks"),
-    ("POST", "/api/notebooks"),
-    ("GET", "/api/notes/note:nope"),
     ("POST", "/api/sources"),
     ("GET", "/api/nope"),
     ("PATCH", "/api/notebooks"),
@@ -51,9 +50,9 @@ def test_public_routes_need_no_password(api, path, authorization) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), CLOSED)
-def test_other_routes_need_the_password(api, kit, method, path) -> None:
+def test_other_routes_need_the_password(api, method, path) -> None:
     response = bare(api, method, path)
-    assert "missing" in kit.detail(response, 401)
+    assert "missing" in detail(response, 401)
     assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
@@ -62,9 +61,9 @@ def test_other_routes_need_the_password(api, kit, method, path) -> None:
     ["{0}", "Basic {0}", "Bearer", "Bearer ", "Bearer wrong", "Bearer {0}x", "Bearer x{0}",
      "Bearer {0} {0}", "Bearer\t{0}", "Token {0}", ""],
 )  # fmt: skip
-def test_wrong_authorization_is_401(api, box, kit, authorization) -> None:
+def test_wrong_authorization_is_401(api, box, authorization) -> None:
     sent = authorization.format(box.nb.password)
-    message = kit.detail(bare(api, "GET", "/api/notebooks", Authorization=sent), 401)
+    message = detail(bare(api, "GET", "/api/notebooks", Authorization=sent), 401)
     assert box.nb.password not in message
 
 
@@ -86,22 +85,17 @@ def raw(api: Any, request: bytes) -> tuple[int, Any]:
     return int(head.split()[1]), json.loads(body) if body else None
 
 
-def test_duplicate_authorization_header_is_401(api, box) -> None:
-    line = f"Authorization: Bearer {box.nb.password}\r\n"
-    request = f"GET /api/notebooks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{line * 2}"
-    status, body = raw(api, f"{request}\r\n".encode())
-    assert (status, set(body)) == (401, {"detail"})
-
-
-def test_non_ascii_password_is_401(api) -> None:
+def test_duplicate_or_non_ascii_authorization_is_401(api, box) -> None:
     request = b"GET /api/notebooks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-    status, body = raw(api, request + b"Authorization: Bearer \xff\xfe\xc3\r\n\r\n")
-    assert (status, set(body)) == (401, {"detail"})
+    line = f"Authorization: Bearer {box.nb.password}\r\n".encode()
+    for lines in (line * 2, b"Authorization: Bearer \xff\xfe\xc3\r\n"):
+        status, body = raw(api, request + lines + b"\r\n")
+        assert (status, set(body)) == (401, {"detail"})
 
 
-def test_password_is_checked_before_the_body(api, kit) -> None:
+def test_password_is_checked_before_the_body(api) -> None:
     response = requests.post(f"{api.base}/notebooks", data=b"{broken", timeout=60)
-    kit.detail(response, 401)
+    detail(response, 401)
 
 
 @pytest.mark.parametrize(
@@ -109,20 +103,18 @@ def test_password_is_checked_before_the_body(api, kit) -> None:
     [
         ("GET", "/api/nope", 404),
         ("GET", "/api/notebooks/", 404),
-        ("GET", "/nope", 404),
         ("PATCH", "/api/notebooks", 405),
         ("DELETE", "/api/notebooks", 405),
         ("POST", "/health", 405),
     ],
 )
-def test_unknown_paths_and_methods_are_404_and_405(api, kit, method, path, status) -> None:
-    kit.detail(api.request(method, api.root + path), status)
+def test_unknown_paths_and_methods_are_404_and_405(api, method, path, status) -> None:
+    detail(api.request(method, api.root + path), status)
 
 
 BROKEN = [
     b"",
     b"{",
-    b"nonsense",
     b"\xff\xfe",
     b'{"name": "\xff"}',
     b"[" * 100_000,
@@ -130,20 +122,19 @@ BROKEN = [
     b'{"name": ' + b"9" * 5000 + b"}",
     b'{"name": NaN}',
     b"null",
-    b'"text"',
 ]
 
 
 @pytest.mark.parametrize("body", BROKEN, ids=range(len(BROKEN)))
-def test_body_must_be_a_json_object(api, kit, body) -> None:
+def test_body_must_be_a_json_object(api, body) -> None:
     headers = {"Content-Type": "application/json"}
-    kit.detail(api.request("POST", "notebooks", data=body, headers=headers))
+    detail(api.request("POST", "notebooks", data=body, headers=headers))
 
 
-def test_other_content_types_are_refused(api, kit) -> None:
+def test_other_content_types_are_refused(api) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "image/png"):
         headers = {"Content-Type": kind}
-        kit.detail(api.request("POST", "notebooks", data=b'{"name": "x"}', headers=headers))
+        detail(api.request("POST", "notebooks", data=b'{"name": "x"}', headers=headers))
 
 
 HOSTILE = [
@@ -159,26 +150,26 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
-def test_control_characters_in_names_are_refused(api, kit, name) -> None:
+def test_control_characters_in_names_are_refused(api, name) -> None:
     before = api.call("GET", "notebooks")
     headers = {"Content-Type": "application/json"}
 
     def ask(method: str, path: str, body: str) -> requests.Response:
         return api.request(method, path, data=body.encode(), headers=headers)
 
-    kit.detail(ask("POST", "notebooks", f'{{"name": {name}}}'))
-    kit.detail(ask("PUT", f"notebooks/{api.notebook()}", f'{{"name": {name}}}'))
-    kit.detail(ask("POST", "notes", f'{{"content": "x", "title": {name}}}'))
-    kit.detail(ask("POST", "notes", f'{{"content": "x", "notebook_id": {name}}}'))
+    detail(ask("POST", "notebooks", f'{{"name": {name}}}'))
+    detail(ask("PUT", f"notebooks/{api.notebook()}", f'{{"name": {name}}}'))
+    detail(ask("POST", "notes", f'{{"content": "x", "title": {name}}}'))
+    detail(ask("POST", "notes", f'{{"content": "x", "notebook_id": {name}}}'))
     assert len(api.call("GET", "notebooks")) == len(before) + 1
 
 
 @pytest.mark.parametrize("text", HOSTILE[:3], ids=range(3))
-def test_invalid_characters_in_texts_are_refused(api, kit, text) -> None:
+def test_invalid_characters_in_texts_are_refused(api, text) -> None:
     headers = {"Content-Type": "application/json"}
     for path, field in [("notes", "content"), ("notebooks", "description")]:
         body = f'{{"name": "x", "{field}": {text}}}'
-        kit.detail(api.request("POST", path, data=body.encode(), headers=headers))
+        detail(api.request("POST", path, data=body.encode(), headers=headers))
 
 
 @pytest.mark.parametrize(
@@ -186,11 +177,11 @@ def test_invalid_characters_in_texts_are_refused(api, kit, text) -> None:
     ["%00", "%0a", "notebook:%1b", "%ff", "x" * 101, "%F0%9F%A7%AC" * 101, "%E2%80%A8"],
 )
 @pytest.mark.parametrize("group", ["notebooks", "notes"])
-def test_invalid_identifier_is_refused(api, kit, group, identifier) -> None:
+def test_invalid_identifier_is_refused(api, group, identifier) -> None:
     # %ff is decoded as the replacement character.
     status = 404 if identifier == "%ff" else 400
     for method, body in [("GET", None), ("PUT", {}), ("DELETE", None)]:
-        kit.detail(api.request(method, f"{group}/{identifier}", json=body), status)
+        detail(api.request(method, f"{group}/{identifier}", json=body), status)
 
 
 def test_names_accept_emoji_and_all_scripts(api) -> None:
@@ -199,14 +190,14 @@ def test_names_accept_emoji_and_all_scripts(api) -> None:
         assert api.call("GET", f"notebooks/{notebook}")["name"] == name
 
 
-def test_body_over_the_limit_is_413(api, back, kit) -> None:
+def test_body_over_the_limit_is_413(api, back) -> None:
     with back.limit("text_bytes", 1000):
-        assert "1,001" in kit.detail(api.post("notes", {"content": "x" * 1001}), 413)
+        assert "1,001" in detail(api.post("notes", {"content": "x" * 1001}), 413)
         assert api.post("notes", {"content": "x" * 1000}).status_code == 200
         note = api.note()["id"]
-        kit.detail(api.put(f"notes/{note}", {"content": "ä" * 501}), 413)
-        kit.detail(api.post("notebooks", {"name": "x", "description": "x" * 1001}), 413)
-        kit.detail(api.post("notes", {"content": "x" * (2 << 20)}), 413)
+        detail(api.put(f"notes/{note}", {"content": "ä" * 501}), 413)
+        detail(api.post("notebooks", {"name": "x", "description": "x" * 1001}), 413)
+        detail(api.post("notes", {"content": "x" * (2 << 20)}), 413)
     assert api.post("notes", {"content": "x" * (2 << 20)}).status_code == 200
 
 
@@ -225,7 +216,7 @@ def test_huge_declared_length_is_413(api, box) -> None:
         assert (status, set(body)) == (413, {"detail"})
 
 
-def test_chunked_body_over_the_limit_is_413(api, back, kit) -> None:
+def test_chunked_body_over_the_limit_is_413(api, back) -> None:
     def pieces() -> Any:
         for _ in range(40):
             yield b" " * (1 << 16)
@@ -233,7 +224,7 @@ def test_chunked_body_over_the_limit_is_413(api, back, kit) -> None:
     with back.limit("text_bytes", 1000):
         headers = {"Content-Type": "application/json"}
         response = api.request("POST", "notebooks", data=pieces(), headers=headers)
-        kit.detail(response, 413)
+        detail(response, 413)
 
 
 def test_health_status_and_version(api) -> None:
@@ -259,33 +250,30 @@ def test_docs_pages_load_only_local_resources(api, path) -> None:
     assert not re.search(r"https?://", page.headers["Content-Security-Policy"])
 
 
-def test_requests_and_password_guesses_are_rate_limited_separately(in_process, kit) -> None:
+def test_requests_and_password_guesses_are_rate_limited_separately(in_process) -> None:
     site = in_process(rate="named")
     client = TestClient(service.apps(site)["nb"])
 
     def ask(password: str, path: str = "/api/notebooks") -> Any:
         return client.get(path, headers={"Authorization": f"Bearer {password}"})
 
-    with kit.Back(site.folder).limit("requests", 3):
+    with Back(site.folder).limit("requests", 3):
         assert [ask("wrong").status_code for _ in range(4)] == [401, 401, 401, 429]
-        answers = [ask(kit.PASSWORD) for _ in range(4)]
+        answers = [ask(PASSWORD) for _ in range(4)]
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        kit.detail(answers[-1], 429)
+        detail(answers[-1], 429)
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 10
-        assert ask(kit.PASSWORD, "/health").status_code == 200
-    assert ask(kit.PASSWORD).status_code == 200
+        assert ask(PASSWORD, "/health").status_code == 200
+    assert ask(PASSWORD).status_code == 200
 
 
-def test_rate_limit_can_be_switched_off(in_process, kit) -> None:
+def test_rate_limit_can_be_switched_off(in_process) -> None:
     site = in_process(rate="off")
     client = TestClient(service.apps(site)["nb"])
-    headers = {"Authorization": f"Bearer {kit.PASSWORD}"}
-    with kit.Back(site.folder).limit("requests", 1):
+    headers = {"Authorization": f"Bearer {PASSWORD}"}
+    with Back(site.folder).limit("requests", 1):
         call = [client.get("/api/notes", headers=headers).status_code for _ in range(3)]
     assert call == [200, 200, 200]
-
-
-PASSWORD = "correct-horse-battery"
 
 
 def test_password_is_stored_as_salted_scrypt_hash() -> None:
@@ -311,16 +299,16 @@ def test_changed_password_invalidates_the_old_one() -> None:
     assert not verifier.verify("", before)
 
 
-def test_acknowledged_notes_survive_a_kill_once(new_box, kit) -> None:
+def test_acknowledged_notes_survive_a_kill_once(new_box) -> None:
     box = new_box()
-    password, word = box.nb.password, kit.name()
-    api = kit.api(box)
+    password, word = box.nb.password, new_name()
+    api = Api.of(box)
     notebook = api.notebook()
     acknowledged: dict[int, dict[str, Any]] = {}
     some = threading.Event()
 
     def write(worker: int) -> None:
-        mine = kit.api(box)
+        mine = Api.of(box)
         for number in range(worker, 10_000, 2):
             try:
                 body = {"content": f"{word} number {number}", "notebook_id": notebook}
@@ -342,7 +330,7 @@ def test_acknowledged_notes_survive_a_kill_once(new_box, kit) -> None:
 
     box.start()
     assert box.nb.password == password
-    api = kit.api(box)
+    api = Api.of(box)
     result = api.call("GET", "notes", params={"notebook_id": notebook})
     by_content = {note["content"]: note for note in result}
     assert len(by_content) == len(result)
@@ -355,9 +343,7 @@ def test_acknowledged_notes_survive_a_kill_once(new_box, kit) -> None:
     assert {hit["parent_id"] for hit in hits} == {note["id"] for note in result}
 
 
-def test_unexpected_error_is_the_last_event(
-    in_process, kit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unexpected_error_is_the_last_event(in_process, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_arguments: object, **_options: object) -> None:
         raise RuntimeError("the password is hunter2")
 
@@ -366,7 +352,7 @@ def test_unexpected_error_is_the_last_event(
     answer = client.post(
         "/api/search/ask",
         json={"question": "What induces the promoter?"},
-        headers={"Authorization": f"Bearer {kit.PASSWORD}"},
+        headers={"Authorization": f"Bearer {PASSWORD}"},
     )
     assert answer.status_code == 200
     events = [json.loads(line[len("data: ") :]) for line in answer.text.splitlines() if line]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from nb_service import detail, new_name
 
 pytestmark = pytest.mark.contract
 
@@ -58,10 +59,7 @@ def test_ai_note_gets_a_title_from_its_content(api, title) -> None:
 
 def test_given_title_is_kept(api) -> None:
     assert api.note(PARAGRAPH, note_type="ai", title="Mine")["title"] == "Mine"
-
-
-def test_human_note_gets_no_title(api) -> None:
-    assert api.note(PARAGRAPH)["title"] is None
+    assert api.note(PARAGRAPH)["title"] is None  # of a human
 
 
 def test_update_changes_only_given_fields(api) -> None:
@@ -80,13 +78,13 @@ def test_update_changes_only_given_fields(api) -> None:
     assert api.call("PUT", where, json={}) == result
 
 
-def test_deleted_note_is_404(api, kit) -> None:
+def test_deleted_note_is_404(api) -> None:
     created = api.note()
     where = f"notes/{created['id']}"
     api.call("DELETE", where)
     for method in ("GET", "DELETE"):
-        assert created["id"] in kit.detail(api.request(method, where), 404)
-    assert kit.detail(api.put(where, {"content": "x"}), 404)
+        assert created["id"] in detail(api.request(method, where), 404)
+    assert detail(api.put(where, {"content": "x"}), 404)
 
 
 def found_by(api, query: str) -> set[str]:
@@ -94,8 +92,8 @@ def found_by(api, query: str) -> set[str]:
     return {hit["parent_id"] for hit in answer["results"]}
 
 
-def test_note_is_searchable_as_last_saved(api, kit) -> None:
-    before, after, title = kit.name(), kit.name(), kit.name()
+def test_note_is_searchable_as_last_saved(api) -> None:
+    before, after, title = new_name(), new_name(), new_name()
     created = api.note(f"A {before} here.")["id"]
     assert found_by(api, before) == {created}
     api.call("PUT", f"notes/{created}", json={"content": f"A {after} here."})
@@ -106,8 +104,8 @@ def test_note_is_searchable_as_last_saved(api, kit) -> None:
     assert found_by(api, after) == found_by(api, title) == set()
 
 
-def test_notes_of_a_deleted_notebook_are_not_found(api, kit) -> None:
-    notebook, word = api.notebook(), kit.name()
+def test_notes_of_a_deleted_notebook_are_not_found(api) -> None:
+    notebook, word = api.notebook(), new_name()
     note = api.note(f"A {word}.", notebook_id=notebook)["id"]
     assert found_by(api, word) == {note}
     api.call("DELETE", f"notebooks/{notebook}")
@@ -118,12 +116,9 @@ def test_notes_of_a_deleted_notebook_are_not_found(api, kit) -> None:
     "body",
     [
         {},
-        {"content": ""},
         {"content": " \n"},
         {"content": None},
         {"content": 5},
-        {"content": "x", "note_type": "robot"},
-        {"content": "x", "note_type": ""},
         {"content": "x", "note_type": "AI"},
         {"content": "x", "title": 5},
         {"content": "x", "title": "two\nlines"},
@@ -131,27 +126,27 @@ def test_notes_of_a_deleted_notebook_are_not_found(api, kit) -> None:
         {"content": "x", "notebook_id": 5},
     ],
 )
-def test_invalid_note_is_refused(api, kit, body) -> None:
-    kit.detail(api.post("notes", body))
+def test_invalid_note_is_refused(api, body) -> None:
+    detail(api.post("notes", body))
 
 
 @pytest.mark.parametrize("body", [{"content": " "}, {"note_type": "robot"}, {"title": 5}, "x"])
-def test_invalid_update_changes_nothing(api, kit, body) -> None:
+def test_invalid_update_changes_nothing(api, body) -> None:
     created = api.note()
-    kit.detail(api.put(f"notes/{created['id']}", body))
+    detail(api.put(f"notes/{created['id']}", body))
     assert api.call("GET", f"notes/{created['id']}") == created
 
 
-def test_unknown_notebook_of_a_note_is_404(api, kit) -> None:
+def test_unknown_notebook_of_a_note_is_404(api) -> None:
     before = len(api.call("GET", "notes"))
     body = {"content": "x", "notebook_id": "notebook:nope"}
-    assert "notebook:nope" in kit.detail(api.post("notes", body), 404)
-    assert "notebook:nope" in kit.detail(api.get("notes", notebook_id="notebook:nope"), 404)
+    assert "notebook:nope" in detail(api.post("notes", body), 404)
+    assert "notebook:nope" in detail(api.get("notes", notebook_id="notebook:nope"), 404)
     assert len(api.call("GET", "notes")) == before
 
 
-def test_unknown_note_type_error_lists_the_types(api, kit) -> None:
-    message = kit.detail(api.post("notes", {"content": "x", "note_type": "robot"}))
+def test_unknown_note_type_error_lists_the_types(api) -> None:
+    message = detail(api.post("notes", {"content": "x", "note_type": "robot"}))
     assert "note_type" in message
     assert "human" in message
     assert "ai" in message

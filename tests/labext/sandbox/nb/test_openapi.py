@@ -8,6 +8,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from nb_service import PASSWORD
 from schemathesis.checks import load_all_checks
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
@@ -140,10 +141,10 @@ def schema(in_process: Any) -> Any:
 @pytest.mark.parametrize(
     "operation", sorted(by_name(CONTRACT["notebooks"]) | by_name(CONTRACT["notes"]))
 )
-def test_operation_conforms_to_its_description(schema: Any, kit: Any, operation: str) -> None:
+def test_operation_conforms_to_its_description(schema: Any, operation: str) -> None:
     method, path = operation.split()
     created = schema[path][method].as_strategy
-    headers = {"Authorization": f"Bearer {kit.PASSWORD}"}
+    headers = {"Authorization": f"Bearer {PASSWORD}"}
 
     @given(case=st.one_of(*(created(generation_mode=mode) for mode in GenerationMode)))
     @FUZZ

@@ -46,11 +46,9 @@ class Api(nb_service.Api):
     """A client with the requests of questions and chats."""
 
     def simple(self, question: str, **more: Any) -> Any:
-        """The answer to a question."""
         return self.call("POST", "search/ask/simple", {"question": question, **more})
 
     def stream(self, question: str, **more: Any) -> list[Any]:
-        """All events of an answer."""
         with self.opened(question, **more) as response:
             return list(events(response))
 
@@ -103,7 +101,6 @@ class Models:
         return created["id"]
 
     def default(self, slot: str, model: str | None) -> None:
-        """The model of a slot."""
         names = {
             slot: model["id"] for model in self.admin.models() for slot in model["default_for"]
         }

@@ -42,7 +42,7 @@ def replies(body: Any) -> str:
     return f"{body['model']}: glucose keeps expression low [source:paper]. It rains [source:no]."
 
 
-def test_answer_cites_quotes_of_the_sources(api: Any, kit: Any) -> None:
+def test_answer_cites_quotes_of_the_sources(api, kit):
     answer = api.simple(WHY)
     assert answer["question"] == WHY
     assert answer["model"] == "extractive"
@@ -58,7 +58,7 @@ def test_answer_cites_quotes_of_the_sources(api: Any, kit: Any) -> None:
         assert "glucose is added to the uninduced culture" in answer_text
 
 
-def test_question_without_shared_words_is_answered(api: Any) -> None:
+def test_question_without_shared_words_is_answered(api):
     answer = api.simple("Whom do I contact about frozen samples?")
     (citation,) = answer["citations"]
     assert (
@@ -66,19 +66,12 @@ def test_question_without_shared_words_is_answered(api: Any) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is the capital of France?",
-        "How do I bake a chocolate cake?",
-    ],
-)
-def test_unrelated_question_has_no_answer_and_no_citations(api: Any, question: str) -> None:
-    answer = api.simple(question)
+def test_unrelated_question_has_no_answer_and_no_citations(api):
+    answer = api.simple("How do I bake a chocolate cake?")
     assert (answer["answer"], answer["citations"]) == (NOTHING, [])
 
 
-def test_built_in_model_streams_the_same_events(api: Any) -> None:
+def test_built_in_model_streams_the_same_events(api):
     strategy, partial, final, complete = api.stream(WHY)
     assert strategy["type"] == "strategy"
     assert "Without a language model" in strategy["reasoning"]
@@ -97,23 +90,13 @@ def test_built_in_model_streams_the_same_events(api: Any) -> None:
     ("scope", "expected"),
     [
         ({}, {"source:paper", "note:plan", "note:other"}),
-        ({"include_sources": False}, {"note:plan", "note:other"}),
-        ({"include_notes": False}, {"source:paper"}),
-        ({"include_sources": False, "include_notes": False}, set()),
-        ({"source_ids": ["source:paper"]}, {"source:paper"}),
-        ({"source_ids": []}, set()),
-        ({"note_ids": ["note:plan"]}, {"note:plan"}),
-        (
-            {"source_ids": ["source:paper"], "note_ids": ["note:other"]},
-            {"source:paper", "note:other"},
-        ),
+        ({"include_sources": False, "note_ids": ["note:plan"]}, {"note:plan"}),
+        ({"include_notes": False, "source_ids": ["source:paper"]}, {"source:paper"}),
         ({"limit": 1}, None),
         ({"min_similarity": 1.0}, set()),
     ],
 )
-def test_question_is_limited_to_its_scope(
-    api: Any, served: Any, provider: Any, scope: Any, expected: set[str] | None
-) -> None:
+def test_question_is_limited_to_its_scope(api, served, provider, scope, expected):
     provider.replies = lambda body: "No plan."  # so that the question itself is the query
     answer = api.simple("What about arabinose?", **scope, model_override=served.add())
     used = passages(provider.chats()[1]) if len(provider.chats()) > 1 else set()
@@ -147,12 +130,9 @@ def unprocessed(admin: Any, kit: Any) -> Iterator[str]:
         ({"source_ids": ["source:paper", "source:unread"]}, True),
         ({"source_ids": ["source:paper"]}, False),
         ({"note_ids": ["note:plan"]}, False),
-        ({"include_sources": False}, False),
     ],
 )
-def test_empty_answer_mentions_unprocessed_sources(
-    api: Any, unprocessed: str, scope: Any, is_counted: bool
-) -> None:
+def test_empty_answer_mentions_unprocessed_sources(api, unprocessed, scope, is_counted):
     message = (
         "No passage that has been processed matches well enough; 1 source is still being processed."
     )
@@ -163,9 +143,7 @@ def test_empty_answer_mentions_unprocessed_sources(
     assert api.simple(WHY)["citations"], "a supported answer is unchanged"
 
 
-def test_empty_chat_reply_mentions_unprocessed_sources(
-    api: Any, kit: Any, unprocessed: str
-) -> None:
+def test_empty_chat_reply_mentions_unprocessed_sources(api, kit, unprocessed):
     assert "1 source is still being processed" in api.say(api.chat(), ELSEWHERE)[-1]["content"]
     other = api.call("POST", "chat/sessions", {"notebook_id": kit.OTHER})["id"]
     assert api.say(other, ELSEWHERE)[-1]["content"] == NOTHING
@@ -179,9 +157,7 @@ def test_empty_chat_reply_mentions_unprocessed_sources(
         ({"note_ids": ["nobody"], "source_ids": ["source:paper"]}, "note nobody"),
     ],
 )
-def test_unknown_source_or_note_in_scope_is_404(
-    api: Any, path: str, scope: Any, unknown: str
-) -> None:
+def test_unknown_source_or_note_in_scope_is_404(api, path, scope, unknown):
     body = {"search": {"query": WHY}, "chat/execute": {"message": WHY}}.get(path, {"question": WHY})
     if path == "chat/execute":
         body |= {"session_id": api.chat(), "context": scope}
@@ -190,9 +166,7 @@ def test_unknown_source_or_note_in_scope_is_404(
     assert api.error(404, "POST", path, body) == f"There is no {unknown}."
 
 
-def test_remote_model_gets_key_prompt_and_passages(
-    api: Any, served: Any, provider: Any, kit: Any
-) -> None:
+def test_remote_model_gets_key_prompt_and_passages(api, served, provider, kit):
     provider.replies = replies
     served.default("chat", served.add("talker"))
     strategy, words, partial, final, complete = api.stream(WHY)
@@ -229,9 +203,7 @@ def test_remote_model_gets_key_prompt_and_passages(
         ({"model_override": "other", "answer_model": "third"}, ["other", "third", "other"]),
     ],
 )
-def test_each_step_uses_its_own_model(
-    api: Any, served: Any, provider: Any, by_name: dict[str, str], models: list[str]
-) -> None:
+def test_each_step_uses_its_own_model(api, served, provider, by_name, models):
     provider.replies = replies
     ids = {name: served.add(name) for name in ("talker", "other", "third")}
     served.default("chat", ids["talker"])
@@ -239,7 +211,7 @@ def test_each_step_uses_its_own_model(
     assert [chat.body["model"] for chat in provider.chats()] == models
 
 
-def test_built_in_model_can_do_single_steps(api: Any, served: Any, provider: Any) -> None:
+def test_built_in_model_can_do_single_steps(api, served, provider):
     provider.replies = replies
     answer = api.simple(WHY, model_override="model:extractive", strategy_model=served.add())
     assert len(provider.chats()) == 1
@@ -247,16 +219,8 @@ def test_built_in_model_can_do_single_steps(api: Any, served: Any, provider: Any
     assert {citation["id"] for citation in answer["citations"]} == {"source:paper"}
 
 
-def test_empty_chat_slot_is_422(api: Any, served: Any) -> None:
-    served.default("chat", None)
-    for path in ("search/ask", "search/ask/simple"):
-        message = api.error(422, "POST", path, {"question": WHY})
-        assert "Set the default slot chat" in message
-    assert api.simple(WHY, model_override="model:extractive")["citations"]
-
-
 @pytest.mark.parametrize("path", ["search/ask", "search/ask/simple"])
-def test_unknown_or_unsuitable_model_is_refused(api: Any, path: str) -> None:
+def test_unknown_or_unsuitable_model_is_refused(api, path):
     missing = {"question": WHY, "answer_model": "model:nobody"}
     assert "model:nobody" in api.error(404, "POST", path, missing)
     embedding = {"question": WHY, "strategy_model": "model:all-minilm-l6-v2"}
@@ -270,39 +234,28 @@ def test_unknown_or_unsuitable_model_is_refused(api: Any, path: str) -> None:
         [],
         {},
         {"question": "  "},
-        {"question": 3},
         {"question": "x" * 20_001},
         {"question": WHY, "limit": 0},
-        {"question": WHY, "limit": 1001},
         {"question": WHY, "min_similarity": 1.1},
         {"question": WHY, "source_ids": "source:paper"},
         {"question": WHY, "include_notes": "no"},
         {"question": WHY, "answer_model": ""},
     ],
 )
-def test_invalid_question_is_400(api: Any, body: Any) -> None:
+def test_invalid_question_is_400(api, body):
     for path in ("search/ask", "search/ask/simple"):
         api.error(400, "POST", path, body)
 
 
-TROUBLES = [
-    (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
-    (openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
-    (openai_server.respond_with(500, {"error": {"message": "Out of memory."}}), "Out of memory."),
-    (openai_server.respond_with(200, ""), "sent an empty reply"),
-    (openai_server.respond_with(200, "Hello!", "text/plain"), "Hello!"),
-    (openai_server.cut, "closed the connection"),
-    (openai_server.disconnect, "closed the connection"),
-]
-
-
 @pytest.mark.parametrize(
     ("good", "fault", "output"),
-    [*((0, *item) for item in TROUBLES), (1, *TROUBLES[0]), (1, *TROUBLES[2]), (1, *TROUBLES[5])],
+    [
+        (0, openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
+        (0, openai_server.cut, "closed the connection"),
+        (1, openai_server.echoes_key(401), "Incorrect API key provided: •••"),
+    ],
 )
-def test_provider_failure_at_any_step_is_reported(
-    api: Any, served: Any, provider: Any, kit: Any, good: int, fault: Any, output: str
-) -> None:
+def test_provider_failure_at_any_step_is_reported(api, served, provider, kit, good, fault, output):
     provider.replies = replies
     model = served.add()
     provider.faults = [None] * good + [fault]
@@ -318,9 +271,7 @@ def test_provider_failure_at_any_step_is_reported(
         assert kit.KEY not in words
 
 
-def test_disconnect_cancels_a_streamed_answer(
-    api: Any, served: Any, provider: Any, kit: Any
-) -> None:
+def test_disconnect_cancels_a_streamed_answer(api, served, provider, kit):
     hold = provider.held()
     provider.replies = replies
     provider.faults = [None, hold]
@@ -331,22 +282,6 @@ def test_disconnect_cancels_a_streamed_answer(
     assert provider.client_left.wait(30)
     assert len(provider.requests) == 2
     assert api.simple(WHY)["citations"]
-
-
-def test_disconnect_cancels_a_simple_answer(api: Any, served: Any, provider: Any) -> None:
-    hold = provider.held()
-    provider.faults = [hold]
-    body = {"question": WHY, "model_override": served.add()}
-    with pytest.raises(requests.ReadTimeout):
-        requests.post(
-            f"{api.base}/search/ask/simple",
-            json=body,
-            headers=api.session.headers,
-            timeout=(30, 0.5),
-        )
-    assert hold.entered.wait(30)
-    assert provider.client_left.wait(30)
-    assert len(provider.requests) == 1
 
 
 QUERY = "glucose and arabinose"
@@ -367,15 +302,13 @@ def search(api: Any, **options: Any) -> list[str]:
     return [item["id"] for item in api.call("POST", "search", body)["results"]]
 
 
-def test_search_calls_no_model_by_default(api: Any, served: Any, provider: Any) -> None:
+def test_search_calls_no_model_by_default(api, served, provider):
     served.default("chat", served.add())
     search(api)
     assert provider.chats() == []
 
 
-def test_rewritten_search_finds_what_the_models_query_finds(
-    api: Any, served: Any, provider: Any
-) -> None:
+def test_rewritten_search_finds_what_the_models_query_finds(api, served, provider):
     provider.replies = assistant
     served.default("chat", served.add())
     assert "note:plan" not in search(api, search_type="text", limit=1)
@@ -383,7 +316,7 @@ def test_rewritten_search_finds_what_the_models_query_finds(
     assert len(provider.chats()) == 1
 
 
-def test_reranked_search_has_the_order_of_the_model(api: Any, served: Any, provider: Any) -> None:
+def test_reranked_search_has_the_order_of_the_model(api, served, provider):
     provider.replies = assistant
     model = served.add()
     plain = search(api, limit=30)
@@ -393,16 +326,14 @@ def test_reranked_search_has_the_order_of_the_model(api: Any, served: Any, provi
 
 
 @pytest.mark.parametrize("option", ["rewrite", "rerank"])
-def test_built_in_model_can_not_assist(api: Any, option: str) -> None:
+def test_built_in_model_can_not_assist(api, option):
     response = api.request("POST", "search", {"query": QUERY, option: True})
     assert response.status_code == 422
     assert "needs a language model" in response.json()["detail"]
     assert response.json()["action"] == {"kind": "set_model", "slot": "chat"}
 
 
-def test_question_is_searched_for_unchanged_without_rewriting(
-    api: Any, served: Any, provider: Any
-) -> None:
+def test_question_is_searched_for_unchanged_without_rewriting(api, served, provider):
     provider.replies = assistant
     served.default("chat", served.add())
     api.simple(QUERY, rewrite=False)
@@ -410,7 +341,7 @@ def test_question_is_searched_for_unchanged_without_rewriting(
     assert "Which searches" not in provider.chats()[0].text
 
 
-def test_passages_of_a_question_are_reranked(api: Any, served: Any, provider: Any) -> None:
+def test_passages_of_a_question_are_reranked(api, served, provider):
     provider.replies = assistant
     served.default("chat", served.add())
     api.simple(QUERY, rewrite=False, rerank=True, limit=1)
@@ -422,18 +353,24 @@ def test_passages_of_a_question_are_reranked(api: Any, served: Any, provider: An
     assert answer.count("\nPassage ") == 1
 
 
-def test_disconnect_cancels_the_models_call(api: Any, served: Any, provider: Any) -> None:
-    import requests
-
-    hold = provider.held()
+@pytest.mark.parametrize("path", ["search", "search/ask/simple", "chat/execute"])
+def test_disconnect_cancels_the_models_call(api, served, provider, path):
+    hold, session = provider.held(), api.chat()
     provider.faults = [hold]
-    body = {"query": QUERY, "rerank": True, "model_override": served.add()}
+    bodies: dict[str, Any] = {
+        "search": {"query": QUERY, "rerank": True},
+        "search/ask/simple": {"question": WHY},
+        "chat/execute": {"session_id": session, "message": WHY},
+    }
+    body = bodies[path] | {"model_override": served.add()}
     with pytest.raises(requests.ReadTimeout):
         requests.post(
-            f"{api.base}/search", json=body, headers=api.session.headers, timeout=(30, 0.5)
+            f"{api.base}/{path}", json=body, headers=api.session.headers, timeout=(30, 0.5)
         )
     assert hold.entered.wait(30)
     assert provider.client_left.wait(30)
+    assert len(provider.requests) == 1
+    assert len(api.say(session, WHY)) == 2
 
 
 MAX_DELAY = 1.0
@@ -481,9 +418,7 @@ def ask(nb: NotebookClient, kit: Any, on_words: Callable[[str], None]) -> Any:
 
 
 @pytest.mark.parametrize("run", [chat, transform, ask], ids=lambda run: run.__name__)
-def test_first_words_arrive_when_the_provider_sends_them(
-    client: NotebookClient, talker: Any, kit: Any, run: Run
-) -> None:
+def test_first_words_arrive_when_the_provider_sends_them(client, talker, kit, run):
     arrived: list[tuple[float, str]] = []
     result = run(client, kit, lambda words: arrived.append((time.time(), words)))
     delay = arrived[0][0] - talker.sent_at[0]
@@ -499,9 +434,7 @@ def test_first_words_arrive_when_the_provider_sends_them(
         assert result.usage.output_tokens == 3 * (2 if run is ask else 1)  # with the strategy
 
 
-def test_usage_is_kept_with_the_message(
-    client: NotebookClient, api: Any, talker: Any, kit: Any
-) -> None:
+def test_usage_is_kept_with_the_message(client, api, talker, kit):
     talker.pause = 0
     session = client.chat.create(kit.NOTEBOOK)["id"]
     client.chat.execute(session, WHY, on_words=lambda _words: None)
@@ -511,9 +444,7 @@ def test_usage_is_kept_with_the_message(
 
 
 @pytest.mark.parametrize("run", [chat, ask], ids=lambda run: run.__name__)
-def test_interrupt_ends_the_providers_call_and_stores_nothing(
-    client: NotebookClient, talker: Any, kit: Any, run: Run
-) -> None:
+def test_interrupt_ends_the_providers_call_and_stores_nothing(client, talker, kit, run):
     talker.words = ["word "] * 1000
     talker.pause = 0.01
 
@@ -530,9 +461,7 @@ def test_interrupt_ends_the_providers_call_and_stores_nothing(
         assert min(sessions["message_count"]) == 0
 
 
-def test_cut_reply_is_an_error_and_stores_nothing(
-    client: NotebookClient, talker: Any, kit: Any
-) -> None:
+def test_cut_reply_is_an_error_and_stores_nothing(client, talker, kit):
     talker.fault = lambda handler: handler.stream(["Glucose "], cut="")
     words: list[str] = []
     session = client.chat.create(kit.NOTEBOOK)["id"]
@@ -543,9 +472,7 @@ def test_cut_reply_is_an_error_and_stores_nothing(
     assert client.chat.get(session)["messages"] == []
 
 
-def test_failure_before_the_first_words_keeps_its_status(
-    client: NotebookClient, talker: Any, kit: Any
-) -> None:
+def test_failure_before_the_first_words_keeps_its_status(client, talker, kit):
     body = {"error": {"message": "Invalid key."}}
     talker.fault = lambda handler: handler.answer(401, body)
     with pytest.raises(ServiceError, match="Invalid key") as caught:

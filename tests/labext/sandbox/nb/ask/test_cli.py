@@ -22,9 +22,7 @@ def run(command: Callable[[str], Any]) -> Any:
     return command("nb")
 
 
-def test_model_add_use_and_remove(
-    run: Any, api: Any, provider: Any, kit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_add_use_and_remove(run, api, provider, kit, monkeypatch):
     monkeypatch.setenv(KEY, "the-wrong-key-of-mine")
     message = run.output("models", "add", "talker", "--base-url", f"{provider.base_url}/")
     assert "models default SLOT talker" in message
@@ -49,9 +47,7 @@ def test_model_add_use_and_remove(
     assert provider.base_url not in run.output("models", "list")
 
 
-def test_models_with_the_same_address_share_a_key(
-    run: Any, api: Any, provider: Any, kit: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_with_the_same_address_share_a_key(run, api, provider, kit, monkeypatch):
     run.output("models", "add", "one", "--base-url", provider.base_url, "--no-key")
     monkeypatch.setenv(KEY, kit.KEY)
     run.output("models", "add", "two", "--base-url", provider.base_url)
@@ -79,20 +75,18 @@ def test_models_with_the_same_address_share_a_key(
         (["remove", "all-MiniLM-L6-v2", "--yes"], "is built in"),
     ],
 )
-def test_invalid_model_command_is_refused_with_a_hint(
-    run: Any, words: list[str], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_invalid_model_command_is_refused_with_a_hint(run, words, expected, monkeypatch):
     monkeypatch.setenv(KEY, "a-key-of-mine")
     assert expected in run.error("models", *words)
 
 
-def test_duplicate_model_is_refused(run: Any, served: Any, provider: Any) -> None:
+def test_duplicate_model_is_refused(run, served, provider):
     served.add("talker")
     message = run.error("models", "add", "talker", "--base-url", provider.base_url, "--no-key")
     assert "already" in message
 
 
-def test_ambiguous_model_name_lists_both_ids(run: Any, served: Any) -> None:
+def test_ambiguous_model_name_lists_both_ids(run, served):
     first_id, two = served.add("twin"), served.add("twin", "embedding")
     message = run.error("models", "default", "chat", "twin")
     assert first_id in message
@@ -101,9 +95,7 @@ def test_ambiguous_model_name_lists_both_ids(run: Any, served: Any) -> None:
     run.output("models", "default", "chat", "extractive")
 
 
-def test_key_is_prompted_without_echo_or_read_from_environment(
-    run: Any, provider: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_key_is_prompted_without_echo_or_read_from_environment(run, provider, monkeypatch):
     words = ("add", "talker", "--base-url", provider.base_url)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert KEY in run.error("models", *words)
@@ -120,5 +112,5 @@ def test_key_is_prompted_without_echo_or_read_from_environment(
     run.output("models", "remove", "talker", "--yes")
 
 
-def test_cli_model_types_match_the_registry() -> None:
+def test_cli_model_types_match_the_registry():
     assert set(nb.MODEL_TYPES) == set(registry.MODEL_TYPES)

@@ -29,7 +29,7 @@ async def is_free(locks: SessionLocks, session_id: str) -> bool:
         return False
 
 
-def test_sessions_do_not_wait_for_other_sessions(tmp_path: Path) -> None:
+def test_sessions_do_not_wait_for_other_sessions(tmp_path):
     async def hold_all() -> None:
         locks = new_locks(tmp_path)
         async with asyncio.timeout(30), AsyncExitStack() as stack:
@@ -60,8 +60,8 @@ asyncio.run(hold_twice())
 
 
 def test_session_is_locked_for_other_processes_until_it_is_released_or_its_holder_is_killed(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     locks = new_locks(tmp_path)
     with subprocess.Popen(

@@ -13,7 +13,7 @@ import pptx
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from labext_test_documents import docx, pdf
+from labext_test_documents import docx, pdf, zip_archive
 
 from labext.sandbox.nb.errors import UnreadableError
 
@@ -115,24 +115,21 @@ def test_deeply_nested_xml_is_refused(read_error, name):
 
 def package(kind: str) -> bytes:
     """Return a small document of a kind that is a zip archive."""
-    out = io.BytesIO()
     if kind == "docx":
         return docx(["Text."])
     if kind in ("pptx", "xlsx"):
+        out = io.BytesIO()
         (pptx.Presentation() if kind == "pptx" else openpyxl.Workbook()).save(out)
         return out.getvalue()
-    entries = {
+    entries: dict[str, dict[str, str | bytes]] = {
         "ods": {"META-INF/manifest.xml": "<m/>", "content.xml": "<a/>"},
         "epub": {
             "META-INF/container.xml": '<c><rootfile full-path="book.opf"/></c>',
             "book.opf": '<p><item id="a" href="a.html"/><itemref idref="a"/></p>',
             "a.html": "<p>Text.</p>",
         },
-    }[kind]
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-    return out.getvalue()
+    }
+    return zip_archive(entries[kind])
 
 
 MAIN_ENTRY = {

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-
 import pytest
+from labext_test_documents import zip_archive
 
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
 _STRICT = "http://purl.oclc.org/ooxml/officeDocument"
@@ -16,19 +14,18 @@ def word(body: str, office: str = _OFFICE, main: str = "document.xml", **parts: 
     spaces = f'xmlns:w="{office}/w" xmlns:m="{office}/math" xmlns:mc="urn:mc"'
     kind = f"{office}/relationships"
     related = "".join(f'<Relationship Type="{kind}/{name}" Target="{name}.xml"/>' for name in parts)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr(
-            "_rels/.rels",
-            f'<Rs><Relationship Type="{kind}/officeDocument" Target="/word/{main}"/></Rs>',
-        )
-        archive.writestr(
-            f"word/{main}", f"<w:document {spaces}><w:body>{body}</w:body></w:document>"
-        )
-        archive.writestr(f"word/_rels/{main}.rels", f"<Rs>{related}</Rs>")
-        for name, content in parts.items():
-            archive.writestr(f"word/{name}.xml", f"<w:{name} {spaces}>{content}</w:{name}>")
-    return out.getvalue()
+    first = f'<Relationship Type="{kind}/officeDocument" Target="/word/{main}"/>'
+    return zip_archive(
+        {
+            "_rels/.rels": f"<Rs>{first}</Rs>",
+            f"word/{main}": f"<w:document {spaces}><w:body>{body}</w:body></w:document>",
+            f"word/_rels/{main}.rels": f"<Rs>{related}</Rs>",
+        }
+        | {
+            f"word/{name}.xml": f"<w:{name} {spaces}>{content}</w:{name}>"
+            for name, content in parts.items()
+        }
+    )
 
 
 def run(text: str) -> str:

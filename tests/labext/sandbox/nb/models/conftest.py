@@ -44,7 +44,6 @@ class Models(nb_service.Api):
             assert key not in str(response.headers)
 
     def credential(self, key: str | None = KEY, **more: Any) -> dict[str, Any]:
-        """Create a credential of the provider."""
         body = {
             "provider": "openai_compatible",
             "name": self.name(),

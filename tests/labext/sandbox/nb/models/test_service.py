@@ -9,8 +9,6 @@ from typing import Any
 import openai_server
 import pytest
 import requests
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 pytestmark = pytest.mark.contract
 
@@ -30,11 +28,8 @@ def test_model_create_list_delete(nb: Any) -> None:
     assert set(created) == {
         *("id", "name", "provider", "type", "credential", "created_at", "updated_at")
     }
-    assert (created["name"], created["type"], created["provider"]) == (
-        "speaker",
-        "tts",
-        "openai_compatible",
-    )
+    assert (created["name"], created["type"]) == ("speaker", "tts")
+    assert created["provider"] == "openai_compatible"
     assert created in nb.call("GET", "models")
     assert created in nb.call("GET", "models?model_type=tts")
     assert created not in nb.call("GET", "models?model_type=llm")
@@ -99,22 +94,12 @@ def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["llm", "embedding", "tts", "stt"])
-@pytest.mark.parametrize(
-    ("fault", "expected"),
-    [
-        (openai_server.too_many("7"), "429: “Too fast.”. Wait 7 seconds"),
-        (openai_server.respond_with(200, "<html>Hi</html>", "text/html"), "OpenAI-compatible"),
-    ],
-    ids=["429", "nonsense"],
-)
-def test_failed_model_test_reports_the_provider_message(
-    nb: Any, provider: Any, kind: str, fault: Any, expected: str
-) -> None:
+def test_failed_model_test_reports_the_provider_message(nb: Any, provider: Any, kind: str) -> None:
     model = nb.model(kind)
-    provider.faults = [fault]
+    provider.faults = [openai_server.too_many("7")]
     result = nb.tested(model)
     assert result["success"] is False
-    assert expected in result["message"]
+    assert "429: “Too fast.”. Wait 7 seconds" in result["message"]
     assert "\n" not in result["message"]
 
 
@@ -251,15 +236,10 @@ def test_providers_report_which_are_available(nb: Any) -> None:
 
 def test_discovery_guesses_types_from_names(nb: Any, provider: Any) -> None:
     nb.credential()
-    provider.models = ["talker", "nomic-embed-text", "tts-1-hd", "whisper-1", "gpt-image-1"]
+    provider.models = ["talker", "gpt-image-1"]
     result = nb.call("GET", "models/discover/openai_compatible")
-    assert [(item["name"], item["model_type"]) for item in result] == [
-        ("talker", "llm"),
-        ("nomic-embed-text", "embedding"),
-        ("tts-1-hd", "tts"),
-        ("whisper-1", "stt"),
-        ("gpt-image-1", None),
-    ]
+    types = [(item["name"], item["model_type"]) for item in result]
+    assert types == [("talker", "llm"), ("gpt-image-1", None)]
     assert provider.requests[0].headers["authorization"] == f"Bearer {nb.KEY}"
     assert nb.call("GET", "models/by-provider/openai_compatible") == []
 
@@ -301,17 +281,15 @@ def test_provider_429_is_returned_with_retry_after(nb: Any, provider: Any) -> No
     assert "Too fast." in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("path", ["discover/{}", "sync/{}"])
-def test_unusable_provider_is_refused(nb: Any, path: str) -> None:
-    method = "GET" if path.startswith("discover") else "POST"
-    message = nb.error(422, method, f"models/{path.format('mistral')}")
-    assert "Add a credential." in message
-    assert "no provider" in nb.error(400, method, f"models/{path.format('nobody')}")
+@pytest.mark.parametrize(("method", "path"), [("GET", "discover"), ("POST", "sync")])
+def test_unusable_provider_is_refused(nb: Any, method: str, path: str) -> None:
+    assert "Add a credential." in nb.error(422, method, f"models/{path}/mistral")
 
 
-@pytest.mark.parametrize("path", ["count/nobody", "by-provider/nobody"])
-def test_unknown_provider_is_400(nb: Any, path: str) -> None:
-    assert "no provider" in nb.error(400, "GET", f"models/{path}")
+def test_unknown_provider_is_400(nb: Any) -> None:
+    for path in ("count", "by-provider", "discover"):
+        assert "no provider" in nb.error(400, "GET", f"models/{path}/nobody")
+    assert "no provider" in nb.error(400, "POST", "models/sync/nobody")
 
 
 def test_auto_assign_fills_empty_slots_by_rank(nb: Any) -> None:
@@ -330,33 +308,6 @@ def test_auto_assign_fills_empty_slots_by_rank(nb: Any) -> None:
     assert nb.call("GET", "models/defaults") == before | result["assigned"]
     again = nb.call("POST", "models/auto-assign")
     assert again == {"assigned": {}, "skipped": list(SLOTS), "missing": []}
-
-
-@given(
-    body=st.dictionaries(
-        st.sampled_from(["name", "provider", "type", "credential", "x"]),
-        st.one_of(
-            st.none(), st.integers(), st.text(max_size=30), st.sampled_from(["openai", "llm"])
-        ),
-    )
-)
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_arbitrary_model_body_is_accepted_or_refused(nb: Any, body: Any) -> None:
-    response = nb.post("models", body)
-    assert response.status_code in (200, 400, 404)
-
-
-@given(body=st.dictionaries(st.sampled_from([*SLOTS, "x"]), st.none() | st.text(max_size=20)))
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_arbitrary_defaults_are_accepted_or_refused(nb: Any, body: Any) -> None:
-    before = nb.call("GET", "models/defaults")
-    response = nb.put("models/defaults", body)
-    after = nb.call("GET", "models/defaults")
-    if response.status_code == 200:
-        assert after == before | {slot: None for slot in body if slot in SLOTS}
-    else:
-        assert response.status_code in (400, 404)
-        assert after == before
 
 
 def test_cli_sets_the_embedding_model_like_the_endpoint(nb: Any, provider: Any) -> None:

@@ -29,9 +29,9 @@ class Podcasts(nb_service.Api):
     """Requests for episodes and profiles of a service."""
 
     folder: Path
+    TEXT = TEXT
 
     def filled_notebook(self, text: str = TEXT) -> str:
-        """Create a notebook with a note."""
         created = self.notebook()
         self.note(text, notebook_id=created)
         return created
@@ -69,19 +69,6 @@ class Podcasts(nb_service.Api):
     def files(self) -> set[str]:
         """Return the stored audio files, and the folders of tasks."""
         return {f.name for name in ("episodes", "work") for f in (self.folder / name).iterdir()}
-
-
-class Kit:
-    """The helpers of this folder, which tests get as a fixture."""
-
-    TEXT, KEY = TEXT, KEY
-    name = staticmethod(nb_service.new_name)
-    respond_with = staticmethod(openai_server.respond_with)
-
-
-@pytest.fixture(scope="session")
-def kit() -> type[Kit]:
-    return Kit
 
 
 @pytest.fixture(scope="session")
@@ -143,7 +130,6 @@ def empty_slot(admin: NotebookAdministration) -> Any:
 
 @pytest.fixture
 def key() -> str:
-    """The provider's."""
     return KEY
 
 

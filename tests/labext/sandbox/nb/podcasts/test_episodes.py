@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import openai_server
 import pytest
+from waiting import wait_until
 
 pytestmark = pytest.mark.contract
 
@@ -41,7 +41,7 @@ def spoken_by(podcasts, model_of):
     return lambda *names: podcasts.speakers(*names, model=tones)
 
 
-def test_episode_is_recorded_as_mp3(podcasts, kit, ordered, audio):
+def test_episode_is_recorded_as_mp3(podcasts, ordered, audio):
     import soundfile
 
     assert (ordered["status"], ordered["episode_name"]) == ("submitted", "One")
@@ -67,10 +67,8 @@ def test_episode_is_recorded_as_mp3(podcasts, kit, ordered, audio):
 def test_completed_job_has_the_result(podcasts, ordered):
     job, created = podcasts.job(ordered["job_id"]), podcasts.episode(ordered["episode_id"])
     result = job["result"]
-    assert (result["episode_id"], result["audio_file_path"]) == (
-        created["id"],
-        created["audio_file"],
-    )
+    assert result["episode_id"] == created["id"]
+    assert result["audio_file_path"] == created["audio_file"]
     assert (result["transcript"], result["outline"]) == (created["transcript"], created["outline"])
     assert result["processing_time"] > 0
     assert (job["progress"], job["error_message"], job["stage"]) == (None, None, "")
@@ -124,8 +122,8 @@ def test_up_to_four_speakers_have_distinct_voices(podcasts, provider, spoken_by)
     assert len({request.body["voice"] for request in provider.speeches()}) == 4
 
 
-def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider, spoken_by):
-    fault = kit.respond_with(500, {"error": {"message": "The voices are hoarse."}})
+def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, provider, spoken_by):
+    fault = openai_server.respond_with(500, {"error": {"message": "The voices are hoarse."}})
     provider.faults += [fault] * 4
     notebook, profile = podcasts.filled_notebook(), podcasts.profile(default_briefing="Be short.")
     before = podcasts.files()
@@ -136,10 +134,8 @@ def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider
     path = f"podcasts/episodes/{ordered['episode_id']}"
     assert "hoarse" in podcasts.error(404, "GET", f"{path}/audio")
     created = podcasts.call("GET", path)
-    assert (created["error_message"], created["briefing"]) == (
-        failed["error_message"],
-        "Be short.\n\nAnd kind.",
-    )
+    assert created["error_message"] == failed["error_message"]
+    assert created["briefing"] == "Be short.\n\nAnd kind."
     half = ("outline", "transcript", "duration", "audio_file", "audio_url", "audio_bytes")
     assert [created[name] for name in half] == [None] * len(half)
     assert podcasts.files() == before
@@ -155,14 +151,12 @@ def test_failed_episode_has_a_reason_and_is_retried_once(podcasts, kit, provider
     podcasts.error(404, "GET", f"podcasts/jobs/{ordered['job_id']}")
     created = podcasts.call("GET", path)
     assert (created["error_message"], created["job_id"]) == (None, again["job_id"])
-    assert (created["episode_profile"]["description"], created["briefing"]) == (
-        "Mended.",
-        "Be short.\n\nAnd kind.",
-    )
+    assert created["episode_profile"]["description"] == "Mended."
+    assert created["briefing"] == "Be short.\n\nAnd kind."
     assert "completed" in podcasts.error(400, "POST", f"{path}/retry")
 
 
-def test_language_models_write_outline_and_transcript(podcasts, kit, provider, model_of, spoken_by):
+def test_language_models_write_outline_and_transcript(podcasts, key, provider, model_of, spoken_by):
     message = [("Ada", "What about glucose?"), ("Ben", "It represses the promoter.")]
 
     def reply(body):
@@ -184,7 +178,11 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
     )
     order = (podcasts.filled_notebook(), profile, spoken_by("Ada", "Ben"))
 
-    provider.faults += [None, None, kit.respond_with(500, {"error": {"message": "Out of ink."}})]
+    provider.faults += [
+        None,
+        None,
+        openai_server.respond_with(500, {"error": {"message": "Out of ink."}}),
+    ]
     ordered = podcasts.order(*order, briefing_suffix="In rhymes.")
     failed = podcasts.until(ordered["job_id"])  # after one of two parts was written
     assert "Out of ink." in failed["error_message"]
@@ -211,9 +209,9 @@ def test_language_models_write_outline_and_transcript(podcasts, kit, provider, m
         assert "For gardeners." in request.text
         assert "In rhymes." in request.text
         assert request.body["max_tokens"] == 900
-        assert kit.TEXT in request.text
+        assert podcasts.TEXT in request.text
     keys = {request.headers["authorization"] for request in provider.requests}
-    assert keys == {f"Bearer {kit.KEY}"}
+    assert keys == {f"Bearer {key}"}
 
 
 def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):
@@ -223,10 +221,8 @@ def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):
     ordered = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), spoken_by("Ada"))
     path = f"podcasts/episodes/{ordered['episode_id']}"
     assert hold.entered.wait(30)
-    deadline = time.monotonic() + 30
-    while (job := podcasts.job(ordered["job_id"]))["progress"]["stage"] != "speech":
-        assert time.monotonic() < deadline, job
-        time.sleep(0.03)
+    wait_until(lambda: podcasts.job(ordered["job_id"])["progress"]["stage"] == "speech", 30)
+    job = podcasts.job(ordered["job_id"])
     total = job["progress"]["total"]
     assert (job["status"], job["stage"]) == ("running", f"speech, 0 of {total}")
     assert job["stage"] in podcasts.error(404, "GET", f"{path}/audio")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nb_service import new_name
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.queue import Task, TaskOutcome
@@ -34,11 +35,11 @@ def site(in_process):
 
 
 @pytest.fixture
-def add(site, kit):
+def add(site):
     """Add an episode and return its identifier."""
 
     def make(status, **more):
-        identifier = f"episode:{kit.name()}"
+        identifier = f"episode:{new_name()}"
         with site.database.write() as session:
             session.add(
                 Episode(
@@ -239,8 +240,8 @@ def test_seeded_profiles_exist(podcasts):
 
 
 @pytest.mark.parametrize("path", KINDS)
-def test_profile_is_found_by_name_and_identifier(podcasts, kit, path):
-    body = {"name": kit.name(), "description": "One.", **KINDS[path]}
+def test_profile_is_found_by_name_and_identifier(podcasts, path):
+    body = {"name": new_name(), "description": "One.", **KINDS[path]}
     created = podcasts.call("POST", path, body)
     assert created["id"].partition(":")[0] == path.removesuffix("-profiles").replace(
         "episode", "episode_profile"
@@ -257,9 +258,9 @@ def test_profile_is_found_by_name_and_identifier(podcasts, kit, path):
 
 
 @pytest.mark.parametrize("path", KINDS)
-def test_profile_names_are_unique_and_copies_numbered(podcasts, kit, path):
+def test_profile_names_are_unique_and_copies_numbered(podcasts, path):
     first, second = (
-        podcasts.call("POST", path, {"name": kit.name(), **KINDS[path]}) for _ in range(2)
+        podcasts.call("POST", path, {"name": new_name(), **KINDS[path]}) for _ in range(2)
     )
     body = {"name": first["name"], **KINDS[path]}
     assert "already" in podcasts.error(400, "POST", path, body)
@@ -292,8 +293,8 @@ def test_profile_names_are_unique_and_copies_numbered(podcasts, kit, path):
         ("episode-profiles", {"outline_llm": "model:all-minilm-l6-v2"}, 422),
     ],
 )
-def test_invalid_profile_is_refused(podcasts, kit, path, body, status):
-    podcasts.error(status, "POST", path, {"name": kit.name()} | body)
+def test_invalid_profile_is_refused(podcasts, path, body, status):
+    podcasts.error(status, "POST", path, {"name": new_name()} | body)
 
 
 def test_null_clears_optional_fields(podcasts):

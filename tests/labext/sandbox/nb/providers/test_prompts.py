@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable
 
-import openai_server
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +29,16 @@ def talker(add_model: Callable[..., Model]) -> Model:
     return add_model("talker")
 
 
+@pytest.fixture
+def summariser(site: Site, add_model: Callable[..., Model]) -> Model:
+    """The model of the slot summary, where a prompt has at most 1000 characters of material."""
+    model = add_model("summariser")
+    with site.database.write() as session:
+        session.merge(DefaultModel(slot="summary", model_id=model.id))
+        LIMITS.change(session, "model_characters", 1000)
+    return model
+
+
 def outlined(site: Site, model: Model, count: int = 2, **more: object) -> list[Segment]:
     plan = EpisodePlan(MATERIAL, CAST, "For beginners.", count, **more)
     return writer.write_outline(site, model, plan)
@@ -48,9 +57,7 @@ def expected_prompt(*turns: tuple[str, str]) -> str:
     return json.dumps({"transcript": [{"speaker": s, "dialogue": d} for s, d in turns]})
 
 
-def test_outline_is_parsed_from_the_reply(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_outline_is_parsed_from_the_reply(site, talker, provider):
     provider.replies = lambda _body: (
         'Gladly!\n```json\n{"segments": [{"name": "**The switch**", "description": "how", '
         '"size": "Short"}, {"title": "The dose", "summary": "how much"}, {"name": "Third"}]}\n```'
@@ -61,9 +68,7 @@ def test_outline_is_parsed_from_the_reply(
     ]
 
 
-def test_outline_prompt_contains_the_episode_plan(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_outline_prompt_contains_the_episode_plan(site, talker, provider):
     provider.replies = lambda _body: '{"segments": [{"name": "The switch"}]}'
     outlined(site, talker, language="German", max_tokens=700)
     (request,) = provider.requests
@@ -79,7 +84,7 @@ def test_outline_prompt_contains_the_episode_plan(
     assert "German" not in provider.requests[-1].text
 
 
-def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: openai_server.OpenAI):
+def test_dialogue_is_written_per_segment(site, talker, provider):
     replies = iter(
         [
             expected_prompt(("ALEX", "Welcome. [laughs]"), ("robin", "It is **0.2 %** [1].")),
@@ -104,9 +109,7 @@ def test_dialogue_is_written_per_segment(site: Site, talker: Model, provider: op
     assert "The dose" in second
 
 
-def test_turns_name_the_sources_of_their_facts(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_turns_name_the_sources_of_their_facts(site, talker, provider):
     turns = [
         {"speaker": "Alex", "dialogue": "Welcome.", "sources": []},
         {"speaker": "Robin", "dialogue": "Use 0.2 %.", "sources": ["bench notes", "Nature"]},
@@ -119,7 +122,7 @@ def test_turns_name_the_sources_of_their_facts(
 
 
 def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_removed(
-    site: Site, talker: Model, provider: openai_server.OpenAI
+    site, talker, provider
 ):
     replies = iter(
         [
@@ -145,9 +148,7 @@ def test_numbers_that_are_not_in_the_material_are_requested_once_more_then_remov
         written(site, talker)
 
 
-def test_missing_speakers_are_requested_once_more(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_missing_speakers_are_requested_once_more(site, talker, provider):
     replies = iter(
         [
             expected_prompt(("Alex", "Hello.")),
@@ -161,9 +162,7 @@ def test_missing_speakers_are_requested_once_more(
 
 
 @pytest.mark.parametrize("reply", ["I can't do that.", "{}", '{"transcript": []}', "[1, 2"])
-def test_unparsable_reply_is_502(
-    site: Site, talker: Model, provider: openai_server.OpenAI, reply: str
-):
+def test_unparsable_reply_is_502(site, talker, provider, reply):
     provider.replies = lambda _body: reply
     with pytest.raises(HTTPException) as failed:
         outlined(site, talker)
@@ -175,13 +174,7 @@ def test_unparsable_reply_is_502(
         written(site, talker)
 
 
-def test_long_material_is_summarised_by_the_slot_model(
-    site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
-):
-    summariser = add_model("summariser")
-    with site.database.write() as session:
-        session.merge(DefaultModel(slot="summary", model_id=summariser.id))
-        LIMITS.change(session, "model_characters", 1000)
+def test_long_material_is_summarised_by_the_slot_model(site, talker, provider, summariser):
     long = Text("Long", "\n\n".join(f"Paragraph {n} is about the enzyme." * 5 for n in range(20)))
     material = Material("Induction", [long, MATERIAL.texts[0]])
     provider.replies = lambda body: (
@@ -195,13 +188,7 @@ def test_long_material_is_summarised_by_the_slot_model(
     assert "0.2 % arabinose" in last.text
 
 
-def test_many_short_notes_are_not_summarised(
-    site: Site, talker: Model, provider: openai_server.OpenAI, add_model: Callable[..., Model]
-):
-    summariser = add_model("summariser")
-    with site.database.write() as session:
-        session.merge(DefaultModel(slot="summary", model_id=summariser.id))
-        LIMITS.change(session, "model_characters", 1000)
+def test_many_short_notes_are_not_summarised(site, talker, provider, summariser):
     notes = [Text(f"N{n}", f"Plate {n} grew well on the first day. " * 20) for n in range(10)]
     provider.replies = lambda _body: '{"segments": [{"name": "A"}]}'
     writer.write_outline(site, talker, EpisodePlan(Material("Many", notes), CAST))
@@ -210,9 +197,7 @@ def test_many_short_notes_are_not_summarised(
     assert all(f"Plate {n} grew" in request.text for n in range(10))
 
 
-def test_segment_prompt_contains_relevant_material(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_segment_prompt_contains_relevant_material(site, talker, provider):
     with site.database.write() as session:
         LIMITS.change(session, "model_characters", 1500)
     texts = [Text(f"T{n}", f"Filler {n} of little use. " * 40) for n in range(6)]
@@ -226,9 +211,7 @@ def test_segment_prompt_contains_relevant_material(
 
 
 @pytest.mark.parametrize("count", [40, 400])
-def test_titles_count_towards_the_length_of_the_material(
-    site: Site, talker: Model, provider: openai_server.OpenAI, count: int
-):
+def test_titles_count_towards_the_length_of_the_material(site, talker, provider, count):
     with site.database.write() as session:
         LIMITS.change(session, "model_characters", 3000)
     texts = [Text(f"Observation number {n} of the long series", "It grew.") for n in range(count)]
@@ -255,12 +238,12 @@ def test_titles_count_towards_the_length_of_the_material(
         '{"speaker": "Speaker 1", "text": "One."}\n{"speaker": "Speaker 2", "text": "Two."}',
     ],
 )
-def test_turns_are_parsed_from_any_format(reply: str):
+def test_turns_are_parsed_from_any_format(reply):
     assert llm_writer.parse_turns(reply, CAST) == [Turn("Alex", "One."), Turn("Robin Hood", "Two.")]
 
 
 @pytest.mark.parametrize("start", ["", "- "])
-def test_endless_blanks_of_a_model_are_parsed_soon(start: str):
+def test_endless_blanks_of_a_model_are_parsed_soon(start):
     started_at = time.process_time()
     assert llm_writer.parse_turns(f"{start}{' ' * 10_000}x", CAST) == []
     assert time.process_time() - started_at < 1
@@ -282,7 +265,7 @@ _JSON = st.recursive(
 
 
 @given(st.text(max_size=200), _JSON)
-def test_arbitrary_reply_has_only_known_speakers(text: str, value: object):
+def test_arbitrary_reply_has_only_known_speakers(text, value):
     for reply in (text, json.dumps(value), f"{text}{json.dumps(value)}"):
         assert {turn.speaker for turn in llm_writer.parse_turns(reply, CAST)} <= {
             "Alex",

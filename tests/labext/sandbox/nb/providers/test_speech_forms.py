@@ -16,7 +16,6 @@ import voice_servers
 from starlette.exceptions import HTTPException
 from voice_servers import RATE, SAID, SAMPLES, VoiceServer
 
-from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.providers import calls, servers
 from labext.sandbox.nb.speech import synthesis
 from labext.sandbox.nb.speech.voices import assign_voices
@@ -64,9 +63,7 @@ def failure(call: Callable[..., object], *arguments: object) -> HTTPException:
         ),
     ],
 )
-def test_speech_request_has_text_voice_and_key(
-    site: Site, serve: Any, form: str, header: str, voice: str, expected: Any
-) -> None:
+def test_speech_request_has_text_voice_and_key(site, serve, form, header, voice, expected):
     server, model = serve(form)
     sound = calls.synthesize(site, model, SAID, voice)
     assert sound in (b"ID3" + SAMPLES, voice_servers.wav())
@@ -75,7 +72,7 @@ def test_speech_request_has_text_voice_and_key(
     assert json.loads(body) == expected
 
 
-def test_raw_samples_of_google_become_a_wav_file(site: Site, serve: Any) -> None:
+def test_raw_samples_of_google_become_a_wav_file(site, serve):
     server, model = serve("google")
     sound = calls.synthesize(site, model, SAID, "Kore")
     with wave.open(io.BytesIO(sound)) as file:
@@ -85,7 +82,7 @@ def test_raw_samples_of_google_become_a_wav_file(site: Site, serve: Any) -> None
     assert speech == {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}}
 
 
-def test_speakers_get_distinct_voices_of_the_server(site: Site, serve: Any) -> None:
+def test_speakers_get_distinct_voices_of_the_server(site, serve):
     _, model = serve("elevenlabs")
     assert synthesis.list_voices(site, model) == {"21m00": "Rachel", "AZnzl": "Domi"}
     voices = assign_voices(site, {"Ada": (model, None), "Ben": (model, None)})
@@ -98,9 +95,7 @@ def test_speakers_get_distinct_voices_of_the_server(site: Site, serve: Any) -> N
     assert assign_voices(site, {"Ada": (google, None)})["Ada"][1] == "Kore"
 
 
-def test_transcript_of_elevenlabs_has_the_probabilities_of_its_words(
-    site: Site, serve: Any, recording: Path
-) -> None:
+def test_transcript_of_elevenlabs_has_the_probabilities_of_its_words(site, serve, recording):
     server, model = serve("elevenlabs", "stt")
     text, confidences = calls.transcribe(site, model, recording)
     assert text == SAID
@@ -109,9 +104,7 @@ def test_transcript_of_elevenlabs_has_the_probabilities_of_its_words(
     assert voice_servers.wav() in server.requests[-1][2]
 
 
-def test_google_prompt_requests_a_transcript_of_a_recording(
-    site: Site, serve: Any, recording: Path
-) -> None:
+def test_google_prompt_requests_a_transcript_of_a_recording(site, serve, recording):
     server, model = serve("google", "stt")
     assert calls.transcribe(site, model, recording) == (SAID, ())
     parts = json.loads(server.requests[-1][2])["contents"][0]["parts"]
@@ -122,7 +115,7 @@ def test_google_prompt_requests_a_transcript_of_a_recording(
     ("form", "expected"),
     [("elevenlabs", "eleven_flash_v2_5"), ("google", "gemini-tts"), ("piper", "piper")],
 )
-def test_models_are_listed(site: Site, serve: Any, form: str, expected: str) -> None:
+def test_models_are_listed(site, serve, form, expected):
     _, model = serve(form)
     assert calls.list_models(servers.server_of_model(site, model)) == [expected]
 
@@ -138,20 +131,18 @@ def test_models_are_listed(site: Site, serve: Any, form: str, expected: str) -> 
         ((500, b"oh"), "answered 500"),
     ],
 )
-def test_failure_of_a_voice_server_is_one_line(
-    site: Site, serve: Any, form: str, rejection: tuple[int, bytes], expected: str
-) -> None:
+def test_failure_of_a_voice_server_is_one_line(site, serve, form, rejection, expected):
     server, model = serve(form)
     server.rejection = rejection
     assert expected in failure(calls.synthesize, site, model, SAID, "21m00").detail
 
 
-def test_model_that_only_speaks_can_not_chat(site: Site, serve: Any) -> None:
+def test_model_that_only_speaks_can_not_chat(site, serve):
     _, model = serve("piper", "llm")
     error = failure(calls.chat, site, model, [{"role": "user", "content": "Hello."}])
     assert (error.status_code, "only process speech" in error.detail) == (422, True)
 
 
-def test_model_of_a_provider_without_speech_can_not_speak(site: Site, store_model: Any) -> None:
+def test_model_of_a_provider_without_speech_can_not_speak(site, store_model):
     model = store_model("talker", "tts", KEY, "http://localhost", "anthropic")
     assert failure(calls.synthesize, site, model, SAID, "x").status_code == 422

@@ -5,13 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import openai_server
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import settings, transformations
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.limits import LIMITS
@@ -26,18 +24,14 @@ def talker(add_model: Callable[..., Model]) -> Model:
     return add_model("talker")
 
 
-def test_empty_default_prompt_sends_no_system_message(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_empty_default_prompt_sends_no_system_message(site, talker, provider):
     with site.database.write() as session:
         settings.set_setting(session, transformations.INSTRUCTIONS, " ")
     transformations.run_transformation(site, talker, "Shorten it.", "A text.")
     assert [item["role"] for item in provider.requests[0].body["messages"]] == ["user"]
 
 
-def test_long_text_is_sent_in_parts_and_merged(
-    site: Site, talker: Model, provider: openai_server.OpenAI
-):
+def test_long_text_is_sent_in_parts_and_merged(site, talker, provider):
     with site.database.write() as session:
         LIMITS.change(session, "model_characters", 1000)
     provider.replies = lambda _body: f"Reply {len(provider.requests)}."
@@ -51,7 +45,7 @@ def test_long_text_is_sent_in_parts_and_merged(
     assert output == f"Reply {len(provider.requests)}."
 
 
-def test_text_with_too_many_parts_is_413(site: Site, talker: Model, provider: openai_server.OpenAI):
+def test_text_with_too_many_parts_is_413(site, talker, provider):
     with site.database.write() as session:
         LIMITS.change(session, "model_characters", 1000)
         LIMITS.change(session, "model_parts", 2)
@@ -63,13 +57,13 @@ def test_text_with_too_many_parts_is_413(site: Site, talker: Model, provider: op
 
 
 @given(st.text(max_size=400), st.integers(2, 60))
-def test_parts_cover_the_text(text: str, maximum: int):
+def test_parts_cover_the_text(text, maximum):
     cut = chat.split_text(text, maximum)
     assert all(0 < len(item) <= maximum for item in cut)
     assert "".join("".join(cut).split()) == "".join(text.split())
 
 
-def test_slow_insight_is_reported(site: Site, talker: Model):
+def test_slow_insight_is_reported(site, talker):
     created = Transformation(
         id="transformation:slow", name="Slow", title="Slow", prompt="Go.", by_default=True
     )
@@ -82,7 +76,7 @@ def test_slow_insight_is_reported(site: Site, talker: Model):
     assert (result, "took too long. Retry the source" in str(remark)) == ([], True)
 
 
-def test_text_over_the_limit_is_413(site: Site):
+def test_text_over_the_limit_is_413(site):
     with site.database.write() as session:
         LIMITS.change(session, "text_bytes", 10)
     request = ExecuteRequest(

@@ -65,9 +65,7 @@ def failure(site: Site, model: Model, status: int = 502) -> str:
     return message
 
 
-def test_reply_is_streamed_word_by_word_with_its_usage(
-    site: Site, server: ModelServer, connect: Connect
-) -> None:
+def test_reply_is_streamed_word_by_word_with_its_usage(site, server, connect):
     text, words, usage = stream(site, connect(server), max_tokens=50)
     assert text == "It is arabinose."
     assert words == server.words
@@ -80,9 +78,7 @@ def test_reply_is_streamed_word_by_word_with_its_usage(
     assert str(body).count("Be brief.") == str(body).count("In the medium.") == 1
 
 
-def test_reply_in_one_piece_equals_the_streamed_one(
-    site: Site, server: ModelServer, connect: Connect
-) -> None:
+def test_reply_in_one_piece_equals_the_streamed_one(site, server, connect):
     replies: dict[str, Any] = {
         "openai": {"choices": [{"message": {"content": "It is so."}, "finish_reason": "stop"}]},
         "anthropic": {
@@ -103,7 +99,7 @@ def test_reply_in_one_piece_equals_the_streamed_one(
     assert stream(site, model)[:2] == ("It is so.", ["It is so."])  # a server without streaming
 
 
-def test_models_and_vectors_are_parsed(site: Site, server: ModelServer, connect: Connect) -> None:
+def test_models_and_vectors_are_parsed(site, server, connect):
     model = connect(server)
     assert calls.list_models(servers.server_of_model(site, model)) == [
         "talker-1",
@@ -132,30 +128,14 @@ def message_body(form: str, text: str, code: int = 0) -> Any:
         (400, "prompt is too long: 9 tokens > 8 maximum", "longer than the model's context"),
     ],
 )
-def test_failure_has_one_line_with_the_next_step(
-    site: Site, server: ModelServer, connect: Connect, status: int, text: str, expected: str
-) -> None:
+def test_failure_has_one_line_with_the_next_step(site, server, connect, status, text, expected):
     server.fault = lambda handler: handler.answer(status, message_body(server.form, text))
     message = failure(site, connect(server))
     assert f"answered {status}: “{text}”." in message
     assert expected in message
 
 
-def test_rate_limit_keeps_its_retry_after(
-    site: Site, server: ModelServer, connect: Connect
-) -> None:
-    body = message_body(server.form, "Slow down")
-    server.fault = lambda handler: handler.answer(429, body, {"Retry-After": "7"})
-    with pytest.raises(HTTPException) as caught:
-        stream(site, connect(server))
-    assert caught.value.status_code == 429
-    assert caught.value.headers == {"Retry-After": "7"}
-    assert "Wait 7 seconds, then try again." in caught.value.detail
-
-
-def test_web_page_is_reported_by_its_title(
-    site: Site, server: ModelServer, connect: Connect
-) -> None:
+def test_web_page_is_reported_by_its_title(site, server, connect):
     page = "<!DOCTYPE html><html><head><title>Sign &amp; in</title></head><body>x</body></html>"
     server.fault = lambda handler: handler.answer(200, page, kind="text/html")
     message = failure(site, connect(server))
@@ -166,39 +146,33 @@ def test_web_page_is_reported_by_its_title(
 
 
 @pytest.mark.parametrize("end", ["", '{"message": {"con', 'data: {"choices": [{"del'])
-def test_cut_stream_is_an_error(
-    site: Site, server: ModelServer, connect: Connect, end: str
-) -> None:
+def test_cut_stream_is_an_error(site, server, connect, end):
     server.fault = lambda handler: handler.stream(["It is "], cut=end)
     assert "before the end of its response. Try again." in failure(site, connect(server))
 
 
-def test_stream_with_another_content_type_is_read(site: Site, connect: Connect) -> None:
+def test_stream_with_another_content_type_is_read(site, connect):
     with model_servers.serving("openai") as server:
         server.fault = lambda handler: handler.stream(server.words, kind="text/plain")
         assert stream(site, connect(server))[1] == server.words
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_failure_with_status_200_is_reported(
-    site: Site, server: ModelServer, connect: Connect, streamed: bool
-) -> None:
+def test_failure_with_status_200_is_reported(site, server, connect, streamed):
     server.fault = lambda handler: handler.answer(200, message_body(server.form, "Overloaded"))
     monitor = Monitor(Usage(), print if streamed else None)
     with pytest.raises(HTTPException, match="stopped its reply: “Overloaded”"):
         calls.chat(site, connect(server), TALK, monitor=monitor)
 
 
-def test_exhausted_budget_is_no_rate_limit(site: Site, connect: Connect) -> None:
+def test_exhausted_budget_is_no_rate_limit(site, connect):
     body = {"error": {"message": "Exceeded your quota.", "code": "insufficient_quota"}}
     with model_servers.serving("openai") as server:
         server.fault = lambda handler: handler.answer(429, body)
         assert "Waiting doesn't help: add credit" in failure(site, connect(server))
 
 
-def test_text_of_a_deleted_credential_goes_to_no_other_server(
-    site: Site, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_of_a_deleted_credential_goes_to_no_other_server(site, connect, monkeypatch):
     with model_servers.serving("openai") as server, model_servers.serving("openai") as other:
         environment = {"OPENAI_API_KEY": "k-of-the-environment", "OPENAI_BASE_URL": other.base_url}
         provider_keys.store_environment(site, environment)
@@ -209,9 +183,7 @@ def test_text_of_a_deleted_credential_goes_to_no_other_server(
     assert other.requests == []
 
 
-def test_large_request_is_sent_within_the_time_limit_of_the_model(
-    site: Site, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_request_is_sent_within_the_time_limit_of_the_model(site, connect, monkeypatch):
     monkeypatch.setattr(transport, "CONNECT_SECONDS", 0.1)
 
     def slow(handler: Handler) -> None:
@@ -223,7 +195,7 @@ def test_large_request_is_sent_within_the_time_limit_of_the_model(
         assert calls.chat(site, connect(server), [{"role": "user", "content": text}]) == "Long."
 
 
-def test_long_line_is_read_in_linear_time() -> None:
+def test_long_line_is_read_in_linear_time():
     server = servers.ProviderServer("lab", "http://localhost", None, 1)
     line = b'{"text": "%b"}\n' % (b"x" * 8_000_000)
     chunks = (line[start : start + 1000] for start in range(0, len(line), 1000))
@@ -232,7 +204,7 @@ def test_long_line_is_read_in_linear_time() -> None:
     assert time.process_time() - started_at < 1
 
 
-def test_refusal_is_an_error(site: Site, server: ModelServer, connect: Connect) -> None:
+def test_refusal_is_an_error(site, server, connect):
     if server.form == "ollama":
         pytest.skip("Ollama reports no refusals")
     server.fault = lambda handler: handler.stream([], outcome="refused")
@@ -243,9 +215,7 @@ def test_refusal_is_an_error(site: Site, server: ModelServer, connect: Connect) 
     assert "Ask in other words, or choose another model." in message
 
 
-def test_reply_that_reached_the_limit_of_length_says_so(
-    site: Site, server: ModelServer, connect: Connect
-) -> None:
+def test_reply_that_reached_the_limit_of_length_says_so(site, server, connect):
     server.fault = lambda handler: handler.stream(["First, ", "cells"], outcome="truncated")
     model = connect(server)
     reply, words, _ = stream(site, model)
@@ -253,7 +223,7 @@ def test_reply_that_reached_the_limit_of_length_says_so(
     assert stream(site, model, max_tokens=9)[0] == "First, cells"
 
 
-def test_title_has_no_note_about_the_limit_of_length(site: Site, connect: Connect) -> None:
+def test_title_has_no_note_about_the_limit_of_length(site, connect):
     choice = {"message": {"content": "Sugars"}, "finish_reason": "length"}
     with model_servers.serving("openai") as server:
         server.fault = lambda handler: handler.answer(200, {"choices": [choice]})
@@ -265,9 +235,7 @@ def test_title_has_no_note_about_the_limit_of_length(site: Site, connect: Connec
 @pytest.mark.parametrize(
     ("provider", "key", "owner"), [("openai", "sk-ant-abcdefghijk", "anthropic")]
 )
-def test_key_of_another_provider_is_named(
-    site: Site, connect: Connect, provider: str, key: str, owner: str
-) -> None:
+def test_key_of_another_provider_is_named(site, connect, provider, key, owner):
     with model_servers.serving(provider) as server:
         server.fault = lambda handler: handler.answer(401, {"error": {"message": "No."}})
         message = failure(site, connect(server, key=key))
@@ -275,14 +243,14 @@ def test_key_of_another_provider_is_named(
     assert key not in message
 
 
-def test_google_refuses_a_key_with_status_400(site: Site, connect: Connect) -> None:
+def test_google_refuses_a_key_with_status_400(site, connect):
     with model_servers.serving("google") as server:
         text = "API key not valid. Please pass a valid API key."
         server.fault = lambda handler: handler.answer(400, message_body("google", text, 400))
         assert "Check its key" in failure(site, connect(server))
 
 
-def test_failure_reported_in_the_stream(site: Site, connect: Connect) -> None:
+def test_failure_reported_in_the_stream(site, connect):
     def overloaded(handler: Handler) -> None:
         handler.state.words = []
         begin, piece, end = model_servers.STREAMS["anthropic"]
@@ -300,9 +268,7 @@ def test_failure_reported_in_the_stream(site: Site, connect: Connect) -> None:
         assert "stopped its reply: “Overloaded”" in failure(site, connect(server))
 
 
-def test_cancelled_stream_ends_the_providers_call(
-    site: Site, server: ModelServer, connect: Connect
-) -> None:
+def test_cancelled_stream_ends_the_providers_call(site, server, connect):
     server.words = ["word "] * 1000
     server.pause = 0.01
     token, arrived = CancelToken(), threading.Event()
@@ -325,7 +291,7 @@ def test_cancelled_stream_ends_the_providers_call(
     assert server.client_left.wait(30)
 
 
-def test_azure_addresses_deployments_with_its_version(site: Site, connect: Connect) -> None:
+def test_azure_addresses_deployments_with_its_version(site, connect):
     with model_servers.serving("openai") as server:
         server.base_url = server.base_url.removesuffix("/v1")
         stream(site, connect(server, provider="azure", api_version="2024-10-21"))
@@ -336,20 +302,20 @@ def test_azure_addresses_deployments_with_its_version(site: Site, connect: Conne
     assert headers["api-key"] == KEY
 
 
-def test_ollama_gets_the_context_length(site: Site, connect: Connect) -> None:
+def test_ollama_gets_the_context_length(site, connect):
     with model_servers.serving("ollama") as server:
         stream(site, connect(server, num_ctx=16_384))
     assert server.requests[0][2]["options"] == {"num_ctx": 16_384}
 
 
-def test_address_of_a_model_type_precedes_the_base_url(site: Site, connect: Connect) -> None:
+def test_address_of_a_model_type_precedes_the_base_url(site, connect):
     with model_servers.serving("openai") as server, model_servers.serving("openai") as other:
         stream(site, connect(server, endpoint_llm=other.base_url))
     assert (len(server.requests), len(other.requests)) == (0, 1)
 
 
 @pytest.mark.parametrize("size", [1, 3, 100])
-def test_streamed_words_contain_neither_reasoning_nor_the_key(size: int) -> None:
+def test_streamed_words_contain_neither_reasoning_nor_the_key(size):
     text = f"<think>Sugar? {KEY}</think>\n\nYou sent {KEY}, not correct-horse."
     server = servers.ProviderServer("lab", "http://localhost", KEY, 1)
     reply = ReplyFilter(server)

@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,9 +41,7 @@ def texts() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def worlds(
-    tmp_path_factory: pytest.TempPathFactory,
-    make_world_on: Any,
-    texts: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory, make_world_on: Any, texts: dict[str, str]
 ) -> Iterator[list[Any]]:
     """Store the same passages in both databases."""
     worlds = []
@@ -64,7 +61,7 @@ def _ranking(world: Any, query: str, scope: Scope) -> list[tuple[int, float]]:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_scores_are_equal(worlds: list[Any], query: str) -> None:
+def test_scores_are_equal(worlds, query):
     on_sqlite, on_postgresql = (_ranking(world, query, Scope()) for world in worlds)
     assert [number for number, _ in on_postgresql] == [number for number, _ in on_sqlite]
     assert [score for _, score in on_postgresql] == pytest.approx(
@@ -72,7 +69,7 @@ def test_scores_are_equal(worlds: list[Any], query: str) -> None:
     )
 
 
-def test_scores_are_equal_in_a_part_of_the_sources(worlds: list[Any]) -> None:
+def test_scores_are_equal_in_a_part_of_the_sources(worlds):
     scope = Scope(source_ids=["source:s0", "source:s1", "source:s2"])
     results = [_ranking(world, "window array", scope) for world in worlds]
     assert results[0]
@@ -80,7 +77,7 @@ def test_scores_are_equal_in_a_part_of_the_sources(worlds: list[Any]) -> None:
     assert dict(results[1]) == pytest.approx(dict(results[0]))
 
 
-def test_nearly_all_words_have_the_stems_of_sqlite(texts: dict[str, str]) -> None:
+def test_nearly_all_words_have_the_stems_of_sqlite(texts):
     words = sorted({word for text in texts.values() for word in re.findall(r"\w+", text)})
     database = sqlite3.connect(":memory:")
     database.executescript(
@@ -100,9 +97,7 @@ def test_nearly_all_words_have_the_stems_of_sqlite(texts: dict[str, str]) -> Non
     assert len(different) < 0.01 * len(words), different
 
 
-def test_index_of_copied_tables_is_built_with_the_same_scores(
-    worlds: list[Any], postgresql_server: Any, tmp_path: Path
-) -> None:
+def test_index_of_copied_tables_is_built_with_the_same_scores(worlds, postgresql_server, tmp_path):
     with (
         closing(sqlite3.connect(worlds[0].database.engine.url.database)) as source,
         closing(sqlite3.connect(tmp_path / "copy.sqlite")) as copy,

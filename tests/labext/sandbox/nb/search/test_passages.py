@@ -111,11 +111,7 @@ def headings(text: str) -> list[str]:
 def test_passage_has_the_headings_above_it() -> None:
     section = " ".join([SENTENCE] * 15)
     text = f"# Cloning\n\n## Cuts\n\n{section}\n\n## Gels\n\n{section}\n\nNotes\n=====\n\n{section}"
-    assert headings(text) == [
-        "Cloning › Cuts",
-        "Cloning › Gels",
-        "Notes",
-    ]
+    assert headings(text) == ["Cloning › Cuts", "Cloning › Gels", "Notes"]
     assert PATH_SEPARATOR in headings(text)[0]
 
 

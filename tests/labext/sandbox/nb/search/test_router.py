@@ -81,28 +81,17 @@ def test_search_filters_are_applied(client: TestClient) -> None:
     assert matching(min_similarity=0.99) == []
 
 
-def test_search_without_hits_is_empty(client: TestClient) -> None:
-    assert search(client, query="zzzqqq").json() == {
-        "results": [],
-        "total_count": 0,
-        "search_type": "text",
-    }
-
-
 @pytest.mark.parametrize(
     ("body", "by_name"),
     [
         ({}, "query"),
-        ({"query": ""}, "query"),
         ({"query": " \n"}, "query"),
         ({"query": 7}, "query"),
         ({"query": "x", "search_type": "both"}, "search_type"),
         ({"query": "x", "limit": 0}, "limit"),
         ({"query": "x", "limit": 1001}, "limit"),
-        ({"query": "x", "limit": "5"}, "limit"),
         ({"query": "x", "limit": True}, "limit"),
         ({"query": "x", "min_similarity": 1.1}, "min_similarity"),
-        ({"query": "x", "min_similarity": "high"}, "min_similarity"),
         ({"query": "x", "source_ids": "source:a"}, "source_ids"),
         ({"query": "x", "note_ids": [1]}, "note_ids"),
         ({"query": "x", "include_notes": "no"}, "include_notes"),

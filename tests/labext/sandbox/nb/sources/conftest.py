@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import nb_service
 import pytest
 import requests
 from databases import open_database
+from local_http import QuietHandler, Server, running
 from sqlalchemy.orm import Session
 
 from labext.sandbox import Sandbox
@@ -111,10 +111,8 @@ class Sources(nb_service.Api):
                 session.delete(result)
 
 
-class Site(ThreadingHTTPServer):
+class Site(Server):
     """A web server of one page, which responds once `go` is set."""
-
-    daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -124,13 +122,12 @@ class Site(ThreadingHTTPServer):
         self.requested = threading.Semaphore(0)
         self.go = threading.Event()
         self.go.set()
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Ignore clients that were killed."""
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     server: Site
 
     def do_GET(self) -> None:
@@ -141,17 +138,13 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(self.server.body)
 
-    def log_message(self, format: str, *values: object) -> None:
-        """Log nothing."""
-
 
 @pytest.fixture
 def site() -> Iterator[Site]:
     served = Site()
-    yield served
-    served.go.set()
-    served.shutdown()
-    served.server_close()
+    with running(served):
+        yield served
+        served.go.set()
 
 
 @pytest.fixture(scope="session")
@@ -181,9 +174,3 @@ def sources_of() -> Iterator[Callable[[Sandbox], Sources]]:
             return result
 
         yield sources_of
-
-
-@pytest.fixture(scope="session")
-def detail() -> Callable[..., str]:
-    """Return the detail of an error response."""
-    return nb_service.detail

@@ -9,6 +9,7 @@ import psutil
 import pytest
 import requests
 from labext_test_documents import pdf
+from nb_service import detail
 from waiting import wait_until
 
 from labext.sandbox.nb.tables import COMPLETED, NotebookSource, Source
@@ -128,7 +129,7 @@ def test_source_is_added_to_a_notebook(sources):
         ([], "object"),
     ],
 )
-def test_invalid_source_is_refused(sources, detail, body, expected):
+def test_invalid_source_is_refused(sources, body, expected):
     before = len(sources.listed(limit=1000))
     for path in ("sources", "sources/json"):
         reason = detail(sources.post(path, body))
@@ -167,7 +168,7 @@ def test_invalid_source_is_refused(sources, detail, body, expected):
         ("multipart/form-data; boundary=x", b"--x\r\nA: " + b"b" * 20_000, "The form"),
     ],
 )
-def test_invalid_form_is_refused(sources, detail, content_type, body, expected):
+def test_invalid_form_is_refused(sources, content_type, body, expected):
     before = sources.files()
     headers = {"Content-Type": content_type}
     response = sources.request("POST", "sources", data=body, headers=headers)
@@ -176,7 +177,7 @@ def test_invalid_form_is_refused(sources, detail, content_type, body, expected):
 
 
 @pytest.mark.data_folder
-def test_unknown_notebook_stores_nothing(sources, detail):
+def test_unknown_notebook_stores_nothing(sources):
     before, source_count = sources.files(), len(sources.listed(limit=1000))
     assert "notebook" in detail(sources.send(b"Text.", notebook_id="notebook:none"), 404)
     assert sources.files() == before
@@ -185,7 +186,7 @@ def test_unknown_notebook_stores_nothing(sources, detail):
 
 @pytest.mark.data_folder
 @pytest.mark.parametrize("declared", [True, False])
-def test_file_over_the_limit_is_413_and_leaves_nothing(sources, detail, declared):
+def test_file_over_the_limit_is_413_and_leaves_nothing(sources, declared):
     """The body has a Content-Length or is chunked; the form itself may be some bytes longer."""
     before = sources.files()
     with sources.limit("upload_bytes", 100_000):
@@ -200,7 +201,7 @@ def test_file_over_the_limit_is_413_and_leaves_nothing(sources, detail, declared
     assert sources.files() == existing
 
 
-def test_text_over_the_limit_is_413(sources, detail):
+def test_text_over_the_limit_is_413(sources):
     with sources.limit("text_bytes", 1000):
         assert sources.text("é" * 500)["status"] == "completed"
         assert "1,000" in detail(sources.post("sources", {"text": "é" * 501}), 413)
@@ -209,7 +210,7 @@ def test_text_over_the_limit_is_413(sources, detail):
 
 
 @pytest.mark.data_folder
-def test_oversized_form_fields_are_413(sources, detail):
+def test_oversized_form_fields_are_413(sources):
     existing = sources.files()
     with sources.limit("text_bytes", 1000):
         detail(sources.send(b"x", nonsense="x" * 100_000), 413)
@@ -294,11 +295,11 @@ def test_source_list_has_fifty_rows_by_default(sources):
         {"notebook_id": ""},
     ],
 )
-def test_invalid_list_query_is_refused(sources, detail, query):
+def test_invalid_list_query_is_refused(sources, query):
     assert detail(sources.get("sources", **query))
 
 
-def test_unknown_source_is_404(sources, detail):
+def test_unknown_source_is_404(sources):
     detail(sources.get("sources", notebook_id="notebook:none"), 404)
     for path in ("", "/status", "/download", "/insights"):
         detail(sources.get(f"sources/source:none{path}"), 404)
@@ -309,7 +310,7 @@ def test_unknown_source_is_404(sources, detail):
 
 
 @pytest.mark.parametrize("body", [{"title": ""}, {"title": 1}, {"title": "a\nb"}, {"topic": []}])
-def test_invalid_source_update_is_refused(sources, detail, body):
+def test_invalid_source_update_is_refused(sources, body):
     created = sources.call("POST", "sources", json={"text": "Text."})
     detail(sources.put(f"sources/{created['id']}", body))
 
@@ -325,7 +326,7 @@ def test_empty_update_changes_nothing(sources):
 
 
 @pytest.mark.data_folder
-def test_deleted_source_leaves_nothing(sources, detail):
+def test_deleted_source_leaves_nothing(sources):
     before = sources.files()
     notebook = sources.notebook()
     created = sources.file(b"The bilbyzyme is here.", notebook_id=notebook)

@@ -9,6 +9,7 @@ from typing import Any
 
 import openai_server
 import pytest
+from nb_service import store_model
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Queue
@@ -17,7 +18,7 @@ from labext.sandbox.core.signing import Signer
 from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts.script import SpokenTurn, Turn
 from labext.sandbox.nb.providers import registry
-from labext.sandbox.nb.tables import Base, Credential, DefaultModel, Model
+from labext.sandbox.nb.tables import Base, DefaultModel, Model
 
 TURNS = (
     Turn("Ada", "The promoter is induced by arabinose, and glucose represses it.", opens=True),
@@ -95,34 +96,11 @@ def slot(site: Site) -> Iterator[Callable[[Model], None]]:
 
 
 @pytest.fixture
-def provider() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving() as server:
-        yield server
-
-
-@pytest.fixture
 def remote(site: Site, provider: openai_server.OpenAI) -> Callable[..., Model]:
     """A model of the provider."""
 
     def add_model(name: str = "talker", kind: str = "tts") -> Model:
-        with site.database.write() as session:
-            credential = Credential(
-                id=f"credential:{provider.base_url[-12:]}",
-                provider="openai_compatible",
-                name="the provider",
-                base_url=provider.base_url,
-            )
-            session.merge(credential)
-            session.flush()
-            model = Model(
-                id=f"model:{name}",
-                name=name,
-                kind=kind,
-                provider="openai_compatible",
-                credential_id=credential.id,
-            )
-            session.merge(model)
-        return model
+        return store_model(site, name, kind, None, provider.base_url)
 
     return add_model
 

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from labext_test_sounds import pitch
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb.podcasts import recording
-from labext.sandbox.nb.podcasts.script import Turn
 from labext.sandbox.nb.speech import normalization, synthesis
 from labext.sandbox.nb.speech.voices import assign_voices
 
@@ -153,17 +151,12 @@ PRIMER = "ATGACTAGCAAAGGAGAAGAACTTTTC"
         ("1 µl, 2 uL, 3 ml", "1 microliter, 2 microliters, 3 milliliters"),
         ("50 µg/ml", "50 micrograms per milliliter"),
         ("37 °C for 6 h", "37 degrees Celsius for 6 hours"),
-        ("37°C", "37 degrees Celsius"),
         ("4–10 °C", "4 to 10 degrees Celsius"),
         ("-80 °C", "minus 80 degrees Celsius"),
-        ("20%", "20 percent"),
         ("1 h", "1 hour"),
         ("720 bp", "720 base pairs"),
-        ("27 kDa", "27 kilodaltons"),
         ("12,000 x g", "12000 times gravity"),
-        ("1,000,000 cells", "1000000 cells"),
         ("10⁻³ M", "ten to the minus 3 molar"),
-        ("10^6 cells", "ten to the 6 cells"),
         ("5 × 10⁵ cells", "5 times ten to the 5 cells"),
         ("an E-value of 3e-20", "an E-value of 3 times ten to the minus 20"),
         ("OD600 of 0.6", "O D 600 of 0.6"),
@@ -249,16 +242,3 @@ def test_normalization_is_linear(piece):
     for part in normalization.split_for_speech(piece * (15_000 // len(piece))):
         assert len(part) <= normalization.MAX_PIECE_LENGTH
     assert time.process_time() - started_at < 5  # would take minutes if it were not linear
-
-
-def test_unusual_texts_are_spoken(tmp_path, espeak, site):
-    texts = ["<speak>Five & six</speak>", "a\x00b", "𝟙 ½ ③", "日本語のテスト", "ЁЖ"]
-    turns = recording.record_dialogue(
-        site,
-        [Turn("Ada", text) for text in texts],
-        {"Ada": (espeak, None)},
-        tmp_path / "episode.mp3",
-        lambda *_stage: None,
-    )
-    assert [turn.dialogue for turn in turns] == texts
-    assert all(0.1 < turn.end - turn.start < 10 for turn in turns)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import nb_service
-import openai_server
 import pytest
 
 from labext.sandbox import Sandbox
@@ -22,15 +21,8 @@ class Api(nb_service.Api):
         self.box = box
 
     def make(self, **more: Any) -> dict[str, Any]:
-        """Create a transformation."""
         body = {"name": "Shorten", "prompt": "Shorten the text.", **more}
         return self.call("POST", "transformations", body)
-
-    def find(self, name: str) -> dict[str, Any]:
-        """Return the only transformation with a name."""
-        result = [item for item in self.call("GET", "transformations") if item["name"] == name]
-        assert len(result) == 1
-        return result[0]
 
     def run(self, transformation: str, text: str, **more: Any) -> dict[str, Any]:
         """Return the result of a transformation of a text."""
@@ -59,7 +51,6 @@ class Api(nb_service.Api):
             return admin.add_model(name, "llm", base_url, None)["id"]
 
     def default(self, slot: str, model: str | None) -> None:
-        """Set the model of a slot."""
         with open_administration(self.box.data_dir) as admin:
             admin.set_default(slot, model)
 
@@ -68,9 +59,3 @@ class Api(nb_service.Api):
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with nb_service.running(tmp_path_factory) as sandbox:
         yield Api(sandbox)
-
-
-@pytest.fixture
-def provider() -> Iterator[openai_server.OpenAI]:
-    with openai_server.serving() as server:
-        yield server
