@@ -447,6 +447,18 @@ def split(ledger: Ledger) -> Ledger:
 
 
 @pytest.fixture
+def pipeline(ledger: Ledger) -> Ledger:
+    """The service with one complete pipeline, p1, of two stages."""
+    scored = {"pdbFile": "p1-stage1-build/out.pdb"}
+    jobs = {"stage1-build": {"sequence": "A"}, "stage2-score-1": scored, "stage2-score-2": scored}
+    ledger.add_batch("p1", jobs)
+    ledger.complete("p1", results={f"{job}/out.pdb": "ATOM\n" for job in jobs})
+    del ledger.rows["p1"]["batchStatus"]
+    ledger.rows["p1"] |= {"Type": "pipeline", "Settings": '{"initialInputs": ["A", "C"]}'}
+    return ledger
+
+
+@pytest.fixture
 def used(ledger: Ledger) -> Ledger:
     """The service with three runs of `fold`, each of one hour and two weighted hours."""
     for number in range(3):

@@ -58,6 +58,10 @@ def test_rows_are_joined_by_original_names(
         assert len(frame) == 133
 
     check(client.jobs(batch="digests", rows=some, name_column="name"))
+    ledger.complete("digests-part1of2", "digests-part2of2")
+    results = client.download("digests", tmp_path / "results")
+    check(results.frame(some, "name"))
+    assert results.frame()["name"].tolist() == SEQS["name"].tolist()
     monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
     with JobsClient(ledger.url, KEY, rate=None) as other:
         assert "name" not in other.jobs(batch="digests")

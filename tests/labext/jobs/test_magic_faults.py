@@ -112,11 +112,13 @@ def test_email_option_is_sent_with_every_request(
     assert {request.get("jobEmail") for request in requests} == {MATE}
 
 
-@pytest.mark.parametrize("more", ["", " --preview"])
-def test_delete_requires_yes(shell: InteractiveShell, ledger: Any, more: str) -> None:
-    for line in ("%jobs delete f2", "%jobs rm old.pdb"):
-        assert shell.run_cell(line + more).success == bool(more)
-    assert ledger.count("delete-job") == ledger.count("delete-file") == 0
+def test_results_of_given_rows_are_a_frame(shell: InteractiveShell, ledger: Any) -> None:
+    ledger.add_batch("few", {"b": {}, "a": {}})
+    ledger.complete("few")
+    line = "%jobs results few --from rows --name-column name"
+    shell.run_cell(f"{line} --frame --out kept").raise_error()
+    assert shell.user_ns["kept"][["Name", "bases"]].to_numpy().tolist() == [["a", "A"], ["b", "C"]]
+    assert "need `--frame`" in str(shell.run_cell(line).error_in_exec)
 
 
 @pytest.mark.parametrize("word", ["fold", "FOLDS.", "Fold it", "nothing"])

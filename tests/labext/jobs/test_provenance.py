@@ -113,6 +113,14 @@ def test_split_batch_has_one_crate(client: JobsClient, split: Any, tmp_path: Pat
     assert "ledger-key" not in (tmp_path / "out" / CRATE).read_text()
 
 
+def test_output_of_a_stage_is_an_input_of_the_next(
+    client: JobsClient, pipeline: Any, tmp_path: Path
+) -> None:
+    client.download("p1", tmp_path)
+    run = crate_in(tmp_path)["#job-p1-stage2-score-1"]
+    assert {"@id": "stage1-build/out.pdb"} in several(run["object"])
+
+
 def test_repeated_download_leaves_the_crate_unchanged(
     client: JobsClient, split: Any, tmp_path: Path
 ) -> None:

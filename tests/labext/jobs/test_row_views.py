@@ -323,6 +323,9 @@ def test_text_view_has_fields_of_each_parameter() -> None:
 def test_tool_frames_are_plain_frames() -> None:
     frame = frames.parameters_frame(FOLD)
     assert type(frame) is pd.DataFrame
+    assert frame.columns.tolist()[1:4] == ["required", "type", "default"]
+    tools = frames.tools_frame([FOLD])
+    assert tools.columns.tolist()[:3] == ["name", "displayName", "description"]
     assert frame.attrs["displayName"] == "Fold"
     part = frame.loc[frame["required"], ["name", "description"]]
     assert part["name"].tolist() == ["sequence"]
