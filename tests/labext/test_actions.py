@@ -188,7 +188,6 @@ def test_action_from_a_response_is_checked() -> None:
     hostile = Action.from_json(
         {"kind": "set_key", "credential": "a\x1b[31m\nb api_key=s3cr3tvalue99", "x": 1}
     )
-    assert hostile is not None
     assert hostile.arguments.keys() == {"credential"}
     assert not {"\x1b", "\n"} & {*str(hostile)}
     assert "s3cr3t" not in str(hostile)

@@ -182,16 +182,6 @@ def test_persistent_error_is_raised_after_bounded_retries(
     assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize("operation_name", OPERATIONS)
-def test_temporary_429_is_retried(
-    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
-) -> None:
-    case = OPERATIONS[operation_name]
-    ledger.fail(case.operation, *[ledger.answer(429, "Slow down")] * 4)
-    assert case.act(quick, tmp_path)
-    assert case.is_done(ledger, tmp_path)
-
-
 BLOCKED = "Request blocked. Too many requests from this address."
 
 

@@ -138,7 +138,6 @@ def test_existing_identical_parts_are_used_but_not_claimed(
         "The service already has all jobs of folds (250 jobs in 3 parts); nothing was sent.",
     )
     journal = later._journal.read("folds")
-    assert journal is not None
     assert (journal.log.confirmed, journal.log.preexisting) == (
         frozenset({PARTS[1]}),
         frozenset({PARTS[0], PARTS[2]}),
