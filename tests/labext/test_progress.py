@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import pytest
+from fake_clock import Clock
 
 from labext.errors import ServiceError, UnreachableError
 from labext.progress import (
@@ -21,20 +22,6 @@ from labext.progress import (
     interval,
     watch,
 )
-
-
-class Clock:
-    """Time that passes only by sleeping."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        assert 0 < seconds <= TICK
-        self.now += seconds
 
 
 @dataclass

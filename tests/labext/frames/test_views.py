@@ -128,18 +128,6 @@ def test_itables_displays_all_frames(
     assert "itables" not in displayed(shell, frame)["text/html"]
 
 
-def test_styler_and_csv_equal_those_of_pandas(shell: InteractiveShell) -> None:
-    frame = plants()
-    plain = pd.DataFrame(frame.to_dict("series"))
-    assert frame.to_csv() == plain.to_csv()
-    styled, expected = (
-        table.style.set_uuid("x").format(precision=2).to_html() for table in (frame, plain)
-    )
-    assert styled == expected
-    assert frame.to_html() == plain.to_html()
-    assert repr(frame) == repr(plain)
-
-
 def test_properties_are_displayed_in_full_and_without_a_header(shell: InteractiveShell) -> None:
     long = "word " * 60
     data: dict[str, Any] = displayed(shell, properties_frame({"service": long}, "nb"))

@@ -222,25 +222,13 @@ def test_final_punctuation_of_a_server_message_is_kept(end: str) -> None:
     assert to_exception(failure, "job service", None).message.endswith(f": no such job{end}")
 
 
-def test_explanation_of_the_service_client_takes_precedence() -> None:
+@pytest.mark.parametrize("status", [None, 404])
+def test_explanation_of_the_service_client_takes_precedence(status: int | None) -> None:
     failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
-    exception = to_exception(
-        failure, "job service", lambda response: NotFoundError(response.server_message, "Look.")
-    )
-    assert isinstance(exception, NotFoundError)
-    assert (exception.message, exception.status, exception.server) == (
-        "no such job",
-        400,
-        "no such job",
-    )
-
-
-def test_status_of_an_explanation_is_kept() -> None:
-    failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
-    exception = to_exception(
-        failure, "job service", lambda _: NotFoundError("Gone.", "Look.", status=404)
-    )
-    assert exception.status == 404
+    explained = NotFoundError("Gone.", "Look.", status=status)
+    exception = to_exception(failure, "job service", lambda _: explained)
+    assert exception is explained
+    assert (exception.status, exception.server) == (status or 400, "no such job")
 
 
 def test_connection_error_shows_neither_password_nor_query() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import socket
 import threading
 import traceback
@@ -88,18 +87,6 @@ LOST = {
     "half a JSON": lambda faulty: faulty.answer(b'{"jobs": ['),
     "invalid gzip": lambda faulty: faulty.answer(b"no gzip", Content_Encoding="gzip"),
 }
-
-
-@pytest.mark.parametrize("fault", ["closed without a response", "stalled within", "half a JSON"])
-def test_read_is_retried_until_the_response_is_complete(
-    fault: str, faulty: Any, transport_to: Any
-) -> None:
-    act = LOST[fault](faulty)
-    server = faulty(act, act, faulty.answer(GOOD))
-    reply = transport_to(server).send(READ)
-    assert reply.json() == GOOD
-    assert reply.repeated
-    assert server.count == 3
 
 
 @pytest.mark.parametrize("fault", LOST)
@@ -446,28 +433,7 @@ def test_stream_of_unknown_length_is_sent_chunked(faulty: Any, transport_to: Any
     assert server.received[0].body == b"abcdef"
 
 
-def test_redirect_does_not_resend_a_form_stream(faulty: Any, transport_to: Any) -> None:
-    form = MultipartForm([("title", "a")])
-    server = faulty(faulty.answer(b"", 307, Location="/api/elsewhere"), faulty.answer("ok"))
-    with pytest.raises(ServiceError, match="without what was sent"):
-        transport_to(server).send(
-            UPLOAD, path={"filename": "a"}, content=form.open, headers=form.headers
-        )
-    assert server.count == 1
-
-
 # --- streamed responses ------------------------------------------------------------------------
-
-
-def test_truncated_stream_raises_unreachable_error(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.silence, faulty.answer(b"abc", length=100))
-    with (
-        pytest.raises(UnreachableError, match="truncated") as caught,
-        transport_to(server).stream(READ) as response,
-    ):
-        list(response.raw.stream(100))
-    assert server.count == 2
-    assert KEY not in visible_text(caught.value)
 
 
 def test_error_of_the_stream_consumer_is_not_converted(faulty: Any, transport_to: Any) -> None:
@@ -479,10 +445,19 @@ def test_error_of_the_stream_consumer_is_not_converted(faulty: Any, transport_to
 # --- redirects ---------------------------------------------------------------------------------
 
 
-def test_redirect_does_not_turn_post_into_get(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.answer(b"", 302, Location="/api/elsewhere"), faulty.answer(GOOD))
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (302, {"json": {"jobName": "fold1"}}),  # which would turn the POST into a GET
+        (307, {"content": MultipartForm([("title", "a")]).open}),  # which is read once
+    ],
+)
+def test_redirect_that_would_lose_the_body_is_refused(
+    status: int, body: dict[str, Any], faulty: Any, transport_to: Any
+) -> None:
+    server = faulty(faulty.answer(b"", status, Location="/api/elsewhere"), faulty.answer(GOOD))
     with pytest.raises(ServiceError, match="without what was sent"):
-        transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
+        transport_to(server).send(SUBMIT, **body)
     assert server.count == 1
 
 
@@ -506,24 +481,6 @@ def test_redirect_loop_ends_after_five_redirects(faulty: Any, transport_to: Any)
     with pytest.raises(ServiceError, match="more than 5 times"):
         transport_to(server).send(READ)
     assert server.count == 5
-
-
-def test_presigned_url_gets_no_key(faulty: Any, transport_to: Any, tmp_path: Path) -> None:
-    server = faulty(faulty.answer(GOOD))
-    other = faulty(faulty.answer(b"", 302, Location=f"{server.url}b?signature=c0ffee"))
-    downloaded = transport_to(server).download(f"{other.url}a?signature=beef", tmp_path / "a")
-    assert json.loads(downloaded.read_bytes()) == GOOD
-    for request in (*server.received, *other.received):
-        assert KEY not in request.headers.values()
-
-
-def test_error_at_a_presigned_url_hides_its_query(
-    faulty: Any, transport_to: Any, tmp_path: Path
-) -> None:
-    url = f"http://127.0.0.1:{faulty.closed_port()}/a?signature=c0ffee"
-    with pytest.raises(UnreachableError, match="No job service answers") as caught:
-        transport_to("http://127.0.0.1:1/").download(url, tmp_path / "a")
-    assert "c0ffee" not in visible_text(caught.value)
 
 
 # --- connections -------------------------------------------------------------------------------
@@ -569,15 +526,6 @@ def test_closed_transport_closes_its_connections(faulty: Any, transport_to: Any)
     assert server.accepted == 2
 
 
-def test_query_and_body_are_encoded_as_utf_8(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.answer(GOOD))
-    transport_to(server).send(ASK, params={"limit": 5, "batch": "A&b"}, json={"jobName": "ü"})
-    (request,) = server.received
-    assert request.path == "/api/result?limit=5&batch=A%26b"
-    assert request.body == '{"jobName":"ü"}'.encode()
-    assert request.headers["content-type"] == "application/json"
-
-
 def test_requests_have_user_agent_and_accept_encoding(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(GOOD))
     transport_to(server).send(READ)
@@ -589,8 +537,3 @@ def test_timeout_of_a_request_overrides_the_client_timeout(faulty: Any, transpor
     transport = transport_to(faulty(faulty.stall), timeout=(1, 60), attempts=1)
     with pytest.raises(UnreachableError, match="the response timed out"):
         transport.send(READ, timeout=(1, 0.05))
-    with (
-        pytest.raises(UnreachableError, match="the response timed out"),
-        transport.stream(READ, timeout=(1, 0.05)),
-    ):
-        pass

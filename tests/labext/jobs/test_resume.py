@@ -92,20 +92,6 @@ def test_batch_is_resumed_without_its_frame(
     assert_once(ledger)
 
 
-def test_resume_of_a_complete_batch_submits_nothing(
-    client: JobsClient, later: JobsClient, ledger: Any
-) -> None:
-    send(client)
-    ledger.received.clear()
-    for _ in range(2):
-        done = later.resume("folds")
-        assert not done.created
-        assert done.message == (
-            "The service already has all jobs of folds (250 jobs in 3 parts); nothing was sent."
-        )
-    assert ledger.count("submit-batch") == 0
-
-
 def test_part_with_a_lost_response_counts_as_submitted(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:

@@ -14,7 +14,6 @@ from labext.errors import (
     InputError,
     SetupError,
     SignInError,
-    UnreachableError,
 )
 from labext.http import Rate
 from labext.lab import ApiKey, IdToken, LabClient
@@ -90,14 +89,6 @@ def test_certificate_of_an_unknown_ca_is_a_setup_error(tenant: Any) -> None:
     assert tenant.received == []
 
 
-def test_unreachable_host_is_an_error(faulty: Any) -> None:
-    with LabClient(f"https://localhost:{faulty.closed_port()}", ApiKey("key-0123456789")) as lab:
-        lab._http._options.__dict__["sleep"] = lambda seconds: None
-        with pytest.raises(UnreachableError, match="No lab platform answers") as caught:
-            lab.whoami()
-    assert caught.value.next_step == "Check the address, and that the service runs."
-
-
 @pytest.mark.parametrize(
     ("auth", "message", "step"),
     [
@@ -148,12 +139,6 @@ def test_403_names_the_possible_causes(tenant: Any, by_app: bool) -> None:
     assert ("the app" in caught.value.next_step) is by_app
     assert "IP addresses" in caught.value.next_step
     assert tenant.count("dna-sequences") == 1
-
-
-def test_400_shows_the_server_message(lab: LabClient, tenant: Any) -> None:
-    tenant.fail("dna-sequences", tenant.reply(400, {"error": {"message": "ids: unknown."}}))
-    with pytest.raises(InputError, match="ids: unknown"):
-        lab.sequences(ids="seq_1")
 
 
 def test_address_without_the_api_is_an_error(tenant: Any) -> None:
