@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from local_http import serve
+from local_http import QuietHandler, serve
 
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
@@ -345,14 +344,11 @@ class Ledger:
         return counted
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # one packet; otherwise delayed ACKs cost 40 ms per response
     ledger: Ledger
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
     def _handle(self) -> None:
         parts = urlsplit(self.path)
@@ -425,8 +421,7 @@ def quick_polls(monkeypatch: pytest.MonkeyPatch) -> None:
 def ledger(no_pauses: None) -> Iterator[Ledger]:
     """The service, running on loopback."""
     service = Ledger()
-    handler = type("LedgerHandler", (Handler,), {"ledger": service})
-    with serve(handler) as url:
+    with serve(Handler, ledger=service) as url:
         service.url = f"{url}/api/"
         yield service
 

@@ -50,25 +50,23 @@ def test_whoami_without_a_user_record(lab: LabClient, tenant: Any) -> None:
     assert not lab.whoami().known
 
 
-def test_plain_http_is_refused_before_connecting(plain_http: Any, monkeypatch: Any) -> None:
-    url, received = plain_http
+def test_plain_http_is_refused_before_connecting(faulty: Any, monkeypatch: Any) -> None:
+    server = faulty(faulty.silence)
     with pytest.raises(InputError, match="requires HTTPS"):
-        LabClient(url, ApiKey("key-0123456789"))
-    monkeypatch.setenv("LABEXT_LAB_BASE_URL", url)
+        LabClient(server.url, ApiKey("key-0123456789"))
+    monkeypatch.setenv("LABEXT_LAB_BASE_URL", server.url)
     monkeypatch.setenv("LABEXT_LAB_API_KEY", "key-0123456789")
     with pytest.raises(InputError, match="requires HTTPS"):
         labext.connect("lab")
-    assert received == []
+    assert server.accepted == 0
 
 
-def test_redirect_from_https_to_http_is_refused(
-    lab: LabClient, tenant: Any, plain_http: Any
-) -> None:
-    url, received = plain_http
-    tenant.fail("users/me", tenant.reply(302, headers={"Location": f"{url}/api/v2/users/me"}))
+def test_redirect_from_https_to_http_is_refused(lab: LabClient, tenant: Any, faulty: Any) -> None:
+    server = faulty(faulty.silence)
+    tenant.fail("users/me", tenant.reply(302, headers={"Location": f"{server.url}users/me"}))
     with pytest.raises(labext.LabextError, match="from HTTPS to unencrypted HTTP"):
         lab.whoami()
-    assert received == []
+    assert server.accepted == 0
 
 
 def test_connect_reads_the_environment(tenant: Any, monkeypatch: Any) -> None:
