@@ -137,11 +137,33 @@ def test_404_of_a_first_delete_is_an_error(faulty: Any, transport_to: Any) -> No
         transport_to(server).send(DELETE, json={"jobName": "fold1"})
 
 
-def test_404_of_a_repeated_read_is_an_error(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.answer("down", 503), faulty.answer({"error": "not found"}, 404))
-    with pytest.raises(NotFoundError, match="not found"):
+@pytest.mark.parametrize(
+    ("answers", "error", "words", "count"),
+    [
+        ([("down", 503), ("not found", 404)], NotFoundError, "not found", 2),
+        ([(b"", 200, "text/plain")], ServiceError, "an empty response", 5),
+        ([(b"who", 401, "text/plain", 100)], SignInError, "401", 1),  # truncated
+    ],
+)
+def test_read_ends_with_the_last_error(
+    answers: list[Any],
+    error: type[LabextError],
+    words: str,
+    count: int,
+    faulty: Any,
+    transport_to: Any,
+) -> None:
+    server = faulty(*[faulty.answer(*answer) for answer in answers])
+    with pytest.raises(error, match=words):
         transport_to(server).send(READ)
-    assert server.count == 2
+    assert server.count == count
+
+
+def test_redirect_loop_ends_after_five_redirects(faulty: Any, transport_to: Any) -> None:
+    server = faulty(faulty.answer(b"", 307, Location="/api/jobs"))
+    with pytest.raises(ServiceError, match="more than 5 times"):
+        transport_to(server).send(READ)
+    assert server.count == 5
 
 
 def test_refused_connection_fails_after_two_retries(
@@ -204,13 +226,6 @@ def test_bytes_beyond_content_length_are_ignored(faulty: Any, transport_to: Any)
     assert transport.send(READ).json() == {"a": 1}
     assert transport.send(READ).json() == GOOD
     assert server.count == 2
-
-
-def test_empty_response_to_a_json_read_is_an_error(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.answer(b"", kind="text/plain"))
-    with pytest.raises(ServiceError, match="an empty response"):
-        transport_to(server).send(READ)
-    assert server.count == 5
 
 
 # --- rate limits and server errors -------------------------------------------------------------
@@ -321,13 +336,6 @@ def test_4xx_is_not_retried(
     assert server.count == 1
     assert caught.value.status == status
     assert KEY not in visible_text(caught.value)
-
-
-def test_truncated_error_response_keeps_its_status(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.answer(b"who", 401, length=100))
-    with pytest.raises(SignInError):
-        transport_to(server).send(READ)
-    assert server.count == 1
 
 
 @pytest.mark.parametrize(
@@ -474,13 +482,6 @@ def test_redirected_post_keeps_method_and_body(status: int, faulty: Any, transpo
     transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
     assert server.received[1].method == "POST"
     assert server.received[1].body == b'{"jobName":"fold1"}'
-
-
-def test_redirect_loop_ends_after_five_redirects(faulty: Any, transport_to: Any) -> None:
-    server = faulty(faulty.answer(b"", 307, Location="/api/jobs"))
-    with pytest.raises(ServiceError, match="more than 5 times"):
-        transport_to(server).send(READ)
-    assert server.count == 5
 
 
 # --- connections -------------------------------------------------------------------------------

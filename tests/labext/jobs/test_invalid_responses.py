@@ -15,11 +15,7 @@ from typing import Any
 import pytest
 
 from labext.errors import (
-    AccessError,
-    BusyError,
-    LabextError,
     OutcomeUnknownError,
-    ServiceError,
 )
 from labext.jobs import JobsClient
 
@@ -38,13 +34,11 @@ class OperationCase:
         operation: the request with the invalid response.
         act: calls the client.
         is_done: returns True if the service processed the operation exactly once.
-        changes: True if processing it twice would be wrong.
     """
 
     operation: str
     act: Callable[[JobsClient, Path], Any]
     is_done: Callable[[Any, Path], bool]
-    changes: bool = True
 
 
 def _batch(client: JobsClient, _: Path) -> Any:
@@ -80,13 +74,11 @@ OPERATIONS = {
         "jobs",
         lambda client, _: client.jobs()["JobName"].tolist() == ["done1"],
         lambda ledger, _: ledger.done["jobs"] >= 1,
-        changes=False,
     ),
     "result": OperationCase(
         "result",
         lambda client, folder: client.download("done1", folder / "out"),
         lambda ledger, folder: (folder / "out" / "rank_1.pdb").read_text() == "ATOM done1\n",
-        changes=False,
     ),
     "delete": OperationCase(
         "delete-job",
@@ -97,7 +89,6 @@ OPERATIONS = {
         "upload",
         _upload,
         lambda ledger, _: set(ledger.files) == {"up.pdb"},
-        changes=False,
     ),
 }
 
@@ -152,57 +143,7 @@ def test_operation_succeeds_once_despite_an_invalid_response(
     assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("status", "words", "error"),
-    [
-        (429, "Slow down, please", BusyError),
-        (500, "disk on fire", ServiceError),
-        (503, "in maintenance", ServiceError),
-    ],
-)
-@pytest.mark.parametrize("operation_name", OPERATIONS)
-def test_persistent_error_is_raised_after_bounded_retries(
-    quick: JobsClient,
-    ledger: Any,
-    tmp_path: Path,
-    operation_name: str,
-    status: int,
-    words: str,
-    error: type[LabextError],
-) -> None:
-    case = OPERATIONS[operation_name]
-    ledger.fail(case.operation, *[ledger.answer(status, words)] * 99)
-    with pytest.raises(error, match=words):
-        case.act(quick, tmp_path)
-    assert ledger.count(case.operation) <= 15, "five attempts, or three submissions of five"
-    if case.changes:
-        assert ledger.done[case.operation] == 0
-    ledger.scripts.clear()
-    assert case.act(quick, tmp_path), "succeeds once the errors end"
-    assert case.is_done(ledger, tmp_path)
-
-
 BLOCKED = "Request blocked. Too many requests from this address."
-
-
-@pytest.mark.parametrize("operation_name", OPERATIONS)
-def test_403_for_every_request_is_not_retried(
-    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
-) -> None:
-    case = OPERATIONS[operation_name]
-    for operation in ("tools", "jobs", "files", "validate-job", case.operation):
-        ledger.fail(operation, *[ledger.answer(403, BLOCKED)] * 99)
-    with pytest.raises(AccessError, match="Request blocked") as raised:
-        case.act(quick, tmp_path)
-    assert "budget" not in str(raised.value)
-    assert "the service blocks all requests for a while after too many" in raised.value.next_step
-    assert ledger.done[case.operation] == 0
-    assert sum(ledger.count(name) for name in ledger.scripts) <= 3, (
-        "blocked requests are not retried"
-    )
-    ledger.scripts.clear()
-    assert case.act(quick, tmp_path)
-    assert case.is_done(ledger, tmp_path)
 
 
 @pytest.mark.parametrize("operation_name", ["submit", "batch", "pipeline"])

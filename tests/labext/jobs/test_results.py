@@ -266,16 +266,6 @@ def test_unsafe_archive_is_not_unpacked(
     assert not all_files(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"hello", b"", b"PK\x03\x04 cut"])
-def test_damaged_archive_is_an_error(
-    client: JobsClient, done: Any, tmp_path: Path, content: bytes
-) -> None:
-    done.archives["f1"] = content
-    with pytest.raises(ArchiveError, match="damaged"):
-        client.download("f1", tmp_path)
-    assert not all_files(tmp_path)
-
-
 def test_unwritable_folder_is_a_storage_error(
     client: JobsClient, done: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,15 +392,6 @@ def test_progress_of_a_split_batch_is_cumulative(
     ]
     assert events[-1] == (events[-1][1], events[-1][1]), "all files are unpacked"
     assert events.index("Unpacking") > until
-
-
-def test_stop_and_delete_of_a_split_batch(client: JobsClient, split: Any) -> None:
-    assert client.stop("b") == "b: b-part1of2 stopped, 1 more part too."
-    assert [body["jobName"] for body in split.bodies("stop-job")] == ["b-part1of2", "b-part2of2"]
-    assert "deleted" in client.delete("b")
-    assert not split.rows
-    with pytest.raises(NotFoundError):
-        client.delete("b")
 
 
 def test_result_file_is_read_without_being_saved(

@@ -1,8 +1,9 @@
-"""Submissions, uploads and folders: parts, conflicts, bodies, validation and retries."""
+"""Submissions, uploads and folders: parts, conflicts, bodies, validation, retries and outcomes."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from labext.errors import (
     InputError,
     LabextError,
     NotFoundError,
+    OutcomeUnknownError,
     ServiceError,
+    UnreachableError,
 )
 from labext.http import Operation, RetryMode
 from labext.jobs import JobsClient, api
+from labext.jobs.submission import send_once
 
 pytestmark = pytest.mark.faults
 
@@ -295,3 +299,91 @@ def test_delete_removes_a_journal_record_without_a_batch(client: JobsClient, led
     assert client.unfinished_names() == []
     with pytest.raises(NotFoundError):
         client.delete("few")
+
+
+ROW = {"JobName": "f1"}
+LOST = OutcomeUnknownError("The answer was lost.", "Look.")
+FAILED = ServiceError("The service failed.", "Wait.")
+AWAY = UnreachableError("Nobody answers.", "Start it.")
+TAKEN = ConflictError("f1 is taken.", "Choose another.")
+REFUSED = AccessError("Too many requests.", "Wait.")
+
+
+class Script:
+    """Runs actions in order, and counts the calls."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.steps = list(steps)
+        self.count = 0
+
+    def __call__(self) -> Any:
+        self.count += 1
+        step = self.steps.pop(0)
+        if isinstance(step, LabextError):
+            raise step
+        return step
+
+
+def settle(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
+    return send_once("f1", send, look, "1 job of fold")
+
+
+@pytest.mark.parametrize(
+    ("sent", "looked_up", "expected"),
+    [
+        (["done"], [], ("done", None, True)),
+        ([LOST], [ROW], ("", ROW, True)),
+        ([FAILED], [ROW], ("", ROW, True)),
+        ([LOST, "done"], [None], ("done", None, True)),
+        ([LOST, TAKEN], [None, ROW], ("", ROW, True)),
+        ([LOST, FAILED, "done"], [None, None], ("done", None, True)),
+        ([TAKEN], [ROW], ("", ROW, False)),
+    ],
+)
+def test_submission_is_found_or_sent_again(
+    sent: list[Any], looked_up: list[Any], expected: tuple[Any, ...]
+) -> None:
+    send, look = Script(*sent), Script(*looked_up)
+    assert settle(send, look) == expected
+    assert (send.steps, look.steps) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("sent", "looked_up"),
+    [
+        ([LOST], [AWAY]),
+        ([LOST], [REFUSED]),
+        ([LOST, AWAY], [None]),
+        ([FAILED, AWAY], [None]),
+        ([LOST, LOST, LOST], [None, None, None]),
+        ([TAKEN], [AWAY]),
+    ],
+)
+def test_unresolved_submission_has_unknown_outcome(sent: list[Any], looked_up: list[Any]) -> None:
+    send, look = Script(*sent), Script(*looked_up)
+    with pytest.raises(OutcomeUnknownError) as raised:
+        settle(send, look)
+    assert (send.steps, look.steps) == ([], [])
+    assert "f1 (1 job of fold)" in raised.value.message
+    assert "creates no duplicate" in raised.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("sent", "looked_up", "kind"),
+    [
+        ([AWAY], [], UnreachableError),
+        ([REFUSED], [], AccessError),
+        ([TAKEN], [None], ConflictError),
+        ([TAKEN], [TAKEN], ConflictError),
+        ([LOST], [TAKEN], ConflictError),
+        ([FAILED, FAILED, FAILED], [None, None, None], ServiceError),
+    ],
+)
+def test_failed_submission_is_not_of_unknown_outcome(
+    sent: list[Any], looked_up: list[Any], kind: type[LabextError]
+) -> None:
+    send, look = Script(*sent), Script(*looked_up)
+    with pytest.raises(kind) as raised:
+        settle(send, look)
+    assert not isinstance(raised.value, OutcomeUnknownError)
+    assert (send.steps, look.steps) == ([], [])
