@@ -13,13 +13,17 @@ import threading
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
 from local_http import QuietHandler, serve
 
 from labext.jobs import JobsClient
@@ -64,6 +68,7 @@ class Ledger:
     """The job service: records by name, and every request in order."""
 
     answer = Answer
+    key = KEY
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
@@ -430,6 +435,44 @@ def ledger(no_pauses: None) -> Iterator[Ledger]:
 def client(ledger: Ledger) -> Iterator[JobsClient]:
     with JobsClient(ledger.url, KEY, rate=None) as client:
         yield client
+
+
+@pytest.fixture
+def later(ledger: Ledger) -> Iterator[JobsClient]:
+    """A second client, as in another process."""
+    with JobsClient(ledger.url, KEY, rate=None) as client:
+        yield client
+
+
+@pytest.fixture
+def elsewhere(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], JobsClient]]:
+    """Make a client as on another machine, without local records."""
+    with ExitStack() as clients:
+
+        def make() -> JobsClient:
+            monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
+            return clients.enter_context(JobsClient(ledger.url, KEY, rate=None))
+
+        yield make
+
+
+@pytest.fixture
+def new_shell(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], InteractiveShell]]:
+    """Make shells with the magics, connected to the service."""
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
+    with ExitStack() as shells:
+
+        def make() -> InteractiveShell:
+            ip = shells.enter_context(opened())
+            ip.run_cell("%load_ext labext").raise_error()
+            return ip
+
+        yield make
 
 
 @pytest.fixture

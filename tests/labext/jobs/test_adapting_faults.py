@@ -11,8 +11,6 @@ from labext.errors import LabextError
 from labext.jobs import JobsClient
 
 pytestmark = pytest.mark.faults
-
-KEY = "ledger-key-0123456789"
 ORCHIDS = [f"gi|{2765658 - n}|emb|Z{78533 - n}.1|CIZ{78533 - n}" for n in range(130)]
 SEQS = pd.DataFrame(
     {
@@ -46,7 +44,7 @@ def test_adapted_and_original_names_are_listed(client: JobsClient, ledger: Any) 
 
 
 def test_rows_are_joined_by_original_names(
-    client: JobsClient, ledger: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    client: JobsClient, ledger: Any, tmp_path: Any, elsewhere: Any
 ) -> None:
     send(client)
     some = SEQS.iloc[[5, 2, 0]].assign(mass=[1, 2, 3]).drop(columns="bases")
@@ -62,21 +60,19 @@ def test_rows_are_joined_by_original_names(
     results = client.download("digests", tmp_path / "results")
     check(results.frame(some, "name"))
     assert results.frame()["name"].tolist() == SEQS["name"].tolist()
-    monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
-    with JobsClient(ledger.url, KEY, rate=None) as other:
-        assert "name" not in other.jobs(batch="digests")
-        check(other.jobs(batch="digests", rows=some, name_column="name"))
+    other = elsewhere()
+    assert "name" not in other.jobs(batch="digests")
+    check(other.jobs(batch="digests", rows=some, name_column="name"))
 
 
 def test_batch_with_adapted_names_is_resumed_from_the_journal(
-    client: JobsClient, ledger: Any
+    client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     ledger.fail("submit-batch", None, ledger.answer(403, {"error": "no"}))
     with pytest.raises(LabextError):
         send(client)
     ledger.scripts.clear()
-    with JobsClient(ledger.url, KEY, rate=None) as later:
-        done = later.resume("digests")
+    done = later.resume("digests")
     assert done.frame["name"].tolist() == SEQS["name"].tolist()
     assert "132 names were adapted" in done.message
     assert sum(len(of) for of in ledger.members.values()) == 133

@@ -7,7 +7,7 @@ requests shows that nothing was lost or done twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,6 @@ from labext.errors import (
 from labext.jobs import JobsClient
 
 pytestmark = pytest.mark.faults
-
-KEY = "ledger-key-0123456789"
 SETTINGS = {"sequence": "GGGAAACCC"}
 STAGES = [{"task": "Fold", "toolSettings": {"fold": {"sequence": "pipe"}}}]
 
@@ -121,15 +119,14 @@ RESPONSES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.fixture
-def quick(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobsClient]:
+def quick(client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch) -> JobsClient:
     """A client with a short timeout, on a service that has one job."""
     monkeypatch.setattr("labext.http.rate_limiter.LONGEST_WAIT", 0.02)
     ledger.add("done1", "fold", SETTINGS)
     ledger.complete("done1")
-    with JobsClient(ledger.url, KEY, rate=None) as client:
-        client._http._options = replace(client._http._options, timeout=(2, 0.4))
-        client.tools()  # the service is known to be reachable
-        yield client
+    client._http._options = replace(client._http._options, timeout=(2, 0.4))
+    client.tools()  # the service is known to be reachable
+    return client
 
 
 @pytest.mark.parametrize("how", RESPONSES)

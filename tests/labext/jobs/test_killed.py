@@ -20,8 +20,6 @@ import pytest
 from labext.jobs import JobsClient
 
 pytestmark = pytest.mark.faults
-
-KEY = "ledger-key-0123456789"
 PLAN = {f"j{n:04d}": {"sequence": f"{n:012b}"} for n in range(1000)}
 
 CHILD = """
@@ -78,7 +76,7 @@ class Killer:
     def run(self, command: str, step: int) -> int:
         """Run a client process, killed at a step of its own if not 0; return its exit code."""
         child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, self.ledger.url, KEY, command, str(step)],
+            [sys.executable, "-c", CHILD, self.ledger.url, self.ledger.key, command, str(step)],
             stdin=subprocess.PIPE,
         )
         self.pid, self.count = child.pid, 0
@@ -86,20 +84,19 @@ class Killer:
         return child.returncode
 
 
-def test_client_killed_repeatedly_submits_each_job_once(ledger: Any) -> None:
+def test_client_killed_repeatedly_submits_each_job_once(client: JobsClient, ledger: Any) -> None:
     killer, chance = Killer(ledger), random.Random(1000)
     for life, phase in enumerate(("before", "", "after", "", "after")):
         killer.phase, killer.batch = phase, chance.randint(1, 2) if phase else 0
         step = 0 if phase else chance.randint(1, 16)
         assert killer.run("resume" if life else "submit", step) == -signal.SIGKILL
     killer.batch = 0
-    with JobsClient(ledger.url, KEY, rate=None) as jobs:
-        assert jobs.unfinished()["Name"].tolist() == ["big"]
-        done = jobs.resume("big")
-        assert len(done.sent) >= 2
-        assert "The service now has all jobs of big (1,000 jobs)." in done.message
-        assert jobs.resume("big").sent == ()
-        assert jobs.unfinished().empty
+    assert client.unfinished()["Name"].tolist() == ["big"]
+    done = client.resume("big")
+    assert len(done.sent) >= 2
+    assert "The service now has all jobs of big (1,000 jobs)." in done.message
+    assert client.resume("big").sent == ()
+    assert client.unfinished().empty
     assert sorted(ledger.members) == sorted(done.parts)
     assert len(ledger.rows) == len(PLAN) + len(done.parts)
     assert {

@@ -148,13 +148,15 @@ def test_batch_with_other_settings_is_not_joined_to_the_journal(
     assert "n" not in client.jobs(batch="few").columns
 
 
-def test_stale_journal_does_not_hide_a_batch(client: JobsClient, split: Any) -> None:
+def test_stale_journal_does_not_hide_a_batch(
+    client: JobsClient, later: JobsClient, split: Any
+) -> None:
     client.job("folds")
     for name in [name for name in split.rows if name.startswith("folds")]:
         del split.rows[name]
     split.members.clear()
     split.add_batch("folds", {"x": {"sequence": "A"}})
-    for again in (client, JobsClient(client.base_url, "ledger-key-0123456789")):
+    for again in (client, later):
         assert again.job("folds")["JobName"] == "folds"
         assert again.jobs(batch="folds")["Name"].tolist() == ["x"]
         assert next(again.watch("folds")).total == 1
@@ -169,10 +171,9 @@ def test_batch_filter_with_a_single_job_is_refused(client: JobsClient, ledger: A
         client.jobs(batch="f1")
 
 
-def test_rows_without_name_column_are_refused(client: JobsClient, split: Any) -> None:
-    other = JobsClient(client.base_url, "ledger-key-0123456789")
+def test_rows_without_name_column_are_refused(client: JobsClient) -> None:
     with pytest.raises(InputError, match="name_column="):
-        other.jobs(rows=FRAME)
+        client.jobs(rows=FRAME)
 
 
 def test_conflict_names_the_batch_and_not_the_part(client: JobsClient, split: Any) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
 
 pytestmark = pytest.mark.faults
-
-KEY = "ledger-key-0123456789"
 MATE = "mate@lab.org"
 BATCH = "%jobs batch few --type fold --from rows --name-column name --map sequence=bases"
 STAGES = "stages: [{task: Fold, toolSettings: {fold: {sequence: pipe}}}]"
@@ -21,11 +18,12 @@ STAGES = "stages: [{task: Fold, toolSettings: {fold: {sequence: pipe}}}]"
 
 @pytest.fixture
 def shell(
-    ledger: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[InteractiveShell]:
-    """A shell that uses the ledger's service, in a new folder."""
-    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
-    monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
+    new_shell: Callable[[], InteractiveShell],
+    ledger: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> InteractiveShell:
+    """A shell in a new folder, and a service with two jobs."""
     monkeypatch.chdir(tmp_path)
     Path("a.pdb").write_text("ATOM")
     ledger.files.append("old.pdb")
@@ -33,10 +31,9 @@ def shell(
     for name in ("f1", "f2"):
         ledger.add(name, settings={"sequence": "A"})
     ledger.complete("f1")
-    with opened() as ip:
-        ip.run_cell("%load_ext labext").raise_error()
-        ip.push({"rows": pd.DataFrame({"name": ["a", "b"], "bases": ["A", "C"]})})
-        yield ip
+    ip = new_shell()
+    ip.push({"rows": pd.DataFrame({"name": ["a", "b"], "bases": ["A", "C"]})})
+    return ip
 
 
 SUBMIT = "%jobs submit fold --set sequence=A"

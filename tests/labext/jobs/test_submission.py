@@ -44,15 +44,14 @@ def send(client: JobsClient, count: int, **options: Any) -> Any:
 
 
 def test_interrupted_batch_is_completed_from_another_machine(
-    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    client: JobsClient, ledger: Any, elsewhere: Any
 ) -> None:
     ledger.fail("submit-batch", None, None, ledger.answer(403, "Budget exceeded for team X"))
     with pytest.raises(AccessError, match="2 of 3 parts of folds were sent") as raised:
         send(client, 250)
     assert "Budget exceeded for team X" in raised.value.message
     assert '`jobs.resume("folds")`, or submit it again' in raised.value.next_step
-    monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "another"))
-    other = JobsClient(client.base_url, "ledger-key-0123456789", rate=None)
+    other = elsewhere()
     ledger.received.clear()
     done = send(other, 250)
     assert "2 of 3 parts of folds already existed" in done.message
