@@ -54,9 +54,6 @@ def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
     assert data["text/plain"].split()[:3] == ["name", "seen", "id"]
     assert "2026-11-20 18:31:14<" in data["text/html"]
     assert "note" not in data["text/html"]
-    derived = displayed(shell, plants().sort_values("name", ascending=False).head(2))
-    assert "note" not in derived["text/html"]
-    assert derived["text/plain"].split()[:3] == ["name", "seen", "id"]
 
 
 def test_column_of_arrays_is_displayed(shell: InteractiveShell) -> None:

@@ -22,8 +22,7 @@ from labext.errors import (
     SignInError,
     UnreachableError,
 )
-from labext.http import ErrorResponse, HttpClient, Operation, Rate, RetryMode
-from labext.http.auth import ApiKeyAuth
+from labext.http import ErrorResponse, Operation, Rate, RetryMode
 from labext.http.connection_pool import ResponseLimits
 from labext.http.rate_limiter import RateLimiter
 from labext.http.upload import MultipartForm
@@ -40,29 +39,6 @@ UPLOAD = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS
 
 KEY = "swordfish-0123"
 GOOD = {"jobs": []}
-
-
-@pytest.fixture
-def transport_to(clock: Any) -> Any:
-    clients: list[HttpClient] = []
-
-    def make(server: Any, **options: Any) -> HttpClient:
-        url = server if isinstance(server, str) else server.url
-        settings: dict[str, Any] = {
-            "auth": ApiKeyAuth(KEY),
-            "rate": None,
-            "timeout": (1, 0.3),
-            "service": "job service",
-            "clock": clock,
-            "sleep": clock.sleep,
-        }
-        transport = HttpClient(url, **(settings | options))
-        clients.append(transport)
-        return transport
-
-    yield make
-    for transport in clients:
-        transport.close()
 
 
 def visible_text(error: BaseException) -> str:

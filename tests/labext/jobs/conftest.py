@@ -342,11 +342,7 @@ class Ledger:
             return Answer(body=archive.read(file), kind="application/octet-stream")
 
     def _tally(self, members: list[str]) -> dict[str, int]:
-        counted: dict[str, int] = {}
-        for member in members:
-            state = self.rows[member]["JobStatus"]
-            counted[state] = counted.get(state, 0) + 1
-        return counted
+        return dict(Counter(self.rows[member]["JobStatus"] for member in members))
 
 
 class Handler(QuietHandler):

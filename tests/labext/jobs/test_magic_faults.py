@@ -36,10 +36,8 @@ def shell(
     return ip
 
 
-SUBMIT = "%jobs submit fold --set sequence=A"
 LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("%jobs list --organization", "jobs", {"organization": "true"}),
-    ("%jobs list --subjobs", "jobs", {"includeSubjobs": "true"}),
     (f"%jobs list --email {MATE}", "jobs", {"jobEmail": MATE}),
     ("%jobs list --limit 1 --start-key 1", "jobs", {"limit": "1", "startKey": "1"}),
     (f"%jobs show f1 --email {MATE}", "jobs", {"jobName": "f1", "jobEmail": MATE}),
@@ -51,9 +49,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "usage-statistics",
         {"statistic": "jobs", "scope": "organization"},
     ),
-    ("%jobs usage", "usage-statistics", {"statistic": "weighted_hours", "scope": "user"}),
-    (f"{SUBMIT} --name s1", "submit-job", {"jobName": "s1", "type": "fold"}),
-    (f"{SUBMIT} --name s2 --project proj_7", "submit-job", {"projectTag": "proj_7"}),
+    (
+        "%jobs submit fold --name s1 --project proj_7 --set sequence=A",
+        "submit-job",
+        {"jobName": "s1", "projectTag": "proj_7"},
+    ),
     (f"{BATCH} --max-runtime 60", "submit-batch", {"maxRuntimeSeconds": 60}),
     (f"{BATCH} --budget 1.5", "submit-batch", {"weightedHoursBudget": 1.5}),
     (
@@ -66,13 +66,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "run-pipeline",
         {"projectTag": "proj_7", "pipelineName": "saved"},
     ),
-    ("%jobs results f1", "result", {"jobName": "f1"}),
     ("%jobs results f1 --pdbs-only", "result", {"pdbsOnly": True}),
-    ("%jobs results f1 --file log.txt", "result", {"fileName": "log.txt"}),
     (f"%jobs results f1 --email {MATE}", "result", {"jobEmail": MATE}),
-    ("%jobs stop f2", "stop-job", {"jobName": "f2"}),
-    ("%jobs delete f2 --yes", "delete-job", {"jobName": "f2"}),
-    ("%jobs upload a.pdb --presigned", "getPresignedUploadUrl", {"filename": "a.pdb"}),
     (
         "%jobs upload a.pdb --presigned --folder sets",
         "getPresignedUploadUrl",

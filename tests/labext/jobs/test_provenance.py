@@ -19,17 +19,13 @@ CRATE = "ro-crate-metadata.json"
 
 
 @pytest.fixture
-def split(ledger: Any) -> Any:
+def split(split: Any) -> Any:
     """The service with one complete batch in two parts, b, of which one job failed."""
-    ledger.tools[0] |= {"paper": "https://doi.org/10.1/fold", "github": "https://example.org/fold"}
-    for number, jobs in ((1, {"x": {"sequence": "A"}, "yy": {"mode": "fast"}}), (2, {"zzz": {}})):
-        ledger.add_batch(f"b-part{number}of2", jobs)
-        ledger.complete(f"b-part{number}of2")
-    ledger.rows["b-part2of2-zzz"].update(JobStatus="Stopped", Reason="Out of time.")
-    ledger.rows["b-part1of2-x"].update(
-        Started="2026-01-01T00:30:00Z", Completed="2026-01-01T00:31:00Z"
-    )
-    return ledger
+    split.tools[0] |= {"paper": "https://doi.org/10.1/fold", "github": "https://example.org/fold"}
+    split.rows["b-part2of2-zzz"].update(JobStatus="Stopped", Reason="Out of time.")
+    run = {"Started": "2026-01-01T00:30:00Z", "Completed": "2026-01-01T00:31:00Z"}
+    split.rows["b-part1of2-x"].update(run, Settings='{"sequence": "A"}')
+    return split
 
 
 def crate_in(folder: Path, name: str = CRATE) -> dict[str, dict[str, Any]]:
