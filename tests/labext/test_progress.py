@@ -152,7 +152,7 @@ def counted(states: dict[str, int], kind: str = "batch") -> Progress:
     return Progress("folds", kind, "Running", states, 100)
 
 
-def snapshots_of(polls: list[Progress], tick: float = TICK) -> list[Progress]:
+def snapshots_of(polls: list[Progress]) -> list[Progress]:
     clock = Clock()
     ended = Progress("folds", polls[-1].kind, "Complete", outcome=Outcome.COMPLETE)
     rows = iter([*polls, ended])

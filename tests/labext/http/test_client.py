@@ -36,9 +36,6 @@ from labext.redaction import mask
 OP = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
 
 
-# --- addresses and bodies ----------------------------------------------------------------------
-
-
 @given(st.text(min_size=1).filter(lambda name: name not in {".", ".."}))
 def test_path_parameter_stays_one_segment(name: str) -> None:
     try:
@@ -119,9 +116,6 @@ def test_unreadable_file_fails_before_sending(tmp_path: Any) -> None:
 def test_request_path_is_relative_to_the_base_url() -> None:
     assert build().path == "/upload/a"
     assert build().url == "http://h/api/upload/a"
-
-
-# --- server messages ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -237,8 +231,6 @@ def test_connection_error_shows_neither_password_nor_query() -> None:
     assert "at http://h.example/a was interrupted" in missing.error.message
 
 
-# --- responses ---------------------------------------------------------------------------------
-
 READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
 
 
@@ -320,9 +312,6 @@ def test_json_is_parsed_once_and_may_contain_nan() -> None:
     assert answer.json()["a"][1] == float("inf")
 
 
-# --- signing in --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("auth", "header", "value"),
     [
@@ -346,9 +335,6 @@ def test_invalid_key_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(InputError) as caught:
         ApiKeyAuth(key)
     assert not key.strip() or key not in str(caught.value)
-
-
-# --- errors ------------------------------------------------------------------------------------
 
 
 def test_errors_survive_pickling() -> None:

@@ -318,9 +318,6 @@ def test_empty_file_is_downloaded(faulty: Any, into: Any) -> None:
     assert into(faulty(faulty.answer(b"", kind="text/plain")), "log.txt").read_bytes() == b""
 
 
-# --- the disk ----------------------------------------------------------------------------------
-
-
 def test_full_disk_is_detected_before_writing(
     faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,9 +142,6 @@ def test_rate_of_zero_is_refused(requests: int, seconds: float) -> None:
         Rate(requests, seconds)
 
 
-# --- sharing -----------------------------------------------------------------------------------
-
-
 def test_clients_of_one_identity_share_a_limiter() -> None:
     first = shared_rate_limiter(URL, "app notebook", Rate(2, 10))
     again = shared_rate_limiter("https://TENANT.example:443/", "app notebook", Rate(2, 10))
@@ -215,9 +212,6 @@ def test_unlimited_limiter_never_waits() -> None:
     send(limiter, patience=1)
 
 
-# --- refusals ----------------------------------------------------------------------------------
-
-
 def test_429_delays_all_requests_until_the_window_ends(clock: Clock) -> None:
     limiter = make_limiter(clock)
     send(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
@@ -284,9 +278,6 @@ def test_requested_delay_of_a_response(
     assert requested_delay(status, headers) == seconds
 
 
-# --- one probe at a time -------------------------------------------------------------------------
-
-
 def test_lost_response_lets_the_next_request_probe(clock: Clock) -> None:
     limiter = make_limiter(clock)
     for _ in range(3):
@@ -313,9 +304,6 @@ def test_remaining_is_unknown_after_the_window(clock: Clock) -> None:
         assert clock.now == 1030
         send(limiter)
         assert clock.now > 1031  # waits for the first response
-
-
-# --- reported limits ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,6 @@ def visible_text(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
 
 
-# --- lost responses ----------------------------------------------------------------------------
-
 LOST = {
     "closed without a response": lambda faulty: faulty.silence,
     "reset": lambda faulty: faulty.reset,
@@ -202,9 +200,6 @@ def test_bytes_beyond_content_length_are_ignored(faulty: Any, transport_to: Any)
     assert transport.send(READ).json() == {"a": 1}
     assert transport.send(READ).json() == GOOD
     assert server.count == 2
-
-
-# --- rate limits and server errors -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rate", [None, Rate(None), Rate(100, 10)])
@@ -363,9 +358,6 @@ def test_response_beyond_a_limit_is_not_retried(
     assert (caught.value.method, caught.value.path) == (op.method, f"/{op.path}")
 
 
-# --- uploads ---------------------------------------------------------------------------------
-
-
 def test_upload_content_is_opened_again_for_each_attempt(faulty: Any, transport_to: Any) -> None:
     opened: list[io.BytesIO] = []
 
@@ -417,16 +409,10 @@ def test_stream_of_unknown_length_is_sent_chunked(faulty: Any, transport_to: Any
     assert server.received[0].body == b"abcdef"
 
 
-# --- streamed responses ------------------------------------------------------------------------
-
-
 def test_error_of_the_stream_consumer_is_not_converted(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.answer(b"abc"))
     with pytest.raises(FileNotFoundError), transport_to(server).stream(READ):
         Path("/no/such/file").read_bytes()
-
-
-# --- redirects ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -458,9 +444,6 @@ def test_redirected_post_keeps_method_and_body(status: int, faulty: Any, transpo
     transport_to(server).send(SUBMIT, json={"jobName": "fold1"})
     assert server.received[1].method == "POST"
     assert server.received[1].body == b'{"jobName":"fold1"}'
-
-
-# --- connections -------------------------------------------------------------------------------
 
 
 def test_each_thread_keeps_its_own_connection(faulty: Any, transport_to: Any) -> None:

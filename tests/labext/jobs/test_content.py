@@ -198,7 +198,7 @@ def test_lost_response_is_no_content_conflict(
 
 
 def test_unusable_content_record_does_not_block_submission(
-    client: JobsClient, ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     from labext import config
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -195,7 +194,7 @@ def test_stop_of_a_split_batch_reports_each_part(client: JobsClient, split: Any)
     )
 
 
-def test_check_batch_submits_nothing(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+def test_check_batch_submits_nothing(client: JobsClient, ledger: Any) -> None:
     arguments = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
     table = client.check_batch(*arguments)
     assert table.columns.tolist() == ["Name", "n", "Part", "JobName"]

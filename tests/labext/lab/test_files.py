@@ -272,9 +272,6 @@ def test_foreign_description_is_kept() -> None:
     assert record["description"].startswith("C.irapeanum 5.8S rRNA gene")
 
 
-# --- refusals ----------------------------------------------------------------------------------
-
-
 def refused(error: type[LabextError], *arguments: Any, **options: Any) -> str:
     with pytest.raises(error) as caught:
         files.write(*arguments, **options)

@@ -190,9 +190,6 @@ def test_control_characters_are_replaced(lab: LabClient, tenant: Any) -> None:
     assert lab.sequences()["fields"].tolist() == [record["fields"]]
 
 
-# --- one sequence ------------------------------------------------------------------------------
-
-
 def test_sequence_is_found_by_name_id_or_alias(lab: LabClient, tenant: Any) -> None:
     tenant.add(5)
     tenant.records[3]["name"] = "seq_of_mine"
