@@ -122,19 +122,6 @@ def test_invalid_start_key_names_the_parameter(client: JobsClient, ledger: Any) 
         client.jobs(start_key="nonsense")
 
 
-def test_key_is_sent_with_every_request_and_never_shown(client: JobsClient, ledger: Any) -> None:
-    ledger.add("f1")
-    ledger.complete("f1")
-    ledger.fail("tools", ledger.answer(401, "bad key ledger-key-0123456789"))
-    with pytest.raises(SignInError) as raised:
-        client.tools()
-    assert "ledger-key" not in str(raised.value)
-    assert "ledger-key" not in repr(client)
-    assert "ledger-key" not in repr(vars(raised.value))
-    client.jobs()
-    assert {key for operation, key in ledger.keys} == {"ledger-key-0123456789"}
-
-
 @pytest.mark.usefixtures("quick_polls")
 def test_outcome_of_a_batch_is_its_own_status(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {"x": SETTINGS, "y": SETTINGS})
