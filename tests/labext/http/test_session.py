@@ -474,6 +474,11 @@ def test_file_part_has_its_content_and_can_be_opened_again(tmp_path: Path) -> No
     assert part.get_content_type() == "application/octet-stream"
 
 
+def test_missing_file_fails_on_open(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        MultipartForm(files={"file": tmp_path / "none"}).open()
+
+
 def test_file_that_shrinks_while_read_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"0" * 1000)

@@ -157,6 +157,15 @@ def test_file_name_that_is_not_utf_8_is_an_error_without_a_request(
     assert not ledger.files
 
 
+def test_upload_does_not_need_the_list_of_files(
+    client: JobsClient, ledger: Any, file: Path
+) -> None:
+    ledger.not_served["getPresignedUploadUrl"] = ledger.answer(404, {"detail": "Not Found"})
+    ledger.fail("files", ledger.answer(403, "Forbidden"))
+    assert client.upload(file).name == "model.pdb"
+    assert ledger.count("files") == 1
+
+
 def test_413_falls_back_to_a_presigned_upload(client: JobsClient, ledger: Any, file: Path) -> None:
     ledger.fail("upload", ledger.answer(413, "Request Entity Too Large", "text/plain"))
     assert client.upload(file).name == "model.pdb"
