@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import pickle
-import threading
 from collections.abc import Iterator
-from contextvars import copy_context
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -132,18 +130,6 @@ def test_message_is_a_line_within_a_magic() -> None:
     assert f"{Action.list_jobs()}" == "`jobs.jobs()`"
 
 
-def test_thread_in_a_copy_of_the_context_keeps_the_style() -> None:
-    rendered: list[str] = []
-    with use_style(MAGIC_STYLE):
-        context = copy_context()
-    thread = threading.Thread(
-        target=context.run, args=(lambda: rendered.append(str(Action.list_jobs())),)
-    )
-    thread.start()
-    thread.join()
-    assert rendered == ["`%jobs list`"]
-
-
 def test_watch_in_the_background_keeps_the_style() -> None:
     rendered: list[str] = []
     with use_style(MAGIC_STYLE):
@@ -188,7 +174,6 @@ def test_action_from_a_response_is_checked() -> None:
     hostile = Action.from_json(
         {"kind": "set_key", "credential": "a\x1b[31m\nb api_key=s3cr3tvalue99", "x": 1}
     )
-    assert hostile is not None
     assert hostile.arguments.keys() == {"credential"}
     assert not {"\x1b", "\n"} & {*str(hostile)}
     assert "s3cr3t" not in str(hostile)

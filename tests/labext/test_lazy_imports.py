@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from typing import ClassVar
 
 import pytest
+from local_http import QuietHandler, serve
 
 import labext
 
@@ -54,47 +57,34 @@ def test_unknown_name_is_an_attribute_error() -> None:
 
 
 SUBMIT = """
-import json, os, threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
-
-TOOL = {"name": "fold", "settings": [{"name": "sequence", "required": True, "type": "string"}]}
-ROW = {"JobName": "a", "Type": "fold", "JobStatus": "In Queue", "Settings": '{"sequence": "ACGU"}'}
-
-
-class Service(BaseHTTPRequestHandler):
-    rows = []
-
-    def respond(self, body):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        content = json.dumps(body).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def do_GET(self):
-        self.respond([TOOL] if self.path.startswith("/tools") else {"jobs": self.rows})
-
-    def do_POST(self):
-        self.rows.append(ROW)
-        self.respond("submitted")
-
-    def log_message(self, *_):
-        pass
-
-
-server = HTTPServer(("127.0.0.1", 0), Service)
-threading.Thread(target=server.serve_forever, daemon=True).start()
+import os
+os.environ["LABEXT_JOBS_BASE_URL"] = "{}"
 shell.run_line_magic("load_ext", "labext")
-os.environ["LABEXT_JOBS_BASE_URL"] = f"http://127.0.0.1:{server.server_port}"
 row = shell.run_line_magic("jobs", "submit fold --name a --set sequence=ACGU")
 assert row["JobStatus"].tolist() == ["In Queue"], row
 """
 
 
+class Service(QuietHandler):
+    """A job service with one tool, which accepts one job."""
+
+    rows: ClassVar[list[dict[str, str]]] = []
+
+    def do_GET(self) -> None:
+        parameter = {"name": "sequence", "required": True, "type": "string"}
+        tools = [{"name": "fold", "settings": [parameter]}]
+        self.send_json(tools if self.path.startswith("/tools") else {"jobs": self.rows})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "jobName" in body:
+            self.rows.append({"JobName": "a", "Type": "fold", "JobStatus": "In Queue"})
+        self.send_json("submitted")
+
+
 def test_submit_imports_no_batches_and_no_results() -> None:
-    modules = loaded_by(SUBMIT, SHELL)
+    with serve(Service, rows=[]) as url:
+        modules = loaded_by(SUBMIT.format(url), SHELL)
     assert "labext.jobs.client.submit" in modules
     packages = ("labext.jobs.batch", "labext.jobs.results", "labext.jobs.pipelines", "labext.nb")
     assert not [name for name in modules if name.startswith(packages)]

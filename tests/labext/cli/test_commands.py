@@ -22,7 +22,6 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], 
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        assert command is not None
         if isinstance(command, click.Group):
             yield from commands(command, *path, name)
         yield (*path, name), command

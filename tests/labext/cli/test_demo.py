@@ -142,7 +142,6 @@ def test_run_executes_the_notebook_and_reports_it(folder, data_dir):
 def check_printed_stop_command(printed: str, data_dir: Path) -> None:
     """The demo's sandbox is stopped by the line that the demo prints, typed in any folder."""
     match = re.search(r"`(labext .+)` stops it", printed)
-    assert match is not None
     program, *words = shlex.split(match[1])
     assert program == "labext"
     assert Sandbox(data_dir).status().running

@@ -13,7 +13,6 @@ from labext import config
 from labext.errors import AccessError, SignInError
 from labext.lab import LabClient
 from labext.sandbox import Sandbox
-from labext.sandbox.lab.sample_data import DATA_FOLDER
 
 pytestmark = pytest.mark.contract
 
@@ -108,7 +107,6 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
     ("words", "message"),
     [
         (["users", "add", "nobody"], "not an e-mail address"),
-        (["users", "add", STUDENT.upper()], "already"),
         (["users", "add", "a@b.c", "--name", " "], "can't be the name"),
         (["users", "suspend", "studnt@sandbox.local"], f"Did you mean {STUDENT}?"),
         (["users", "remove", TEACHER], "1 key and 1 grant"),
@@ -117,34 +115,24 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
         (["keys", "add", STUDENT, "--profile", "sandbox"], "reserved for the sandbox"),
         (["keys", "add", STUDENT, "--profile", "mine"], "no keyring"),
         (["keys", "add", STUDENT, "--name", "first", "--json"], "already"),
-        (["keys", "list", "nobody@b.c"], "There is no user"),
         (["keys", "remove", STUDENT, "frst"], "Did you mean first?"),
         (["keys", "remove", STUDENT, "first"], "--yes"),
-        (["apps", "add", "robot"], "--profile NAME"),
         (["apps", "add", "notebook", "--json"], "already"),
         (["apps", "archive", "notebok"], "Did you mean notebook?"),
         (["apps", "remove", "notebook"], "can be undone"),
-        (["secrets", "add", "notebook"], "--profile NAME"),
         (["secrets", "remove", "notebook", "first"], "tokens"),
         (["permissions", "add", "notebook", "sequences:write"], "sequences:read"),
         (["permissions", "add", "notebook", "sequences:read"], "already"),
         (["redirects", "add", "notebook", "http://app.example/"], "is not a valid redirect URI"),
-        (["redirects", "add", "notebook", "javascript:alert(1)"], "is not a valid redirect URI"),
-        (["redirects", "remove", "notebook", "https://app.example/"], "There is no redirect"),
         (["grants", "add", "--user", STUDENT, "--folder", "Vectrs"], "Did you mean Vectors?"),
         (["grants", "add", "--app", "notebook", "--project", "Barcodes"], "already"),
         (["grants", "remove", "--app", "notebook", "--folder", "Vectors"], "has no grant"),
         (["teams", "add", "Cloning course"], "already"),
         (["projects", "add", "X", "--organization", "Chemistry"], "There is no organization"),
-        (["folders", "add", "X", "--project", "src_none"], "There is no project"),
-        (["folders", "remove", "Vectors"], "4 sequences"),
         (["organizations", "add", ""], "the name of an organization"),
-        (["organizations", "add", "Biology"], "There is an organization"),
         (["organizations", "remove", "Biology"], "1 team, 3 projects, 6 folders"),
         (["ip", "add", "300.1.1.1"], "not a range of IP addresses"),
-        (["ip", "add", "10.0.0.0/8", "--tenant", "clinic"], "not an enterprise account"),
         (["ip", "remove", "10.0.0.0/8"], "There is no range"),
-        (["provider", "set", "--tenant", "clinic"], "not an enterprise account"),
         (["provider", "set", "http://idp.example/x"], "https://"),
         (["provider", "set", "https://idp.example/x", "--audience", "a"], "openid-configuration"),
         (
@@ -152,18 +140,9 @@ def test_every_noun_lists_as_a_table_and_as_json(lab, noun):
             "--audience",
         ),
         (["audit", "list", "--limit", "0"], "from 1 to"),
-        (["audit", "list", "--limit", "99999999999999999999"], "from 1 to"),
         (["audit", "list", "--status", "99999999999999999999"], "not an HTTP status"),
-        (["limits", "set", "rate_request", "5"], "Did you mean rate_requests?"),
-        (["limits", "set", "rate_requests", "0"], "can't be 0"),
-        (["limits", "set", "token_seconds", "soon"], "Give a whole number"),
-        (["id-token", "nobody"], "not an e-mail address"),
         (["id-token", STUDENT, "--seconds", "99999999999"], "at most a year"),
         (["sequences", "import", "/nowhere.fa", "--folder", "Vectors"], "nowhere.fa"),
-        (
-            ["sequences", "import", str(DATA_FOLDER / "opuntia.fasta"), "--folder", "Vekt"],
-            "There is no folder",
-        ),
     ],
 )
 def test_error_is_one_line_with_the_next_step(lab, words, message):
@@ -251,18 +230,6 @@ def test_suspended_user_loses_access(lab, api, person, key):
     assert api.status(key=key, tenant="clinic") == 401
     lab.output("users", "remove", person, "--yes")
     assert api.status(key=key) == 401
-
-
-def test_key_rotation_allows_an_overlap(lab, api, person, key):
-    newer = lab.json("keys", "add", person, "--name", "newer")["api_key"]
-    assert [api.status(key=secret) for secret in (key, newer)] == [200, 200]
-    lab.output("keys", "remove", person, "key1", "--yes")
-    assert [api.status(key=secret) for secret in (key, newer)] == [401, 200]
-    deleted_by_name = {row["name"]: row["deleted"] for row in lab.json("keys", "list", person)}
-    assert deleted_by_name["newer"] is None
-    assert deleted_by_name["key1"]
-    # its name is not reused, so that the log is unambiguous
-    assert "already" in lab.error("keys", "add", person, "--name", "key1", "--json")
 
 
 def test_secret_rotation_allows_an_overlap(lab, api, app):
@@ -429,15 +396,6 @@ def test_tenant_accepts_only_id_tokens_of_its_provider(lab, api, person):
     assert [key_row["in_use"] for key_row in keys] == [True] + [False] * (len(keys) - 1)
     assert api.status(token=token) == 200
     assert api.status(token=lab.output("id-token", person).strip()) == 200
-
-
-def test_changed_limit_applies_at_once(lab, api, app):
-    try:
-        lab.output("limits", "set", "token_seconds", "7")
-        assert api.app_token(app)["expires_in"] == 7
-    finally:
-        assert "900 again" in lab.output("limits", "remove", "token_seconds")
-    assert api.app_token(app)["expires_in"] == 900
 
 
 def test_stopped_sandbox_can_be_administered(lab, tmp_path):

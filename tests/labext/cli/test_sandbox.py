@@ -279,7 +279,3 @@ def test_stopped_sandbox_can_be_administered(command, new_box, monkeypatch):
     assert not (box.data_dir / "connection.json").exists()
     box.start()
     assert (box.nb.password, status(box)) == (None, 200)
-
-
-def test_missing_sandbox_is_reported_with_the_next_step(nb, tmp_path):
-    assert "labext sandbox start" in nb.error("status", data_dir=tmp_path / "nowhere")

@@ -54,9 +54,6 @@ def test_frame_is_displayed_by_its_view(shell: InteractiveShell) -> None:
     assert data["text/plain"].split()[:3] == ["name", "seen", "id"]
     assert "2026-11-20 18:31:14<" in data["text/html"]
     assert "note" not in data["text/html"]
-    derived = displayed(shell, plants().sort_values("name", ascending=False).head(2))
-    assert "note" not in derived["text/html"]
-    assert derived["text/plain"].split()[:3] == ["name", "seen", "id"]
 
 
 def test_column_of_arrays_is_displayed(shell: InteractiveShell) -> None:
@@ -126,18 +123,6 @@ def test_itables_displays_all_frames(
     finally:
         itables.init_notebook_mode(all_interactive=False)
     assert "itables" not in displayed(shell, frame)["text/html"]
-
-
-def test_styler_and_csv_equal_those_of_pandas(shell: InteractiveShell) -> None:
-    frame = plants()
-    plain = pd.DataFrame(frame.to_dict("series"))
-    assert frame.to_csv() == plain.to_csv()
-    styled, expected = (
-        table.style.set_uuid("x").format(precision=2).to_html() for table in (frame, plain)
-    )
-    assert styled == expected
-    assert frame.to_html() == plain.to_html()
-    assert repr(frame) == repr(plain)
 
 
 def test_properties_are_displayed_in_full_and_without_a_header(shell: InteractiveShell) -> None:

@@ -36,9 +36,6 @@ from labext.redaction import mask
 OP = Operation("upload a file", "PUT", "upload/{filename}", RetryMode.ALWAYS)
 
 
-# --- addresses and bodies ----------------------------------------------------------------------
-
-
 @given(st.text(min_size=1).filter(lambda name: name not in {".", ".."}))
 def test_path_parameter_stays_one_segment(name: str) -> None:
     try:
@@ -46,7 +43,6 @@ def test_path_parameter_stays_one_segment(name: str) -> None:
     except UnicodeEncodeError:
         return  # a lone surrogate is not valid text
     sent = requests.Request("PUT", address).prepare().url
-    assert sent is not None
     assert sent.startswith("http://h/api/upload/")
     assert sent.removeprefix("http://h/api/upload/").count("/") == 0
     assert "?" not in sent
@@ -120,9 +116,6 @@ def test_unreadable_file_fails_before_sending(tmp_path: Any) -> None:
 def test_request_path_is_relative_to_the_base_url() -> None:
     assert build().path == "/upload/a"
     assert build().url == "http://h/api/upload/a"
-
-
-# --- server messages ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -223,25 +216,13 @@ def test_final_punctuation_of_a_server_message_is_kept(end: str) -> None:
     assert to_exception(failure, "job service", None).message.endswith(f": no such job{end}")
 
 
-def test_explanation_of_the_service_client_takes_precedence() -> None:
+@pytest.mark.parametrize("status", [None, 404])
+def test_explanation_of_the_service_client_takes_precedence(status: int | None) -> None:
     failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
-    exception = to_exception(
-        failure, "job service", lambda response: NotFoundError(response.server_message, "Look.")
-    )
-    assert isinstance(exception, NotFoundError)
-    assert (exception.message, exception.status, exception.server) == (
-        "no such job",
-        400,
-        "no such job",
-    )
-
-
-def test_status_of_an_explanation_is_kept() -> None:
-    failure = ErrorResponse(400, "PUT", "/upload/a", "no such job", OP)
-    exception = to_exception(
-        failure, "job service", lambda _: NotFoundError("Gone.", "Look.", status=404)
-    )
-    assert exception.status == 404
+    explained = NotFoundError("Gone.", "Look.", status=status)
+    exception = to_exception(failure, "job service", lambda _: explained)
+    assert exception is explained
+    assert (exception.status, exception.server) == (status or 400, "no such job")
 
 
 def test_connection_error_shows_neither_password_nor_query() -> None:
@@ -249,8 +230,6 @@ def test_connection_error_shows_neither_password_nor_query() -> None:
     missing = classify_failure(requests.ConnectionError(), url, "job service")
     assert "at http://h.example/a was interrupted" in missing.error.message
 
-
-# --- responses ---------------------------------------------------------------------------------
 
 READ = Operation("list jobs", "GET", "jobs", RetryMode.ALWAYS, answer="json")
 
@@ -333,9 +312,6 @@ def test_json_is_parsed_once_and_may_contain_nan() -> None:
     assert answer.json()["a"][1] == float("inf")
 
 
-# --- signing in --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("auth", "header", "value"),
     [
@@ -359,9 +335,6 @@ def test_invalid_key_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(InputError) as caught:
         ApiKeyAuth(key)
     assert not key.strip() or key not in str(caught.value)
-
-
-# --- errors ------------------------------------------------------------------------------------
 
 
 def test_errors_survive_pickling() -> None:

@@ -10,7 +10,6 @@ import random
 import socket
 import threading
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,22 +68,6 @@ def into(tmp_path: Path, clock: Any) -> Any:
         return download_file(url, tmp_path / "out" / name, options=request_options, **options)
 
     return get
-
-
-@pytest.fixture
-def before_each_chunk(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that sets a callback for every chunk before it is written."""
-
-    def install(act: Callable[[], None]) -> None:
-        write = download.PartialFile.write
-
-        def written(self: Any, chunk: bytes) -> None:
-            act()
-            write(self, chunk)
-
-        monkeypatch.setattr(download.PartialFile, "write", written)
-
-    return install
 
 
 def files_in(path: Path) -> list[str]:
@@ -335,9 +318,6 @@ def test_empty_file_is_downloaded(faulty: Any, into: Any) -> None:
     assert into(faulty(faulty.answer(b"", kind="text/plain")), "log.txt").read_bytes() == b""
 
 
-# --- the disk ----------------------------------------------------------------------------------
-
-
 def test_full_disk_is_detected_before_writing(
     faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -384,16 +364,18 @@ def test_target_that_cannot_be_written_is_refused_before_the_request(
 
 
 def test_concurrent_download_to_the_same_file_is_refused(
-    faulty: Any, into: Any, tmp_path: Path, before_each_chunk: Any
+    faulty: Any, into: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body_started, go_on = threading.Event(), threading.Event()
     results: list[Path] = []
+    write = download.PartialFile.write
 
-    def wait() -> None:
+    def wait(self: Any, chunk: bytes) -> None:
         body_started.set()
         assert go_on.wait(10)
+        write(self, chunk)
 
-    before_each_chunk(wait)
+    monkeypatch.setattr(download.PartialFile, "write", wait)
     server = faulty(Store())
     first = threading.Thread(target=lambda: results.append(into(server)))
     first.start()
@@ -406,19 +388,3 @@ def test_concurrent_download_to_the_same_file_is_refused(
         first.join(10)
     assert results[0].read_bytes() == CONTENT
     assert files_in(tmp_path) == ["a.zip"]
-
-
-def test_interrupted_download_can_be_repeated(
-    faulty: Any, into: Any, tmp_path: Path, before_each_chunk: Any
-) -> None:
-    interruptions = iter([KeyboardInterrupt])
-
-    def interrupt() -> None:
-        for interruption in interruptions:
-            raise interruption
-
-    before_each_chunk(interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        into(faulty(Store()))
-    assert "a.zip" not in files_in(tmp_path)
-    assert into(faulty(Store())).read_bytes() == CONTENT

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
-import time
 import weakref
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -12,8 +10,6 @@ from typing import Any
 
 import pytest
 from fake_clock import Clock
-from hypothesis import given
-from hypothesis import strategies as st
 
 from labext.errors import BusyError
 from labext.http.rate_limiter import (
@@ -25,63 +21,52 @@ from labext.http.rate_limiter import (
     shared_rate_limiter,
 )
 
+URL = "https://tenant.example/api/v2"
+NOTHING_LEFT = {
+    "x-rate-limit-limit": "100",
+    "x-rate-limit-remaining": "0",
+    "x-rate-limit-reset": "7",
+}
 
-def make_limiter(rate: Rate, clock: Clock) -> RateLimiter:
+
+def make_limiter(clock: Clock, rate: Rate = Rate(100, 10)) -> RateLimiter:  # noqa: B008 - never changed
     return RateLimiter(rate, clock=clock, sleep=clock.sleep)
 
 
-def ask(limiter: RateLimiter, headers: dict[str, str] | None = None, patience: float = 60) -> float:
-    """Send one request and return the time at which it was allowed."""
+def send(limiter: RateLimiter, status: int = 200, patience: float = 60, **headers: str) -> float:
+    """Send a request and return the time at which it was allowed."""
     with limiter.slot(patience) as slot:
-        slot.record_response(headers or {})
+        slot.record_response(
+            {name.replace("_", "-"): value for name, value in headers.items()}, status
+        )
         return limiter._clock()
 
 
-@given(
-    st.integers(1, 20),
-    st.floats(0.1, 30),
-    st.lists(st.floats(0, 3), min_size=1, max_size=80),
-)
-def test_any_window_holds_at_most_the_rate(limit: int, seconds: float, gaps: list[float]) -> None:
-    clock = Clock()
-    limiter = make_limiter(Rate(limit, seconds), clock)
-    sent = []
-    for gap in gaps:
-        clock.now += gap
-        with limiter.slot(1e6):
-            sent.append(clock.now)
-    for early, late in zip(sent, sent[limit:], strict=False):
-        assert late - early >= seconds
-
-
-def test_requests_in_flight_count_against_remaining() -> None:
-    clock = Clock()
-    limiter = make_limiter(Rate(None), clock)
+def test_requests_in_flight_count_against_remaining(clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(None))
     with limiter.slot(60), limiter.slot(60), limiter.slot(60):
         # The service has counted one of four requests; its remaining three are taken by the others.
-        ask(limiter, {"x-rate-limit-remaining": "3", "x-rate-limit-reset": "10"})
-        assert ask(limiter) == 1010
+        send(limiter, x_rate_limit_remaining="3", x_rate_limit_reset="10")
+        assert send(limiter) == 1010
 
 
-def test_late_response_headers_do_not_raise_remaining() -> None:
-    clock = Clock()
-    limiter = make_limiter(Rate(None), clock)
+def test_late_response_headers_do_not_raise_remaining(clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(None))
     with ExitStack() as others:
         early = [others.enter_context(limiter.slot(60)) for _ in range(2)]
-        ask(limiter, {"x-rate-limit-remaining": "0", "x-rate-limit-reset": "10"})
+        send(limiter, x_rate_limit_remaining="0", x_rate_limit_reset="10")
         for left, slot in enumerate(early, 1):
             slot.record_response({"x-rate-limit-remaining": str(left), "x-rate-limit-reset": "10"})
-    assert ask(limiter) == 1010
+    assert send(limiter) == 1010
 
 
-def test_pause_delays_requests_or_raises_busy_error_beyond_patience() -> None:
-    clock = Clock()
-    limiter = make_limiter(Rate(None), clock)
+def test_pause_delays_requests_or_raises_busy_error_beyond_patience(clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(None))
     limiter.pause(30)
     with pytest.raises(BusyError, match="30 seconds"):
-        ask(limiter, patience=10)
+        send(limiter, patience=10)
     assert clock.now == 1000
-    assert ask(limiter, patience=40) == 1030
+    assert send(limiter, patience=40) == 1030
 
 
 @pytest.mark.parametrize(
@@ -95,15 +80,15 @@ def test_pause_delays_requests_or_raises_busy_error_beyond_patience() -> None:
 def test_service_that_asks_for_hours_is_asked_again_after_five_minutes(
     status: int, headers: dict[str, str], clock: Clock
 ) -> None:
-    limiter = make_limiter(Rate(None), clock)
+    limiter = make_limiter(clock, Rate(None))
     for _ in range(2):
         with limiter.slot(60) as slot:
             slot.record_response(headers, status)
         limiter.pause(86_400)
         with pytest.raises(BusyError, match="300 seconds"):
-            ask(limiter)
+            send(limiter)
         clock.now += 300
-    ask(limiter)
+    send(limiter)
 
 
 @pytest.mark.parametrize(
@@ -116,21 +101,20 @@ def test_service_that_asks_for_hours_is_asked_again_after_five_minutes(
         {"x-rate-limit-remaining": "0"},
     ],
 )
-def test_invalid_rate_limit_headers_are_ignored(headers: dict[str, str]) -> None:
-    clock = Clock()
-    limiter = make_limiter(Rate(None), clock)
-    ask(limiter, headers)
-    assert ask(limiter) == 1000
+def test_invalid_rate_limit_headers_are_ignored(headers: dict[str, str], clock: Clock) -> None:
+    limiter = make_limiter(clock, Rate(None))
+    send(limiter, **headers)
+    assert send(limiter) == 1000
 
 
 def test_interrupted_slot_is_released() -> None:
-    limiter = make_limiter(Rate(None), Clock())
+    limiter = make_limiter(Clock(), Rate(None))
     for _ in range(5):
         with pytest.raises(KeyboardInterrupt), limiter.slot(60):
             raise KeyboardInterrupt
-    ask(limiter, {"x-rate-limit-remaining": "1", "x-rate-limit-reset": "10"})
-    assert ask(limiter) == 1000
-    assert ask(limiter) == 1010
+    send(limiter, x_rate_limit_remaining="1", x_rate_limit_reset="10")
+    assert send(limiter) == 1000
+    assert send(limiter) == 1010
 
 
 @pytest.mark.parametrize(
@@ -156,28 +140,6 @@ def test_retry_after_is_a_number_or_a_date(value: str | None, seconds: float | N
 def test_rate_of_zero_is_refused(requests: int, seconds: float) -> None:
     with pytest.raises(ValueError, match="rate"):
         Rate(requests, seconds)
-
-
-URL = "https://tenant.example/api/v2"
-NOTHING_LEFT = {
-    "x-rate-limit-limit": "100",
-    "x-rate-limit-remaining": "0",
-    "x-rate-limit-reset": "7",
-}
-
-
-def shared_limiter(clock: Clock, rate: Rate = Rate(100, 10)) -> RateLimiter:  # noqa: B008 - never changed
-    return RateLimiter(rate, clock=clock, sleep=clock.sleep)
-
-
-def send(limiter: RateLimiter, status: int = 200, patience: float = 60, **headers: str) -> None:
-    with limiter.slot(patience) as slot:
-        slot.record_response(
-            {name.replace("_", "-"): value for name, value in headers.items()}, status
-        )
-
-
-# --- sharing -----------------------------------------------------------------------------------
 
 
 def test_clients_of_one_identity_share_a_limiter() -> None:
@@ -250,34 +212,15 @@ def test_unlimited_limiter_never_waits() -> None:
     send(limiter, patience=1)
 
 
-def test_concurrent_threads_get_the_same_limiter() -> None:
-    limiters: list[RateLimiter] = []
-    start = threading.Barrier(8)
-
-    def make() -> None:
-        start.wait(10)
-        limiters.append(shared_rate_limiter(URL, "at once", Rate(100, 10)))
-
-    threads = [threading.Thread(target=make) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(10)
-    assert len(set(map(id, limiters))) == 1
-
-
-# --- refusals ----------------------------------------------------------------------------------
-
-
 def test_429_delays_all_requests_until_the_window_ends(clock: Clock) -> None:
-    limiter = shared_limiter(clock)
+    limiter = make_limiter(clock)
     send(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
     send(limiter)
     assert clock.now == 1007
 
 
 def test_single_request_probes_after_a_429(clock: Clock) -> None:
-    limiter = shared_limiter(clock, Rate(None))
+    limiter = make_limiter(clock, Rate(None))
     send(limiter)
     send(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
     with limiter.slot(60):
@@ -287,7 +230,7 @@ def test_single_request_probes_after_a_429(clock: Clock) -> None:
 
 
 def test_429_without_headers_backs_off_exponentially(clock: Clock) -> None:
-    limiter = shared_limiter(clock)
+    limiter = make_limiter(clock)
     waits = []
     for _ in range(9):
         before = clock.now
@@ -307,7 +250,7 @@ def test_backoff_has_jitter() -> None:
     waits = set()
     for _ in range(20):
         clock = Clock()
-        limiter = shared_limiter(clock)
+        limiter = make_limiter(clock)
         send(limiter, 429)
         send(limiter)
         waits.add(clock.now)
@@ -335,36 +278,8 @@ def test_requested_delay_of_a_response(
     assert requested_delay(status, headers) == seconds
 
 
-# --- one probe at a time -------------------------------------------------------------------------
-
-
-def test_single_request_probes_while_remaining_is_unknown() -> None:
-    limiter = RateLimiter(Rate(100, 10))
-    in_flight, most = 0, 0
-    lock = threading.Lock()
-
-    def request() -> None:
-        nonlocal in_flight, most
-        with limiter.slot(30) as slot:
-            with lock:
-                in_flight += 1
-                most = max(most, in_flight)
-            time.sleep(0.05)
-            with lock:
-                in_flight -= 1
-            # After the window, the other threads must not send all at once.
-            slot.record_response({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "0.1"})
-
-    threads = [threading.Thread(target=request) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-    assert most == 1
-
-
 def test_lost_response_lets_the_next_request_probe(clock: Clock) -> None:
-    limiter = shared_limiter(clock)
+    limiter = make_limiter(clock)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt), limiter.slot(60):
             raise KeyboardInterrupt
@@ -373,7 +288,7 @@ def test_lost_response_lets_the_next_request_probe(clock: Clock) -> None:
 
 
 def test_missing_response_delays_others_only_briefly(clock: Clock) -> None:
-    limiter = shared_limiter(clock)
+    limiter = make_limiter(clock)
     with limiter.slot(60):
         send(limiter)
         assert 1001 < clock.now < 1005
@@ -383,15 +298,12 @@ def test_missing_response_delays_others_only_briefly(clock: Clock) -> None:
 
 
 def test_remaining_is_unknown_after_the_window(clock: Clock) -> None:
-    limiter = shared_limiter(clock, Rate(None))
+    limiter = make_limiter(clock, Rate(None))
     send(limiter, x_rate_limit_remaining="0", x_rate_limit_reset="30")
     with limiter.slot(60):
         assert clock.now == 1030
         send(limiter)
         assert clock.now > 1031  # waits for the first response
-
-
-# --- reported limits ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -411,7 +323,7 @@ def test_remaining_is_unknown_after_the_window(clock: Clock) -> None:
 def test_latest_headers_decide_the_next_request(
     rate: Rate, reports: list[tuple[int, int | None, int, int]], expected: float, clock: Clock
 ) -> None:
-    limiter = shared_limiter(clock, rate)
+    limiter = make_limiter(clock, rate)
     for passed, limit, remaining, reset in reports:
         clock.now += passed
         before = clock.now
@@ -424,7 +336,7 @@ def test_latest_headers_decide_the_next_request(
 
 
 def test_named_rate_applies_once_headers_stop(clock: Clock) -> None:
-    limiter = shared_limiter(clock, Rate(3, 10))
+    limiter = make_limiter(clock, Rate(3, 10))
     send(limiter, x_rate_limit_limit="9", x_rate_limit_remaining="0", x_rate_limit_reset="5")
     for _ in range(2):
         send(limiter)
@@ -434,7 +346,7 @@ def test_named_rate_applies_once_headers_stop(clock: Clock) -> None:
 
 
 def test_larger_reported_limit_replaces_the_named_one(clock: Clock) -> None:
-    limiter = shared_limiter(clock, Rate(2, 10))
+    limiter = make_limiter(clock, Rate(2, 10))
     send(limiter, x_rate_limit_limit="9", x_rate_limit_remaining="8", x_rate_limit_reset="10")
     for _ in range(8):
         send(limiter)

@@ -284,14 +284,6 @@ def test_refused_redirect_states_the_reason(location: str, words: str, faulty: A
     assert "HTTPS" not in str(caught.value)
 
 
-def test_redirected_stream_drops_the_key_at_another_origin(faulty: Any) -> None:
-    other = faulty(faulty.answer({}))
-    server = faulty(redirect(302, other.url))
-    with transport(server.url).stream(GET) as response:
-        assert response.json() == {}
-    assert "x-api-key" not in other.received[0].headers
-
-
 def test_redirect_without_a_location_is_an_error(faulty: Any) -> None:
     server = faulty(faulty.answer(b"", 302))
     with pytest.raises(ServiceError, match="invalid or unsafe address"):

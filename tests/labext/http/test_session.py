@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import http.server
 import io
 import socket
 import ssl
 import sys
 import time
-from collections.abc import Iterator
 from datetime import datetime
 from email.message import Message
 from email.parser import BytesParser
@@ -21,7 +19,7 @@ import trustme
 import urllib3
 from hypothesis import given
 from hypothesis import strategies as st
-from local_http import running
+from local_http import QuietHandler, serve
 
 from labext.config.profiles import origin
 from labext.errors import InputError, ResponseLimitError, SetupError, UnreachableError
@@ -44,53 +42,12 @@ from labext.http.upload import MultipartForm
 READ = Operation("look", "GET", "look", RetryMode.ALWAYS)
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    tls: ssl.SSLContext | None = None
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.received_headers: list[dict[str, str]] = []
-
-    def get_request(self) -> tuple[Any, Any]:
-        connection, address = self.socket.accept()
-        if self.tls:
-            connection = self.tls.wrap_socket(
-                connection, server_side=True, do_handshake_on_connect=False
-            )
-        return connection, address
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore refused handshakes, which some tests cause."""
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: Server
-
-    def do_GET(self) -> None:
-        self.server.received_headers.append(
-            {name.lower(): value for name, value in self.headers.items()}
-        )
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.send_header("Set-Cookie", "session=1; Path=/")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *_: Any) -> None:
-        """Keep the test output clean."""
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    with running(server):
-        yield server
+def server(faulty: Any) -> Any:
+    return faulty(faulty.answer("ok", Set_Cookie="session=1; Path=/"))
 
 
-def use_tls(server: Server, folder: Path, *names: str) -> str:
+def use_tls(server: Any, folder: Path, *names: str) -> str:
     """Let the server use TLS with a certificate for these names; return the CA bundle."""
     ca = trustme.CA()
     server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -100,7 +57,7 @@ def use_tls(server: Server, folder: Path, *names: str) -> str:
 
 
 @pytest.fixture
-def ca_bundle(server: Server, tmp_path: Path) -> str:
+def ca_bundle(server: Any, tmp_path: Path) -> str:
     return use_tls(server, tmp_path, "localhost", "127.0.0.1")
 
 
@@ -110,31 +67,31 @@ def ask(url: str, **options: Any) -> str:
         return transport.send(READ).text()
 
 
-def test_ca_bundle_makes_a_service_trusted(server: Server, ca_bundle: str) -> None:
-    url = f"https://localhost:{server.server_port}/"
+def test_ca_bundle_makes_a_service_trusted(server: Any, ca_bundle: str) -> None:
+    url = f"https://localhost:{server.port}/"
     assert ask(url, verify=ca_bundle) == "ok"
     with pytest.raises(SetupError, match="is not trusted") as caught:
         ask(url)
     assert "ca_bundle" in caught.value.next_step
-    assert len(server.received_headers) == 1
+    assert server.count == 1
 
 
-def test_certificate_for_another_host_is_not_trusted(server: Server, tmp_path: Path) -> None:
+def test_certificate_for_another_host_is_not_trusted(server: Any, tmp_path: Path) -> None:
     bundle = use_tls(server, tmp_path, "elsewhere.example")
     with pytest.raises(SetupError, match="is not trusted"):
-        ask(f"https://127.0.0.1:{server.server_port}/", verify=bundle)
+        ask(f"https://127.0.0.1:{server.port}/", verify=bundle)
 
 
 @pytest.mark.parametrize(("first", "last"), [(2020, 2021), (2090, 2091)])
 def test_certificate_out_of_date_is_not_blamed_on_the_authority(
-    first: int, last: int, server: Server, ca_bundle: str, tmp_path: Path
+    first: int, last: int, server: Any, ca_bundle: str, tmp_path: Path
 ) -> None:
     ca = trustme.CA()
     ca.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     days = {"not_before": datetime(first, 1, 1), "not_after": datetime(last, 1, 1)}
     ca.issue_cert("localhost", **days).configure_cert(server.tls)
     with pytest.raises(SetupError, match="is not trusted") as caught:
-        ask(f"https://localhost:{server.server_port}/", verify=ca_bundle)
+        ask(f"https://localhost:{server.port}/", verify=ca_bundle)
     assert "date" in caught.value.next_step
     assert "bundle" not in caught.value.next_step
 
@@ -151,19 +108,19 @@ def test_tls_connection_closed_in_the_handshake_is_unreachable(faulty: Any) -> N
     assert caught.value.next_step.startswith("Try again")
 
 
-def test_https_to_a_plain_http_server_is_an_error(server: Server) -> None:
-    with pytest.raises(SetupError, match="does not use TLS"):
-        ask(f"https://127.0.0.1:{server.server_port}/")
+def test_https_to_a_plain_http_server_is_an_error() -> None:
+    with serve(QuietHandler) as url, pytest.raises(SetupError, match="does not use TLS"):
+        ask(url.replace("http", "https"))
 
 
 def test_server_that_requires_a_client_certificate_is_not_said_to_lack_tls(
-    server: Server, ca_bundle: str
+    server: Any, ca_bundle: str
 ) -> None:
     server.tls.maximum_version = ssl.TLSVersion.TLSv1_2  # which refuses during the handshake
     server.tls.verify_mode = ssl.CERT_REQUIRED
     server.tls.load_verify_locations(ca_bundle)
     with pytest.raises(SetupError, match="by HTTPS") as caught:
-        ask(f"https://localhost:{server.server_port}/", verify=ca_bundle)
+        ask(f"https://localhost:{server.port}/", verify=ca_bundle)
     assert "does not use TLS" not in caught.value.message
     assert "client certificate" in caught.value.next_step
 
@@ -172,7 +129,7 @@ def test_server_that_requires_a_client_certificate_is_not_said_to_lack_tls(
     ("argument", "of_environment"), [("ca.pem", "other.pem"), (None, "ca.pem"), ("~/ca.pem", None)]
 )
 def test_ca_bundle_is_that_of_the_argument_or_else_of_the_environment(
-    server: Server,
+    server: Any,
     ca_bundle: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -183,11 +140,11 @@ def test_ca_bundle_is_that_of_the_argument_or_else_of_the_environment(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", of_environment or "")
-    assert ask(f"https://localhost:{server.server_port}/", verify=argument or True) == "ok"
+    assert ask(f"https://localhost:{server.port}/", verify=argument or True) == "ok"
 
 
-def test_changed_ca_bundle_is_checked_again(server: Server, ca_bundle: str) -> None:
-    url = f"https://localhost:{server.server_port}/"
+def test_changed_ca_bundle_is_checked_again(server: Any, ca_bundle: str) -> None:
+    url = f"https://localhost:{server.port}/"
     assert ask(url, verify=ca_bundle) == "ok"
     Path(ca_bundle).write_text("not a certificate")
     with pytest.raises(SetupError, match="has no certificate"):
@@ -241,7 +198,7 @@ def test_proxy_that_cannot_reach_the_service_is_named(
 
 
 def test_time_limit_starts_after_the_connection_by_a_proxy(
-    faulty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server
+    faulty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Any
 ) -> None:
     bundle = use_tls(server, tmp_path, "jobs.example")
 
@@ -269,20 +226,20 @@ def test_invalid_proxy_is_not_blamed_on_the_address_of_the_service(
     assert "HTTPS_PROXY" in caught.value.next_step
 
 
-def test_loopback_requests_bypass_proxies(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loopback_requests_bypass_proxies(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
-    assert ask(f"http://127.0.0.1:{server.server_port}/") == "ok"
+    assert ask(f"http://127.0.0.1:{server.port}/") == "ok"
     assert proxies_for("http://localhost:1/") == {}
     assert proxies_for("https://jobs.example/")["https"] == "http://127.0.0.1:9"
     monkeypatch.setenv("no_proxy", "jobs.example")
     assert proxies_for("https://jobs.example/") == {}
 
 
-def test_connection_whose_server_vanishes_ends_by_keepalive(server: Server) -> None:
+def test_connection_whose_server_vanishes_ends_by_keepalive(server: Any) -> None:
     session = new_session()
-    url = f"http://127.0.0.1:{server.server_port}/look"
+    url = f"http://127.0.0.1:{server.port}/look"
     response = session.get(url, stream=True)
     connection = response.raw.connection
     assert connection.sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
@@ -296,19 +253,19 @@ def test_connection_whose_server_vanishes_ends_by_keepalive(server: Server) -> N
     session.close()
 
 
-def test_netrc_is_ignored(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_netrc_is_ignored(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "netrc").write_text("machine 127.0.0.1 login ada password lovelace\n")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    ask(f"http://127.0.0.1:{server.server_port}/")
-    assert "authorization" not in server.received_headers[0]
+    ask(f"http://127.0.0.1:{server.port}/")
+    assert "authorization" not in server.received[0].headers
 
 
-def test_cookies_are_not_stored(server: Server) -> None:
-    url = f"http://127.0.0.1:{server.server_port}/"
+def test_cookies_are_not_stored(server: Any) -> None:
+    url = f"http://127.0.0.1:{server.port}/"
     with HttpClient(url, auth=None, rate=None) as transport:
         transport.send(READ)
         transport.send(READ)
-    assert all("cookie" not in headers for headers in server.received_headers)
+    assert all("cookie" not in request.headers for request in server.received)
 
 
 @pytest.mark.parametrize(

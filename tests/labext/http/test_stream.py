@@ -19,8 +19,8 @@ from labext.errors import (
     ServiceError,
     UnreachableError,
 )
-from labext.http import HttpClient, Operation, Rate, RetryMode
-from labext.http.auth import ApiKeyAuth, BearerAuth
+from labext.http import HttpClient, Operation, RetryMode
+from labext.http.auth import ApiKeyAuth
 from labext.http.event_stream import read_events
 from labext.http.retry_policy import RequestOptions
 from labext.http.upload import MultipartForm, PresignedStore
@@ -41,23 +41,7 @@ def chunk(text: str) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-@pytest.fixture
-def transport(clock: Any) -> Any:
-    def to(server: Any) -> HttpClient:
-        return HttpClient(
-            server.url,
-            auth=BearerAuth("swordfish"),
-            rate=Rate(None),
-            timeout=(1, 1),
-            service="notebook service",
-            clock=clock,
-            sleep=clock.sleep,
-        )
-
-    return to
-
-
-def test_event_is_yielded_before_the_stream_ends(faulty: Any, transport: Any) -> None:
+def test_event_is_yielded_before_the_stream_ends(faulty: Any, transport_to: Any) -> None:
     read = threading.Event()
 
     def act(connection: socket.socket, request: Any) -> bool:
@@ -67,7 +51,7 @@ def test_event_is_yielded_before_the_stream_ends(faulty: Any, transport: Any) ->
         return True
 
     server = faulty(act)
-    with transport(server).stream(ASK, json={"question": "why"}) as response:
+    with transport_to(server).stream(ASK, json={"question": "why"}) as response:
         stream = read_events(response)
         assert next(stream).json() == {"type": "strategy"}
         read.set()
@@ -75,12 +59,12 @@ def test_event_is_yielded_before_the_stream_ends(faulty: Any, transport: Any) ->
     assert server.count == 1
 
 
-def test_truncated_event_stream_is_an_error(faulty: Any, transport: Any) -> None:
+def test_truncated_event_stream_is_an_error(faulty: Any, transport_to: Any) -> None:
     server = faulty(faulty.raw(HEAD + chunk("data: 1\n\n") + b"20\r\ndata: 2"))
     received: list[str] = []
     with (
         pytest.raises(UnreachableError, match="truncated"),
-        transport(server).stream(ASK) as response,
+        transport_to(server).stream(ASK) as response,
     ):
         list(_recorded(read_events(response), received))
     assert received == ["1"]
@@ -92,36 +76,36 @@ def _recorded(stream: Any, results: list[str]) -> Any:
         yield event
 
 
-def test_stalled_event_stream_times_out(faulty: Any, transport: Any) -> None:
+def test_stalled_event_stream_times_out(faulty: Any, transport_to: Any) -> None:
     def act(connection: socket.socket, request: Any) -> bool:
         connection.sendall(HEAD + chunk("data: 1\n\n"))
         return bool(connection.recv(1)) and False
 
     with (
         pytest.raises(UnreachableError, match="the response timed out"),
-        transport(faulty(act)).stream(ASK, timeout=(1, 0.2)) as response,
+        transport_to(faulty(act)).stream(ASK, timeout=(1, 0.2)) as response,
     ):
         list(read_events(response))
 
 
-def test_stream_request_follows_the_retry_mode(faulty: Any, transport: Any) -> None:
+def test_stream_request_follows_the_retry_mode(faulty: Any, transport_to: Any) -> None:
     partial_response = faulty.raw(HEAD + chunk("data: 1\n\n") + b"0\r\n\r\n")
     server = faulty(faulty.silence, faulty.answer("busy", 503), partial_response)
-    with transport(server).stream(ASK) as response:
+    with transport_to(server).stream(ASK) as response:
         assert [event.data for event in read_events(response)] == ["1"]
     assert server.count == 3
     server = faulty(faulty.silence)
-    with pytest.raises(OutcomeUnknownError), transport(server).stream(CHAT):
+    with pytest.raises(OutcomeUnknownError), transport_to(server).stream(CHAT):
         pass
     assert server.count == 1
 
 
-def test_form_with_a_file_is_sent_complete(faulty: Any, transport: Any, tmp_path: Path) -> None:
+def test_form_with_a_file_is_sent_complete(faulty: Any, transport_to: Any, tmp_path: Path) -> None:
     path = tmp_path / "paper.txt"
     path.write_bytes(bytes(range(256)) * 4000)
     form = MultipartForm([("type", "upload"), ("embed", "true")], {"file": path})
     server = faulty(faulty.answer({"id": "source:1"}))
-    reply = transport(server).send(ADD, content=form.open, headers=form.headers)
+    reply = transport_to(server).send(ADD, content=form.open, headers=form.headers)
     assert reply.json() == {"id": "source:1"}
     (request,) = server.received
     assert request.headers["content-length"] == str(len(request.body))

@@ -13,15 +13,18 @@ import threading
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from local_http import serve
+from IPython.core.interactiveshell import InteractiveShell
+from labext_test_shell import opened
+from local_http import QuietHandler, serve
 
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
@@ -65,6 +68,7 @@ class Ledger:
     """The job service: records by name, and every request in order."""
 
     answer = Answer
+    key = KEY
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
@@ -338,21 +342,14 @@ class Ledger:
             return Answer(body=archive.read(file), kind="application/octet-stream")
 
     def _tally(self, members: list[str]) -> dict[str, int]:
-        counted: dict[str, int] = {}
-        for member in members:
-            state = self.rows[member]["JobStatus"]
-            counted[state] = counted.get(state, 0) + 1
-        return counted
+        return dict(Counter(self.rows[member]["JobStatus"] for member in members))
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # one packet; otherwise delayed ACKs cost 40 ms per response
     ledger: Ledger
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
     def _handle(self) -> None:
         parts = urlsplit(self.path)
@@ -425,8 +422,7 @@ def quick_polls(monkeypatch: pytest.MonkeyPatch) -> None:
 def ledger(no_pauses: None) -> Iterator[Ledger]:
     """The service, running on loopback."""
     service = Ledger()
-    handler = type("LedgerHandler", (Handler,), {"ledger": service})
-    with serve(handler) as url:
+    with serve(Handler, ledger=service) as url:
         service.url = f"{url}/api/"
         yield service
 
@@ -438,11 +434,61 @@ def client(ledger: Ledger) -> Iterator[JobsClient]:
 
 
 @pytest.fixture
+def later(ledger: Ledger) -> Iterator[JobsClient]:
+    """A second client, as in another process."""
+    with JobsClient(ledger.url, KEY, rate=None) as client:
+        yield client
+
+
+@pytest.fixture
+def elsewhere(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], JobsClient]]:
+    """Make a client as on another machine, without local records."""
+    with ExitStack() as clients:
+
+        def make() -> JobsClient:
+            monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
+            return clients.enter_context(JobsClient(ledger.url, KEY, rate=None))
+
+        yield make
+
+
+@pytest.fixture
+def new_shell(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], InteractiveShell]]:
+    """Make shells with the magics, connected to the service."""
+    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
+    with ExitStack() as shells:
+
+        def make() -> InteractiveShell:
+            ip = shells.enter_context(opened())
+            ip.run_cell("%load_ext labext").raise_error()
+            return ip
+
+        yield make
+
+
+@pytest.fixture
 def split(ledger: Ledger) -> Ledger:
     """The service with one complete batch in two parts, b."""
     for number, jobs in ((1, {"x": {}, "yy": {}}), (2, {"zzz": {}})):
         ledger.add_batch(f"b-part{number}of2", jobs)
         ledger.complete(f"b-part{number}of2")
+    return ledger
+
+
+@pytest.fixture
+def pipeline(ledger: Ledger) -> Ledger:
+    """The service with one complete pipeline, p1, of two stages."""
+    scored = {"pdbFile": "p1-stage1-build/out.pdb"}
+    jobs = {"stage1-build": {"sequence": "A"}, "stage2-score-1": scored, "stage2-score-2": scored}
+    ledger.add_batch("p1", jobs)
+    ledger.complete("p1", results={f"{job}/out.pdb": "ATOM\n" for job in jobs})
+    del ledger.rows["p1"]["batchStatus"]
+    ledger.rows["p1"] |= {"Type": "pipeline", "Settings": '{"initialInputs": ["A", "C"]}'}
     return ledger
 
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from labext.errors import ArchiveError
 from labext.jobs.results import archives
-from labext.jobs.results import archives as results_archives
 from labext.jobs.results.archives import ArchiveBounds
 
 PART = st.text(st.characters(codec="utf-8", exclude_characters="/\\:\0"), min_size=1, max_size=8)
@@ -240,10 +239,10 @@ def test_file_limit_is_checked_before_reading_the_entries(
 def test_metrics_beyond_the_memory_limit_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results_archives, "_MAX_METRICS_SIZE", 10)
+    monkeypatch.setattr(archives, "_MAX_METRICS_SIZE", 10)
     part = packed(tmp_path, {"metrics.csv": b"job,score\nx,1\n"})
     with pytest.raises(ArchiveError, match="at most 10 are allowed"):
-        results_archives.merge_archives({"p1": part}, tmp_path / "whole.zip", ["x"])
+        archives.merge_archives({"p1": part}, tmp_path / "whole.zip", ["x"])
     assert not (tmp_path / "whole.zip").exists()
 
 
@@ -292,12 +291,12 @@ def test_merged_metrics_are_in_input_order(order: list[int], cut: int) -> None:
         part: ("job,n\n" + "".join(f"{part}-j{n},{n}\n" for n in jobs)).encode()
         for part, jobs in tables.items()
     }
-    text = results_archives.merge_metrics(parts, [f"j{n}" for n in range(9)])
+    text = archives.merge_metrics(parts, [f"j{n}" for n in range(9)])
     assert text == "job,n\n" + "".join(f"j{n},{n}\n" for n in range(9))
 
 
 def test_merged_metrics_keep_every_cell() -> None:
-    text = results_archives.merge_metrics(
+    text = archives.merge_metrics(
         {
             "b-part1of2": '\ufeffscore,Name,note\n1e-300,x,"a,""b""\n"\n'.encode(),
             "b-part2of2": b"Name,energy\ny,0.1\n\nz\n",
@@ -305,9 +304,9 @@ def test_merged_metrics_keep_every_cell() -> None:
         ["x", "y", "z"],
     )
     assert text == 'score,Name,note,energy\n1e-300,x,"a,""b""\n",\n,y,,0.1\n,z,,\n'
-    assert results_archives.merge_metrics({"p": b""}, []) == ""
+    assert archives.merge_metrics({"p": b""}, []) == ""
     with pytest.raises(ArchiveError, match="not a CSV table"):
-        results_archives.merge_metrics({"p": b"\xff\xfe"}, [])
+        archives.merge_metrics({"p": b"\xff\xfe"}, [])
 
 
 def test_folder_of_a_part_is_determined_once() -> None:
@@ -319,7 +318,7 @@ def test_folder_of_a_part_is_determined_once() -> None:
             return super().__iter__()
 
     sizes = Sizes({f"p1/x{n}/a.txt": n for n in range(50)})
-    merged = results_archives.merge_sizes({"p1": sizes})
+    merged = archives.merge_sizes({"p1": sizes})
     assert merged == {f"x{n}/a.txt": n for n in range(50)}
     assert sizes.readings == 1
 
@@ -331,7 +330,7 @@ def test_merged_archive_keeps_content(tmp_path: Path) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(name, content)
     target = tmp_path / "whole.zip"
-    results_archives.merge_archives({"p1": first, "p2": second}, target, ["x", "y"])
+    archives.merge_archives({"p1": first, "p2": second}, target, ["x", "y"])
     with zipfile.ZipFile(io.BytesIO(target.read_bytes())) as archive:
         assert archive.testzip() is None
         assert archive.namelist() == ["x/a.bin", "y/a.bin"]

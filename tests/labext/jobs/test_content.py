@@ -13,8 +13,6 @@ from labext.errors import ConflictError, LabextError
 from labext.jobs import JobsClient
 
 pytestmark = pytest.mark.faults
-
-KEY = "ledger-key-0123456789"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SETTINGS = {"sequence": "ACG", "pdbFile": "a.pdb"}
 STAGES = [{"task": "Fold", "toolSettings": {"fold": {"sequence": "ACG", "pdbFile": "pipe"}}}]
@@ -94,14 +92,12 @@ def test_generated_name_depends_on_the_content(
 
 
 def test_generated_name_is_the_same_on_another_machine(
-    client: JobsClient, ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: JobsClient, ledger: Any, tmp_path: Path, elsewhere: Any
 ) -> None:
     ledger.moment = NOON
     upload(client, tmp_path, FIRST)
     name = client.submit(None, "fold", SETTINGS).name
-    monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "elsewhere"))
-    with JobsClient(ledger.url, KEY, rate=None) as other:
-        assert other.submit(None, "fold", SETTINGS).name == name
+    assert elsewhere().submit(None, "fold", SETTINGS).name == name
 
 
 def test_unrecorded_content_is_compared_by_upload_time(
@@ -202,7 +198,7 @@ def test_lost_response_is_no_content_conflict(
 
 
 def test_unusable_content_record_does_not_block_submission(
-    client: JobsClient, ledger: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
     from labext import config
 

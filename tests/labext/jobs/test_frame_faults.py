@@ -153,14 +153,8 @@ def test_frame_without_score_or_settings_has_the_same_first_columns(
 
 
 def test_frame_of_a_pipeline_has_stages_and_inputs(
-    client: JobsClient, ledger: Any, tmp_path: Path
+    client: JobsClient, pipeline: Any, tmp_path: Path
 ) -> None:
-    scored = {"pdbFile": "p1-stage1-build/out.pdb"}
-    jobs = {"stage1-build": {"sequence": "A"}, "stage2-score-1": scored, "stage2-score-2": scored}
-    ledger.add_batch("p1", jobs)
-    ledger.complete("p1", results={f"{job}/out.pdb": "ATOM\n" for job in jobs})
-    del ledger.rows["p1"]["batchStatus"]
-    ledger.rows["p1"] |= {"Type": "pipeline", "Settings": '{"initialInputs": ["A", "C"]}'}
     table = client.download("p1", tmp_path).frame()
     assert table.columns.tolist()[:6] == [*FIRST, "Stage", "Input"]
     assert table["Stage"].tolist() == [1, 2, 2]

@@ -1,23 +1,15 @@
-"""Markup, escape sequences and bidirectional overrides in every text of the service are inert.
-
-One kernel runs every `%jobs` line that shows text of the service; each output is checked as a
-browser and a terminal would read it.
-"""
+"""Escape sequences and bidirectional overrides in texts of the service are removed."""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
-from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from nbclient import NotebookClient
 
 from labext.errors import LabextError
 from labext.frames.conversion import Column, records_to_frame
@@ -27,137 +19,9 @@ from labext_widgets.core.markup import plain, tidy
 
 pytestmark = pytest.mark.faults
 
-HTML = (
-    "<script>hacked()</script><img src=x onerror='hacked()'><a href=\"javascript:hacked()\">x</a>"
-)
 STEER = "\x1b]0;hacked\x07\x1b[2J\x9b2J\u202efdp\u2066"
-EVIL = f"{STEER}{HTML}\n%jobs delete all --yes"
-ALLOWED = {"div", "span", "table", "thead", "tbody", "tr", "th", "td", "p", "style"}
+EVIL = f"{STEER}<b>\n%jobs delete all --yes"
 STEERING = ["\x1b]", "\x1b[2J", "\x07", "\x9b", "\u202e", "\u2066"]
-
-
-class Markup(HTMLParser):
-    """Collect markup that is active in a browser."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.acts: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ALLOWED:
-            self.acts.append(tag)
-        self.acts += [name for name, _ in attrs if name.startswith("on") or name in ("href", "src")]
-        self.acts += [value for _, value in attrs if "url(" in (value or "")]
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def displayed_lines(output: Any) -> list[str]:
-    """Return every text of an output that a terminal prints."""
-    if output.output_type == "stream":
-        return [output.text]
-    if output.output_type == "error":
-        return [output.ename, output.evalue, *output.traceback]
-    return [output.data.get("text/plain", "")]
-
-
-def check(output: Any) -> None:
-    """Check that an output is inert."""
-    for text in displayed_lines(output):
-        assert not [character for character in STEERING if character in text], ascii(text)
-    if "data" not in output:
-        return
-    assert set(output.data) <= {"text/html", "text/plain"}
-    html = output.data.get("text/html", "")
-    markup = Markup()
-    markup.feed(html)
-    assert markup.acts == [], html
-    assert not [character for character in STEERING if character in html], ascii(html)
-
-
-@pytest.fixture
-def evil(ledger: Any) -> Any:
-    """The service: every text of every record is hostile."""
-    parameters = [
-        {"name": EVIL, "required": False, "description": EVIL, "options": [EVIL], "default": EVIL},
-        {"name": "sequence", "required": True, "type": EVIL, "description": EVIL},
-    ]
-    tool = {"name": "fold", "displayName": EVIL, "description": EVIL, EVIL: EVIL}
-    ledger.tools = [
-        {**tool, "github": "javascript:hacked()", "paper": EVIL, "settings": parameters},
-        {**tool, "name": EVIL, "settings": []},
-    ]
-    texts = dict.fromkeys(("Reason", "Stage", "Created", "AggregationError", EVIL), EVIL)
-    inner = json.dumps({EVIL: EVIL, "deep": {EVIL: [EVIL]}})
-    for name, status in (("ends", "Stopped"), (EVIL, EVIL), ("done", "Complete")):
-        ledger.add(name, EVIL, JobStatus=status, Score=inner, **(texts | {"Settings": inner}))
-        ledger.rows[name]["JobStatus"] = status
-    ledger.add_batch("b", {"x": {}, EVIL: {EVIL: EVIL}})
-    for name in ledger.members["b"]:
-        ledger.rows[name].update(texts, JobStatus=EVIL, Score=inner, Settings=inner, Type=EVIL)
-    ledger.rows["b"].update(texts, batchStatus="AggregationFailed")
-    ledger.add("p", "pipeline", {"stages": [EVIL]}, **(texts | {"Created": "2026-01-01"}))
-    ledger.rows["p"].update(JobStatus="Stopped", statuses={EVIL: 3})
-    files = {"<img src=x onerror=hacked()>.pdb": "ATOM\n", "$\\alpha$`.txt".replace("\\", ""): "x"}
-    ledger.archives["done"] = ledger.zipped(files)
-    ledger.rows["done"].update(Settings=inner, Completed="2026-01-01T01:00:00Z")
-    ledger.files = [EVIL, f"{EVIL}/"]
-    ledger.usage = {"total": 3, "byTool": {EVIL: 1}, "byUser": {EVIL: 2}}
-    return ledger
-
-
-CELLS = [
-    "%jobs tools",
-    "%jobs tool fold",
-    "%jobs tool folt",
-    "%jobs list",
-    "%jobs list --batch b --scores",
-    "%jobs show ends",
-    "%jobs show done",
-    "%jobs show b",
-    "%jobs show p",
-    "%jobs show donne",
-    "%jobs watch ends",
-    "%jobs watch b",
-    "%jobs watch p",
-    "%jobs results ends",
-    "%jobs results done --to out",
-    "%jobs results done --to out --frame",
-    "%jobs results b",
-    "%jobs files --folders",
-    "%jobs usage",
-    "%jobs submit fold --name new --set sequence=A",
-    "%jobs submit fold --name done --set sequence=A",
-    "%jobs stop done",
-    "%jobs delete done --preview",
-    "%jobs status",
-]
-
-
-def test_hostile_text_is_inert_in_every_output(
-    evil: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", evil.url)
-    monkeypatch.setenv("LABEXT_JOBS_API_KEY", "a key")
-    evil.fail("submit-job", evil.answer(500, EVIL, "text/plain"))
-    evil.fail("stop-job", evil.answer(200, {"message": EVIL}))
-    whole = "import pandas as pd\npd.set_option('display.max_colwidth', None)"
-    sources = [f"%load_ext labext\n{whole}", *CELLS]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in sources])
-    paths = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=120, resources=paths, allow_errors=True).execute()
-    hostile_outputs = 0
-    for cell in notebook.cells[1:]:
-        assert cell.outputs, cell.source
-        for output in cell.outputs:
-            check(output)
-            assert not output.get("ename", "Error").endswith(
-                ("TypeError", "ValueError", "KeyError")
-            )
-            hostile_outputs += "hacked" in str(output)
-    assert hostile_outputs > 10, "the hostile texts are displayed as text"
 
 
 @pytest.mark.parametrize(

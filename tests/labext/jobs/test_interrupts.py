@@ -145,28 +145,17 @@ def done(ledger: Any) -> Any:
     return ledger
 
 
-def test_interrupted_download_of_a_folder_can_be_repeated(
-    client: JobsClient, done: Any, saboteur: Saboteur, folders: Any
-) -> None:
-    def fetch(folder: Path) -> object:
-        return client.download("f1", folder)
-
-    assert every_step(saboteur, fetch, folders, KeyboardInterrupt) > 20
-    every_step(saboteur, fetch, folders, Killed, stride=5)
-
-
-def test_interrupted_download_of_a_split_batch_can_be_repeated(
-    client: JobsClient, done: Any, saboteur: Saboteur, folders: Any
-) -> None:
-    steps = every_step(saboteur, lambda to: client.download("b", to), folders, Killed, stride=5)
-    assert steps > 20
-
-
 @pytest.mark.parametrize(
-    ("name", "to", "file"),
-    [("f1", "f1.zip", None), ("f1", "m.pdb", "rank_1.pdb"), ("b", "b.zip", None)],
+    ("name", "to", "file", "stride"),
+    [
+        ("f1", "", None, 1),
+        ("b", "", None, 5),
+        ("f1", "f1.zip", None, 3),
+        ("f1", "m.pdb", "rank_1.pdb", 3),
+        ("b", "b.zip", None, 3),
+    ],
 )
-def test_interrupted_download_of_one_file_can_be_repeated(
+def test_interrupted_download_can_be_repeated(
     client: JobsClient,
     done: Any,
     saboteur: Saboteur,
@@ -174,11 +163,13 @@ def test_interrupted_download_of_one_file_can_be_repeated(
     name: str,
     to: str,
     file: str | None,
+    stride: int,
 ) -> None:
     def fetch(folder: Path) -> object:
         return client.download(name, folder / to, file=file)
 
-    assert every_step(saboteur, fetch, folders, KeyboardInterrupt, stride=3) > 5
+    steps = every_step(saboteur, fetch, folders, KeyboardInterrupt, stride)
+    assert steps > (5 if to else 20)
     every_step(saboteur, fetch, folders, Killed, stride=5)
 
 

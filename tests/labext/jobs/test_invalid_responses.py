@@ -7,7 +7,7 @@ requests shows that nothing was lost or done twice.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,11 @@ from typing import Any
 import pytest
 
 from labext.errors import (
-    AccessError,
-    BusyError,
-    LabextError,
     OutcomeUnknownError,
-    ServiceError,
 )
 from labext.jobs import JobsClient
 
 pytestmark = pytest.mark.faults
-
-KEY = "ledger-key-0123456789"
 SETTINGS = {"sequence": "GGGAAACCC"}
 STAGES = [{"task": "Fold", "toolSettings": {"fold": {"sequence": "pipe"}}}]
 
@@ -38,13 +32,11 @@ class OperationCase:
         operation: the request with the invalid response.
         act: calls the client.
         is_done: returns True if the service processed the operation exactly once.
-        changes: True if processing it twice would be wrong.
     """
 
     operation: str
     act: Callable[[JobsClient, Path], Any]
     is_done: Callable[[Any, Path], bool]
-    changes: bool = True
 
 
 def _batch(client: JobsClient, _: Path) -> Any:
@@ -80,13 +72,11 @@ OPERATIONS = {
         "jobs",
         lambda client, _: client.jobs()["JobName"].tolist() == ["done1"],
         lambda ledger, _: ledger.done["jobs"] >= 1,
-        changes=False,
     ),
     "result": OperationCase(
         "result",
         lambda client, folder: client.download("done1", folder / "out"),
         lambda ledger, folder: (folder / "out" / "rank_1.pdb").read_text() == "ATOM done1\n",
-        changes=False,
     ),
     "delete": OperationCase(
         "delete-job",
@@ -97,7 +87,6 @@ OPERATIONS = {
         "upload",
         _upload,
         lambda ledger, _: set(ledger.files) == {"up.pdb"},
-        changes=False,
     ),
 }
 
@@ -130,15 +119,14 @@ RESPONSES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.fixture
-def quick(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobsClient]:
+def quick(client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch) -> JobsClient:
     """A client with a short timeout, on a service that has one job."""
     monkeypatch.setattr("labext.http.rate_limiter.LONGEST_WAIT", 0.02)
     ledger.add("done1", "fold", SETTINGS)
     ledger.complete("done1")
-    with JobsClient(ledger.url, KEY, rate=None) as client:
-        client._http._options = replace(client._http._options, timeout=(2, 0.4))
-        client.tools()  # the service is known to be reachable
-        yield client
+    client._http._options = replace(client._http._options, timeout=(2, 0.4))
+    client.tools()  # the service is known to be reachable
+    return client
 
 
 @pytest.mark.parametrize("how", RESPONSES)
@@ -152,67 +140,7 @@ def test_operation_succeeds_once_despite_an_invalid_response(
     assert case.is_done(ledger, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("status", "words", "error"),
-    [
-        (429, "Slow down, please", BusyError),
-        (500, "disk on fire", ServiceError),
-        (503, "in maintenance", ServiceError),
-    ],
-)
-@pytest.mark.parametrize("operation_name", OPERATIONS)
-def test_persistent_error_is_raised_after_bounded_retries(
-    quick: JobsClient,
-    ledger: Any,
-    tmp_path: Path,
-    operation_name: str,
-    status: int,
-    words: str,
-    error: type[LabextError],
-) -> None:
-    case = OPERATIONS[operation_name]
-    ledger.fail(case.operation, *[ledger.answer(status, words)] * 99)
-    with pytest.raises(error, match=words):
-        case.act(quick, tmp_path)
-    assert ledger.count(case.operation) <= 15, "five attempts, or three submissions of five"
-    if case.changes:
-        assert ledger.done[case.operation] == 0
-    ledger.scripts.clear()
-    assert case.act(quick, tmp_path), "succeeds once the errors end"
-    assert case.is_done(ledger, tmp_path)
-
-
-@pytest.mark.parametrize("operation_name", OPERATIONS)
-def test_temporary_429_is_retried(
-    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
-) -> None:
-    case = OPERATIONS[operation_name]
-    ledger.fail(case.operation, *[ledger.answer(429, "Slow down")] * 4)
-    assert case.act(quick, tmp_path)
-    assert case.is_done(ledger, tmp_path)
-
-
 BLOCKED = "Request blocked. Too many requests from this address."
-
-
-@pytest.mark.parametrize("operation_name", OPERATIONS)
-def test_403_for_every_request_is_not_retried(
-    quick: JobsClient, ledger: Any, tmp_path: Path, operation_name: str
-) -> None:
-    case = OPERATIONS[operation_name]
-    for operation in ("tools", "jobs", "files", "validate-job", case.operation):
-        ledger.fail(operation, *[ledger.answer(403, BLOCKED)] * 99)
-    with pytest.raises(AccessError, match="Request blocked") as raised:
-        case.act(quick, tmp_path)
-    assert "budget" not in str(raised.value)
-    assert "the service blocks all requests for a while after too many" in raised.value.next_step
-    assert ledger.done[case.operation] == 0
-    assert sum(ledger.count(name) for name in ledger.scripts) <= 3, (
-        "blocked requests are not retried"
-    )
-    ledger.scripts.clear()
-    assert case.act(quick, tmp_path)
-    assert case.is_done(ledger, tmp_path)
 
 
 @pytest.mark.parametrize("operation_name", ["submit", "batch", "pipeline"])

@@ -127,15 +127,6 @@ def test_check_batch_returns_invalid_rows(client: JobsClient, ledger: Any) -> No
     assert ledger.count("submit-batch") == 0
 
 
-def test_empty_cells_are_reported_by_row_and_column(client: JobsClient) -> None:
-    frame = FRAME.assign(t=37.0, mode="fast")
-    with pytest.raises(InvalidJobsError, match='olumn "bases" has 2 empty cells') as raised:
-        submit(client, frame)
-    assert "rows 1, 4" in raised.value.message
-    assert "frame.dropna" in raised.value.next_step or "str.strip" in raised.value.next_step
-    assert raised.value.refused()["Name"].tolist() == ["b", "e"]
-
-
 def test_row_without_a_name_is_reported_by_number(client: JobsClient, ledger: Any) -> None:
     frame = FRAME.assign(bases="AC", t=37.0, mode=["fast", "fast", "quick", "fast", "fast"])
     frame["name"] = ["a", np.nan, "c", "d", "e"]
@@ -161,25 +152,17 @@ def test_refused_rows_show_adapted_and_original_names(client: JobsClient, ledger
     assert done.refused["name"].tolist()[0] == "b 1"
 
 
-@pytest.mark.parametrize("form", ["mapping", "arrays", "list"])
-def test_invalid_jobs_of_mapping_arrays_and_list(
-    client: JobsClient, ledger: Any, form: str
-) -> None:
-    settings = {
+def test_invalid_jobs_of_a_mapping(client: JobsClient, ledger: Any) -> None:
+    jobs = {
         "a": {"sequence": "AC"},
         "b": {"sequence": "AC", "temperature": 101},
         "c": {"sequnce": "AC"},
     }
-    forms = {
-        "mapping": settings,
-        "arrays": {"jobNames": [*settings], "settings": [*settings.values()]},
-        "list": [{"jobName": name, "settings": own} for name, own in settings.items()],
-    }
     with pytest.raises(InvalidJobsError) as raised:
-        client.submit_batch("few", "fold", forms[form])
+        client.submit_batch("few", "fold", jobs)
     assert "too hot: 101 (in b)" in raised.value.message
     assert 'did you mean "sequence"' in raised.value.message
-    done = client.submit_batch("few", "fold", forms[form], skip_invalid=True)
+    done = client.submit_batch("few", "fold", jobs, skip_invalid=True)
     assert ledger.members["few"] == ["few-a"]
     assert done.refused.columns.tolist() == ["Name", "Error", "Settings"]
 

@@ -49,12 +49,10 @@ def journal(tmp_path: Path) -> Journal:
 def test_plan_survives_the_journal(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2", "folds-part2of2"])
     entry = journal.read("folds")
-    assert entry is not None
     assert entry.plan == PLAN
     assert entry.plan.digests() == PLAN.digests()
     assert [part.name for part in entry.plan.parts] == ["folds-part1of2", "folds-part2of2"]
     assert entry.free == {"folds-part1of2", "folds-part2of2"}
-    assert entry.plan.rows is not None
     pd.testing.assert_frame_equal(
         entry.plan.rows, ROWS, check_dtype=True, check_categorical=False, check_freq=False
     )
@@ -65,8 +63,6 @@ def test_cells_that_json_cannot_represent_are_stored_as_text(journal: Journal) -
     jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
     journal.write(BatchPlan("odd", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
     entry = journal.read("odd")
-    assert entry is not None
-    assert entry.plan.rows is not None
     assert entry.plan.rows["cell"].tolist() == [*map(str, cells)]
 
 
@@ -83,12 +79,10 @@ def test_sent_parts_are_kept_when_the_same_plan_is_written_again(journal: Journa
     journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
     journal.write(PLAN, ["folds-part2of2"])
     entry = journal.read("folds")
-    assert entry is not None
     assert entry.log.confirmed == {"folds-part1of2"}
     assert entry.free == {"folds-part1of2", "folds-part2of2"}
     journal.write(BatchPlan("folds", "fold", {"a": {}}), ["folds"])
     entry = journal.read("folds")
-    assert entry is not None
     assert (entry.log.confirmed, entry.free) == (frozenset(), frozenset({"folds"}))
     journal.forget("folds")
     journal.forget("folds")
@@ -112,7 +106,6 @@ def test_incomplete_log_line_is_ignored(journal: Journal, tmp_path: Path) -> Non
     with path.open("a") as log:
         log.write('{"sent": "folds-pa')
     entry = journal.read("folds")
-    assert entry is not None
     assert entry.log.confirmed == {"folds-part1of2"}
 
 
@@ -147,11 +140,9 @@ def test_sending_a_part_again_reopens_a_complete_batch(journal: Journal) -> None
         log.note(PartEvent.SENT, part)
     log.note_complete()
     entry = journal.read("folds")
-    assert entry is not None
     assert (entry.unconfirmed_parts, entry.log.complete) == ((), True)
     log.note(PartEvent.SENDING, "folds-part2of2")
     entry = journal.read("folds")
-    assert entry is not None
     assert [part.name for part in entry.unconfirmed_parts] == ["folds-part2of2"]
     assert entry.was_sent_from_here("folds-part2of2")
     assert not entry.log.complete
@@ -198,7 +189,6 @@ def test_journal_is_per_account_and_stores_no_key(journal: Journal, tmp_path: Pa
     assert other.is_other_account("folds")
     assert journal.is_other_account("folds")
     entry = journal.read("folds")
-    assert entry is not None
     assert entry.plan == PLAN
     for path in (tmp_path / "batches").iterdir():
         assert b"key-" not in path.read_bytes()
@@ -273,6 +263,5 @@ def test_part_counts_as_sent_only_if_its_name_was_free(journal: Journal) -> None
     for part in (free, used_name):
         journal.log("folds").note(PartEvent.SENDING, part)
     entry = journal.read("folds")
-    assert entry is not None
     assert entry.was_sent_from_here(free)
     assert not entry.was_sent_from_here(used_name), "nothing shows that its name was free"

@@ -1,17 +1,16 @@
-"""Job lists with split batches and filters, and batch lists joined to their input."""
+"""Job lists with split batches and filters; batch lists joined to their input; adapted names."""
 
 from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from labext.errors import ConflictError, InputError, ResponseLimitError
+from labext.errors import ConflictError, InputError, LabextError, ResponseLimitError
 from labext.frames.views import frame_text
 from labext.jobs import JobsClient
 from labext.jobs.batch.merge_parts import PartMerger
@@ -148,13 +147,15 @@ def test_batch_with_other_settings_is_not_joined_to_the_journal(
     assert "n" not in client.jobs(batch="few").columns
 
 
-def test_stale_journal_does_not_hide_a_batch(client: JobsClient, split: Any) -> None:
+def test_stale_journal_does_not_hide_a_batch(
+    client: JobsClient, later: JobsClient, split: Any
+) -> None:
     client.job("folds")
     for name in [name for name in split.rows if name.startswith("folds")]:
         del split.rows[name]
     split.members.clear()
     split.add_batch("folds", {"x": {"sequence": "A"}})
-    for again in (client, JobsClient(client.base_url, "ledger-key-0123456789")):
+    for again in (client, later):
         assert again.job("folds")["JobName"] == "folds"
         assert again.jobs(batch="folds")["Name"].tolist() == ["x"]
         assert next(again.watch("folds")).total == 1
@@ -169,10 +170,9 @@ def test_batch_filter_with_a_single_job_is_refused(client: JobsClient, ledger: A
         client.jobs(batch="f1")
 
 
-def test_rows_without_name_column_are_refused(client: JobsClient, split: Any) -> None:
-    other = JobsClient(client.base_url, "ledger-key-0123456789")
+def test_rows_without_name_column_are_refused(client: JobsClient) -> None:
     with pytest.raises(InputError, match="name_column="):
-        other.jobs(rows=FRAME)
+        client.jobs(rows=FRAME)
 
 
 def test_conflict_names_the_batch_and_not_the_part(client: JobsClient, split: Any) -> None:
@@ -194,7 +194,7 @@ def test_stop_of_a_split_batch_reports_each_part(client: JobsClient, split: Any)
     )
 
 
-def test_check_batch_submits_nothing(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
+def test_check_batch_submits_nothing(client: JobsClient, ledger: Any) -> None:
     arguments = ("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
     table = client.check_batch(*arguments)
     assert table.columns.tolist() == ["Name", "n", "Part", "JobName"]
@@ -301,3 +301,70 @@ def test_jobs_of_a_batch_are_filtered(client: JobsClient, ledger: Any) -> None:
     assert failed["n"].tolist() == [FRAME["n"].iloc[1], FRAME["n"].iloc[3]]
     assert client.jobs(batch="few", state="failed", limit=1)["Name"].tolist() == ["h1"]
     assert len(client.jobs(batch="few", state="queued")) == 2
+
+
+ORCHIDS = [f"gi|{2765658 - n}|emb|Z{78533 - n}.1|CIZ{78533 - n}" for n in range(130)]
+SEQS = pd.DataFrame(
+    {
+        "id": [f"seq_{n:03}" for n in range(133)],
+        "name": ["pBAD30", "a b", "a.b", *ORCHIDS],
+        "bases": ["ACGT"] * 133,
+    }
+)
+JOB = "gi-2765658-emb-Z78533-1-CIZ78533"
+
+
+def send_adapted(client: JobsClient) -> Any:
+    return client.submit_batch(
+        "digests", "fold", SEQS, name_column="name", mapping={"sequence": "bases"}
+    )
+
+
+def test_adapted_and_original_names_are_listed(client: JobsClient, ledger: Any) -> None:
+    done = send_adapted(client)
+    assert '132 names were adapted: "a b" is a-b-' in done.message
+    jobs = [job for of in ledger.members.values() for job in of]
+    assert f"digests-part1of2-{JOB}" in jobs
+    assert "digests-part1of2-pBAD30" in jobs
+    assert len(set(jobs)) == 133
+    assert done.frame["name"].tolist() == SEQS["name"].tolist()
+    rows = client.jobs(batch="digests")
+    assert rows.columns[:3].tolist() == ["Name", "name", "Type"]
+    assert rows["name"].tolist() == SEQS["name"].tolist()
+    assert rows["id"].tolist() == SEQS["id"].tolist()
+    assert rows.set_index("name").loc[ORCHIDS[0], "Name"] == JOB
+
+
+def test_rows_are_joined_by_original_names(
+    client: JobsClient, ledger: Any, tmp_path: Any, elsewhere: Any
+) -> None:
+    send_adapted(client)
+    some = SEQS.iloc[[5, 2, 0]].assign(mass=[1, 2, 3]).drop(columns="bases")
+
+    def check(frame: pd.DataFrame) -> None:
+        assert frame["name"].tolist()[:3] == some["name"].tolist()
+        assert frame["mass"].tolist()[:3] == [1, 2, 3]
+        assert frame["JobStatus"].notna().all()
+        assert len(frame) == 133
+
+    check(client.jobs(batch="digests", rows=some, name_column="name"))
+    ledger.complete("digests-part1of2", "digests-part2of2")
+    results = client.download("digests", tmp_path / "results")
+    check(results.frame(some, "name"))
+    assert results.frame()["name"].tolist() == SEQS["name"].tolist()
+    other = elsewhere()
+    assert "name" not in other.jobs(batch="digests")
+    check(other.jobs(batch="digests", rows=some, name_column="name"))
+
+
+def test_batch_with_adapted_names_is_resumed_from_the_journal(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    ledger.fail("submit-batch", None, ledger.answer(403, {"error": "no"}))
+    with pytest.raises(LabextError):
+        send_adapted(client)
+    ledger.scripts.clear()
+    done = later.resume("digests")
+    assert done.frame["name"].tolist() == SEQS["name"].tolist()
+    assert "132 names were adapted" in done.message
+    assert sum(len(of) for of in ledger.members.values()) == 133

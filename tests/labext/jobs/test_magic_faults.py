@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
 
 pytestmark = pytest.mark.faults
-
-KEY = "ledger-key-0123456789"
 MATE = "mate@lab.org"
 BATCH = "%jobs batch few --type fold --from rows --name-column name --map sequence=bases"
 STAGES = "stages: [{task: Fold, toolSettings: {fold: {sequence: pipe}}}]"
@@ -21,11 +18,12 @@ STAGES = "stages: [{task: Fold, toolSettings: {fold: {sequence: pipe}}}]"
 
 @pytest.fixture
 def shell(
-    ledger: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[InteractiveShell]:
-    """A shell that uses the ledger's service, in a new folder."""
-    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
-    monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
+    new_shell: Callable[[], InteractiveShell],
+    ledger: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> InteractiveShell:
+    """A shell in a new folder, and a service with two jobs."""
     monkeypatch.chdir(tmp_path)
     Path("a.pdb").write_text("ATOM")
     ledger.files.append("old.pdb")
@@ -33,16 +31,13 @@ def shell(
     for name in ("f1", "f2"):
         ledger.add(name, settings={"sequence": "A"})
     ledger.complete("f1")
-    with opened() as ip:
-        ip.run_cell("%load_ext labext").raise_error()
-        ip.push({"rows": pd.DataFrame({"name": ["a", "b"], "bases": ["A", "C"]})})
-        yield ip
+    ip = new_shell()
+    ip.push({"rows": pd.DataFrame({"name": ["a", "b"], "bases": ["A", "C"]})})
+    return ip
 
 
-SUBMIT = "%jobs submit fold --set sequence=A"
 LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("%jobs list --organization", "jobs", {"organization": "true"}),
-    ("%jobs list --subjobs", "jobs", {"includeSubjobs": "true"}),
     (f"%jobs list --email {MATE}", "jobs", {"jobEmail": MATE}),
     ("%jobs list --limit 1 --start-key 1", "jobs", {"limit": "1", "startKey": "1"}),
     (f"%jobs show f1 --email {MATE}", "jobs", {"jobName": "f1", "jobEmail": MATE}),
@@ -54,9 +49,11 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "usage-statistics",
         {"statistic": "jobs", "scope": "organization"},
     ),
-    ("%jobs usage", "usage-statistics", {"statistic": "weighted_hours", "scope": "user"}),
-    (f"{SUBMIT} --name s1", "submit-job", {"jobName": "s1", "type": "fold"}),
-    (f"{SUBMIT} --name s2 --project proj_7", "submit-job", {"projectTag": "proj_7"}),
+    (
+        "%jobs submit fold --name s1 --project proj_7 --set sequence=A",
+        "submit-job",
+        {"jobName": "s1", "projectTag": "proj_7"},
+    ),
     (f"{BATCH} --max-runtime 60", "submit-batch", {"maxRuntimeSeconds": 60}),
     (f"{BATCH} --budget 1.5", "submit-batch", {"weightedHoursBudget": 1.5}),
     (
@@ -69,13 +66,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "run-pipeline",
         {"projectTag": "proj_7", "pipelineName": "saved"},
     ),
-    ("%jobs results f1", "result", {"jobName": "f1"}),
     ("%jobs results f1 --pdbs-only", "result", {"pdbsOnly": True}),
-    ("%jobs results f1 --file log.txt", "result", {"fileName": "log.txt"}),
     (f"%jobs results f1 --email {MATE}", "result", {"jobEmail": MATE}),
-    ("%jobs stop f2", "stop-job", {"jobName": "f2"}),
-    ("%jobs delete f2 --yes", "delete-job", {"jobName": "f2"}),
-    ("%jobs upload a.pdb --presigned", "getPresignedUploadUrl", {"filename": "a.pdb"}),
     (
         "%jobs upload a.pdb --presigned --folder sets",
         "getPresignedUploadUrl",
@@ -112,11 +104,13 @@ def test_email_option_is_sent_with_every_request(
     assert {request.get("jobEmail") for request in requests} == {MATE}
 
 
-@pytest.mark.parametrize("more", ["", " --preview"])
-def test_delete_requires_yes(shell: InteractiveShell, ledger: Any, more: str) -> None:
-    for line in ("%jobs delete f2", "%jobs rm old.pdb"):
-        assert shell.run_cell(line + more).success == bool(more)
-    assert ledger.count("delete-job") == ledger.count("delete-file") == 0
+def test_results_of_given_rows_are_a_frame(shell: InteractiveShell, ledger: Any) -> None:
+    ledger.add_batch("few", {"b": {}, "a": {}})
+    ledger.complete("few")
+    line = "%jobs results few --from rows --name-column name"
+    shell.run_cell(f"{line} --frame --out kept").raise_error()
+    assert shell.user_ns["kept"][["Name", "bases"]].to_numpy().tolist() == [["a", "A"], ["b", "C"]]
+    assert "need `--frame`" in str(shell.run_cell(line).error_in_exec)
 
 
 @pytest.mark.parametrize("word", ["fold", "FOLDS.", "Fold it", "nothing"])

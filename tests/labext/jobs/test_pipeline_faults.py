@@ -299,7 +299,6 @@ def test_unused_tool_is_named_and_not_included() -> None:
 
     expected = PipelineEstimate(stages, ESTIMATED_INPUTS, estimate)
     total = expected.total()
-    assert total is not None
     assert (total.total_seconds, total.weighted_hours, total.runs) == (120.0, 0.5, 7)
     assert str(total).endswith("by 7 earlier runs. Not included: new, which has no earlier runs.")
     frame = expected.frame()

@@ -19,17 +19,13 @@ CRATE = "ro-crate-metadata.json"
 
 
 @pytest.fixture
-def split(ledger: Any) -> Any:
+def split(split: Any) -> Any:
     """The service with one complete batch in two parts, b, of which one job failed."""
-    ledger.tools[0] |= {"paper": "https://doi.org/10.1/fold", "github": "https://example.org/fold"}
-    for number, jobs in ((1, {"x": {"sequence": "A"}, "yy": {"mode": "fast"}}), (2, {"zzz": {}})):
-        ledger.add_batch(f"b-part{number}of2", jobs)
-        ledger.complete(f"b-part{number}of2")
-    ledger.rows["b-part2of2-zzz"].update(JobStatus="Stopped", Reason="Out of time.")
-    ledger.rows["b-part1of2-x"].update(
-        Started="2026-01-01T00:30:00Z", Completed="2026-01-01T00:31:00Z"
-    )
-    return ledger
+    split.tools[0] |= {"paper": "https://doi.org/10.1/fold", "github": "https://example.org/fold"}
+    split.rows["b-part2of2-zzz"].update(JobStatus="Stopped", Reason="Out of time.")
+    run = {"Started": "2026-01-01T00:30:00Z", "Completed": "2026-01-01T00:31:00Z"}
+    split.rows["b-part1of2-x"].update(run, Settings='{"sequence": "A"}')
+    return split
 
 
 def crate_in(folder: Path, name: str = CRATE) -> dict[str, dict[str, Any]]:
@@ -111,6 +107,14 @@ def test_split_batch_has_one_crate(client: JobsClient, split: Any, tmp_path: Pat
     assert with_client["name"] == "labext"
     assert with_client["runtimePlatform"].startswith("Python 3.")
     assert "ledger-key" not in (tmp_path / "out" / CRATE).read_text()
+
+
+def test_output_of_a_stage_is_an_input_of_the_next(
+    client: JobsClient, pipeline: Any, tmp_path: Path
+) -> None:
+    client.download("p1", tmp_path)
+    run = crate_in(tmp_path)["#job-p1-stage2-score-1"]
+    assert {"@id": "stage1-build/out.pdb"} in several(run["object"])
 
 
 def test_repeated_download_leaves_the_crate_unchanged(

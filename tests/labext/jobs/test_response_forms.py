@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +34,6 @@ def test_list_is_read_page_by_page(client: JobsClient, ledger: Any) -> None:
     assert ledger.count("jobs") == 3
     assert client.jobs(limit=1001)["JobName"].tolist() == [f"f{2344 - n}" for n in range(1001)]
     assert [row["JobName"] for row in client.iter_jobs(limit=2)] == ["f2344", "f2343"]
-
-
-def test_empty_list_has_all_columns(client: JobsClient) -> None:
-    table = client.jobs()
-    assert len(table) == 0
-    assert table.columns[:4].tolist() == ["JobName", "Type", "JobStatus", "batchStatus"]
-    assert str(table["Created"].dtype) == "datetime64[us, UTC]"
-
-
-def test_malformed_cells_do_not_break_a_list(client: JobsClient, ledger: Any) -> None:
-    ledger.add("f1", Score="{half", Started="yesterday", WeightedHours="many", Reason="cold")
-    ledger.rows["f1"]["Settings"] = None
-    table = client.jobs(scores=True)
-    assert table["Reason"].tolist() == ["cold"]
-    assert table["Started"].isna().all()
-    assert not client.jobs()["Score"].isna().any()
 
 
 def test_deeply_nested_confirmation_is_plain_text(client: JobsClient, ledger: Any) -> None:
@@ -139,35 +122,6 @@ def test_invalid_start_key_names_the_parameter(client: JobsClient, ledger: Any) 
         client.jobs(start_key="nonsense")
 
 
-def test_key_is_sent_with_every_request_and_never_shown(client: JobsClient, ledger: Any) -> None:
-    ledger.add("f1")
-    ledger.complete("f1")
-    ledger.fail("tools", ledger.answer(401, "bad key ledger-key-0123456789"))
-    with pytest.raises(SignInError) as raised:
-        client.tools()
-    assert "ledger-key" not in str(raised.value)
-    assert "ledger-key" not in repr(client)
-    assert "ledger-key" not in repr(vars(raised.value))
-    client.jobs()
-    assert {key for operation, key in ledger.keys} == {"ledger-key-0123456789"}
-
-
-def test_unknown_state_is_shown_and_does_not_end_a_watch(client: JobsClient, ledger: Any) -> None:
-    ledger.add_batch("b", {"x": SETTINGS})
-    ledger.rows["b"]["batchStatus"] = "Hibernating"
-    ledger.rows["b-x"]["JobStatus"] = "Dreaming"
-    stop = threading.Event()
-    received = []
-    for progress in client.watch("b", stop):
-        received.append(progress)
-        if progress.elapsed > 1.5:
-            stop.set()
-    assert received[-1].phase == "Hibernating"
-    assert received[-1].states == {"Dreaming": 1}
-    assert received[-1].outcome is None
-    assert ledger.count("jobs") <= 4
-
-
 @pytest.mark.usefixtures("quick_polls")
 def test_outcome_of_a_batch_is_its_own_status(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {"x": SETTINGS, "y": SETTINGS})
@@ -187,30 +141,12 @@ def test_outcome_of_a_batch_is_its_own_status(client: JobsClient, ledger: Any) -
         client.wait("b")
 
 
-def test_single_job_with_a_tally_is_not_a_batch(client: JobsClient, ledger: Any) -> None:
-    ledger.add("f1")
-    ledger.by_name = lambda row: {**row, "statuses": {"In Queue": 1}}
-    snapshot = next(client.watch("f1"))
-    assert (snapshot.kind, snapshot.states, snapshot.total) == ("job", {}, None)
-
-
-@pytest.mark.parametrize(
-    ("state", "outcome"),
-    [
-        ("Complete", Outcome.COMPLETE),
-        ("Stopped", Outcome.STOPPED),
-        ("Failed", Outcome.FAILED),
-        ("Deleted", Outcome.STOPPED),
-    ],
-)
-def test_final_states_end_a_watch(
-    client: JobsClient, ledger: Any, state: str, outcome: Outcome
-) -> None:
+def test_reason_is_that_of_a_failed_job(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1", Reason="time limit")
-    ledger.rows["f1"]["JobStatus"] = state
-    (snapshots,) = client.watch("f1")
-    assert snapshots.outcome is outcome
-    assert snapshots.reason == ("" if outcome is Outcome.COMPLETE else "time limit")
+    for state, reason in (("Complete", ""), ("Stopped", "time limit")):
+        ledger.rows["f1"]["JobStatus"] = state
+        (snapshot,) = client.watch("f1")
+        assert snapshot.reason == reason
 
 
 @pytest.mark.usefixtures("quick_polls")
@@ -240,17 +176,14 @@ def test_unknown_job_name_suggests_a_similar_one(client: JobsClient, ledger: Any
 
 NOT_THERE = [
     "No jobs found",
-    "No job found with name f1",
     "No such job: f1",
     "Job f1 does not exist",
     "Job f1 doesn't exist.",
     "Could not find job f1",
     "Unknown jobName f1",
-    "Invalid jobName: f1",
     "Invalid job name",
     {"error": "Job f1 not found"},
     {"message": "job is nonexistent"},
-    {"detail": "Job Not Found"},
     {"title": "no matching jobs"},
 ]
 
@@ -328,11 +261,3 @@ def test_watch_ends_if_a_batch_without_tally_is_deleted(client: JobsClient, ledg
     del ledger.rows["b1"]
     *_, last = watch
     assert (last.phase, last.outcome) == ("Deleted", Outcome.STOPPED)
-
-
-def test_absent_hours_and_scores_are_missing_values(client: JobsClient, ledger: Any) -> None:
-    ledger.add_batch("b1", {"a": {}, "b": {}})
-    ledger.complete("b1")
-    for table in (client.jobs(), client.jobs(batch="b1", scores=True), client.show("b1")):
-        assert table["WeightedHours"].isna().all()
-        assert str(table["WeightedHours"].dtype) in ("float64", "Float64")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import complete, opened
+from labext_test_shell import complete
 
 from labext import config
 from labext.errors import (
@@ -29,9 +28,6 @@ from labext.errors import (
 from labext.jobs import JobsClient
 
 pytestmark = pytest.mark.faults
-
-
-KEY = "ledger-key-0123456789"
 PARTS = ["folds-part1of3", "folds-part2of3", "folds-part3of3"]
 FRAME = pd.DataFrame(
     {"name": [f"h{n}" for n in range(250)], "bases": ["A" * (n + 1) for n in range(250)]}
@@ -42,13 +38,6 @@ def send(client: JobsClient, frame: pd.DataFrame = FRAME) -> Any:
     return client.submit_batch(
         "folds", "fold", frame, name_column="name", mapping={"sequence": "bases"}
     )
-
-
-@pytest.fixture
-def later(ledger: Any) -> Iterator[JobsClient]:
-    """Return a client as in another process of this machine."""
-    with JobsClient(ledger.url, KEY, rate=None) as client:
-        yield client
 
 
 def records() -> Path:
@@ -92,20 +81,6 @@ def test_batch_is_resumed_without_its_frame(
     assert_once(ledger)
 
 
-def test_resume_of_a_complete_batch_submits_nothing(
-    client: JobsClient, later: JobsClient, ledger: Any
-) -> None:
-    send(client)
-    ledger.received.clear()
-    for _ in range(2):
-        done = later.resume("folds")
-        assert not done.created
-        assert done.message == (
-            "The service already has all jobs of folds (250 jobs in 3 parts); nothing was sent."
-        )
-    assert ledger.count("submit-batch") == 0
-
-
 def test_part_with_a_lost_response_counts_as_submitted(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
@@ -138,7 +113,6 @@ def test_existing_identical_parts_are_used_but_not_claimed(
         "The service already has all jobs of folds (250 jobs in 3 parts); nothing was sent.",
     )
     journal = later._journal.read("folds")
-    assert journal is not None
     assert (journal.log.confirmed, journal.log.preexisting) == (
         frozenset({PARTS[1]}),
         frozenset({PARTS[0], PARTS[2]}),
@@ -231,7 +205,7 @@ def test_resume_of_unknown_batch_or_with_another_key(client: JobsClient, ledger:
         assert send(other).sent == tuple(PARTS[1:])
     assert_once(ledger)
     for path in records().iterdir():
-        assert KEY not in path.read_text()
+        assert ledger.key not in path.read_text()
         assert "another-key" not in path.read_text()
 
 
@@ -355,21 +329,6 @@ def test_batch_is_resumed_after_the_budget_was_raised(client: JobsClient, ledger
 SEND = "%jobs batch folds --type fold --from rows --name-column name --map sequence=bases"
 
 Shells = Callable[[], InteractiveShell]
-
-
-@pytest.fixture
-def new_shell(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shells]:
-    """Make shells that use the ledger's service."""
-    monkeypatch.setenv("LABEXT_JOBS_BASE_URL", ledger.url)
-    monkeypatch.setenv("LABEXT_JOBS_API_KEY", KEY)
-    with ExitStack() as shells:
-
-        def make() -> InteractiveShell:
-            ip = shells.enter_context(opened())
-            ip.run_cell("%load_ext labext").raise_error()
-            return ip
-
-        yield make
 
 
 def fails(ip: InteractiveShell, line: str) -> LabextError:

@@ -99,6 +99,8 @@ def test_batch_is_recognized_by_type_or_status() -> None:
     ("row", "phase", "outcome"),
     [
         ({"JobStatus": "Complete"}, "Complete", Outcome.COMPLETE),
+        ({"JobStatus": "Failed"}, "Failed", Outcome.FAILED),
+        ({"JobStatus": "Stopped"}, "Stopped", Outcome.STOPPED),
         ({"JobStatus": "In Queue"}, "In Queue", None),
         ({"JobStatus": "Hibernating"}, "Hibernating", None),
         ({}, "unknown", None),

@@ -1,8 +1,9 @@
-"""Submissions, uploads and folders: parts, conflicts, bodies, validation and retries."""
+"""Submissions, uploads and folders: parts, conflicts, bodies, validation, retries and outcomes."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,13 @@ from labext.errors import (
     InputError,
     LabextError,
     NotFoundError,
+    OutcomeUnknownError,
     ServiceError,
+    UnreachableError,
 )
 from labext.http import Operation, RetryMode
 from labext.jobs import JobsClient, api
+from labext.jobs.submission import send_once
 
 pytestmark = pytest.mark.faults
 
@@ -40,15 +44,14 @@ def send(client: JobsClient, count: int, **options: Any) -> Any:
 
 
 def test_interrupted_batch_is_completed_from_another_machine(
-    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    client: JobsClient, ledger: Any, elsewhere: Any
 ) -> None:
     ledger.fail("submit-batch", None, None, ledger.answer(403, "Budget exceeded for team X"))
     with pytest.raises(AccessError, match="2 of 3 parts of folds were sent") as raised:
         send(client, 250)
     assert "Budget exceeded for team X" in raised.value.message
     assert '`jobs.resume("folds")`, or submit it again' in raised.value.next_step
-    monkeypatch.setenv("LABEXT_STATE_DIR", str(tmp_path / "another"))
-    other = JobsClient(client.base_url, "ledger-key-0123456789", rate=None)
+    other = elsewhere()
     ledger.received.clear()
     done = send(other, 250)
     assert "2 of 3 parts of folds already existed" in done.message
@@ -68,6 +71,28 @@ def test_other_batch_of_the_same_name_is_a_conflict(client: JobsClient, ledger: 
     with pytest.raises(ConflictError, match="a batch of 250 jobs"):
         send(client, 50)
     assert ledger.count("submit-batch") == 0
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda c: c.submit("x", "fold", [("sequence", "A")]), "are a list"),
+        (lambda c: c.submit("x", "fold", None), "are a NoneType, not a mapping"),
+        (lambda c: c.submit("x", None, {}), 'no tool "None"'),
+        (lambda c: c.submit("a b", "fold", SETTINGS), "contains a space"),
+        (lambda c: c.submit("x", "fold", SETTINGS, 5), "not a project identifier"),
+        (lambda c: c.submit_batch("b-part1of2", "fold", {"a": SETTINGS}), "part of a split batch"),
+        (lambda c: c.jobs(limit=0), "The limit is 0"),
+        (lambda c: c.jobs(limit="5"), "The limit is '5'"),
+        (lambda c: c.jobs(limit=2.5), r"The limit is 2\.5"),
+    ],
+)
+def test_invalid_argument_is_refused(
+    client: JobsClient, ledger: Any, act: Any, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        act(client)
+    assert not ledger.rows
 
 
 def test_submission_bodies(client: JobsClient, ledger: Any) -> None:
@@ -95,17 +120,11 @@ def test_tool_schema_is_reloaded_before_refusing_a_setting(client: JobsClient, l
 
 
 def test_file_parameter_is_checked(client: JobsClient, ledger: Any) -> None:
+    settings = {"sequence": "A", "pdbFile": "1A8O.pdb"}
+    with pytest.raises(InputError, match="no such file has been uploaded"):
+        client.check("fold", settings)
     ledger.files.append("1A8O.pdb")
-    with pytest.raises(InputError, match=r"no such file has been uploaded \(did you mean"):
-        client.check("fold", {"sequence": "A", "pdbFile": "1A80.pdb"})
-    with pytest.raises(InputError, match='no job is called "gone"'):
-        client.check("fold", {"sequence": "A", "pdbFile": "gone/rank_1.pdb"})
-    client.submit("f1", "fold", SETTINGS)
-    with pytest.raises(InputError, match=r"output of f1, which is not complete \(In Queue\)"):
-        client.check("fold", {"sequence": "A", "pdbFile": "f1/rank_1.pdb"})
-    ledger.complete("f1")
-    for value in ("1A8O.pdb", "f1/rank_1.pdb", "ATOM      1\nEND\n"):
-        assert client.check("fold", {"sequence": "A", "pdbFile": value})["pdbFile"] == value
+    assert client.check("fold", settings) == settings
 
 
 @pytest.fixture
@@ -138,10 +157,13 @@ def test_file_name_that_is_not_utf_8_is_an_error_without_a_request(
     assert not ledger.files
 
 
-def test_empty_file_is_uploaded(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
-    (tmp_path / "empty.txt").touch()
-    client.upload(tmp_path / "empty.txt", presigned=True)
-    assert ledger.stored == {"empty.txt": b""}
+def test_upload_does_not_need_the_list_of_files(
+    client: JobsClient, ledger: Any, file: Path
+) -> None:
+    ledger.not_served["getPresignedUploadUrl"] = ledger.answer(404, {"detail": "Not Found"})
+    ledger.fail("files", ledger.answer(403, "Forbidden"))
+    assert client.upload(file).name == "model.pdb"
+    assert ledger.count("files") == 1
 
 
 def test_413_falls_back_to_a_presigned_upload(client: JobsClient, ledger: Any, file: Path) -> None:
@@ -175,18 +197,6 @@ def test_missing_or_truncated_upload_is_an_error(
     ledger.fail("store", None, ledger.answer(headers={"Content-Length": "7"}))
     with pytest.raises(ServiceError, match="only 7 of 5,000 bytes arrived"):
         client.upload(file, presigned=True)
-
-
-def test_expired_upload_url_is_an_error_without_its_signature(
-    client: JobsClient, ledger: Any, file: Path
-) -> None:
-    ledger.fail(
-        "store", ledger.answer(403, "https://store/x?signature=abcdef0123456789 has expired")
-    )
-    with pytest.raises(AccessError, match="invalid or has expired") as raised:
-        client.upload(file, presigned=True)
-    assert "abcdef0123456789" not in str(raised.value)
-    assert "abcdef0123456789" not in str(raised.value.server)
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"uploadUrl": 7}, {"uploadUrl": "ftp://x/y"}])
@@ -285,3 +295,91 @@ def test_delete_removes_a_journal_record_without_a_batch(client: JobsClient, led
     assert client.unfinished_names() == []
     with pytest.raises(NotFoundError):
         client.delete("few")
+
+
+ROW = {"JobName": "f1"}
+LOST = OutcomeUnknownError("The answer was lost.", "Look.")
+FAILED = ServiceError("The service failed.", "Wait.")
+AWAY = UnreachableError("Nobody answers.", "Start it.")
+TAKEN = ConflictError("f1 is taken.", "Choose another.")
+REFUSED = AccessError("Too many requests.", "Wait.")
+
+
+class Script:
+    """Runs actions in order, and counts the calls."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.steps = list(steps)
+        self.count = 0
+
+    def __call__(self) -> Any:
+        self.count += 1
+        step = self.steps.pop(0)
+        if isinstance(step, LabextError):
+            raise step
+        return step
+
+
+def settle(send: Callable[[], Any], look: Callable[[], Any]) -> Any:
+    return send_once("f1", send, look, "1 job of fold")
+
+
+@pytest.mark.parametrize(
+    ("sent", "looked_up", "expected"),
+    [
+        (["done"], [], ("done", None, True)),
+        ([LOST], [ROW], ("", ROW, True)),
+        ([FAILED], [ROW], ("", ROW, True)),
+        ([LOST, "done"], [None], ("done", None, True)),
+        ([LOST, TAKEN], [None, ROW], ("", ROW, True)),
+        ([LOST, FAILED, "done"], [None, None], ("done", None, True)),
+        ([TAKEN], [ROW], ("", ROW, False)),
+    ],
+)
+def test_submission_is_found_or_sent_again(
+    sent: list[Any], looked_up: list[Any], expected: tuple[Any, ...]
+) -> None:
+    send, look = Script(*sent), Script(*looked_up)
+    assert settle(send, look) == expected
+    assert (send.steps, look.steps) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("sent", "looked_up"),
+    [
+        ([LOST], [AWAY]),
+        ([LOST], [REFUSED]),
+        ([LOST, AWAY], [None]),
+        ([FAILED, AWAY], [None]),
+        ([LOST, LOST, LOST], [None, None, None]),
+        ([TAKEN], [AWAY]),
+    ],
+)
+def test_unresolved_submission_has_unknown_outcome(sent: list[Any], looked_up: list[Any]) -> None:
+    send, look = Script(*sent), Script(*looked_up)
+    with pytest.raises(OutcomeUnknownError) as raised:
+        settle(send, look)
+    assert (send.steps, look.steps) == ([], [])
+    assert "f1 (1 job of fold)" in raised.value.message
+    assert "creates no duplicate" in raised.value.next_step
+
+
+@pytest.mark.parametrize(
+    ("sent", "looked_up", "kind"),
+    [
+        ([AWAY], [], UnreachableError),
+        ([REFUSED], [], AccessError),
+        ([TAKEN], [None], ConflictError),
+        ([TAKEN], [TAKEN], ConflictError),
+        ([LOST], [TAKEN], ConflictError),
+        ([FAILED, FAILED, FAILED], [None, None, None], ServiceError),
+    ],
+)
+def test_failed_submission_is_not_of_unknown_outcome(
+    sent: list[Any], looked_up: list[Any], kind: type[LabextError]
+) -> None:
+    send, look = Script(*sent), Script(*looked_up)
+    with pytest.raises(kind) as raised:
+        settle(send, look)
+    assert not isinstance(raised.value, OutcomeUnknownError)
+    assert (send.steps, look.steps) == ([], [])

@@ -9,17 +9,16 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
+from local_http import QuietHandler, running
 
 from labext.lab import ApiKey, ClientCredentials, LabClient
 
@@ -194,14 +193,11 @@ def error(status: int, message: str) -> Answer:
     return Answer(status, {"error": body})
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     wbufsize = -1  # headers and body in one packet
     tenant: Tenant
-
-    def log_message(self, *_: Any) -> None:
-        pass
 
     def _do(self) -> None:
         parts = urlsplit(self.path)
@@ -228,8 +224,6 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore refused handshakes, which some tests cause."""
 
@@ -240,26 +234,20 @@ NewTenant = Callable[[], Tenant]
 @pytest.fixture
 def new_tenant(authority: tuple[ssl.SSLContext, str]) -> Iterator[NewTenant]:
     """Return a function that starts another tenant on its own port."""
-    servers: list[tuple[Server, threading.Thread]] = []
+    context, bundle = authority
+    with contextlib.ExitStack() as servers:
 
-    def make() -> Tenant:
-        tenant = Tenant()
-        handler = type("Bound", (Handler,), {"tenant": tenant})
-        server = Server(("127.0.0.1", 0), handler)
-        server.socket = authority[0].wrap_socket(
-            server.socket, server_side=True, do_handshake_on_connect=False
-        )
-        tenant.url, tenant.ca = f"https://localhost:{server.server_port}", authority[1]
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        servers.append((server, thread))
-        return tenant
+        def make() -> Tenant:
+            tenant = Tenant()
+            server = Server(("127.0.0.1", 0), type("Bound", (Handler,), {"tenant": tenant}))
+            server.socket = context.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
+            servers.enter_context(running(server))
+            tenant.url, tenant.ca = f"https://localhost:{server.server_port}", bundle
+            return tenant
 
-    yield make
-    for server, thread in servers:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+        yield make
 
 
 @pytest.fixture
@@ -272,31 +260,3 @@ def lab(tenant: Tenant) -> Iterator[LabClient]:
     """A client that signs in by key, without rate limit."""
     with tenant.client() as client:
         yield client
-
-
-@pytest.fixture
-def plain_http(tmp_path: Path) -> Iterator[Any]:
-    """An HTTP address without TLS, and all bytes received there."""
-    received: list[bytes] = []
-    listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(0.05)
-    over = threading.Event()
-
-    def listen() -> None:
-        while not over.is_set():
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                continue
-            received.append(b"(connected)")
-            with connection:
-                connection.settimeout(0.2)
-                with contextlib.suppress(OSError):
-                    received.append(connection.recv(100))
-
-    thread = threading.Thread(target=listen, daemon=True)
-    thread.start()
-    yield f"http://localhost:{listener.getsockname()[1]}", received
-    over.set()
-    thread.join(5)
-    listener.close()

@@ -71,9 +71,6 @@ def test_identity_is_per_key_app_or_user() -> None:
     )
 
 
-# --- ID tokens ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "token",
     [
@@ -141,9 +138,6 @@ def test_token_provider_is_called_again_on_expiry() -> None:
         signed_headers(expired)
 
 
-# --- client credentials ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("client_id", "secret", "user"),
     [
@@ -170,8 +164,6 @@ def test_sign_in_requires_https() -> None:
         with pytest.raises(InputError, match="nothing was sent"):
             signed_headers(auth, "http://lab.example/api/v2/users/me")
 
-
-# --- from a connection -------------------------------------------------------------------------
 
 ALL = {"api_key": KEY, "client_id": "id", "client_secret": "secret", "id_token": fake_id_token()}
 

@@ -248,9 +248,7 @@ def test_invalid_regions_of_a_translation_are_ignored(regions: Any, tmp_path: Pa
     ("name", "count", "first"),
     [
         ("pBAD30.gb", 1, ("pBAD30", 4923, True, 13)),
-        ("pFA6a-kanMX6.gb", 1, ("pFA6a-kanMX6", 3938, True, 19)),
         ("cor6_6.gb", 6, ("ATCOR66M", 513, False, 3)),
-        ("opuntia.fasta", 7, ("gi|6273291|gb|AF191665.1|AF191665", 902, False, 0)),
         ("ls_orchid.fasta", 94, ("gi|2765658|emb|Z78533.1|CIZ78533", 740, False, 0)),
     ],
 )
@@ -273,9 +271,6 @@ def test_foreign_files_round_trip(
 def test_foreign_description_is_kept() -> None:
     record, *_ = files.read(DATA / "ls_orchid.fasta")
     assert record["description"].startswith("C.irapeanum 5.8S rRNA gene")
-
-
-# --- refusals ----------------------------------------------------------------------------------
 
 
 def refused(error: type[LabextError], *arguments: Any, **options: Any) -> str:

@@ -23,14 +23,6 @@ def ids(table: Any) -> list[str]:
     return [str(value) for value in table["id"]]
 
 
-def test_list_follows_page_tokens(lab: LabClient, tenant: Any) -> None:
-    tenant.add(250)
-    assert ids(lab.sequences()) == [f"seq_{n:04d}" for n in range(250)]
-    assert [query.get("nextToken") for query in tenant.queries()] == [None, "100", "200"]
-    assert {query["pageSize"] for query in tenant.queries()} == {"100"}
-    assert [row["id"] for row in lab.iter_sequences(3)] == ["seq_0000", "seq_0001", "seq_0002"]
-
-
 def test_each_page_but_the_last_is_reported(lab: LabClient, tenant: Any) -> None:
     tenant.add(250)
     reports: list[tuple[int, int | None]] = []
@@ -196,20 +188,6 @@ def test_control_characters_are_replaced(lab: LabClient, tenant: Any) -> None:
     assert record["name"] == "a\ufffd[2Jb"
     assert record["fields"] == {"k\ufffd": {"value": "x\ufffd"}}
     assert lab.sequences()["fields"].tolist() == [record["fields"]]
-
-
-@pytest.mark.parametrize(
-    "body", [b"<!doctype html><title>Welcome to the hotel</title>", b'{"dnaSequences": [', b"5"]
-)
-def test_invalid_response_is_a_service_error(lab: LabClient, tenant: Any, body: bytes) -> None:
-    lab._http._options.__dict__["attempts"] = 1
-    tenant.fail("dna-sequences", tenant.reply(body=body))
-    with pytest.raises(ServiceError) as caught:
-        lab.sequences()
-    assert caught.value.next_step
-
-
-# --- one sequence ------------------------------------------------------------------------------
 
 
 def test_sequence_is_found_by_name_id_or_alias(lab: LabClient, tenant: Any) -> None:
