@@ -21,7 +21,7 @@ _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsectio
 _MARK = "\ue000"
 """Stands for `#`, which is a special character of LaTeX, until the text is converted."""
 
-_RESERVED = {0xE000: None, 0xE001: None}
+_RESERVED = dict.fromkeys((0xE000, 0xE001, ord(reading.SUPERSCRIPT)))
 _TRANSLATED = str.maketrans({_MARK: "#", "\N{NO-BREAK SPACE}": " "})
 
 _CODE = re.compile(
@@ -72,6 +72,7 @@ _MACROS: dict[str, tuple[str, str]] = {
     "raisebox": ("{[[{", "%(4)s"),
     "resizebox": ("*{{{", "%(4)s"),
     "rule": ("[{{", ""),
+    "textsuperscript": ("{", f"{reading.SUPERSCRIPT}%(1)s"),
     "scalebox": ("{[{", "%(3)s"),
     "setcounter": ("{{", ""),
     "setlength": ("{{", ""),
@@ -180,7 +181,8 @@ class _Converter:
     def text(self, latex: str) -> str:
         """Return the text of LaTeX; raise Exception if pylatexenc can't parse it."""
         walker = self._walker(latex, latex_context=self._parsing_context, tolerant_parsing=True)
-        return str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
+        text = str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
+        return reading.resolve_superscripts(text)
 
     def take_definitions(self, source: str) -> str:
         """Return the source without its definitions; macros without parameters are expanded."""

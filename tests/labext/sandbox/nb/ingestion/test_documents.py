@@ -213,7 +213,9 @@ def test_exponents_of_numbers_on_slides_are_marked(read):
     for text in ("3 × 10", "9", " CFU"):
         paragraph.add_run().text = text
     paragraph.runs[1].font._element.set("baseline", "30000")
-    assert read(saved(presentation)).text == "3 × 10^9 CFU"
+    paragraph.add_line_break()
+    paragraph.add_run().text = "per mL"
+    assert read(saved(presentation)).text == "3 × 10^9 CFU\nper mL"
 
 
 def test_exponents_of_numbers_in_a_pdf_are_marked(read):
@@ -294,6 +296,27 @@ def test_sheets_are_tables_under_their_names(read):
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "number_format", "expected"),
+    [
+        (0.05, "0%", "5%"),
+        (0.07, "0.0%", "7%"),
+        (0.1234, "0%", "12.34%"),
+        (1, "0%", "100%"),
+        (5, '0.0"%"', "5"),
+        ("5", "0%", "5"),
+        (True, "0%", "True"),
+    ],
+)
+def test_percentages_of_a_spreadsheet_are_read_as_excel_shows_them(
+    read, value, number_format, expected
+):
+    book = openpyxl.Workbook()
+    book.active["A1"] = value
+    book.active["A1"].number_format = number_format
+    assert read(saved(book)).text == f"# Sheet\n\n{expected}"
+
+
 def test_workbook_in_strict_form_is_refused_with_the_way_out(read_error):
     strict = {
         "schemas.openxmlformats.org/spreadsheetml/2006/": "purl.oclc.org/ooxml/spreadsheetml/",
@@ -334,8 +357,9 @@ ODF = (
 )
 
 
-def open_document(body: str, manifest: str = "<manifest/>") -> bytes:
-    return zip_archive({"META-INF/manifest.xml": manifest, "content.xml": ODF.format(body)})
+def open_document(body: str, manifest: str = "<manifest/>", **more: str) -> bytes:
+    content = {"META-INF/manifest.xml": manifest, "content.xml": ODF.format(body)}
+    return zip_archive(content | more)
 
 
 def test_open_document_has_headings_lists_and_tables(read):
@@ -360,16 +384,24 @@ def test_items_of_numbered_lists_of_an_open_document_have_their_numbers(read):
         f'<text:list-level-style-number text:level="{level}" style:num-format="{kind}"/>'
         for level, kind in ((1, "1"), (2, "i"), (3, ""))
     )
+    other = (
+        '<text:list-level-style-number text:level="1" style:num-format="1" text:start-value="5"/>'
+        '<text:list-level-style-bullet text:level="2"/>'
+    )
     item = "<text:list-item><text:p>{}</text:p>{}</text:list-item>"
     inner = f"<text:list>{item.format('sub', '')}{item.format('sub', '')}</text:list>"
     result = read(
         open_document(
-            f'<text:list-style style:name="L">{levels}</text:list-style><office:text>'
+            f'<text:list-style style:name="L">{levels}</text:list-style>'
+            f'<text:list-style style:name="M">{other}</text:list-style><office:text>'
             f'<text:list text:style-name="L">{item.format("Add", inner)}{item.format("Mix", "")}'
             "</text:list><text:p>Wait.</text:p>"
             '<text:list text:style-name="L" text:continue-numbering="true">'
             f"{item.format('Heat', '')}</text:list>"
-            f'<text:list text:style-name="L">{item.format("Other", "")}</text:list></office:text>'
+            f'<text:list text:style-name="L">{item.format("Other", "")}</text:list>'
+            f'<text:list text:style-name="M">{item.format("Later", inner)}</text:list>'
+            '<text:list text:style-name="M" text:continue-list="x">'
+            f"{item.format('Last', '')}</text:list></office:text>"
         )
     )
     assert result.text.split("\n\n") == [
@@ -380,7 +412,39 @@ def test_items_of_numbered_lists_of_an_open_document_have_their_numbers(read):
         "Wait.",
         "3. Heat",
         "1. Other",
+        "5. Later",
+        "- sub",
+        "- sub",
+        "6. Last",
     ]
+
+
+def test_exponents_of_numbers_in_an_open_document_are_marked(read):
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:text-properties {position}/></style:style>'
+        for name, position in (
+            ("Up", 'style:text-position="super 58%"'),
+            ("Raised", 'style:text-position="33% 58%"'),
+            ("Down", 'style:text-position="sub 58%"'),
+            ("Low", 'style:text-position="-33% 58%"'),
+            ("Bold", ""),
+        )
+    )
+    span = '<text:span text:style-name="{}">{}</text:span>'
+    text = (
+        f"10{span.format('Up', 6)}, 10{span.format('Raised', '−3')} cells{span.format('Up', 1)},"
+        f" 1{span.format('Down', 0)}{span.format('Low', 5)}{span.format('Bold', 7)}"
+    )
+    body = f"{styles}<office:text><text:p>{text}</text:p></office:text>"
+    assert read(open_document(body)).text == "10^6, 10^−3 cells1, 1057"
+
+
+def test_formulas_of_an_open_document_are_read(read):
+    formula = '<draw:frame><draw:object xlink:href="./Object 1"/></draw:frame>'
+    body = f'<office:text xmlns:xlink="http://www.w3.org/1999/xlink"><text:p>Let {formula}'
+    math = "<math><msup><mi>c</mi><mn>2</mn></msup><annotation>c^2</annotation></math>"
+    content = open_document(f"{body}.</text:p></office:text>", **{"Object 1/content.xml": math})
+    assert read(content).text == "Let c^2."
 
 
 def test_notes_of_an_open_document_are_in_brackets_without_deletions_and_comments(read):

@@ -78,6 +78,28 @@ def test_exponents_of_numbers_in_html_and_xml_are_marked(read, name):
         "<html><body><p>10<sup>6</sup> cells, 5<sup>−3</sup>, a note<sup>1</sup></p></body></html>"
     )
     assert read(page.encode(), name).text == "10^6 cells, 5^−3, a note1"
+    names = '<a><p>10<superscript>6</superscript>, 10<hi rend="superscript">−3</hi></p></a>'
+    assert read(names.encode(), "page.xml").text == "10^6, 10^−3"
+
+
+FORMULA = (
+    "<math><semantics><mrow><mn>3</mn><mo>×</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn></mrow>"
+    "</msup></mrow><annotation>3 \\times</annotation></semantics></math>"
+)
+FRACTION = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac><msub><mi>K</mi><mi>m</mi></msub></math>"
+
+
+@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+def test_formulas_of_html_are_read(read, filler):
+    hidden = f"<span style='display: none'>{FRACTION}</span><img src='shown.svg'>"
+    page = f"<html><body><article><p>{filler}Add {FORMULA} M or {hidden}.</p></article></body>"
+    assert read(page.encode(), "page.html").text == f"{filler}Add 3×10^−6 M or 1/2K_m."
+
+
+def test_formulas_of_xml_are_read_once(read):
+    copies = f"<alternatives><tex-math>$3$</tex-math>{FORMULA}</alternatives>"
+    content = f"<article><p>Add {copies} M, <tex-math>$x$</tex-math>.</p></article>"
+    assert read(content.encode(), "a.xml").text == "Add 3×10^−6 M, $x$."
 
 
 def test_items_of_ordered_lists_of_html_have_numbers(read):
@@ -185,6 +207,10 @@ def test_text_is_normalized(read):
     text = "one\r\ntwo\rthree\f\a in\N{SOFT HYPHEN}duced of\N{LATIN SMALL LIGATURE FI}ce "
     decomposed = "Gro\N{COMBINING DIAERESIS}ße"
     assert read((text + decomposed).encode()).text == "one\ntwo\nthree\n induced office Größe"
+
+
+def test_vertical_tab_is_a_line_break(read):
+    assert read(b"one\vtwo").text == "one\ntwo"
 
 
 @given(st.text())
@@ -350,6 +376,7 @@ def test_sections_of_latex_are_headings(read, name):
         (r"See \href{https://a.example/x_1}{the protocol}.", "See the protocol."),
         (r"Plasmid \texttt{pBAD-33} in \mbox{DH10B}.", "Plasmid pBAD-33 in DH10B."),
         (r"Set \verb|a_1 % b| to 3.", "Set a_1 % b to 3."),
+        (r"10\textsuperscript{6} by Lee\textsuperscript{1}", "10^6 by Lee1"),
         (r"At \SI{37}{\celsius}, \qty{5}{\micro\litre}, \ang{30}.", "At 37 °C, 5 µL, 30°."),
         (r"\SIrange{1}{5}{\mM}, \numrange{3}{4}, \SIlist{1;2}{\gram}", "1–5 mM, 3–4, 1;2 g"),
         (
@@ -424,10 +451,26 @@ def test_latex_with_many_errors_is_refused_soon(read_error):
         ),
         (rb"Before.{\pict\jpegblip\picw2 \bin ffd8ffe0} After.", "Before. After."),
         (rb"{\listtext 1.\tab}Add\par{\*\pntext 2.\tab}Mix", "1.\tAdd\n2.\tMix"),
+        (rb"Cells{\*\footnote DH10B}.", "Cells [DH10B]."),
+        (
+            rb"10{\super 6} to 10\super\f0 -3\super0 , Lee{\super 1}, 2021{\super 4,5}",
+            "10^6 to 10^-3, Lee1, 20214,5",
+        ),
+        (
+            rb"\intbl Sugar\cell OD\cell\row\intbl\cell {a|b\par} \cell\row After.",
+            "Sugar | OD\n | a | b\nAfter.",
+        ),
     ],
 )
-def test_rich_text_has_notes_and_list_numbers_and_no_codes(read, content, expected):
+def test_text_of_rich_text_is_read_without_codes(read, content, expected):
     assert read(rb"{\rtf1 %b}" % content).text == expected
+
+
+def test_rich_text_has_headings_and_a_title(read):
+    body = rb"\pard\outlinelevel0 Methods\par\pard\outlinelevel1\b Strains\par\pard DH10B."
+    result = read(rb"{\rtf1 %b}" % body)
+    assert (result.title, result.text) == ("Methods", "# Methods\n## Strains\nDH10B.")
+    assert read(rb"{\rtf1{\info{\title Gr\'fcn}}%b}" % body).title == "Grün"
 
 
 def test_paragraphs_and_fields_of_xml(read):
