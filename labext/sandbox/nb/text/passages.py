@@ -32,8 +32,8 @@ _MAX_TITLE_WORDS = 8
 _MIN_WRAPPED_LENGTH = 60
 """Characters of a line from which on a page layout may have wrapped it."""
 _COPYRIGHT = re.compile(r"(?i)(?:copyright|copr\.|\(c\)|©)\s*(?:\(c\)|©|\d)")
-_OPEN_END = re.compile(r"(?i)\b(?:a|an|and|are|as|at|by|for|from|in|is|of|on|or|the|to|was|with)$")
-"""Ends of a line that a title does not have."""
+OPEN_END = re.compile(r"(?i)\b(?:a|an|and|are|as|at|by|for|from|in|is|of|on|or|the|to|was|with)$")
+"""The end of a line within a sentence; a title does not have it."""
 
 _IN_WORD, _AFTER_HEADING, _AT_WORD, _AT_SENTENCE, _AT_LINE, _AT_PARAGRAPH, _AT_HEADING = range(7)
 """The quality of a place to cut, in ascending order."""
@@ -233,7 +233,7 @@ def _heading(full_line: str, before: str, after: str) -> tuple[int, str] | None:
         and not full_line[0].isspace()
         and len(line.split()) <= _MAX_TITLE_WORDS
         and _TITLE.fullmatch(line)
-        and not _OPEN_END.search(line)
+        and not OPEN_END.search(line)
         and not _COPYRIGHT.match(line)
         and (line[0].isdigit() or not _ITEM.match(line))
     )

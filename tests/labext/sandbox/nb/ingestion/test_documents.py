@@ -235,6 +235,42 @@ def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(rea
     assert " ".join(text.split()) == "Sample 7 0.5 Sample 8 0.5 Sample 9 0.5"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("Cells grew and\nthe pressure", "was 6\nkPa. Then", ["the pressure\nwas 6\nkPa.", "Then"]),
+        ("Grow at a temperature of", "37 °C. Add", ["Grow at a temperature of\n37 °C.", "Add"]),
+        ("In E. coli, as seen,", "it works.", ["as seen,\nit works.", ""]),
+        ("Sugar 0.5\narabinose", "glucose 0.7\nlactose", ["arabinose", "glucose 0.7\nlactose"]),
+        ("This is finished.", "pBAD is open.", ["This is finished.", "pBAD is open."]),
+        ("Growth of the strain", "Methods differ.", ["Growth of the strain", "Methods differ."]),
+        ("The rate and", "— . .", ["The rate and", "— . ."]),
+        ("the rate\n# in large type", "was 6 kPa. Then", ["in large type", "was 6 kPa. Then"]),
+    ],
+)
+def test_sentence_that_crosses_pages_of_a_pdf_is_on_the_first(read, first, second, expected):
+    (_, before), (_, after) = read(pdf([first, second])).pages
+    assert before.endswith(expected[0])
+    assert after == expected[1]
+
+
+def test_sentence_that_crosses_pages_of_a_pdf_precedes_the_footer(read):
+    content = pdf(["the rate\nPlasmids", "was 0.7. Then\nPlasmids"])
+    at_the_bottom = content.replace(b"50 790 Td", b"50 062 Td")
+    assert read(at_the_bottom).pages == [(1, "the rate\nwas 0.7.\nPlasmids"), (2, "Then")]
+
+
+@pytest.mark.parametrize(
+    ("angle", "start"),
+    [(90, b"0 1 -1 0 50 50 Tm"), (180, b"-1 0 0 -1 545 50 Tm"), (270, b"0 -1 1 0 545 790 Tm")],
+)
+def test_lines_of_a_rotated_page_of_a_pdf_are_complete(read, angle, start):
+    text = "\n".join(["# Yields", *(f"Sample {n} has 2.5 x 10^{{6}} cells." for n in range(3))])
+    content = pdf([text]).replace(b"50 790 Td", start)
+    rotated = content.replace(b"/MediaBox", b"/Rotate %d /MediaBox" % angle)
+    assert read(rotated).text.split() == text.replace("{6}", "6").split()[1:]
+
+
 @pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
 def test_charts_of_slides_are_tables(read, kind):
     data = CategoryChartData()
