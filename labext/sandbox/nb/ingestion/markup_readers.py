@@ -112,7 +112,11 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
     if source.strip():
         yield f"```\n{source}\n```"
     for output in cell.get("outputs", ()):
-        text = "".join(output.get("text") or output.get("data", {}).get("text/plain") or "")
+        data = output.get("data", {})
+        error = ": ".join(output[key] for key in ("ename", "evalue") if output.get(key))
+        text = "".join(
+            output.get("text") or data.get("text/markdown") or data.get("text/plain") or error
+        )
         yield _OVERWRITTEN.sub("", _TERMINAL_CODE.sub("", text))
 
 

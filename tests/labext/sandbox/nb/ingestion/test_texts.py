@@ -298,6 +298,22 @@ INVALID_NOTEBOOK = (
 )
 
 
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ({"ename": "ValueError", "evalue": "no cells", "traceback": ["…"]}, "ValueError: no cells"),
+        ({"ename": "KeyboardInterrupt", "evalue": ""}, "KeyboardInterrupt"),
+        (
+            {"data": {"text/plain": "<IPython.Markdown>", "text/markdown": ["# Dose\n", "5 mg"]}},
+            "# Dose\n5 mg",
+        ),
+    ],
+)
+def test_errors_and_markdown_outputs_of_a_notebook_are_read(read, output, expected):
+    cells = [{"cell_type": "code", "source": "", "outputs": [output]}]
+    assert read(json.dumps({"cells": cells}).encode(), "a.ipynb").text == expected
+
+
 def test_output_of_a_notebook_is_read_as_a_terminal_shows_it(read):
     printed = "\x1b[1;31mred\x1b[0m\n 10%|#   |\r 90%|### |\r100%|####|\r\ndone\r\n"
     cells = [
@@ -383,7 +399,20 @@ def test_sections_of_latex_are_headings(read, name):
             "\\begin{enumerate}\n\\item Add\n\\item[2a)] Mix\n\\item Heat\n\\end{enumerate}",
             "1. Add\n\n2a) Mix\n\n2. Heat",
         ),
-        (r"As in \input{methods}", "As in\n\n(see the file methods)"),
+        (
+            r"\begin{enumerate}\item A\begin{enumerate}\item B\end{enumerate}\item C"
+            r"\end{enumerate}",
+            "1. A\na. B\n\n2. C",
+        ),
+        (
+            r"\begin{enumerate}\setcounter{enumi}{4}\item A\end{enumerate}"
+            r"\begin{enumerate}[label=x, start=8]\item B\end{enumerate}",
+            "5. A\n\n8. B",
+        ),
+        (
+            r"As in \input{methods}",
+            "As in\n\n(the text of methods is not included: add that file, too)",
+        ),
         (r"$v = \frac{V[S]}{K_m + [S]} \cdot \frac12$", "v = (V[S])/(K_m + [S])·(1)/(2)"),
         (
             r"At 37\,$^\circ$C, as in \citep[see][p. 3]{guzman1995}.",
