@@ -27,6 +27,12 @@ _EXCEL_LITERAL = re.compile(r'"[^"]*"|\\.')
 _MAX_REPEATED_CELLS = 100
 """Maximum copies of a repeated cell or row; spreadsheets repeat the empty ones to the last one."""
 
+MATH_MARKS = {"d": "(", "den": "/", "rad": "√", "sub": "_", "sup": "^"}
+"""Text before the elements of a formula: brackets, denominators, roots, indices and exponents."""
+
+_SLIDE_LIST_KINDS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
+"""Kinds of numbers by the beginning of their names, such as `alphaLcPeriod`."""
+
 T = TypeVar("T")
 
 
@@ -77,19 +83,54 @@ def _slide_text(slide: Any) -> str:
     blocks = []
     for shape in _slide_shapes(slide.shapes):
         if shape.has_text_frame:
-            text = shape.text_frame.text.strip()
+            text = _frame_text(shape.text_frame)
             is_title = title is not None and shape.shape_id == title.shape_id
             blocks.append(f"# {' '.join(text.split())}" if is_title and text else text)
         elif getattr(shape, "has_table", False):
             blocks.append(
-                reading.format_table([cell.text for cell in row.cells] for row in shape.table.rows)
+                reading.format_table(
+                    [_frame_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows
+                )
             )
         elif getattr(shape, "has_chart", False):
             blocks.append(_chart_table(shape.chart))
     blocks += map(_diagram_text, slide.part.rels.values())
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-        blocks.append(slide.notes_slide.notes_text_frame.text.strip())
+        blocks.append(_frame_text(slide.notes_slide.notes_text_frame))
     return "\n\n".join(filter(None, blocks))
+
+
+def _frame_text(frame: Any) -> str:
+    """Return the paragraphs of a text frame with their numbers."""
+    lines: list[str] = []
+    numbers: dict[int, int] = {}
+    for paragraph in frame.paragraphs:
+        level = paragraph.level
+        numbers = {above: number for above, number in numbers.items() if above <= level}
+        numbering = paragraph._p.find("{*}pPr/{*}buAutoNum")
+        mark = ""
+        if numbering is None:
+            numbers.pop(level, None)
+        else:
+            numbers[level] = numbers.get(level, int(numbering.get("startAt", "1")) - 1) + 1
+            kind = _SLIDE_LIST_KINDS.get(numbering.get("type", "")[:7], "1")
+            mark = f"{reading.format_list_number(numbers[level], kind)}. "
+        lines.append(f"{mark}{''.join(_paragraph_texts(paragraph._p))}")
+    return "\n".join(lines).strip()
+
+
+def _paragraph_texts(element: Any) -> Iterator[str]:
+    """Yield the text of a paragraph, with its formulas, in parts."""
+    for child in element.iterchildren("*"):
+        name = child.tag.rpartition("}")[2]
+        if name == "t":
+            yield child.text or ""
+        elif name == "br":
+            yield "\n"
+        elif not name.endswith("Pr"):
+            yield MATH_MARKS.get(name, "")
+            yield from _paragraph_texts(child)
+            yield ")" if name == "d" else ""
 
 
 def _diagram_text(relation: Any) -> str:

@@ -23,8 +23,8 @@ _HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
 _HYPHENS = ("\x02", "\ufffe")
 
 _PLACEHOLDER_TITLE = re.compile(
-    r"(?i)(untitled|microsoft word - .*|.*\.(docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt)|slide \d+|"
-    r"document\d*|powerpoint.*|doi:.*)"
+    r"(?i)(untitled|microsoft word - .*|slide \d+|document\d*|powerpoint.*|doi:.*|"
+    r".*\.(docx?|pptx?|xlsx?|html?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))"
 )
 """Meaningless titles written by programs."""
 

@@ -38,6 +38,7 @@ def test_pdf_is_read_page_by_page(read):
     [
         ("Induction of pBAD", "Induction of pBAD"),
         ("Microsoft Word - paper7.doc", None),
+        ("report.html", None),
         ("untitled", None),
         ("  ", None),
         (None, None),
@@ -269,6 +270,42 @@ def test_lines_of_a_rotated_page_of_a_pdf_are_complete(read, angle, start):
     content = pdf([text]).replace(b"50 790 Td", start)
     rotated = content.replace(b"/MediaBox", b"/Rotate %d /MediaBox" % angle)
     assert read(rotated).text.split() == text.replace("{6}", "6").split()[1:]
+
+
+def test_paragraphs_of_slides_have_their_numbers(read):
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    frame = shapes.add_textbox(0, 0, 9, 9).text_frame
+    number = '<a:buAutoNum xmlns:a="urn:a" type="{}"/>'
+    for text, level, kind in [
+        ("Thaw", 0, "arabicPeriod"),
+        ("on ice", 1, "alphaLcParenR"),
+        ("slowly", 1, "alphaLcParenR"),
+        ("Mix", 0, "arabicPeriod"),
+        ("Later", 0, None),
+        ("Heat", 0, "arabicPeriod"),
+    ]:
+        paragraph = frame.add_paragraph()
+        paragraph.text, paragraph.level = text, level
+        if kind is not None:
+            paragraph._p.get_or_add_pPr().append(parse_xml(number.format(kind)))
+    frame.paragraphs[-1]._p.pPr[0].set("startAt", "3")
+    expected = "1. Thaw\na. on ice\nb. slowly\n2. Mix\nLater\n3. Heat"
+    assert read(saved(presentation)).text == expected
+
+
+def test_formulas_in_the_text_of_slides_are_read(read):
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
+    paragraph.add_run().text = "At "
+    formula = (
+        '<m xmlns="urn:m"><oMath><sSup><sSupPr/><e><r><t>10</t></r></e>'
+        "<sup><r><t>6</t></r></sup></sSup></oMath></m>"
+    )
+    paragraph._p.append(parse_xml(formula))
+    paragraph.add_run().text = " cells"
+    assert read(saved(presentation)).text == "At 10^6 cells"
 
 
 @pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
