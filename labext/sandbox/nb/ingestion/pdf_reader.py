@@ -17,8 +17,13 @@ from labext.sandbox.nb.ingestion import text_recognition
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 from labext.sandbox.nb.text import passages, segmentation
 
-_HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
+_LINE_END_HYPHEN = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
 """The characters that PDFium returns for a hyphen at the end of a line."""
+
+_HYPHENATION = re.compile(
+    rf"(?<=[^\W\d_][a-z\u00df-\u00ff]){_LINE_END_HYPHEN.pattern}(?=[a-z\u00df-\u00ff])"
+)
+"""A hyphen within a word, not that of a compound such as `IL-6` or `E-value`."""
 
 _HYPHENS = ("\x02", "\ufffe")
 
@@ -98,7 +103,8 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     pages = [*_without_repeated_margins(pages, body)]
     texts = [_separate_headings(page, body) for page in pages]
     _join_sentences(pages, texts, body)
-    return Document([*enumerate((_HYPHENATION.sub("", text) for text in texts), 1)], title)
+    joined = (_LINE_END_HYPHEN.sub("-", _HYPHENATION.sub("", text)) for text in texts)
+    return Document([*enumerate(joined, 1)], title)
 
 
 def _no_text(pages: Sequence[_Page]) -> UnreadableError:
@@ -327,6 +333,7 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
     return (
         0 < len(line.split()) <= _MAX_HEADING_WORDS
         and not _SENTENCE_END.search(line)
+        and line[-1] not in "-\u2013"
         and (line[0].isupper() or line[0].isdigit())
         and (after[:1].isupper() or after[:1].isdigit())
         and len(line) < longest * 0.8

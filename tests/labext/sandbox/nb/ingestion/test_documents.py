@@ -236,6 +236,13 @@ def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(rea
     assert " ".join(text.split()) == "Sample 7 0.5 Sample 8 0.5 Sample 9 0.5"
 
 
+def test_hyphens_at_line_ends_of_a_pdf_are_kept_in_compounds(read):
+    text = "A micro-\norganism, IL-\n6, the E-\nvalue, Michaelis-\nMenten kinetics, mRNA-\nbinding"
+    expected = "A microorganism, IL-6, the E-value, Michaelis-Menten kinetics, mRNA-binding"
+    assert read(pdf([text])).text == expected
+    assert read(pdf(["At 37-\n40 degrees"])).text == "At 37-\n40 degrees"
+
+
 @pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
