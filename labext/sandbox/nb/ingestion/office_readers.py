@@ -261,7 +261,7 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
         if "styles.xml" in archive.namelist():
             styles.append(parse_xml(archive.read("styles.xml")))
         _number_odf_lists(content, styles)
-        reading.mark_exponents(content, _odf_superscripts(content, styles))
+        reading.mark_superscripts(_odf_superscripts(content, styles))
         _insert_odf_formulas(content, archive)
         slides = [*content.iter(_ODF_PAGE)]
         pages: list[tuple[int | None, str]] = [
@@ -286,7 +286,7 @@ def _number_odf_lists(content: Any, styles: Iterable[Any]) -> None:
         for style in part.iter(_ODF % ("text", "list-style"))
         for level in style.iter(_ODF_NUMBERS, _ODF_BULLETS)
     }
-    last_numbers: dict[Any, int] = {}
+    last_numbers: dict[tuple[str | None, str], int] = {}
     for items in content.iter(_ODF_LIST):
         lists = [items, *items.iterancestors(_ODF_LIST)]
         names = (ancestor.get(_ODF % ("text", "style-name")) for ancestor in lists)

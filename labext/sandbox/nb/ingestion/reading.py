@@ -238,7 +238,7 @@ def mark_formulas(tree: Any) -> None:
         for element in tree.xpath(path):
             element.text = f"{mark}{(element.text or '').strip()}"
     copies = "//*[local-name()='alternatives'][*[local-name()='math']]/*[local-name()='tex-math']"
-    for copy in tree.xpath(f"{copies} | //*[local-name()='annotation']"):
+    for copy in tree.xpath(f"{copies} | //*[starts-with(local-name(), 'annotation')]"):
         copy.clear(keep_tail=True)
     for formula in tree.xpath("//*[local-name()='math']"):
         text = "".join(part.strip() for part in formula.itertext())
@@ -246,14 +246,14 @@ def mark_formulas(tree: Any) -> None:
         formula.text = text
 
 
-def mark_exponents(tree: Any, superscripts: Iterable[Any] | None = None) -> None:
-    """Put `^` before the exponents of numbers: 10^6, not 106.
+def mark_exponents(tree: Any) -> None:
+    """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106."""
+    mark_superscripts(tree.xpath(_SUPERSCRIPTS))
 
-    Args:
-        tree: a tree of HTML, XML or Office Open XML.
-        superscripts: its superscripts, if they are others than those of these formats.
-    """
-    for element in tree.xpath(_SUPERSCRIPTS) if superscripts is None else superscripts:
+
+def mark_superscripts(elements: Iterable[Any]) -> None:
+    """Put `^` before those of the superscripts that are exponents of numbers."""
+    for element in elements:
         before = element.xpath("string(preceding::text()[1])")
         if before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
             element.text = f"^{element.text.strip()}"
