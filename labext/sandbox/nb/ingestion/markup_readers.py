@@ -199,7 +199,18 @@ def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
         raise UnreadableError(_xml_problem(" ".join(str(error.msg).split()))) from None
     reading.mark_exponents(root)
     reading.mark_formulas(root)
+    _number_xml_lists(root)
     return Document([(None, "\n".join(_xml_blocks(root)))], _xml_title(root))
+
+
+def _number_xml_lists(root: Any) -> None:
+    """Put their numbers before the items of ordered lists of JATS and DocBook."""
+    ordered = "//*[local-name()='list'][@list-type='order'] | //*[local-name()='orderedlist']"
+    for items in root.xpath(ordered):
+        for number, item in enumerate(items.iterchildren("{*}list-item", "{*}listitem"), 1):
+            paragraph = next(item.iterchildren("{*}p", "{*}para", "{*}simpara"), None)
+            if paragraph is not None and item.find("{*}label") is None:
+                paragraph.text = f"{number}. {paragraph.text or ''}"
 
 
 def _xml_problem(reason: str) -> str:

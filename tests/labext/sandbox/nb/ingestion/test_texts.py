@@ -532,6 +532,16 @@ def test_rows_and_names_of_xml_are_not_run_together(read):
     assert lines == ["Sugar | OD", "glucose |  | 0.5", "Lee J, pBAD. 2011"]
 
 
+def test_items_of_ordered_lists_of_xml_have_numbers(read):
+    item = "<list-item><p>Add</p></list-item><list-item><label>ii</label><p>Mix</p></list-item>"
+    content = (
+        f'<article><list list-type="order">{item}</list><list list-type="bullet">{item}</list>'
+        "<orderedlist><listitem><para><b>Heat</b> it.</para></listitem></orderedlist></article>"
+    )
+    lines = [line for line in read(content.encode(), "a.xml").text.splitlines() if line]
+    assert lines == ["1. Add", "label: ii", "Mix", "Add", "label: ii", "Mix", "1. Heat it."]
+
+
 def test_entities_of_xml_are_not_expanded(read_error, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("do not read")
