@@ -254,6 +254,15 @@ def test_parts_of_a_passage_are_found_one_by_one() -> None:
     ]
 
 
+def test_beginning_of_a_sentence_that_crosses_pages_is_found() -> None:
+    page = "Arabinose induces it strongly. Glucose represses the promoter\nPlasmids 12, page 1"
+    sentences = "Arabinose induces it strongly. Glucose represses the promoter\nof the plasmid."
+    assert [page[slice(*part)] for part in find_passage(sentences, page)] == [
+        "Arabinose induces it strongly.",
+        "Glucose represses the promoter",
+    ]
+
+
 def test_view_opens_the_page_of_the_passage_and_marks_it(pdf: PdfPages) -> None:
     output = SourceView("paper.pdf", pdf, passage=ON_PAGE_2)
     assert output.page == 2

@@ -44,7 +44,8 @@ def find_passage(passage: str, characters: Sequence[str]) -> list[tuple[int, int
     """Return the positions of a passage in a page's characters, as ranges with an exclusive end.
 
     Only letters and digits are compared, so line breaks, hyphenation, ligatures and quotation marks
-    may differ. If the whole passage is not found, its sentences and lines are searched one by one.
+    may differ. If the whole passage is not found, its sentences are searched one by one, and the
+    lines of those that are not found: they may begin or end on another page.
     """
     letters: list[str] = []
     places: list[int] = []
@@ -66,9 +67,11 @@ def find_passage(passage: str, characters: Sequence[str]) -> list[tuple[int, int
     at = page.find(target)
     if at >= 0:
         return [span(at, len(target))]
-    parts = (_letters(part) for part in _SENTENCE_END.split(passage))
-    spans = _find_parts(page, parts) or _find_parts(page, map(_letters, passage.splitlines()))
-    return [span(*part) for part in spans]
+    parts: list[str] = []
+    for sentence in _SENTENCE_END.split(passage):
+        is_found = _letters(sentence) in page
+        parts += map(_letters, [sentence] if is_found else sentence.splitlines())
+    return [span(*part) for part in _find_parts(page, parts)]
 
 
 def merge_boxes(boxes: Iterable[Box]) -> list[Box]:

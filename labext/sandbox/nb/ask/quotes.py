@@ -163,9 +163,12 @@ def _place(citation: Citation) -> str:
 
 
 def _block_quote(quote: str, stems: frozenset[str]) -> str:
-    """Return a quotation as Markdown with its matching words in bold; rows and items keep lines."""
-    lines = [mark_words(" ".join(line.split()), stems) for line in passages.display_lines(quote)]
-    return "> " + "  \n> ".join(lines)
+    """Return a quotation as Markdown with its matching words in bold.
+
+    Headings, such as the names of the sheets of a table, rows and items keep their lines.
+    """
+    lines = passages.display_lines(quote, headings=True)
+    return "> " + "  \n> ".join(mark_words(" ".join(line.split()), stems) for line in lines)
 
 
 def mark_words(line: str, stems: frozenset[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
@@ -14,15 +13,21 @@ from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _SECTION = re.compile(r"\\(part|chapter|(?:sub){0,2}section)\*?\s*(?:\[[^\]]*\])?\s*\{")
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]*\])?\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
-_OTHER_FILE = re.compile(r"\(see the file ([^\n]*)\)")
+_OTHER_FILE = re.compile(r"\(the text of ([^\n]*) is not included: add that file, too\)")
 _DEGREE = re.compile(r"\^\s*(?:\\circ\b|\{\s*\\circ\s*\})")
 _FRONT_MATTER = re.compile(r"\\(?:maketitle|tableofcontents|listof(?:figures|tables))\b")
 _LEVELS = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4}
 _MARK = "\ue000"
 """Stands for `#`, which is a special character of LaTeX, until the text is converted."""
 
-_RESERVED = {0xE000: None, 0xE001: None}
+_RESERVED = dict.fromkeys((0xE000, 0xE001, ord(reading.SUPERSCRIPT)))
 _TRANSLATED = str.maketrans({_MARK: "#", "\N{NO-BREAK SPACE}": " "})
+
+_LIST_KINDS = "1aiA"
+"""Kinds of numbers of lists by their depth."""
+
+_ENUMERATION_START = re.compile(r"\\begin\{enumerate\}\s*\[[^\]]*\bstart\s*=\s*(\d+)")
+_SET_COUNTER = re.compile(r"\\setcounter\{enum[iv]+\}\{(\d+)\}")
 
 _CODE = re.compile(
     r"\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|comment)\}(?:\[[^\]]*\])?(?:\{\w+\})?"
@@ -52,7 +57,10 @@ _MACROS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("SIlist", "qtylist"), ("[{{", "%(2)s %(3)s")),
     "numrange": ("[{{", "%(2)s–%(3)s"),
     "ang": ("[{", "%(2)s°"),
-    **dict.fromkeys(("input", "include", "subfile"), ("{", "\n\n(see the file %(1)s)\n\n")),
+    **dict.fromkeys(
+        ("input", "include", "subfile"),
+        ("{", "\n\n(the text of %(1)s is not included: add that file, too)\n\n"),
+    ),
     **dict.fromkeys(("SI", "qty"), ("[{[{", "%(2)s %(4)s")),
     **dict.fromkeys(_CITATION_LIST.split(), ("*[[{", "[%(4)s]")),
     **dict.fromkeys(("autoref", "cref", "Cref", "eqref", "pageref"), ("*{", "<ref>")),
@@ -72,6 +80,7 @@ _MACROS: dict[str, tuple[str, str]] = {
     "raisebox": ("{[[{", "%(4)s"),
     "resizebox": ("*{{{", "%(4)s"),
     "rule": ("[{{", ""),
+    "textsuperscript": ("{", f"{reading.SUPERSCRIPT}%(1)s"),
     "scalebox": ("{[{", "%(3)s"),
     "setcounter": ("{{", ""),
     "setlength": ("{{", ""),
@@ -180,7 +189,8 @@ class _Converter:
     def text(self, latex: str) -> str:
         """Return the text of LaTeX; raise Exception if pylatexenc can't parse it."""
         walker = self._walker(latex, latex_context=self._parsing_context, tolerant_parsing=True)
-        return str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
+        text = str(self._to_text.nodelist_to_text(walker.get_latex_nodes()[0]))
+        return reading.resolve_superscripts(text)
 
     def take_definitions(self, source: str) -> str:
         """Return the source without its definitions; macros without parameters are expanded."""
@@ -221,12 +231,23 @@ def _table_text(node: Any, l2tobj: Any) -> str:
 
 def _enumeration_text(node: Any, l2tobj: Any) -> str:
     """Return a list with the numbers of its items, except those with labels of their own."""
-    numbers = count(1)
+    depth = getattr(l2tobj, "list_depth", 0)
+    l2tobj.list_depth = depth + 1
+    kind = _LIST_KINDS[min(depth, len(_LIST_KINDS) - 1)]
+    start = _ENUMERATION_START.match(node.latex_verbatim())
+    number = 0 if start is None else int(start[1]) - 1
     parts: list[str] = []
     for part in node.nodelist:
-        is_numbered = getattr(part, "macroname", "") == "item" and part.nodeoptarg is None
-        text = f"\n{next(numbers)}. " if is_numbered else l2tobj.nodelist_to_text([part])
-        parts.append(text.lstrip() if parts and parts[-1].endswith(". ") else text)
+        counter = _SET_COUNTER.fullmatch(part.latex_verbatim())
+        if counter is not None:
+            number = int(counter[1])
+        elif getattr(part, "macroname", "") == "item" and part.nodeoptarg is None:
+            number += 1
+            parts.append(f"\n{reading.format_list_number(number, kind)}. ")
+        else:
+            text = l2tobj.nodelist_to_text([part])
+            parts.append(text.lstrip() if parts and parts[-1].endswith(". ") else text)
+    l2tobj.list_depth = depth
     return f"{''.join(parts)}\n"
 
 

@@ -112,7 +112,11 @@ def _cell_blocks(cell: dict[str, Any]) -> Iterator[str]:
     if source.strip():
         yield f"```\n{source}\n```"
     for output in cell.get("outputs", ()):
-        text = "".join(output.get("text") or output.get("data", {}).get("text/plain") or "")
+        data = output.get("data", {})
+        error = ": ".join(output[key] for key in ("ename", "evalue") if output.get(key))
+        text = "".join(
+            output.get("text") or data.get("text/markdown") or data.get("text/plain") or error
+        )
         yield _OVERWRITTEN.sub("", _TERMINAL_CODE.sub("", text))
 
 
@@ -136,25 +140,41 @@ def group_end(source: str, start: int) -> int:
     return start
 
 
-_RTF_NOTE = re.compile(r"\{\\footnote\b(?:\s*\\ftnalt\b)? ?")
+_RTF_NOTE = re.compile(r"\{(?:\\\*)?\\footnote\b(?:\s*\\ftnalt\b)? ?")
 _RTF_LIST_NUMBER = re.compile(r"\{(?:\\\*)?\\(?:pntext|listtext)\b ?")
 _RTF_BINARY_WITHOUT_LENGTH = re.compile(r"\\bin(?![a-z\d-])")
 """As written by pandoc, before hexadecimal digits; striprtf fails with it."""
 
+_RTF_CELL_PARAGRAPH = re.compile(r"\\par(?=\s*\}\s*\\cell\b)")
+_RTF_HEADING = re.compile(r"\\outlinelevel([0-5])(?!\d) ?")
+_RTF_SUPERSCRIPT = re.compile(r"\\super(?![a-z\d]) ?")
+_RTF_TITLE = re.compile(r"\{\\title [^{}]*\}")
+_RTF_ROW = re.compile(r"(?m)^(.*)\|$")
+
 
 def read_rich_text(file: SourceFile, _on_stage: OnStage) -> Document:
     """Read a document in rich text format (RTF)."""
-    from striprtf.striprtf import rtf_to_text
-
     source = _RTF_BINARY_WITHOUT_LENGTH.sub("", file.content().decode("latin-1"))
-    source = _RTF_LIST_NUMBER.sub("{", source)
+    source = _RTF_CELL_PARAGRAPH.sub("", _RTF_LIST_NUMBER.sub("{", source))
+    source = _RTF_SUPERSCRIPT.sub(rf"\\super {reading.SUPERSCRIPT}", source)
+    source = _RTF_HEADING.sub(lambda level: f"{'#' * (int(level[1]) + 1)} ", source)
+    title = _RTF_TITLE.search(source)
     try:
-        text = rtf_to_text(_with_rtf_notes(source), errors="replace")  # type: ignore[no-untyped-call]
+        text = _rtf_text(_with_rtf_notes(source))
+        title_text = None if title is None else _rtf_text(rf"{{\rtf1\ansi {title[0][8:]}")
     except Exception as error:  # striprtf raises many types of exceptions
         raise UnreadableError(
             "The RTF document is broken: check that it opens, save it again and add it again."
         ) from error
-    return Document([(None, text)])
+    text = _RTF_ROW.sub(lambda row: reading.format_table([row[1].split("|")]), text)
+    return Document([(None, text)], title_text or find_heading(text))
+
+
+def _rtf_text(source: str) -> str:
+    from striprtf.striprtf import rtf_to_text
+
+    text = rtf_to_text(source, errors="replace")  # type: ignore[no-untyped-call]
+    return reading.resolve_superscripts(str(text))
 
 
 def _with_rtf_notes(source: str) -> str:
@@ -178,7 +198,19 @@ def read_xml(file: SourceFile, _on_stage: OnStage) -> Document:
     except etree.XMLSyntaxError as error:
         raise UnreadableError(_xml_problem(" ".join(str(error.msg).split()))) from None
     reading.mark_exponents(root)
+    reading.mark_formulas(root)
+    _number_xml_lists(root)
     return Document([(None, "\n".join(_xml_blocks(root)))], _xml_title(root))
+
+
+def _number_xml_lists(root: Any) -> None:
+    """Put their numbers before the items of ordered lists of JATS and DocBook."""
+    ordered = "//*[local-name()='list'][@list-type='order'] | //*[local-name()='orderedlist']"
+    for items in root.xpath(ordered):
+        for number, item in enumerate(items.iterchildren("{*}list-item", "{*}listitem"), 1):
+            paragraph = next(item.iterchildren("{*}p", "{*}para", "{*}simpara"), None)
+            if paragraph is not None and item.find("{*}label") is None:
+                paragraph.text = f"{number}. {paragraph.text or ''}"
 
 
 def _xml_problem(reason: str) -> str:

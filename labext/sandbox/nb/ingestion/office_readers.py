@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -20,8 +21,17 @@ from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 MAX_UNPACKED_BYTES = 1 << 30
 """Maximum total size of a document's entries after decompression."""
 
+_EXCEL_LITERAL = re.compile(r'"[^"]*"|\\.')
+"""Literal text in a number format."""
+
 _MAX_REPEATED_CELLS = 100
 """Maximum copies of a repeated cell or row; spreadsheets repeat the empty ones to the last one."""
+
+MATH_MARKS = {"d": "(", "den": "/", "rad": "√", "sub": "_", "sup": "^"}
+"""Text before the elements of a formula: brackets, denominators, roots, indices and exponents."""
+
+_SLIDE_LIST_KINDS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
+"""Kinds of numbers by the beginning of their names, such as `alphaLcPeriod`."""
 
 T = TypeVar("T")
 
@@ -73,19 +83,54 @@ def _slide_text(slide: Any) -> str:
     blocks = []
     for shape in _slide_shapes(slide.shapes):
         if shape.has_text_frame:
-            text = shape.text_frame.text.strip()
+            text = _frame_text(shape.text_frame)
             is_title = title is not None and shape.shape_id == title.shape_id
             blocks.append(f"# {' '.join(text.split())}" if is_title and text else text)
         elif getattr(shape, "has_table", False):
             blocks.append(
-                reading.format_table([cell.text for cell in row.cells] for row in shape.table.rows)
+                reading.format_table(
+                    [_frame_text(cell.text_frame) for cell in row.cells] for row in shape.table.rows
+                )
             )
         elif getattr(shape, "has_chart", False):
             blocks.append(_chart_table(shape.chart))
     blocks += map(_diagram_text, slide.part.rels.values())
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-        blocks.append(slide.notes_slide.notes_text_frame.text.strip())
+        blocks.append(_frame_text(slide.notes_slide.notes_text_frame))
     return "\n\n".join(filter(None, blocks))
+
+
+def _frame_text(frame: Any) -> str:
+    """Return the paragraphs of a text frame with their numbers."""
+    lines: list[str] = []
+    numbers: dict[int, int] = {}
+    for paragraph in frame.paragraphs:
+        level = paragraph.level
+        numbers = {above: number for above, number in numbers.items() if above <= level}
+        numbering = paragraph._p.find("{*}pPr/{*}buAutoNum")
+        mark = ""
+        if numbering is None:
+            numbers.pop(level, None)
+        else:
+            numbers[level] = numbers.get(level, int(numbering.get("startAt", "1")) - 1) + 1
+            kind = _SLIDE_LIST_KINDS.get(numbering.get("type", "")[:7], "1")
+            mark = f"{reading.format_list_number(numbers[level], kind)}. "
+        lines.append(f"{mark}{''.join(_paragraph_texts(paragraph._p))}")
+    return "\n".join(lines).strip()
+
+
+def _paragraph_texts(element: Any) -> Iterator[str]:
+    """Yield the text of a paragraph, with its formulas, in parts."""
+    for child in element.iterchildren("*"):
+        name = child.tag.rpartition("}")[2]
+        if name == "t":
+            yield child.text or ""
+        elif name == "br":
+            yield "\n"
+        elif not name.endswith("Pr"):
+            yield MATH_MARKS.get(name, "")
+            yield from _paragraph_texts(child)
+            yield ")" if name == "d" else ""
 
 
 def _diagram_text(relation: Any) -> str:
@@ -147,18 +192,20 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
             for sheet in book.worksheets:
                 on_stage(f"sheet {sheet.title}")
                 sheet.reset_dimensions()  # some programs write wrong dimensions
-                rows = sheet.iter_rows(values_only=True)
-                table = _limited_table(map(_excel_row, rows), file.max_bytes)
+                table = _limited_table(map(_excel_row, sheet.iter_rows()), file.max_bytes)
                 sheets.append(f"# {sheet.title}\n\n{table}" if table else "")
     return Document([(None, "\n\n".join(filter(None, sheets)))])
 
 
 def _excel_row(row: Iterable[Any]) -> list[str]:
-    return [_excel_cell(value) for value in row]
+    return [_excel_cell(cell) for cell in row]
 
 
-def _excel_cell(value: Any) -> str:
-    """Return a value as Excel shows it, such as 0.3 for the stored 0.30000000000000004."""
+def _excel_cell(cell: Any) -> str:
+    """Return a value as Excel shows it: 0.3 for the stored 0.30000000000000004, 5% for 0.05."""
+    value = cell.value
+    if type(value) in (int, float) and "%" in _EXCEL_LITERAL.sub("", cell.number_format):
+        return f"{value * 100:.15g}%"
     if isinstance(value, float):
         return f"{value:.15g}"
     return "" if value is None else str(value).removesuffix(" 00:00:00")
@@ -183,6 +230,8 @@ _ODF_HEADING = _ODF % ("text", "h")
 _ODF_PARAGRAPH = _ODF % ("text", "p")
 _ODF_NOTE = _ODF % ("text", "note")
 _ODF_LIST = _ODF % ("text", "list")
+_ODF_NUMBERS = _ODF % ("text", "list-level-style-number")
+_ODF_BULLETS = _ODF % ("text", "list-level-style-bullet")
 _ODF_SPREADSHEET = _ODF % ("office", "spreadsheet")
 _ODF_TABLE = _ODF % ("table", "table")
 _ODF_ROW = _ODF % ("table", "table-row")
@@ -190,6 +239,8 @@ _ODF_CELLS = (_ODF % ("table", "table-cell"), _ODF % ("table", "covered-table-ce
 _ODF_PAGE = _ODF % ("drawing", "page")
 _ODF_HIDDEN = (_ODF % ("text", "tracked-changes"), _ODF % ("office", "annotation"))
 """Deleted text, and comments."""
+
+_XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 
 _ODF_BLANKS = {
     _ODF % ("text", "s"): " ",
@@ -206,8 +257,12 @@ def read_open_document(file: SourceFile, _on_stage: OnStage) -> Document:
                 "The document is encrypted: save it without a password and add it again."
             )
         content = parse_xml(archive.read("content.xml"))
-        styles = [parse_xml(archive.read(n)) for n in ("styles.xml",) if n in archive.namelist()]
-        _number_odf_lists(content, [content, *styles])
+        styles = [content]
+        if "styles.xml" in archive.namelist():
+            styles.append(parse_xml(archive.read("styles.xml")))
+        _number_odf_lists(content, styles)
+        reading.mark_superscripts(_odf_superscripts(content, styles))
+        _insert_odf_formulas(content, archive)
         slides = [*content.iter(_ODF_PAGE)]
         pages: list[tuple[int | None, str]] = [
             (number, "\n\n".join(_odf_blocks(slide))) for number, slide in enumerate(slides, 1)
@@ -224,31 +279,61 @@ def _odf_title(archive: zipfile.ZipFile) -> str | None:
 
 
 def _number_odf_lists(content: Any, styles: Iterable[Any]) -> None:
-    """Put the numbers of list items before their text."""
-    kinds = {
-        (style.get(_ODF % ("style", "name")), level.get(_ODF % ("text", "level"))): level.get(
-            _ODF % ("style", "num-format")
-        )
+    """Put the numbers of list items, or hyphens, before their text."""
+    levels = {
+        (style.get(_ODF % ("style", "name")), level.get(_ODF % ("text", "level"))): level
         for part in styles
         for style in part.iter(_ODF % ("text", "list-style"))
-        for level in style.iter(_ODF % ("text", "list-level-style-number"))
+        for level in style.iter(_ODF_NUMBERS, _ODF_BULLETS)
     }
-    last_numbers: dict[str | None, int] = {}
+    last_numbers: dict[tuple[str | None, str], int] = {}
     for items in content.iter(_ODF_LIST):
         lists = [items, *items.iterancestors(_ODF_LIST)]
         names = (ancestor.get(_ODF % ("text", "style-name")) for ancestor in lists)
         name = next(filter(None, names), None)
-        kind = kinds.get((name, str(len(lists))))
-        if not kind:
+        key = (name, str(len(lists)))
+        level = levels.get(key)
+        if level is None:
             continue
-        continues = items.get(_ODF % ("text", "continue-numbering")) == "true"
-        number = last_numbers.get(name, 0) if continues else 0
+        is_bullet = level.tag == _ODF_BULLETS
+        kind = level.get(_ODF % ("style", "num-format"))
+        if not (kind or is_bullet):
+            continue
+        number = int(level.get(_ODF % ("text", "start-value"), 1)) - 1
+        if items.get(_ODF % ("text", "continue-numbering")) == "true" or items.get(
+            _ODF % ("text", "continue-list")
+        ):
+            number = last_numbers.get(key, number)
         for item in items.iterchildren(_ODF % ("text", "list-item")):
             number = int(item.get(_ODF % ("text", "start-value"), number + 1))
             if len(item) and item[0].tag in (_ODF_HEADING, _ODF_PARAGRAPH):
-                mark = reading.format_list_number(number, kind)
-                item[0].text = f"{mark}. {item[0].text or ''}"
-        last_numbers[name] = number
+                mark = "-" if is_bullet else f"{reading.format_list_number(number, kind)}."
+                item[0].text = f"{mark} {item[0].text or ''}"
+        last_numbers[key] = number
+
+
+def _odf_superscripts(content: Any, styles: Iterable[Any]) -> Iterator[Any]:
+    """Yield the spans whose style raises the text: `super 58%`, or by a share as in `33% 58%`."""
+    raised = {
+        style.get(_ODF % ("style", "name"))
+        for part in styles
+        for style in part.iter(_ODF % ("style", "style"))
+        for properties in style.iter(_ODF % ("style", "text-properties"))
+        if re.match(r"super|[1-9]", properties.get(_ODF % ("style", "text-position"), ""))
+    }
+    for span in content.iter(_ODF % ("text", "span")):
+        if span.get(_ODF % ("text", "style-name")) in raised:
+            yield span
+
+
+def _insert_odf_formulas(content: Any, archive: zipfile.ZipFile) -> None:
+    """Put formulas, which are separate objects, into their places."""
+    for formula in content.iter(_ODF % ("drawing", "object")):
+        path = posixpath.normpath(posixpath.join(formula.get(_XLINK_HREF, ""), "content.xml"))
+        if path in archive.namelist():
+            math = parse_xml(archive.read(path))
+            reading.mark_formulas(math)
+            formula.text = math.text
 
 
 def _odf_blocks(parent: Any) -> Iterator[str]:

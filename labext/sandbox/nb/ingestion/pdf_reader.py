@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import text_recognition
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
+from labext.sandbox.nb.text import passages, segmentation
 
-_HYPHENATION = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
+_LINE_END_HYPHEN = re.compile("(?<=\\w)[\x02\ufffe](?:\r\n|[\r\n])?")
 """The characters that PDFium returns for a hyphen at the end of a line."""
+
+_HYPHENATION = re.compile(
+    rf"(?<=[^\W\d_][a-z\u00df-\u00ff]){_LINE_END_HYPHEN.pattern}(?=[a-z\u00df-\u00ff])"
+)
+"""A hyphen within a word, not that of a compound such as `IL-6` or `E-value`."""
 
 _HYPHENS = ("\x02", "\ufffe")
 
 _PLACEHOLDER_TITLE = re.compile(
-    r"(?i)(untitled|microsoft word - .*|.*\.(docx?|tex|dvi|pdf|indd|qxd|ps|rtf|odt)|slide \d+|"
-    r"document\d*|powerpoint.*|doi:.*)"
+    r"(?i)(untitled|microsoft word - .*|slide \d+|document\d*|powerpoint.*|doi:.*|"
+    r".*\.(docx?|pptx?|xlsx?|html?|tex|dvi|pdf|indd|qxd|ps|rtf|odt))"
 )
 """Meaningless titles written by programs."""
 
@@ -39,6 +46,12 @@ _BOLD = re.compile(r"(?i)bold|black|heavy|cmbx|medi$|-b$")
 """Names of bold fonts; those of LaTeX do not say so in full."""
 
 _SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
+_UNFINISHED = re.compile("[^\\W_],?$|[\x02\ufffe]$")
+"""The end of a line within a sentence, also within a hyphenated word."""
+
+_MAX_REST_LENGTH = 500
+"""Maximum characters of a sentence on its second page."""
+
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 _BEFORE_EXPONENT = re.compile(r"\d(?:\r\n)?(?=[-\u2212\u2013]?\d)")
@@ -87,8 +100,11 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     if not any(line.strip() for page in pages for line in page.lines):
         raise _no_text(pages)
     body = _body_font(pages)
-    texts = (_separate_headings(page, body) for page in _without_repeated_margins(pages, body))
-    return Document([*enumerate(texts, 1)], title)
+    pages = [*_without_repeated_margins(pages, body)]
+    texts = [_separate_headings(page, body) for page in pages]
+    _join_sentences(pages, texts, body)
+    joined = (_LINE_END_HYPHEN.sub("-", _HYPHENATION.sub("", text)) for text in texts)
+    return Document([*enumerate(joined, 1)], title)
 
 
 def _no_text(pages: Sequence[_Page]) -> UnreadableError:
@@ -130,7 +146,10 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
             # Without the number of characters, pypdfium2 4 returns a text with other positions.
             characters = str(text.get_text_range(0, text.count_chars()))
-            content = _mark_exponents(text, characters, str(text.get_text_bounded()))
+            # The bounded text of a page on its side joins lines, and lacks those beyond its width.
+            is_on_side = page.get_rotation() in (90, 270)
+            content = characters if is_on_side else str(text.get_text_bounded())
+            content = _mark_exponents(text, characters, content)
             is_scanned = not content.strip() and raw.FPDFPage_CountObjects(page.raw) > 0
             if is_scanned and text_recognition.is_installed():
                 on_stage(f"recognizing the text of {place}")
@@ -147,10 +166,11 @@ def _mark_exponents(text: Any, characters: str, content: str) -> str:
     if len("".join(characters.split())) != len(places):  # some are outside of the page
         return content
     for match in reversed([*_BEFORE_EXPONENT.finditer(characters)]):
-        base, exponent = (_char_box(text, place) for place in (match.start(), match.end()))
-        height = base.top - base.bottom
-        is_smaller = exponent.top - exponent.bottom < 0.9 * height
-        if is_smaller and exponent.bottom - base.bottom > 0.1 * height:
+        bottom, top = _char_span(text, match.start())
+        exponent_bottom, exponent_top = _char_span(text, match.end())
+        height = top - bottom
+        is_smaller = exponent_top - exponent_bottom < 0.9 * height
+        if is_smaller and exponent_bottom - bottom > 0.1 * height:
             place = places[len("".join(characters[: match.end()].split()))]
             content = f"{content[:place].rstrip()}^{content[place:]}"
     return content
@@ -194,22 +214,28 @@ def _font_at(text: Any, place: int, page_height: float) -> _Font:
     from pypdfium2 import raw
 
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
-    box = _char_box(text, place)
+    bottom, top = _char_span(text, place)
     name = ctypes.create_string_buffer(128)
     raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
     is_bold = bool(_BOLD.search(name.value.decode(errors="replace")))
-    in_margin = not _MARGIN * page_height < box.bottom < (1 - _MARGIN) * page_height
-    return _Font(box.top - box.bottom, is_bold, in_margin)
+    in_margin = not _MARGIN * page_height < bottom < (1 - _MARGIN) * page_height
+    return _Font(top - bottom, is_bold, in_margin)
 
 
-def _char_box(text: Any, place: int) -> Any:
-    """Return the box of a character of the text, with the height of its font."""
+def _char_span(text: Any, place: int) -> tuple[float, float]:
+    """Return the bottom and top of a character on the displayed page, by the height of its font."""
     from pypdfium2 import raw
 
     box = raw.FS_RECTF()
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     raw.FPDFText_GetLooseCharBox(text.raw, index, box)
-    return box
+    page_height = text.page.get_height()
+    return {
+        0: (box.bottom, box.top),
+        90: (page_height - box.right, page_height - box.left),
+        180: (page_height - box.top, page_height - box.bottom),
+        270: (box.left, box.right),
+    }[text.page.get_rotation()]
 
 
 def _body_font(pages: Sequence[_Page]) -> _Font:
@@ -234,7 +260,47 @@ def _separate_headings(page: _Page, body: _Font) -> str:
         for number, line in items:
             is_heading = _is_heading(page, number, body, longest)
             output += ["", line, ""] if is_heading else [page.lines[number]]
-    return _HYPHENATION.sub("", "\n".join(output))
+    return "\n".join(output)
+
+
+def _join_sentences(pages: Sequence[_Page], texts: list[str], body: _Font) -> None:
+    """Move the rest of a sentence that crosses two pages to the first one, in the texts of pages.
+
+    It is recognized by an unfinished line and a small letter after it, in the same font size.
+    """
+    for number, (page, next_page) in enumerate(pairwise(pages)):
+        before, after = texts[number].split("\n"), texts[number + 1].split("\n")
+        ends, starts = _body_lines(page, before), _body_lines(next_page, after)
+        if not ends or not starts:
+            continue
+        last, first = before[ends[-1]].strip(), after[starts[0]].strip()
+        heights = (page.fonts.get(last, body).height, next_page.fonts.get(first, body).height)
+        if not _is_continued(last, first) or not math.isclose(*heights, rel_tol=0.05):
+            continue
+        rest = "\n".join(after[starts[0] :]).lstrip()
+        sentence = next(iter(segmentation.split_sentences(rest.partition("\n\n")[0])), "")
+        is_sentence = rest.startswith(sentence) and sentence.endswith((".", "!", "?"))
+        if is_sentence and len(sentence) <= _MAX_REST_LENGTH:
+            before.insert(ends[-1] + 1, sentence)
+            remaining = rest.removeprefix(sentence).lstrip()
+            texts[number] = "\n".join(before)
+            texts[number + 1] = "\n".join([*after[: starts[0]], remaining])
+
+
+def _is_continued(last: str, first: str) -> bool:
+    """Return whether the last line of a page is continued by the first one of the next page."""
+    is_unfinished = _UNFINISHED.search(last) and first[0].islower()
+    return bool(is_unfinished or passages.OPEN_END.search(last))
+
+
+def _body_lines(page: _Page, lines: Sequence[str]) -> list[int]:
+    """Return the places of the lines that have text and are not in a margin."""
+    fonts = [page.fonts.get(line.strip()) for line in lines]
+    return [
+        place
+        for place, (line, font) in enumerate(zip(lines, fonts, strict=True))
+        if line.strip() and not (font and font.in_margin)
+    ]
 
 
 def _join_heading(lines: list[str]) -> list[str]:
@@ -267,6 +333,7 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
     return (
         0 < len(line.split()) <= _MAX_HEADING_WORDS
         and not _SENTENCE_END.search(line)
+        and line[-1] not in "-\u2013"
         and (line[0].isupper() or line[0].isdigit())
         and (after[:1].isupper() or after[:1].isdigit())
         and len(line) < longest * 0.8

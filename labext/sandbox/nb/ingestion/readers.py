@@ -110,6 +110,10 @@ def _parse_html(text: str) -> Any:
         return None
     _mark_list_items(tree)
     reading.mark_exponents(tree)
+    reading.mark_formulas(tree)
+    for formula in tree.iter("math"):
+        formula.tag = "span"  # trafilatura drops others
+        formula.getparent().attrib.pop("style", None)  # Wikipedia shows a picture of it instead
     return tree
 
 

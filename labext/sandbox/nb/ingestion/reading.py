@@ -43,7 +43,7 @@ _TEXT_CODECS = (
     "johab",
 )
 _CONTROL_CHARACTERS = re.compile(
-    "[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]"
 )
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Soft hyphens and other invisible characters that would break a search for a word."""
@@ -176,7 +176,7 @@ def clean_text(text: str) -> str:
 
 def clean_characters(text: str) -> str:
     """Normalize line ends, ligatures and accents, and remove invisible characters."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
+    text = re.sub("\r\n|[\r\v\f]", "\n", text)
     visible = _INVISIBLE.sub("", _CONTROL_CHARACTERS.sub("", text)).translate(_LIGATURES)
     return unicodedata.normalize("NFC", visible)
 
@@ -204,17 +204,56 @@ def format_list_number(number: int, kind: str) -> str:
 
 
 _SUPERSCRIPTS = (
-    "//*[local-name()='sup'] | //*[local-name()='t'][../*[local-name()='rPr'][@baseline > 0 or "
+    "//*[local-name()='sup' or local-name()='superscript' or contains(@rend, 'sup')] | "
+    "//*[local-name()='t'][../*[local-name()='rPr'][@baseline > 0 or "
     "*[local-name()='vertAlign']/@* = 'superscript']]"
 )
 """XPath of superscripts in HTML and XML, and of those in the runs of PowerPoint and Word."""
 
 _EXPONENT = re.compile(r"\s*[-\u2212\u2013+]?\d+\s*")
 
+SUPERSCRIPT = "\ue002"
+"""Stands before a superscript until `resolve_superscripts` decides whether it is an exponent."""
+
+_MARKED_EXPONENT = re.compile(rf"(?<=\d){SUPERSCRIPT}(?=[-\u2212\u2013+]?\d++(?![,\u2013-]\d))")
+
+
+def resolve_superscripts(text: str) -> str:
+    """Replace `SUPERSCRIPT` by `^` before exponents of numbers, and remove it elsewhere."""
+    return _MARKED_EXPONENT.sub("^", text).replace(SUPERSCRIPT, "")
+
+
+_MATH_MARKS = {
+    "^": "//*[local-name()='msup' or local-name()='msubsup']/*[last()]",
+    "_": "//*[local-name()='msub' or local-name()='msubsup']/*[2]",
+    "/": "//*[local-name()='mfrac']/*[2]",
+    "√": "//*[local-name()='msqrt' or local-name()='mroot']",
+}
+"""XPath of the parts of formulas in MathML, by the mark before their text."""
+
+
+def mark_formulas(tree: Any) -> None:
+    """Replace MathML by its text, with marks of exponents, indices, fractions and roots."""
+    for mark, path in _MATH_MARKS.items():
+        for element in tree.xpath(path):
+            element.text = f"{mark}{(element.text or '').strip()}"
+    copies = "//*[local-name()='alternatives'][*[local-name()='math']]/*[local-name()='tex-math']"
+    for copy in tree.xpath(f"{copies} | //*[starts-with(local-name(), 'annotation')]"):
+        copy.clear(keep_tail=True)
+    for formula in tree.xpath("//*[local-name()='math']"):
+        text = "".join(part.strip() for part in formula.itertext())
+        formula.clear(keep_tail=True)
+        formula.text = text
+
 
 def mark_exponents(tree: Any) -> None:
     """Put `^` before the exponents of numbers in HTML, XML or Office Open XML: 10^6, not 106."""
-    for element in tree.xpath(_SUPERSCRIPTS):
+    mark_superscripts(tree.xpath(_SUPERSCRIPTS))
+
+
+def mark_superscripts(elements: Iterable[Any]) -> None:
+    """Put `^` before those of the superscripts that are exponents of numbers."""
+    for element in elements:
         before = element.xpath("string(preceding::text()[1])")
         if before[-1:].isdigit() and _EXPONENT.fullmatch(element.text or ""):
             element.text = f"^{element.text.strip()}"

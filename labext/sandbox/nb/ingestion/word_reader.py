@@ -14,7 +14,7 @@ from typing import Any
 
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.markup_readers import parse_xml
-from labext.sandbox.nb.ingestion.office_readers import open_package
+from labext.sandbox.nb.ingestion.office_readers import MATH_MARKS, open_package
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _HEADING_STYLE = re.compile(r"heading ([1-6])")
@@ -31,9 +31,6 @@ their paragraph."""
 _MARKS = {"br": "\n", "cr": "\n", "noBreakHyphen": "-", "tab": "\t"}
 _MAX_LEVELS = 9
 _LIST_KINDS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I"}
-_MATH_MARKS = {"d": "(", "den": "/", "rad": "√", "sub": "_", "sup": "^"}
-"""Text before the elements of a formula: brackets, denominators, roots, indices and exponents."""
-
 _SYMBOL_FONT = dict(
     zip(
         range(0x41, 0x7B),
@@ -147,7 +144,7 @@ class _WordReader:
             elif name in ("footnoteReference", "endnoteReference"):
                 yield self._note(name, _attribute(child, "id"))
             else:
-                yield _MATH_MARKS.get(name, "")
+                yield MATH_MARKS.get(name, "")
                 yield from self._texts(child)
                 yield ")" if name == "d" else ""
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 MIN_LENGTH, MAX_LENGTH = 450, 950
 """Characters of a passage, with a gap between words as one; the last of a page may be shorter."""
@@ -22,18 +22,23 @@ _WORD = re.compile(r"[^\s。！？]{1,32}[。！？]*|[。！？]+")
 _SENTENCE_END = re.compile(r"[.!?…]['\")\]»”’]*$|[。！？]$")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _ITEM = re.compile(r"(?:[-*+•·]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)]|:?\w[\w ]{0,30}:)[ \t]")
+_NUMBERED_ITEM = re.compile(r"\(?([0-9]{1,3})[.)][ \t]")
+_LETTERED_ITEM = re.compile(r"\(?[a-z][.)][ \t]")
 _LOWER_FIELD = re.compile(r"[a-z][\w ]{1,30}:[ \t]")
 _MARKED_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*")
 _RULER = re.compile(r"([=\-~^*_+#\"'`])\1{2,}")
 _ROW = re.compile(r"\||\t|.*\S(?: \| |\t)\S|\S.*\S {3,}\S")
 _TITLE = re.compile(r"[\d.]*[ \t]*[^\W\d_a-z].*[^.,;:!?…。，；：！？\s]")
 _FENCE = re.compile(r"(```|~~~)")
+_MEASUREMENT = re.compile(r"[=×^±≈<>≤≥]|\s\S?\d[\d.,]*\s?(?:[%‰µ]|°C|[^\W\d_]{1,3}$)")
+"""A part of a line that states a value, such as `5 mM`; a title does not."""
+
 _MAX_TITLE_WORDS = 8
 _MIN_WRAPPED_LENGTH = 60
 """Characters of a line from which on a page layout may have wrapped it."""
 _COPYRIGHT = re.compile(r"(?i)(?:copyright|copr\.|\(c\)|©)\s*(?:\(c\)|©|\d)")
-_OPEN_END = re.compile(r"(?i)\b(?:a|an|and|are|as|at|by|for|from|in|is|of|on|or|the|to|was|with)$")
-"""Ends of a line that a title does not have."""
+OPEN_END = re.compile(r"(?i)\b(?:a|an|and|are|as|at|by|for|from|in|is|of|on|or|the|to|was|with)$")
+"""The end of a line within a sentence; a title does not have it."""
 
 _IN_WORD, _AFTER_HEADING, _AT_WORD, _AT_SENTENCE, _AT_LINE, _AT_PARAGRAPH, _AT_HEADING = range(7)
 """The quality of a place to cut, in ascending order."""
@@ -113,12 +118,14 @@ def find_headings(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
-def display_lines(text: str) -> list[str]:
-    """Return a text's lines for display: wrapped lines joined, rulers and headings removed.
+def display_lines(text: str, *, headings: bool = False) -> list[str]:
+    """Return a text's lines for display: wrapped lines joined, rulers removed.
 
-    Rows of tables, list items and fields such as `Name: value` remain separate lines.
+    Rows of tables, list items and fields such as `Name: value` remain separate lines. So do
+    headings, without their marks, if `headings` is true; else they are removed.
     """
     layout = _parse_layout(text)
+    titles = {_line_start(text, start): title for start, (_, title) in layout.headings.items()}
     dropped: set[int] = set()
     for start, end in layout.heading_ends.items():
         dropped.update(range(_line_start(text, start), end))
@@ -127,7 +134,10 @@ def display_lines(text: str) -> list[str]:
     for line in text.split("\n"):
         stripped = line.strip()
         keeps = start in layout.rows or start in layout.items
-        if start in dropped or not stripped.strip("=-_*~^#+|: "):
+        if headings and start in titles:
+            lines.append(titles[start])
+            joins = False
+        elif start in dropped or not stripped.strip("=-_*~^#+|: "):
             joins = False
         elif joins and not keeps:
             lines[-1] += f" {stripped}"
@@ -177,6 +187,7 @@ def _parse_layout(text: str) -> _Layout:
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     stripped = [line.strip() for line in lines]
     fenced = False
+    listed = _listed_lines(stripped)
     header: tuple[int, int] | None = None
     skipped = -1
     for number, line in enumerate(stripped):
@@ -185,7 +196,8 @@ def _parse_layout(text: str) -> _Layout:
         after = stripped[number + 1] if number + 1 < len(lines) else ""
         if number == skipped or fenced:
             continue
-        heading = _heading(lines[number], stripped[number - 1] if number else "", after)
+        before = stripped[number - 1] if number else ""
+        heading = None if number in listed else _heading(lines[number], before, after)
         if heading is not None:
             ruled = _is_underline(line, after)
             skipped = number + 1 if ruled else -1
@@ -200,9 +212,24 @@ def _parse_layout(text: str) -> _Layout:
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
             header = None
-        if _ITEM.match(line) and not _continues(stripped[number - 1] if number else "", line):
+        if _ITEM.match(line) and not _continues(before, line):
             layout.items.add(start)
     return layout
+
+
+def _listed_lines(lines: Sequence[str]) -> set[int]:
+    """Return the places of lines with consecutive numbers: items of a list, not titles."""
+    items = [
+        (place, _NUMBERED_ITEM.match(line))
+        for place, line in enumerate(lines)
+        if line and not _LETTERED_ITEM.match(line)
+    ]
+    return {
+        place
+        for (before, first), (after, second) in pairwise(items)
+        if first and second and int(second[1]) == int(first[1]) + 1
+        for place in (before, after)
+    }
 
 
 def _continues(before: str, line: str) -> bool:
@@ -233,8 +260,9 @@ def _heading(full_line: str, before: str, after: str) -> tuple[int, str] | None:
         and not full_line[0].isspace()
         and len(line.split()) <= _MAX_TITLE_WORDS
         and _TITLE.fullmatch(line)
-        and not _OPEN_END.search(line)
+        and not OPEN_END.search(line)
         and not _COPYRIGHT.match(line)
+        and not _MEASUREMENT.search(line)
         and (line[0].isdigit() or not _ITEM.match(line))
     )
     return (_TITLE_LEVEL, line) if is_title else None

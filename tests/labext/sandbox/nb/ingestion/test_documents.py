@@ -1,4 +1,4 @@
-"""PDF and office documents: text, pages and titles, or a reason."""
+"""Office documents and books: text, pages and titles, or a reason."""
 
 from __future__ import annotations
 
@@ -19,37 +19,6 @@ from pptx.opc.packuri import PackURI
 from pptx.oxml import parse_xml
 
 from labext.sandbox.nb.text.passages import split_passages
-
-
-def test_pdf_is_read_page_by_page(read):
-    stages = []
-    result = read(
-        pdf(["Cells were induced.\nWith arabinose.", "Glucose (0.2 %) represses."]), stages=stages
-    )
-    assert [number for number, _ in result.pages] == [1, 2]
-    assert result.pages[0][1].split() == ["Cells", "were", "induced.", "With", "arabinose."]
-    assert result.pages[1][1] == "Glucose (0.2 %) represses."
-    assert result.text.endswith(result.pages[1][1])
-    assert stages[-1] == "page 2 of 2"
-
-
-@pytest.mark.parametrize(
-    ("title", "displayed"),
-    [
-        ("Induction of pBAD", "Induction of pBAD"),
-        ("Microsoft Word - paper7.doc", None),
-        ("untitled", None),
-        ("  ", None),
-        (None, None),
-    ],
-)
-def test_pdf_title_is_taken_from_metadata_unless_generated(read, title, displayed):
-    assert read(pdf(["Text."], title)).title == displayed
-
-
-def test_empty_pages_keep_their_numbers(read):
-    result = read(pdf(["", "The second."]))
-    assert result.pages == [(1, ""), (2, "The second.")]
 
 
 def test_docx_is_read_in_document_order(read):
@@ -73,61 +42,6 @@ def test_deeply_nested_tables_are_read(read):
     out = io.BytesIO()
     document.save(out)
     assert 1 <= read(out.getvalue()).text.count("level") <= 40
-
-
-def test_pdf_heading_is_a_separate_paragraph(read):
-    text = (
-        "Cells grow until noon and are then\nkept cold.\nWhat to vary\nVary the temperature first."
-    )
-    result = read(pdf([text]))
-    assert result.pages[0][1].split("\n\n") == [
-        "Cells grow until noon and are then\nkept cold.",
-        "What to vary",
-        "Vary the temperature first.",
-    ]
-
-
-def test_pdf_heading_is_recognized_by_its_font(read):
-    text = (
-        "# Tight control with an arabinose promoter: a\n# primer on pBAD30\n"
-        "a short paper, which this line continues on the left and on the\n"
-        "# All or nothing?\n"
-        "the cell imports arabinose by transporters and is then induced in\n"
-        "** Limits of the method\n"
-        "The switch is tight but not perfect, as the next section shows in\n"
-        "much detail."
-    )
-    assert read(pdf([text, "# Page two\nbegins with a heading."])).pages == [
-        (
-            1,
-            "Tight control with an arabinose promoter: a primer on pBAD30\n\n"
-            "a short paper, which this line continues on the left and on the\n\n"
-            "All or nothing?\n\n"
-            "the cell imports arabinose by transporters and is then induced in\n\n"
-            "Limits of the method\n\n"
-            "The switch is tight but not perfect, as the next section shows in\nmuch detail.",
-        ),
-        (2, "Page two\n\nbegins with a heading."),
-    ]
-
-
-def test_large_paragraph_and_bold_row_of_a_pdf_are_no_headings(read):
-    lead = "# " + "\n# ".join(["An introduction in large type runs on and on"] * 5)
-    table = "** Arabinose Glucose\nnone 0.2 %\n** Sum 3 4\nnone 0.2 %"
-    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
-    (page,) = read(pdf([f"{lead}\n{body}\n{table}"])).pages
-    assert "\n\n" not in page[1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Strains that make the transporter of\nE. coli respond gradually.",  # the end of a line
-        "The yields were these:\nArabinose 3\nglucose 4",
-    ],
-)
-def test_pdf_sentence_and_table_lines_stay_together(text, read):
-    assert read(pdf([text])).pages[0][1] == text
 
 
 def saved(document: Any) -> bytes:
@@ -164,24 +78,45 @@ def test_exponents_of_numbers_on_slides_are_marked(read):
     for text in ("3 × 10", "9", " CFU"):
         paragraph.add_run().text = text
     paragraph.runs[1].font._element.set("baseline", "30000")
-    assert read(saved(presentation)).text == "3 × 10^9 CFU"
+    paragraph.add_line_break()
+    paragraph.add_run().text = "per mL"
+    assert read(saved(presentation)).text == "3 × 10^9 CFU\nper mL"
 
 
-def test_exponents_of_numbers_in_a_pdf_are_marked(read):
-    page = "Plate 10^{6} cells of Lee^{1} in 25 mL.\nRate 3.5 x 10^{-3} of 106 in 2021 5."
-    expected = "Plate 10^6 cells of Lee1 in 25 mL. Rate 3.5 x 10^-3 of 106 in 2021 5."
-    assert " ".join(read(pdf([page])).text.split()) == expected
+def test_paragraphs_of_slides_have_their_numbers(read):
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    frame = shapes.add_textbox(0, 0, 9, 9).text_frame
+    number = '<a:buAutoNum xmlns:a="urn:a" type="{}"/>'
+    for text, level, kind in [
+        ("Thaw", 0, "arabicPeriod"),
+        ("on ice", 1, "alphaLcParenR"),
+        ("slowly", 1, "alphaLcParenR"),
+        ("Mix", 0, "arabicPeriod"),
+        ("Later", 0, None),
+        ("Heat", 0, "arabicPeriod"),
+    ]:
+        paragraph = frame.add_paragraph()
+        paragraph.text, paragraph.level = text, level
+        if kind is not None:
+            paragraph._p.get_or_add_pPr().append(parse_xml(number.format(kind)))
+    frame.paragraphs[-1]._p.pPr[0].set("startAt", "3")
+    expected = "1. Thaw\na. on ice\nb. slowly\n2. Mix\nLater\n3. Heat"
+    assert read(saved(presentation)).text == expected
 
 
-def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(read):
-    pages = [f"J. Bact. 12, page {number}\n\n\nSugar 0.{number}" for number in range(1, 5)]
-    at_the_top = pdf(pages).replace(b"50 790 Td", b"50 820 Td")
-    texts = [text for _, text in read(at_the_top).pages]
-    assert ["J. Bact." in text for text in texts] == [True, False, False, False]
-    assert all("Sugar 0." in text for text in texts)
-    rows = pdf([f"Sample {number} 0.5" for number in range(7, 10)])
-    text = read(rows.replace(b"50 790 Td", b"50 820 Td")).text
-    assert " ".join(text.split()) == "Sample 7 0.5 Sample 8 0.5 Sample 9 0.5"
+def test_formulas_in_the_text_of_slides_are_read(read):
+    presentation = pptx.Presentation()
+    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
+    paragraph.add_run().text = "At "
+    formula = (
+        '<m xmlns="urn:m"><oMath><sSup><sSupPr/><e><r><t>10</t></r></e>'
+        "<sup><r><t>6</t></r></sup></sSup></oMath></m>"
+    )
+    paragraph._p.append(parse_xml(formula))
+    paragraph.add_run().text = " cells"
+    assert read(saved(presentation)).text == "At 10^6 cells"
 
 
 @pytest.mark.parametrize("kind", ["barChart", "bar3DChart"])
@@ -245,6 +180,27 @@ def test_sheets_are_tables_under_their_names(read):
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "number_format", "expected"),
+    [
+        (0.05, "0%", "5%"),
+        (0.07, "0.0%", "7%"),
+        (0.1234, "0%", "12.34%"),
+        (1, "0%", "100%"),
+        (5, '0.0"%"', "5"),
+        ("5", "0%", "5"),
+        (True, "0%", "True"),
+    ],
+)
+def test_percentages_of_a_spreadsheet_are_read_as_excel_shows_them(
+    read, value, number_format, expected
+):
+    book = openpyxl.Workbook()
+    book.active["A1"] = value
+    book.active["A1"].number_format = number_format
+    assert read(saved(book)).text == f"# Sheet\n\n{expected}"
+
+
 def test_workbook_in_strict_form_is_refused_with_the_way_out(read_error):
     strict = {
         "schemas.openxmlformats.org/spreadsheetml/2006/": "purl.oclc.org/ooxml/spreadsheetml/",
@@ -285,8 +241,9 @@ ODF = (
 )
 
 
-def open_document(body: str, manifest: str = "<manifest/>") -> bytes:
-    return zip_archive({"META-INF/manifest.xml": manifest, "content.xml": ODF.format(body)})
+def open_document(body: str, manifest: str = "<manifest/>", **more: str) -> bytes:
+    content = {"META-INF/manifest.xml": manifest, "content.xml": ODF.format(body)}
+    return zip_archive(content | more)
 
 
 def test_open_document_has_headings_lists_and_tables(read):
@@ -311,16 +268,24 @@ def test_items_of_numbered_lists_of_an_open_document_have_their_numbers(read):
         f'<text:list-level-style-number text:level="{level}" style:num-format="{kind}"/>'
         for level, kind in ((1, "1"), (2, "i"), (3, ""))
     )
+    other = (
+        '<text:list-level-style-number text:level="1" style:num-format="1" text:start-value="5"/>'
+        '<text:list-level-style-bullet text:level="2"/>'
+    )
     item = "<text:list-item><text:p>{}</text:p>{}</text:list-item>"
     inner = f"<text:list>{item.format('sub', '')}{item.format('sub', '')}</text:list>"
     result = read(
         open_document(
-            f'<text:list-style style:name="L">{levels}</text:list-style><office:text>'
+            f'<text:list-style style:name="L">{levels}</text:list-style>'
+            f'<text:list-style style:name="M">{other}</text:list-style><office:text>'
             f'<text:list text:style-name="L">{item.format("Add", inner)}{item.format("Mix", "")}'
             "</text:list><text:p>Wait.</text:p>"
             '<text:list text:style-name="L" text:continue-numbering="true">'
             f"{item.format('Heat', '')}</text:list>"
-            f'<text:list text:style-name="L">{item.format("Other", "")}</text:list></office:text>'
+            f'<text:list text:style-name="L">{item.format("Other", "")}</text:list>'
+            f'<text:list text:style-name="M">{item.format("Later", inner)}</text:list>'
+            '<text:list text:style-name="M" text:continue-list="x">'
+            f"{item.format('Last', '')}</text:list></office:text>"
         )
     )
     assert result.text.split("\n\n") == [
@@ -331,7 +296,39 @@ def test_items_of_numbered_lists_of_an_open_document_have_their_numbers(read):
         "Wait.",
         "3. Heat",
         "1. Other",
+        "5. Later",
+        "- sub",
+        "- sub",
+        "6. Last",
     ]
+
+
+def test_exponents_of_numbers_in_an_open_document_are_marked(read):
+    styles = "".join(
+        f'<style:style style:name="{name}"><style:text-properties {position}/></style:style>'
+        for name, position in (
+            ("Up", 'style:text-position="super 58%"'),
+            ("Raised", 'style:text-position="33% 58%"'),
+            ("Down", 'style:text-position="sub 58%"'),
+            ("Low", 'style:text-position="-33% 58%"'),
+            ("Bold", ""),
+        )
+    )
+    span = '<text:span text:style-name="{}">{}</text:span>'
+    text = (
+        f"10{span.format('Up', 6)}, 10{span.format('Raised', '−3')} cells{span.format('Up', 1)},"
+        f" 1{span.format('Down', 0)}{span.format('Low', 5)}{span.format('Bold', 7)}"
+    )
+    body = f"{styles}<office:text><text:p>{text}</text:p></office:text>"
+    assert read(open_document(body)).text == "10^6, 10^−3 cells1, 1057"
+
+
+def test_formulas_of_an_open_document_are_read(read):
+    formula = '<draw:frame><draw:object xlink:href="./Object 1"/></draw:frame>'
+    body = f'<office:text xmlns:xlink="http://www.w3.org/1999/xlink"><text:p>Let {formula}'
+    math = "<math><msup><mi>c</mi><mn>2</mn></msup><annotation>c^2</annotation></math>"
+    content = open_document(f"{body}.</text:p></office:text>", **{"Object 1/content.xml": math})
+    assert read(content).text == "Let c^2."
 
 
 def test_notes_of_an_open_document_are_in_brackets_without_deletions_and_comments(read):

@@ -74,6 +74,28 @@ def test_exponents_of_numbers_in_html_and_xml_are_marked(read, name):
         "<html><body><p>10<sup>6</sup> cells, 5<sup>−3</sup>, a note<sup>1</sup></p></body></html>"
     )
     assert read(page.encode(), name).text == "10^6 cells, 5^−3, a note1"
+    names = '<a><p>10<superscript>6</superscript>, 10<hi rend="superscript">−3</hi></p></a>'
+    assert read(names.encode(), "page.xml").text == "10^6, 10^−3"
+
+
+FORMULA = (
+    "<math><semantics><mrow><mn>3</mn><mo>×</mo><msup><mn>10</mn><mrow><mo>−</mo><mn>6</mn></mrow>"
+    "</msup></mrow><annotation>3 \\times</annotation></semantics></math>"
+)
+FRACTION = "<math><mfrac><mn>1</mn><mn>2</mn></mfrac><msub><mi>K</mi><mi>m</mi></msub></math>"
+
+
+@pytest.mark.parametrize("filler", ["", "Cells grow until noon and are then kept cold. " * 9])
+def test_formulas_of_html_are_read(read, filler):
+    hidden = f"<span style='display: none'>{FRACTION}</span><img src='shown.svg'>"
+    page = f"<html><body><article><p>{filler}Add {FORMULA} M or {hidden}.</p></article></body>"
+    assert read(page.encode(), "page.html").text == f"{filler}Add 3×10^−6 M or 1/2K_m."
+
+
+def test_formulas_of_xml_are_read_once(read):
+    copies = f"<alternatives><tex-math>$3$</tex-math>{FORMULA}</alternatives>"
+    content = f"<article><p>Add {copies} M, <tex-math>$x$</tex-math>.</p></article>"
+    assert read(content.encode(), "a.xml").text == "Add 3×10^−6 M, $x$."
 
 
 def test_items_of_ordered_lists_of_html_have_numbers(read):
@@ -158,6 +180,10 @@ def test_text_is_normalized(read):
     assert read((text + decomposed).encode()).text == "one\ntwo\nthree\n induced office Größe"
 
 
+def test_vertical_tab_is_a_line_break(read):
+    assert read(b"one\vtwo").text == "one\ntwo"
+
+
 @given(st.text())
 def test_clean_text_is_idempotent(text):
     clean = reading.clean_text(text)
@@ -238,6 +264,22 @@ def test_notebook_is_read_with_its_outputs(read):
     assert result.title == "Growth"
 
 
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ({"ename": "ValueError", "evalue": "no cells", "traceback": ["…"]}, "ValueError: no cells"),
+        ({"ename": "KeyboardInterrupt", "evalue": ""}, "KeyboardInterrupt"),
+        (
+            {"data": {"text/plain": "<IPython.Markdown>", "text/markdown": ["# Dose\n", "5 mg"]}},
+            "# Dose\n5 mg",
+        ),
+    ],
+)
+def test_errors_and_markdown_outputs_of_a_notebook_are_read(read, output, expected):
+    cells = [{"cell_type": "code", "source": "", "outputs": [output]}]
+    assert read(json.dumps({"cells": cells}).encode(), "a.ipynb").text == expected
+
+
 def test_output_of_a_notebook_is_read_as_a_terminal_shows_it(read):
     printed = "\x1b[1;31mred\x1b[0m\n 10%|#   |\r 90%|### |\r100%|####|\r\ndone\r\n"
     cells = [
@@ -296,13 +338,27 @@ def test_sections_of_latex_are_headings(read, name):
         (r"See \href{https://a.example/x_1}{the protocol}.", "See the protocol."),
         (r"Plasmid \texttt{pBAD-33} in \mbox{DH10B}.", "Plasmid pBAD-33 in DH10B."),
         (r"Set \verb|a_1 % b| to 3.", "Set a_1 % b to 3."),
+        (r"10\textsuperscript{6} by Lee\textsuperscript{1}", "10^6 by Lee1"),
         (r"At \SI{37}{\celsius}, \qty{5}{\micro\litre}, \ang{30}.", "At 37 °C, 5 µL, 30°."),
         (r"\SIrange{1}{5}{\mM}, \numrange{3}{4}, \SIlist{1;2}{\gram}", "1–5 mM, 3–4, 1;2 g"),
         (
             "\\begin{enumerate}\n\\item Add\n\\item[2a)] Mix\n\\item Heat\n\\end{enumerate}",
             "1. Add\n\n2a) Mix\n\n2. Heat",
         ),
-        (r"As in \input{methods}", "As in\n\n(see the file methods)"),
+        (
+            r"\begin{enumerate}\item A\begin{enumerate}\item B\end{enumerate}\item C"
+            r"\end{enumerate}",
+            "1. A\na. B\n\n2. C",
+        ),
+        (
+            r"\begin{enumerate}\setcounter{enumi}{4}\item A\end{enumerate}"
+            r"\begin{enumerate}[label=x, start=8]\item B\end{enumerate}",
+            "5. A\n\n8. B",
+        ),
+        (
+            r"As in \input{methods}",
+            "As in\n\n(the text of methods is not included: add that file, too)",
+        ),
         (r"$v = \frac{V[S]}{K_m + [S]} \cdot \frac12$", "v = (V[S])/(K_m + [S])·(1)/(2)"),
         (
             r"At 37\,$^\circ$C, as in \citep[see][p. 3]{guzman1995}.",
@@ -358,10 +414,26 @@ def test_definitions_of_latex_environments_take_little_time(read):
         ),
         (rb"Before.{\pict\jpegblip\picw2 \bin ffd8ffe0} After.", "Before. After."),
         (rb"{\listtext 1.\tab}Add\par{\*\pntext 2.\tab}Mix", "1.\tAdd\n2.\tMix"),
+        (rb"Cells{\*\footnote DH10B}.", "Cells [DH10B]."),
+        (
+            rb"10{\super 6} to 10\super\f0 -3\super0 , Lee{\super 1}, 2021{\super 4,5}",
+            "10^6 to 10^-3, Lee1, 20214,5",
+        ),
+        (
+            rb"\intbl Sugar\cell OD\cell\row\intbl\cell {a|b\par} \cell\row After.",
+            "Sugar | OD\n | a | b\nAfter.",
+        ),
     ],
 )
-def test_rich_text_has_notes_and_list_numbers_and_no_codes(read, content, expected):
+def test_text_of_rich_text_is_read_without_codes(read, content, expected):
     assert read(rb"{\rtf1 %b}" % content).text == expected
+
+
+def test_rich_text_has_headings_and_a_title(read):
+    body = rb"\pard\outlinelevel0 Methods\par\pard\outlinelevel1\b Strains\par\pard DH10B."
+    result = read(rb"{\rtf1 %b}" % body)
+    assert (result.title, result.text) == ("Methods", "# Methods\n## Strains\nDH10B.")
+    assert read(rb"{\rtf1{\info{\title Gr\'fcn}}%b}" % body).title == "Grün"
 
 
 def test_paragraphs_and_fields_of_xml(read):
@@ -392,6 +464,16 @@ def test_rows_and_names_of_xml_are_not_run_together(read):
     )
     lines = [line for line in read(content.encode(), "a.xml").text.splitlines() if line]
     assert lines == ["Sugar | OD", "glucose |  | 0.5", "Lee J, pBAD. 2011"]
+
+
+def test_items_of_ordered_lists_of_xml_have_numbers(read):
+    item = "<list-item><p>Add</p></list-item><list-item><label>ii</label><p>Mix</p></list-item>"
+    content = (
+        f'<article><list list-type="order">{item}</list><list list-type="bullet">{item}</list>'
+        "<orderedlist><listitem><para><b>Heat</b> it.</para></listitem></orderedlist></article>"
+    )
+    lines = [line for line in read(content.encode(), "a.xml").text.splitlines() if line]
+    assert lines == ["1. Add", "label: ii", "Mix", "Add", "label: ii", "Mix", "1. Heat it."]
 
 
 def test_entities_of_xml_are_not_expanded(read_error, tmp_path):

@@ -123,9 +123,11 @@ def test_acknowledgements_are_quoted():
         ("| enzyme | site |\n| --- | --- |\n| EcoRI | G/AATTC |", "| **EcoRI** | G/AATTC |"),
         ("Enzyme: EcoRI\nSite: G/AATTC", "Enzyme: **EcoRI**"),
         ("- EcoRI, G/AATTC\n- SmaI", "- **EcoRI**, G/AATTC"),
+        ("EcoRI | G/AATTC\n\n# Sheet 2\n\nEcoRI | none", "Sheet 2"),
+        ("EcoRI is old.\n\nNext\n----\nEcoRI cuts.", "Next"),
     ],
 )
-def test_rows_items_and_fields_remain_separate_lines(text, line):
+def test_rows_items_fields_and_headings_remain_separate_lines(text, line):
     answer = request("Where does EcoRI cut?", [hit("source:a", 1, text)])
     lines = answer.text.replace(" [source:a]", "").splitlines()
     assert line in [row.strip("> ").strip() for row in lines]

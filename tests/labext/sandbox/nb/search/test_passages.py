@@ -148,6 +148,18 @@ def test_sentences_code_and_fields_are_no_headings() -> None:
     assert headings("Copyright 2014 Pallets\n\nCopyright (c) 2008 Chaos\n\ntext") == [""]
 
 
+def test_items_of_a_numbered_list_and_measurements_are_no_headings() -> None:
+    steps = ["1. Thaw the cells", "2. Mix", "a. Slowly", "b. On ice", "3. Shock them"]
+    values = ["Final concentration 5 mM", "Storage at −80 °C", "Titre 5 × 10^6 Cells", "Purity 95%"]
+    for lines in (steps, values):
+        text = "\n\n".join(lines)
+        assert headings(text) == [""]
+        assert display_lines(text) == lines
+    assert headings("1 Aim\n\nText.") == ["1 Aim"]
+    assert headings("2. Protocol\n\n1. Thaw\n\n2. Mix") == ["2. Protocol"]
+    assert headings("1. Aim\n\nText.\n\n2. Methods") == ["1. Aim"]
+
+
 def test_wrapped_sentence_with_a_colon_is_shown_as_one_line() -> None:
     first = "Vary the concentration first, since it moves expression further. Then vary the"
     second = "temperature: at 25 °C proteins that form inclusion bodies stay soluble."

@@ -1,0 +1,153 @@
+"""PDF files: text, pages and titles, or a reason."""
+
+from __future__ import annotations
+
+import pytest
+from labext_test_documents import pdf
+
+
+def test_pdf_is_read_page_by_page(read):
+    stages = []
+    result = read(
+        pdf(["Cells were induced.\nWith arabinose.", "Glucose (0.2 %) represses."]), stages=stages
+    )
+    assert [number for number, _ in result.pages] == [1, 2]
+    assert result.pages[0][1].split() == ["Cells", "were", "induced.", "With", "arabinose."]
+    assert result.pages[1][1] == "Glucose (0.2 %) represses."
+    assert result.text.endswith(result.pages[1][1])
+    assert stages[-1] == "page 2 of 2"
+
+
+@pytest.mark.parametrize(
+    ("title", "displayed"),
+    [
+        ("Induction of pBAD", "Induction of pBAD"),
+        ("Microsoft Word - paper7.doc", None),
+        ("report.html", None),
+        ("untitled", None),
+        ("  ", None),
+        (None, None),
+    ],
+)
+def test_pdf_title_is_taken_from_metadata_unless_generated(read, title, displayed):
+    assert read(pdf(["Text."], title)).title == displayed
+
+
+def test_empty_pages_keep_their_numbers(read):
+    result = read(pdf(["", "The second."]))
+    assert result.pages == [(1, ""), (2, "The second.")]
+
+
+def test_pdf_heading_is_a_separate_paragraph(read):
+    text = (
+        "Cells grow until noon and are then\nkept cold.\nWhat to vary\nVary the temperature first."
+    )
+    result = read(pdf([text]))
+    assert result.pages[0][1].split("\n\n") == [
+        "Cells grow until noon and are then\nkept cold.",
+        "What to vary",
+        "Vary the temperature first.",
+    ]
+
+
+def test_pdf_heading_is_recognized_by_its_font(read):
+    text = (
+        "# Tight control with an arabinose promoter: a\n# primer on pBAD30\n"
+        "a short paper, which this line continues on the left and on the\n"
+        "# All or nothing?\n"
+        "the cell imports arabinose by transporters and is then induced in\n"
+        "** Limits of the method\n"
+        "The switch is tight but not perfect, as the next section shows in\n"
+        "much detail."
+    )
+    assert read(pdf([text, "# Page two\nbegins with a heading."])).pages == [
+        (
+            1,
+            "Tight control with an arabinose promoter: a primer on pBAD30\n\n"
+            "a short paper, which this line continues on the left and on the\n\n"
+            "All or nothing?\n\n"
+            "the cell imports arabinose by transporters and is then induced in\n\n"
+            "Limits of the method\n\n"
+            "The switch is tight but not perfect, as the next section shows in\nmuch detail.",
+        ),
+        (2, "Page two\n\nbegins with a heading."),
+    ]
+
+
+def test_large_paragraph_and_bold_row_of_a_pdf_are_no_headings(read):
+    lead = "# " + "\n# ".join(["An introduction in large type runs on and on"] * 5)
+    table = "** Arabinose Glucose\nnone 0.2 %\n** Sum 3 4\nnone 0.2 %"
+    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
+    (page,) = read(pdf([f"{lead}\n{body}\n{table}"])).pages
+    assert "\n\n" not in page[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Strains that make the transporter of\nE. coli respond gradually.",  # the end of a line
+        "The yields were these:\nArabinose 3\nglucose 4",
+    ],
+)
+def test_pdf_sentence_and_table_lines_stay_together(text, read):
+    assert read(pdf([text])).pages[0][1] == text
+
+
+def test_exponents_of_numbers_in_a_pdf_are_marked(read):
+    page = "Plate 10^{6} cells of Lee^{1} in 25 mL.\nRate 3.5 x 10^{-3} of 106 in 2021 5."
+    expected = "Plate 10^6 cells of Lee1 in 25 mL. Rate 3.5 x 10^-3 of 106 in 2021 5."
+    assert " ".join(read(pdf([page])).text.split()) == expected
+
+
+def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(read):
+    pages = [f"J. Bact. 12, page {number}\n\n\nSugar 0.{number}" for number in range(1, 5)]
+    at_the_top = pdf(pages).replace(b"50 790 Td", b"50 820 Td")
+    texts = [text for _, text in read(at_the_top).pages]
+    assert ["J. Bact." in text for text in texts] == [True, False, False, False]
+    assert all("Sugar 0." in text for text in texts)
+    rows = pdf([f"Sample {number} 0.5" for number in range(7, 10)])
+    text = read(rows.replace(b"50 790 Td", b"50 820 Td")).text
+    assert " ".join(text.split()) == "Sample 7 0.5 Sample 8 0.5 Sample 9 0.5"
+
+
+def test_hyphens_at_line_ends_of_a_pdf_are_kept_in_compounds(read):
+    text = "A micro-\norganism, IL-\n6, the E-\nvalue, Michaelis-\nMenten kinetics, mRNA-\nbinding"
+    expected = "A microorganism, IL-6, the E-value, Michaelis-Menten kinetics, mRNA-binding"
+    assert read(pdf([text])).text == expected
+    assert read(pdf(["At 37-\n40 degrees"])).text == "At 37-\n40 degrees"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("Cells grew and\nthe pressure", "was 6\nkPa. Then", ["the pressure\nwas 6\nkPa.", "Then"]),
+        ("Grow at a temperature of", "37 °C. Add", ["Grow at a temperature of\n37 °C.", "Add"]),
+        ("In E. coli, as seen,", "it works.", ["as seen,\nit works.", ""]),
+        ("Sugar 0.5\narabinose", "glucose 0.7\nlactose", ["arabinose", "glucose 0.7\nlactose"]),
+        ("This is finished.", "pBAD is open.", ["This is finished.", "pBAD is open."]),
+        ("Growth of the strain", "Methods differ.", ["Growth of the strain", "Methods differ."]),
+        ("The rate and", "— . .", ["The rate and", "— . ."]),
+        ("the rate\n# in large type", "was 6 kPa. Then", ["in large type", "was 6 kPa. Then"]),
+    ],
+)
+def test_sentence_that_crosses_pages_of_a_pdf_is_on_the_first(read, first, second, expected):
+    (_, before), (_, after) = read(pdf([first, second])).pages
+    assert before.endswith(expected[0])
+    assert after == expected[1]
+
+
+def test_sentence_that_crosses_pages_of_a_pdf_precedes_the_footer(read):
+    content = pdf(["the rate\nPlasmids", "was 0.7. Then\nPlasmids"])
+    at_the_bottom = content.replace(b"50 790 Td", b"50 062 Td")
+    assert read(at_the_bottom).pages == [(1, "the rate\nwas 0.7.\nPlasmids"), (2, "Then")]
+
+
+@pytest.mark.parametrize(
+    ("angle", "start"),
+    [(90, b"0 1 -1 0 50 50 Tm"), (180, b"-1 0 0 -1 545 50 Tm"), (270, b"0 -1 1 0 545 790 Tm")],
+)
+def test_lines_of_a_rotated_page_of_a_pdf_are_complete(read, angle, start):
+    text = "\n".join(["# Yields", *(f"Sample {n} has 2.5 x 10^{{6}} cells." for n in range(3))])
+    content = pdf([text]).replace(b"50 790 Td", start)
+    rotated = content.replace(b"/MediaBox", b"/Rotate %d /MediaBox" % angle)
+    assert read(rotated).text.split() == text.replace("{6}", "6").split()[1:]
