@@ -83,6 +83,8 @@ def test_entry_names_the_acting_identity(world, kit):
         (entry,) = world.log(1)
         assert _summary(entry) == expected
         assert (entry.reason is None) == (entry.status == 200)
+        is_deleted = entry.credential in ("key old", "secret gone")
+        assert ("deleted" in (entry.reason or "")) == is_deleted
 
 
 def test_token_call_names_the_app_only_with_valid_credentials(world):

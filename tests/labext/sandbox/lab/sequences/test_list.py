@@ -134,6 +134,14 @@ def test_page_token_is_bound_to_its_query(lists):
     )
 
 
+def test_page_token_of_another_user_grants_no_access(lists, lists_of):
+    _, token, _ = lists.page({"pageSize": "5"})
+    narrow = lists_of(lists.site, ["Cold-regulated genes", "Orchid ITS regions"])
+    records, _, _ = narrow.page({"pageSize": "100", "nextToken": token})
+    assert records
+    assert {record["folderId"] for record in records} <= narrow.folders
+
+
 def test_page_size_and_fields_may_change_between_pages(lists):
     _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
     query = {"sort": "name", "nextToken": token}
