@@ -87,23 +87,7 @@ def test_stopping_a_batch_stops_its_jobs(narrow, kit):
     assert parent["batchStatus"] == parent["JobStatus"] == "Stopped"
     assert "by hand" in parent["Reason"]
     assert parent["statuses"] == {"Complete": 0, "Running": 0, "In Queue": 0, "Stopped": 30}
-    again = api.post("stop-job", {"jobName": name})
-    assert again.json() == {"message": f"{name} is already Stopped."}
     assert api.row(slow)["JobStatus"] == "Running"
-
-
-def test_batch_can_be_stopped_while_aggregating(own_box, kit):
-    api = kit.Api(own_box)
-    name = api.batch([kit.cut()])
-    slow = api.submit("rna_fold", kit.SLOW)
-    api.until(name, lambda row: row["batchStatus"] == "Aggregating")
-    api.post("stop-job", {"jobName": name})
-    api.post("stop-job", {"jobName": slow})
-    other = api.submit("digest", kit.cut())
-    api.ended(other)  # runs after the aggregation would have run
-    parent = api.row(name)
-    assert parent["batchStatus"] == "Stopped"
-    assert parent["statuses"]["Complete"] == 1
 
 
 def test_batch_continues_without_stopped_or_deleted_jobs(narrow, kit):

@@ -47,6 +47,7 @@ def test_failing_tool_stops_its_job_with_the_reason(api, kit):
     row = api.ended(name)
     assert row["JobStatus"] == "Stopped"
     assert "residues" in row["Reason"]
+    assert row["Reason"] in api.get("job-log", name=name).json()["text"]
     assert "Score" not in row
     assert row["statuses"]["Stopped"] == 1
 

@@ -83,6 +83,9 @@ def test_stopped_aggregation_leaves_no_file(site, student, monkeypatch, act):
     work.mkdir(parents=True, exist_ok=True)  # the process continued for a short time
     end(site, parent_jobs.aggregate_key(number))
     assert not work.exists()
+    with site.database.read() as session:
+        states = [*session.scalars(select(Job.batch_status).where(Job.id == number))]
+    assert states == (["Stopped"] if act is service.stop_job else [])
 
 
 def test_stopped_batch_has_the_hours_of_its_jobs(site, student, monkeypatch):
@@ -229,8 +232,7 @@ def test_rolled_back_submission_is_not_counted(site, student):
     assert usage.usage_statistics(site, student, {"statistic": "jobs"})["total"] == 0
 
 
-INTERRUPTED_CUT = {"sequence": "AAGAATTC", "enzymes": ["EcoRI"]}
-BATCH = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [INTERRUPTED_CUT]}
+BATCH = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [CUT]}
 
 
 @pytest.fixture
@@ -296,7 +298,7 @@ def test_every_kind_of_task_has_a_memory_limit(site):
 
 def test_stopping_a_queued_batch_takes_few_statements(site, student):
     names = [f"j{n}" for n in range(100)]
-    body = BATCH | {"jobNames": names, "settings": [INTERRUPTED_CUT] * 100}
+    body = BATCH | {"jobNames": names, "settings": [CUT] * 100}
     submission.submit_batch(site, student, orjson.dumps(body))
     statements = []
     event.listen(
