@@ -172,12 +172,8 @@ def test_result_url_is_only_in_the_row_of_a_complete_batch(api, kit):
     assert not {"batchStatus", "resultUrl", "AggregationError"} & set(subjob)
 
 
-def test_failed_job_is_in_the_metrics_but_not_in_the_archive(api, kit):
-    helix = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
-    api.ended(helix)
-    with api.archive(helix) as archive:
-        pdb = next(n for n in archive.namelist() if n.endswith(".pdb"))
-        good = archive.read(pdb).decode()
+def test_failed_job_is_in_the_metrics_but_not_in_the_archive(api, kit, helix):
+    good = api.archive(helix).read("peptide.pdb").decode()
     name = api.batch([{"pdbFile": good}, {"pdbFile": kit.ONE_RESIDUE}], type="normal_modes")
     parent = api.ended(name)
     assert parent["batchStatus"] == "Complete"

@@ -88,19 +88,6 @@ def test_deep_nesting_is_refused(api, kit, levels, opening):
     kit.error_message(api.session.post(api.base + "submit-job", data=body, timeout=30))
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["{}".encode("utf-16"), b"\xef\xbb\xbf{}", b'{"jobName": "\xe4"}', b"{} {}", b"a=b&c=d"],
-    ids=["UTF-16", "a mark", "Latin-1", "two values", "a form"],
-)
-@pytest.mark.parametrize("path", ["submit-job", "stop-job", "result", "getPresignedUploadUrl"])
-def test_body_that_is_not_json_is_refused_for_any_content_type(api, kit, path, content):
-    for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded", ""):
-        headers = {"Content-Type": kind}
-        answer = api.session.post(api.base + path, data=content, headers=headers, timeout=30)
-        kit.error_message(answer)
-
-
 def test_compressed_body_is_not_decompressed(api, kit):
     content = gzip.compress(b"[" + b"0," * 10_000_000 + b"0]")
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}

@@ -23,14 +23,6 @@ from labext.sandbox.jobs.tools.catalogue import available_tools
 pytestmark = pytest.mark.contract
 
 
-@pytest.fixture(scope="module")
-def helix(api):
-    """Return the name of a complete job."""
-    name = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
-    assert api.ended(name)["JobStatus"] == "Complete"
-    return name
-
-
 @pytest.fixture
 def stored(site, student):
     """Store a job in a state, with a log and outputs."""

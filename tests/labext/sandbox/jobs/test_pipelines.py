@@ -181,24 +181,6 @@ def test_stopping_a_pipeline_stops_its_jobs(own_box, kit):
     )
 
 
-def test_deleting_a_running_pipeline_leaves_nothing(own_box, kit):
-    api = kit.Api(own_box)
-    stages = [stage({"digest": UNCUT["digest"]}), SLOW]
-    name = submit(api, kit, stages, [kit.SLOW["sequence"].replace("U", "T")] * 4)
-    api.until(name, lambda row: row["Stage"].startswith("2") and row["statuses"]["Running"] > 0)
-    assert api.delete("delete-job", {"jobName": name}).status_code == 200
-    assert kit.processes_in(own_box.data_dir / "jobs") == []
-    assert api.rows(includeSubjobs="true") == []
-    assert list((own_box.data_dir / "jobs" / "jobs").iterdir()) == []
-    for deleted_name in (name, f"{name}-stage1-digest-1"):
-        kit.error_message(api.get("jobs", jobName=deleted_name), 404)
-    submitted = api.post(
-        "submit-pipeline", {"jobName": name, "initialInputs": ["ACGT"], "stages": stages[:1]}
-    )
-    assert submitted.status_code == 200
-    assert api.ended(name)["JobStatus"] == "Complete"
-
-
 @pytest.mark.parametrize(
     ("action", "others", "status", "reason"),
     [

@@ -5,33 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-import threading
 import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote, urlsplit
 
 import pytest
 import requests
 from databases import open_database
+from sqlalchemy import select
+
+from labext.sandbox.jobs.tables import Job
 
 pytestmark = pytest.mark.contract
-
-
-@pytest.fixture(scope="module")
-def helix(api):
-    """Return the name of a complete job with a PDB file."""
-    name = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
-    assert api.ended(name)["JobStatus"] == "Complete"
-    return name
-
-
-@pytest.fixture(scope="module")
-def helices(api):
-    """Return the name of a complete batch of two jobs with PDB files."""
-    name = api.batch([{"sequence": "ACDEFGHIK"}, {"sequence": "ACDEFG"}], type="peptide_build")
-    assert api.ended(name)["batchStatus"] == "Complete"
-    return name
 
 
 def fetch(address, **headers):
@@ -236,10 +221,6 @@ def delete(api, name):
 
 def used(box):
     """Return the counted and the actual bytes of the parents' archives."""
-    from sqlalchemy import select
-
-    from labext.sandbox.jobs.tables import Job
-
     database = open_database(box.data_dir)
     try:
         with database.read() as session:
@@ -335,28 +316,6 @@ def test_earlier_archive_is_unavailable_during_the_rebuild(busy, kit):
     assert api.ended(name)["batchStatus"] == "Complete"
     assert jobs_in(api.archive(name))[1] == ["j0", "j1", "j3"]
     assert requests.get(address, timeout=60).status_code == 200
-
-
-@pytest.mark.data_folder
-def test_rebuilt_archive_has_none_of_many_deleted_jobs(own_box, kit):
-    name = kit.Api(own_box).batch(PEPTIDES * 8, "peptide_build")
-    kit.Api(own_box).ended(name)
-    ready = threading.Barrier(4)
-
-    def worker(first):
-        api = kit.Api(own_box)
-        ready.wait()
-        for n in range(first, 20, 4):
-            delete(api, f"{name}-j{n}")
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(worker, range(4)))
-    api = kit.Api(own_box)
-    assert api.ended(name)["batchStatus"] == "Complete"
-    left = [f"j{n}" for n in range(20, 24)]
-    assert jobs_in(api.archive(name)) == (set(left), left)
-    counted, on_disk = used(own_box)
-    assert counted == on_disk
 
 
 @pytest.mark.data_folder
