@@ -63,8 +63,6 @@ NOW = int(time.time())
         ({"iat": NOW + 3600}, "not valid yet"),
         ({"nbf": NOW + 3600}, "not valid yet"),
         ({"iss": "https://elsewhere.example"}, "another issuer"),
-        ({"iss": "https://localhost"}, "another issuer"),
-        ({"iss": "https:"}, "another issuer"),
         ({"iss": None}, "lacks the claim iss"),
         ({"sub": None}, "lacks the claim sub"),
         ({"iat": None}, "lacks the claim iat"),
