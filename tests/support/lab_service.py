@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import requests
-from requests.adapters import HTTPAdapter
 from sqlalchemy import select
 
 from labext.sandbox import Sandbox
@@ -19,7 +18,6 @@ from labext.sandbox.core.service_protocol import Options, Site
 from labext.sandbox.core.signing import Signer, new_key
 from labext.sandbox.lab.administration import LabAdministration, open_administration
 from labext.sandbox.lab.endpoints import ENDPOINTS
-from labext.sandbox.lab.limits import LIMITS
 from labext.sandbox.lab.tables import Base, Folder, Grant, Organization, Project, Tenant
 
 
@@ -38,27 +36,14 @@ def new_site(folder: Path, secrets: Path | None = None, **options: Any) -> Site:
     )
 
 
-class FromAddress(HTTPAdapter):
-    """Transport adapter that sends from another address of this machine."""
-
-    def __init__(self, address: str) -> None:
-        self._source = (address, 0)
-        super().__init__()
-
-    def init_poolmanager(self, *arguments: Any, **named: Any) -> None:
-        super().init_poolmanager(*arguments, **named, source_address=self._source)
-
-
 class Api:
     """A tenant's API, called with the credentials of each call or of a user."""
 
-    def __init__(self, box: Sandbox, tenant: str = "campus", address: str | None = None) -> None:
+    def __init__(self, box: Sandbox, tenant: str = "campus") -> None:
         self.base = box.lab.tenants[tenant]
         self.session = requests.Session()
         self.session.trust_env = False
         self.session.verify = box.lab.ca_bundle
-        if address is not None:
-            self.session.mount("https://", FromAddress(address))
 
     @classmethod
     def of_user(cls, box: Sandbox, user: str | None = "student", tenant: str = "campus") -> Api:
@@ -142,32 +127,12 @@ class Runner:
                 )
                 session.add(Grant(folder_id=session.scalars(named).one(), **holder))
 
-    def key(self, email: str, name: str) -> str:
-        key = new_key("sk_")
-        self._admin.add_credential("key", email, key, name)
-        return key
-
     def app(self, *folders: str) -> tuple[str, str, str]:
         """Add an app; return its name, client id and secret."""
         name, secret = f"app-{uuid.uuid4().hex[:10]}", new_key("cs_")
         created = self._admin.add_app(name, f"id-{name}", secret)
         self._grant(folders, app_id=created["id"])
         return name, f"id-{name}", secret
-
-    def secret(self, app: str, name: str) -> str:
-        secret = new_key("cs_")
-        self._admin.add_credential("secret", app, secret, name)
-        return secret
-
-    def end(self, kind: str, owner: str, name: str) -> None:
-        """Delete a key or a secret."""
-        self._admin.remove_credential(kind, owner, name, yes=True)
-
-    def suspend(self, email: str, suspended: bool = True) -> None:
-        self._admin.set_suspended(email, suspended)
-
-    def archive(self, app: str, archived: bool = True) -> None:
-        self._admin.set_archived(app, archived)
 
     def id_token(self, email: str, **more: Any) -> str:
         return str(self._admin.id_token(email, **more)["id_token"])
@@ -187,20 +152,6 @@ class Runner:
             for network in networks:
                 self._admin.remove_range(network)
 
-    @contextmanager
-    def limits(self, **values: int) -> Iterator[None]:
-        """Change limits while the block runs."""
-        self._set(values)
-        try:
-            yield
-        finally:
-            self._set(dict.fromkeys(values))
-
-    def _set(self, values: Any) -> None:
-        with self._admin.database.write() as session:
-            for name, value in values.items():
-                LIMITS.change(session, name, value)
-
 
 def basic(name: str, password: str = "") -> str:
     return requests.auth._basic_auth_str(name, password)
@@ -213,5 +164,5 @@ def message(response: requests.Response, status: int) -> str:
     error = response.json()["error"]
     assert set(error) == {"type", "message", "userMessage"}
     assert error["type"] == "invalid_request_error"
-    assert error["message"].strip()
+    assert error["message"] == error["userMessage"] != ""
     return str(error["message"])

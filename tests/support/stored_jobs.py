@@ -41,6 +41,20 @@ class Jobs:
         assert row["JobStatus"] == "Complete", row
         return row
 
+    def run(self, name: str) -> None:
+        """Submit a job and wait until it is complete."""
+        self.submit(name)
+        self.completed(name)
+
+    def delete(self, name: str) -> None:
+        body = {"jobName": name}
+        answer = self.session.delete(f"{self.base}delete-job", json=body, timeout=60)
+        assert answer.status_code == 200, answer.text
+
+    def files(self) -> list[str]:
+        files: list[str] = self.session.get(f"{self.base}files", timeout=60).json()
+        return files
+
     def result(self, name: str, **more: Any) -> requests.Response:
         body = {"jobName": name} | more
         url = self.session.post(f"{self.base}result", json=body, timeout=60)

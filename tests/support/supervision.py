@@ -12,6 +12,8 @@ import psutil
 from sqlalchemy import select
 from waiting import wait_until
 
+from labext.sandbox import Sandbox
+from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.executor import RemoteExecutor
 from labext.sandbox.core.executors.launcher import StartMethod
@@ -134,6 +136,15 @@ def is_gone(pid: int) -> bool:
 def no_process(pid: int) -> bool:
     """Return True if there is no such process, not even a zombie."""
     return not psutil.pid_exists(pid)
+
+
+def kill_host(box: Sandbox) -> None:
+    """Kill the host, and wait for its last thread, which still has its files open."""
+    lock = FileLock(box.data_dir / "host.lock")
+    host = psutil.Process(box.status().pid)
+    host.kill()
+    host.wait(30)
+    wait_until(lambda: not lock.is_held())
 
 
 def state(harness: Harness, key: str) -> tuple[str, int]:

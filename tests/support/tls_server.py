@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import requests
 import trustme
 
+from labext.jobs import JobsClient
 from labext.sandbox.core.server_settings import PORTS
 from labext.sandbox.server import Server
 
@@ -91,3 +93,28 @@ def make_server(
     settings = {"host": "localhost", "listen": "127.0.0.1", "port": free_ports()}
     server.configure(**(settings | files.options() | values))
     return server
+
+
+def origin(server: Server, endpoint: str = "jobs") -> str:
+    assert server.settings is not None
+    return server.settings.origin(endpoint)
+
+
+def ca(server: Server) -> str:
+    assert server.settings is not None
+    return str(server.settings.ca_bundle)
+
+
+def jobs_client(server: Server, key: str) -> JobsClient:
+    return JobsClient(f"{origin(server)}/api/", key, verify=ca(server))
+
+
+def nb_password(server: Server) -> str:
+    return (server.data_dir / "secrets" / "nb_password").read_text()
+
+
+def post_notebook(server: Server, body: Iterable[bytes]) -> requests.Response:
+    """Send the parts of a body to the notebook service."""
+    headers = {"Authorization": f"Bearer {nb_password(server)}", "Content-Type": "application/json"}
+    url = f"{origin(server, 'nb')}/api/notebooks"
+    return requests.post(url, data=body, headers=headers, verify=ca(server), timeout=30)

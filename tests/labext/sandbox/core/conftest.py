@@ -1,4 +1,4 @@
-"""Fixtures of tests of the supervisor."""
+"""Fixtures of tests of the queue and the supervisor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 from supervision import Harness, NewHarness
+
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.task_transitions import TaskTransitions
 
 SUPPORT = Path(__file__).parents[3] / "support"
 
@@ -36,3 +40,15 @@ def harness(request: pytest.FixtureRequest, new_harness: NewHarness) -> Harness:
 @pytest.fixture
 def forking_harness(new_harness: NewHarness) -> Harness:
     return new_harness()
+
+
+@pytest.fixture
+def database(each_database: Database) -> Database:
+    """An empty database with the tables of the queue."""
+    each_database.create(QueueBase.metadata)
+    return each_database
+
+
+@pytest.fixture
+def transitions(database: Database, queue: Queue) -> TaskTransitions:
+    return TaskTransitions(database, queue)

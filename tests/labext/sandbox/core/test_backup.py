@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -293,7 +294,6 @@ def _path(path: str) -> Callable[[dict[str, Any]], None]:
 
 def _database(statement: str) -> Callable[[dict[str, Any]], None]:
     """Change the database, with the right checksum."""
-    import hashlib
 
     def change(content: dict[str, Any]) -> None:
         if statement:

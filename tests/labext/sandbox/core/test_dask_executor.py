@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 from cluster import Cluster
-from supervision import Harness, descendants, is_gone, state
+from supervision import Harness, NewHarness, descendants, is_gone, state
 from waiting import wait_until
 
 from labext.sandbox.core.executors.cluster import dask_executor
@@ -29,19 +28,26 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster.close()
 
 
-def _connect(tmp_path: Path, cluster: Cluster, **options: Any) -> Harness:
-    harness = Harness(
-        tmp_path, remote=lambda: DaskExecutor(cluster.address, None, tmp_path.name), **options
-    )
-    harness.supervisor.start()
-    return harness
+@pytest.fixture
+def connect(new_harness: NewHarness, tmp_path: Path, cluster: Cluster) -> NewHarness:
+    """Start a service whose tasks run on the workers."""
+
+    def connect(address: str = cluster.address, **options: Any) -> Harness:
+        return new_harness(remote=lambda: DaskExecutor(address, None, tmp_path.name), **options)
+
+    return connect
 
 
 @pytest.fixture
-def harness(tmp_path: Path, cluster: Cluster) -> Iterator[Harness]:
-    harness = _connect(tmp_path, cluster)
-    yield harness
-    harness.close()
+def harness(connect: NewHarness) -> Harness:
+    return connect()
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    folder = tmp_path / "given" / "inputs"
+    folder.mkdir(parents=True)
+    return folder
 
 
 def _remote(harness: Harness) -> DaskExecutor:
@@ -76,15 +82,12 @@ def test_failures_are_reported_as_by_the_local_executor(
     assert reason in outcome.reason
 
 
-def test_limits_of_time_and_memory_hold_on_the_worker(tmp_path: Path, cluster: Cluster) -> None:
-    harness = _connect(tmp_path, cluster, memory=200 << 20)
-    try:
-        harness.put("descend", "late", 1.0)
-        harness.put("fill_memory", "large", mib=400, seconds=60)
-        pids = descendants(harness, "late") if (harness.work("late") / "pids").exists() else []
-        late, large = harness.result("late"), harness.result("large")
-    finally:
-        harness.close()
+def test_limits_of_time_and_memory_hold_on_the_worker(connect: NewHarness) -> None:
+    harness = connect(memory=200 << 20)
+    harness.put("descend", "late", 1.0)
+    harness.put("fill_memory", "large", mib=400, seconds=60)
+    pids = descendants(harness, "late") if (harness.work("late") / "pids").exists() else []
+    late, large = harness.result("late"), harness.result("large")
     assert (late.outcome, late.over) == ("stopped", "time")
     assert (large.outcome, large.over) == ("stopped", "memory")
     assert all(is_gone(pid) for pid in pids)
@@ -121,9 +124,8 @@ def test_cancel_ends_all_processes_of_the_task(harness: Harness) -> None:
     assert all(is_gone(pid) for pid in worker_tasks)
 
 
-def test_large_files_travel_in_parts(tmp_path: Path, cluster: Cluster) -> None:
-    inputs = tmp_path / "given" / "inputs"
-    (inputs / "structure").mkdir(parents=True)
+def test_large_files_travel_in_parts(connect: NewHarness, cluster: Cluster, inputs: Path) -> None:
+    (inputs / "structure").mkdir()
     content = os.urandom(1 << 20)
     digest = hashlib.sha256()
     with (inputs / "structure" / "large.bin").open("wb") as file:
@@ -131,13 +133,10 @@ def test_large_files_travel_in_parts(tmp_path: Path, cluster: Cluster) -> None:
             file.write(content)
             digest.update(content)
     (inputs / "empty.txt").touch()
-    harness = _connect(tmp_path, cluster, inputs=inputs)
+    harness = connect(inputs=inputs)
     processes = [cluster.scheduler.pid, cluster.workers[0].pid]
     before = [_peak(pid) for pid in processes]
-    try:
-        outcome = harness.run("digest_inputs")
-    finally:
-        harness.close()
+    outcome = harness.run("digest_inputs")
     assert outcome.result == {
         "empty.txt": hashlib.sha256().hexdigest(),
         "structure/large.bin": digest.hexdigest(),
@@ -173,11 +172,14 @@ def test_task_waits_for_a_worker_that_has_what_it_needs(harness: Harness, cluste
 
 
 def test_files_are_exchanged_in_a_shared_folder(
-    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    connect: NewHarness,
+    cluster: Cluster,
+    inputs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shared, inputs = tmp_path / "shared", tmp_path / "given" / "inputs"
-    for folder in (shared, inputs):
-        folder.mkdir(parents=True)
+    shared = tmp_path / "shared"
+    shared.mkdir()
     (inputs / "large.bin").write_bytes(os.urandom(1 << 20))
     worker = cluster.start_worker(shared_dir=str(shared), capabilities=["shared"], name="sharing")
     calls = []
@@ -188,15 +190,12 @@ def test_files_are_exchanged_in_a_shared_folder(
         return await call(self, worker, *arguments, **message)
 
     monkeypatch.setattr(DaskExecutor, "_call", record)
-    harness = _connect(tmp_path, cluster, inputs=inputs)
-    try:
-        harness.put("digest_inputs", "only", needs="shared")
-        outcome = harness.result("only")
-        assert outcome.outcome == "done"
-        [state] = [w for w in _remote(harness).workers() if w.name == "sharing"]
-        assert Path(state.shared_dir or "").parent == shared
-    finally:
-        harness.close()
+    harness = connect(inputs=inputs)
+    harness.put("digest_inputs", "only", needs="shared")
+    outcome = harness.result("only")
+    assert outcome.outcome == "done"
+    [state] = [w for w in _remote(harness).workers() if w.name == "sharing"]
+    assert Path(state.shared_dir or "").parent == shared
     assert (harness.work("only") / "output" / "large.bin").stat().st_size == 1 << 20
     assert not {"labext_put", "labext_read"} & {*calls}
     worker.terminate()
@@ -205,9 +204,8 @@ def test_files_are_exchanged_in_a_shared_folder(
 
 
 def test_closing_the_service_ends_its_tasks_on_the_workers(
-    tmp_path: Path, cluster: Cluster
+    harness: Harness, tmp_path: Path
 ) -> None:
-    harness = _connect(tmp_path, cluster)
     runs = tmp_path / "runs"
     harness.put("count_runs", "only", file=str(runs), seconds=60)
     wait_until(runs.exists)
@@ -217,12 +215,12 @@ def test_closing_the_service_ends_its_tasks_on_the_workers(
 
 
 def test_worker_of_another_version_is_refused(
-    tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    connect: NewHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = Cluster(tmp_path / "other")
     monkeypatch.setattr(dask_executor, "versions", lambda: {"labext": "99.0", "Python": "3.11"})
     worker = own.start_worker()
-    harness = _connect(tmp_path, own)
+    harness = connect(own.address)
     try:
         harness.put("answer", "only")
         assert worker.wait(60) == 1
@@ -236,20 +234,15 @@ def test_worker_of_another_version_is_refused(
 
 
 def test_full_disk_of_a_worker_is_reported_and_its_tasks_wait(
-    tmp_path: Path, cluster: Cluster
+    connect: NewHarness, cluster: Cluster, inputs: Path
 ) -> None:
-    inputs = tmp_path / "given" / "inputs"
-    inputs.mkdir(parents=True)
     (inputs / "large.bin").write_bytes(bytes(3 << 20))
     worker = cluster.start_worker(capabilities=["tiny"], name="tiny", max_file_bytes=1 << 20)
-    harness = _connect(tmp_path, cluster, inputs=inputs)
-    try:
-        harness.put("digest_inputs", "only", needs="tiny")
-        remote = _remote(harness)
-        wait_until(lambda: "full" in {w.state for w in remote.workers()})
-        assert "make room there" in harness.supervisor.why_waiting("tiny", 1, None)
-        wait_until(lambda: state(harness, "only") == ("queued", 0))
-    finally:
-        harness.close()
-        worker.send_signal(signal.SIGTERM)
-        worker.wait(10)
+    harness = connect(inputs=inputs)
+    harness.put("digest_inputs", "only", needs="tiny")
+    remote = _remote(harness)
+    wait_until(lambda: "full" in {w.state for w in remote.workers()})
+    assert "make room there" in harness.supervisor.why_waiting("tiny", 1, None)
+    wait_until(lambda: state(harness, "only") == ("queued", 0))
+    worker.terminate()
+    worker.wait(10)

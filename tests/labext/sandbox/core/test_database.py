@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import (
@@ -50,11 +51,8 @@ def _add(database: Database, times: int) -> None:
 
 
 def test_no_update_is_lost_among_threads(database):
-    threads = [threading.Thread(target=_add, args=(database, 25)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: _add(database, 25), range(8)))
     assert _value(database) == 200
 
 

@@ -6,8 +6,8 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -64,14 +64,8 @@ def test_lock_is_held_until_its_process_ends(tmp_path):
 
 def test_only_one_process_acquires_the_lock(tmp_path):
     locks = [FileLock(tmp_path / "some.lock") for _ in range(20)]
-    acquired: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda lock=lock: acquired.append(lock.acquire())) for lock in locks
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(locks)) as pool:
+        acquired = list(pool.map(FileLock.acquire, locks))
     assert acquired.count(True) == 1
     for lock in locks:
         lock.release()
@@ -118,9 +112,9 @@ def test_empty_folder_is_accepted_and_made_private(tmp_path):
 
 def test_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(SetupError):
+    with pytest.raises(SetupError, match="contains other files"):
         DataFolder(tmp_path).prepare()
-    with pytest.raises(SetupError):
+    with pytest.raises(SetupError, match="not belong to a sandbox"):
         DataFolder(tmp_path).delete()
     assert (tmp_path / "file").exists()
 

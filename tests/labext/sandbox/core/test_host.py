@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -19,11 +19,11 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 import requests
+from supervision import is_gone, kill_host
 from waiting import wait_until
 
 from labext.errors import ConflictError, NotReadyError, ServiceError, SetupError
 from labext.sandbox import Sandbox
-from labext.sandbox.core.data_folder import FileLock
 
 pytestmark = pytest.mark.contract
 
@@ -56,29 +56,10 @@ def pids(box: Sandbox, name: str) -> list[int]:
     return [int(pid) for pid in path.read_text().split()]
 
 
-def is_gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 def pid_of(box: Sandbox) -> int:
     pid = box.status().pid
     assert pid is not None
     return pid
-
-
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: is_gone(pid))
-
-
-def kill_host(box: Sandbox) -> None:
-    """Kill the host, and wait for its last thread, which still has its files open."""
-    lock = FileLock(box.data_dir / "host.lock")
-    kill(pid_of(box))
-    wait_until(lambda: not lock.is_held())
 
 
 # Starting and stopping
@@ -259,7 +240,7 @@ def test_orphaned_tasks_are_killed_at_the_next_start(small_box):
         [server] = host.children()
         server.suspend()  # so that it can't clean up
         kill_host(box)
-        kill(server.pid)
+        server.kill()
         wait_until(lambda: is_gone(processes[0]), 5)
         assert not is_gone(processes[-1]), "the grandchild is an orphan now"
         (work(box, "deep") / "pids").unlink()
@@ -334,32 +315,16 @@ def test_failed_start_reports_the_reason(small_box, tmp_path):
     assert box.status().state == "stopped"
 
 
-def test_folder_with_other_files_is_neither_used_nor_deleted(tmp_path):
-    (tmp_path / "thesis.txt").write_text("dear")
-    box = Sandbox(tmp_path)
-    with pytest.raises(SetupError, match="contains other files"):
-        box.start()
-    with pytest.raises(SetupError, match="not belong to a sandbox"):
-        box.reset()
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
 def test_missing_package_error_names_the_install_command(tmp_path, monkeypatch):
-    spec = importlib_find_spec()
+    find = importlib.util.find_spec
     monkeypatch.setattr(
-        "importlib.util.find_spec", lambda name: None if name == "uvicorn" else spec(name)
+        importlib.util, "find_spec", lambda name: None if name == "uvicorn" else find(name)
     )
     with pytest.raises(SetupError) as caught:
         Sandbox(tmp_path / "box").start()
     assert "uvicorn" in caught.value.message
     assert 'pip install "labext-jupyter[sandbox]"' in caught.value.next_step
     assert not (tmp_path / "box").exists()
-
-
-def importlib_find_spec() -> Callable[[str], Any]:
-    from importlib.util import find_spec
-
-    return find_spec
 
 
 # Resetting

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
 import pytest
 from databases import open_database
+from supervision import kill_host
 from waiting import wait_until
 
 from labext import JobsClient
@@ -33,12 +33,6 @@ def tasks(box: Sandbox) -> list[tuple[str, int]]:
             return [(task.state, task.kills) for task in session.query(Task)]
     finally:
         database.close()
-
-
-def kill_host(box: Sandbox) -> None:
-    host = psutil.Process(box.status().pid)
-    host.kill()
-    host.wait(30)
 
 
 def test_kills_before_a_task_has_a_process_fail_no_task(new_box, tmp_path, monkeypatch):

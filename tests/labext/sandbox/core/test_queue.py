@@ -12,14 +12,8 @@ from sqlalchemy.exc import IntegrityError, OperationalError, TimeoutError
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
+from labext.sandbox.core.queue import Attempt, Queue, Task, TaskKind, TaskOutcome
 from labext.sandbox.core.task_transitions import MAX_KILLS, TaskTransitions
-
-
-@pytest.fixture
-def database(each_database: Database) -> Database:
-    each_database.create(QueueBase.metadata)
-    return each_database
 
 
 @pytest.fixture
@@ -30,11 +24,6 @@ def recorder() -> Recorder:
 @pytest.fixture
 def queue(recorder: Recorder) -> Queue:
     return Queue([recorder.kind(), recorder.kind("rare", limit=1)])
-
-
-@pytest.fixture
-def transitions(database: Database, queue: Queue) -> TaskTransitions:
-    return TaskTransitions(database, queue)
 
 
 def _state(database: Database, key: str) -> str:

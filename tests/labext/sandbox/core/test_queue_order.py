@@ -19,19 +19,8 @@ from labext.sandbox.core.task_transitions import TaskTransitions
 
 
 @pytest.fixture
-def database(each_database: Database) -> Database:
-    each_database.create(QueueBase.metadata)
-    return each_database
-
-
-@pytest.fixture
 def queue() -> Queue:
     return Queue([TaskKind("kind", "nowhere:nothing")])
-
-
-@pytest.fixture
-def transitions(database: Database, queue: Queue) -> TaskTransitions:
-    return TaskTransitions(database, queue)
 
 
 def _order(transitions: TaskTransitions) -> list[str]:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import select
@@ -43,17 +44,12 @@ def test_no_task_is_claimed_by_two_processes(each_database, processes):
     with each_database.write() as session:
         for number in range(60):
             queue.put(session, "kind", f"t{number}", {})
-    claimed: list[list[str]] = [[], []]
 
-    def claim(number: int) -> None:
-        while keys := _claims(processes[number], 2):
-            claimed[number] += keys
+    def claim(process: TaskTransitions) -> list[str]:
+        return [key for keys in iter(lambda: _claims(process, 2), []) for key in keys]
 
-    threads = [threading.Thread(target=claim, args=(number,)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        claimed = list(pool.map(claim, processes))
     assert sorted(claimed[0] + claimed[1]) == sorted(f"t{number}" for number in range(60))
     for number, process in enumerate(processes):
         assert len(process.taken()) == len(claimed[number])
@@ -81,19 +77,14 @@ def test_limit_of_an_owner_holds_among_processes(each_database, processes):
             for owner in "ab":
                 key = f"{owner}{number}"
                 processes[0]._queue.put(session, "shared", key, {}, owner=owner)
-    claimed: list[str] = []
     together = threading.Barrier(2)
 
-    def claim(number: int) -> None:
+    def claim(process: TaskTransitions) -> list[str]:
         together.wait()
-        for _ in range(6):
-            claimed.extend(_claims(processes[number], 2))
+        return [key for _ in range(6) for key in _claims(process, 2)]
 
-    threads = [threading.Thread(target=claim, args=(number,)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        claimed = [key for keys in pool.map(claim, processes) for key in keys]
     assert sorted(claimed) == ["a0", "a1", "a2", "b0", "b1", "b2"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs
 
 import pytest
@@ -123,9 +125,6 @@ async def _ask(body: list[bytes], headers: dict[str, str], limit: int = 100) -> 
 def _response(
     body: list[bytes], headers: dict[str, str] | None = None, limit: int = 100
 ) -> tuple[int, bytes]:
-    import asyncio
-    from concurrent.futures import ThreadPoolExecutor
-
     # In a separate thread: a browser test leaves a loop running in this one.
     with ThreadPoolExecutor(1) as pool:
         request = _ask(body, {"host": "localhost"} | (headers or {}), limit)

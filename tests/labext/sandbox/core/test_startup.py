@@ -13,9 +13,9 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil
 import pytest
 import requests
+from supervision import kill_host
 
 from labext import JobsClient, cli
 from labext.errors import LabextError, ServiceError, StorageError
@@ -143,9 +143,7 @@ def test_log_of_an_emptied_database_is_kept(small_box):
     """The journal may have rows that are nowhere else; SQLite would delete it."""
     box = small_box()
     requests.post(f"{box.jobs.base_url}tasks/answer/known", json={}, timeout=60)
-    host = psutil.Process(box.status().pid)
-    host.kill()
-    host.wait(30)
+    kill_host(box)
     database = box.data_dir / "sandbox.sqlite"
     wal = Path(f"{database}-wal")
     before = wal.read_bytes()

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from s3_server import S3Server
 
-from labext.sandbox.core.data_folder import DataFolder
+from labext.sandbox.core.data_folder import DataFolder, FileLock
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.file_storage import service_files
+from labext.sandbox.core.file_storage import service_files, tables
 from labext.sandbox.core.file_storage.cache import FileCache
 from labext.sandbox.core.file_storage.objects import StorageSettings, StoreError
 from labext.sandbox.core.file_storage.service_files import (
@@ -93,8 +93,6 @@ def test_folder_is_one_object_with_the_times_of_its_files(machines):
     os.utime(work / "log.txt", (1_000_000_000.25, 1_000_000_000.25))
     staged = one.files.stage_folder(work, ("log.txt", "out", "archive.zip"), "jobs/7/work")
     with one.database.write() as session:
-        from labext.sandbox.core.file_storage import tables
-
         tables.place(session, staged)
     copy = two.files.local("jobs/7/work")
     assert sorted(path.name for path in copy.rglob("*") if path.is_file()) == [
@@ -122,8 +120,6 @@ def test_object_is_deleted_once_no_file_has_it(machines):
 
 
 def test_nothing_is_deleted_while_a_backup_needs_it(machines):
-    from labext.sandbox.core.data_folder import FileLock
-
     one, _ = machines
     one.upload("files/1", b"old")
     one.forget("files/1")
@@ -204,15 +200,8 @@ def test_simultaneous_readers_fetch_once_and_see_the_whole_file(machines, monkey
     monkeypatch.setattr(
         two.files.store, "get", lambda key, target: (fetched.append(key), get(key, target))
     )
-    results: list[bytes] = []
-    threads = [
-        threading.Thread(target=lambda: results.append(two.read("files/1"))) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [content] * 8
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(two.read, ["files/1"] * 8)) == [content] * 8
     assert len(fetched) == 1
 
 

@@ -139,16 +139,6 @@ def test_task_kind_has_its_own_parallel_limit(new_harness: NewHarness) -> None:
     assert spans[1]["ended"] <= spans[2]["began"]
 
 
-def test_tasks_start_in_queue_order(new_harness: NewHarness) -> None:
-    harness = new_harness(workers=1)
-    keys = [f"k{number}" for number in range(12)]
-    with harness.database.write() as session:
-        for key in keys:
-            harness.queue.put(session, "answer", key, {})
-    harness.result(keys[-1])
-    assert harness.starts == keys
-
-
 def test_all_processes_of_a_task_end_with_it(harness: Harness) -> None:
     harness.put("descend", "cancelled")
     cancelled = descendants(harness, "cancelled")
@@ -202,18 +192,6 @@ def test_task_over_its_memory_limit_is_stopped(
     assert state(harness, "neighbour") == ("running", 0)
     harness.put("answer", "next", x=1)
     assert harness.result("next").outcome == "done"
-
-
-def test_queued_task_is_cancelled_without_starting(new_harness: NewHarness) -> None:
-    harness = new_harness(workers=1)
-    harness.put("wait", "first", seconds=60)
-    wait_until(lambda: harness.starts == ["first"])
-    harness.put("wait", "second", seconds=60)
-    harness.cancel("second")
-    assert harness.result("second", 0) == TaskOutcome("stopped", "stopped by hand")
-    harness.cancel("first")
-    assert harness.result("first").outcome == "stopped"
-    assert harness.starts == ["first"]
 
 
 def test_stop_ends_all_processes_and_requeues_tasks(new_harness: NewHarness) -> None:

@@ -23,6 +23,7 @@ import yaml
 from databases import open_database
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from supervision import kill_host
 from waiting import pause_after
 
 from labext.sandbox import Sandbox
@@ -161,9 +162,7 @@ def new_name() -> str:
 
 def kill_and_restart(box: Sandbox) -> Api:
     """Kill the service and start it again; return the student's `Api`."""
-    host = psutil.Process(box.status().pid)
-    host.kill()
-    host.wait(30)
+    kill_host(box)
     box.start()
     return Api(box)
 
@@ -296,6 +295,22 @@ def api(box: Sandbox) -> Api:
 def teacher(box: Sandbox) -> Api:
     """Requests of the organization's owner, who may also set gated parameters."""
     return Api(box, teacher_key(box))
+
+
+@pytest.fixture(scope="session")
+def helix(api: Api) -> str:
+    """Return the name of a complete job whose outputs include `peptide.pdb`."""
+    name = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
+    assert api.ended(name)["JobStatus"] == "Complete"
+    return name
+
+
+@pytest.fixture(scope="session")
+def helices(api: Api) -> str:
+    """Return the name of a complete batch of two such jobs."""
+    name = api.batch([{"sequence": "ACDEFGHIK"}, {"sequence": "ACDEFG"}], type="peptide_build")
+    assert api.ended(name)["batchStatus"] == "Complete"
+    return name
 
 
 @pytest.fixture(scope="session")

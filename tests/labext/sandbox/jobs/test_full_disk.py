@@ -6,10 +6,8 @@ RLIMIT_FSIZE of the running host is set to 0, so that every write fails as on a 
 from __future__ import annotations
 
 import contextlib
-import resource
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +32,6 @@ pytestmark = [
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 12}
-
-Full = Callable[[], AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="module")
@@ -62,22 +58,16 @@ def full_disk(box: Sandbox) -> Iterator[None]:
         host.rlimit(psutil.RLIMIT_FSIZE, before)
 
 
-@pytest.fixture
-def full(box: Sandbox) -> Full:
-    assert resource.RLIMIT_FSIZE == psutil.RLIMIT_FSIZE
-    return lambda: full_disk(box)
-
-
 def job_names(jobs: JobsClient) -> list[str]:
     return sorted(row["JobName"] for row in jobs.iter_jobs(subjobs=True))
 
 
 def test_submission_to_a_full_disk_is_refused_and_leaves_nothing(
-    jobs: JobsClient, full: Full, box: Sandbox
+    jobs: JobsClient, box: Sandbox
 ) -> None:
     jobs.submit("before", "digest", CUT)
     jobs.wait("before", timeout=60)
-    with full():
+    with full_disk(box):
         with pytest.raises(ServiceError, match="disk"):
             jobs.submit("single", "digest", CUT)
         with pytest.raises(ServiceError, match="disk"):
@@ -93,37 +83,34 @@ def test_submission_to_a_full_disk_is_refused_and_leaves_nothing(
 
 
 def test_lab_and_nb_can_be_read_while_the_disk_is_full(box: Sandbox) -> None:
-    password = {"Authorization": f"Bearer {box.nb.password}"}
-    notebook = requests.post(
-        f"{box.nb.base_url}/notebooks", json={"name": "N"}, headers=password, timeout=60
-    )
-    assert notebook.ok
+    headers = {"Authorization": f"Bearer {box.nb.password}"}
+
+    def nb(method: str, path: str, body: Any = None) -> Any:
+        url = f"{box.nb.base_url}/{path}"
+        response = requests.request(method, url, json=body, headers=headers, timeout=60)
+        assert response.ok, (path, response.text)
+        return response.json()
+
+    notebook = nb("POST", "notebooks", {"name": "N"})["id"]
     text = {"text": "Arabinose induces pBAD.", "process_async": False}
-    source = requests.post(f"{box.nb.base_url}/sources", json=text, headers=password, timeout=60)
-    assert source.json()["status"] == "completed", source.text
-    note = {"content": "Arabinose is a sugar.", "notebook_id": notebook.json()["id"]}
-    assert requests.post(f"{box.nb.base_url}/notes", json=note, headers=password, timeout=60).ok
+    assert nb("POST", "sources", text)["status"] == "completed"
+    nb("POST", "notes", {"content": "Arabinose is a sugar.", "notebook_id": notebook})
     lab = LabClient(box.lab.base_url, ApiKey(box.lab.api_key), verify=box.lab.ca_bundle)
     with lab, full_disk(box):
         assert len(list(lab.iter_sequences())) >= 10
         for path in ("notebooks", "sources", "notes", "models", "podcasts/episodes"):
-            read = requests.get(f"{box.nb.base_url}/{path}", headers=password, timeout=60)
-            assert read.ok, (path, read.text)
+            nb("GET", path)
         for kind in ("text", "vector"):
-            query = {"query": "arabinose", "search_type": kind}
-            response = requests.post(
-                f"{box.nb.base_url}/search", json=query, headers=password, timeout=60
-            )
-            assert response.ok, (kind, response.text)
-            assert response.json()["results"], kind
+            found = nb("POST", "search", {"query": "arabinose", "search_type": kind})
+            assert found["results"], kind
 
 
 def test_upload_to_a_full_disk_leaves_nothing(
-    jobs: JobsClient, full: Full, box: Sandbox, tmp_path: Path
+    jobs: JobsClient, box: Sandbox, tmp_path: Path
 ) -> None:
     file = tmp_path / "structure.pdb"
     file.write_bytes(b"REMARK\n" * 100_000)
-    with full(), pytest.raises(ServiceError, match="disk"):
+    with full_disk(box), pytest.raises(ServiceError, match="disk"):
         jobs.upload(file)
     assert jobs.files() == []
     assert not list((box.data_dir / "jobs" / "incoming").iterdir())
@@ -133,9 +120,7 @@ def test_upload_to_a_full_disk_leaves_nothing(
 
 
 @pytest.mark.data_folder
-def test_jobs_that_ended_are_recorded_once_there_is_space(
-    jobs: JobsClient, full: Full, box: Sandbox, kit: Any
-) -> None:
+def test_jobs_that_ended_are_recorded_once_there_is_space(jobs: JobsClient, box: Sandbox) -> None:
     jobs.submit_batch("folds", "rna_fold", {f"j{n}": FOLD for n in range(6)})
 
     def running() -> int:
@@ -146,7 +131,7 @@ def test_jobs_that_ended_are_recorded_once_there_is_space(
         return len([*(box.data_dir / "tasks").glob("*/report.json")])
 
     wait_until(running)
-    with full():
+    with full_disk(box):
         # All running jobs have ended, which can't be recorded.
         wait_until(lambda: 0 < running() <= reports())
     row = jobs.wait("folds", timeout=90)

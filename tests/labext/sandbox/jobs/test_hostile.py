@@ -88,19 +88,6 @@ def test_deep_nesting_is_refused(api, kit, levels, opening):
     kit.error_message(api.session.post(api.base + "submit-job", data=body, timeout=30))
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["{}".encode("utf-16"), b"\xef\xbb\xbf{}", b'{"jobName": "\xe4"}', b"{} {}", b"a=b&c=d"],
-    ids=["UTF-16", "a mark", "Latin-1", "two values", "a form"],
-)
-@pytest.mark.parametrize("path", ["submit-job", "stop-job", "result", "getPresignedUploadUrl"])
-def test_body_that_is_not_json_is_refused_for_any_content_type(api, kit, path, content):
-    for kind in ("application/json", "text/plain", "application/x-www-form-urlencoded", ""):
-        headers = {"Content-Type": kind}
-        answer = api.session.post(api.base + path, data=content, headers=headers, timeout=30)
-        kit.error_message(answer)
-
-
 def test_compressed_body_is_not_decompressed(api, kit):
     content = gzip.compress(b"[" + b"0," * 10_000_000 + b"0]")
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
@@ -206,7 +193,6 @@ def test_chunked_body_is_accepted(api, kit):
 POST = "POST /api/submit-job HTTP/1.1\nHost: $HOST\nx-api-key: $KEY\n"
 WRONG = {
     "two lengths": POST + "Content-Length: 2\nContent-Length: 3\n",
-    "no number": POST + "Content-Length: many\n",
     "a negative length": POST + "Content-Length: -2\n",
     "an unknown coding": POST + "Transfer-Encoding: gzip\n",
     "no chunk": POST + "Transfer-Encoding: chunked\n",
@@ -214,7 +200,6 @@ WRONG = {
     "two hosts": "GET /api/files HTTP/1.1\nHost: $HOST\nHost: evil.example\nx-api-key: $KEY\n",
     "no host": "GET /api/files HTTP/1.1\nx-api-key: $KEY\n",
     "a host in disguise": "GET /api/files HTTP/1.1\nHost: 127.0.0.1@evil.example\n",
-    "a longer host": "GET /api/files HTTP/1.1\nHost: localhost.evil.example\nx-api-key: $KEY\n",
     "a folded foreign host": "GET /api/files HTTP/1.1\nHost: evil.example\n $HOST\n",
     "a header too long": f"GET /api/files HTTP/1.1\nHost: $HOST\nx: {'a' * 200_000}\n",
     "an address too long": f"GET /api/files?folder={'a' * 200_000} HTTP/1.1\nHost: $HOST\n",

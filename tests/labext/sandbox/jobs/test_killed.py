@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from databases import open_database
 from sqlalchemy import func, select
+from supervision import kill_host
+from waiting import wait_until
 
 from labext import JobsClient
 from labext.errors import LabextError, NotFoundError
@@ -116,12 +117,10 @@ def killed(new_box: Any) -> Iterator[tuple[Sandbox, User, Callable[[float], thre
 
     def kill_after(seconds: float) -> threading.Thread:
         """Kill the host from another thread after a delay, and start it again."""
-        host = psutil.Process(box.status().pid)
 
         def kill() -> None:
             time.sleep(seconds)
-            host.kill()
-            host.wait(30)
+            kill_host(box)
             box.start()
             user.confirmed.kills += 1
 
@@ -134,21 +133,17 @@ def killed(new_box: Any) -> Iterator[tuple[Sandbox, User, Callable[[float], thre
 
 
 def until_state(user: User, name: str, *states: str) -> None:
-    deadline = time.monotonic() + 60
-    while records.phase(user.job(name)) not in states:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: records.phase(user.job(name)) in states, 60)
 
 
 def until_idle(box: Sandbox) -> None:
     database = open_database(box.data_dir)
-    deadline = time.monotonic() + 120
-    while True:
+
+    def tasks() -> int:
         with database.read() as session:
-            if session.scalar(select(func.count()).select_from(Task)) == 0:
-                break
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+            return session.scalar(select(func.count()).select_from(Task)) or 0
+
+    wait_until(lambda: tasks() == 0, 120)
     database.close()
 
 

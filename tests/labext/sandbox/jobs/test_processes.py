@@ -156,20 +156,10 @@ def test_processes_of_other_jobs_continue(service, start_and_wait):
     service.delete("delete-job", {"jobName": other})
 
 
-LIMITS = {
-    "the batch's time": ({"maxRuntimeSeconds": 2}, "The time limit of 2 seconds was reached."),
-    "its budget": (
-        {"weightedHoursBudget": 3 / 3600},
-        "The batch's budget of 0.000833333 weighted hours is used up.",
-    ),
-}
-
-
-@pytest.mark.parametrize(("limit", "reason"), LIMITS.values(), ids=LIMITS)
-def test_limit_stops_the_jobs_with_the_reason_and_ends_their_processes(
-    service, start, processes, wait_for_end, limit, reason
+def test_time_limit_stops_the_jobs_with_the_reason_and_ends_their_processes(
+    service, start, processes, wait_for_end
 ):
-    name = start("batch", **limit)
+    name, reason = start("batch", maxRuntimeSeconds=2), "The time limit of 2 seconds was reached."
     parent = service.ended(name)
     wait_for_end(processes())
     assert parent["batchStatus"] == parent["JobStatus"] == "Stopped"

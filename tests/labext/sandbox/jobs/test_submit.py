@@ -47,6 +47,7 @@ def test_failing_tool_stops_its_job_with_the_reason(api, kit):
     row = api.ended(name)
     assert row["JobStatus"] == "Stopped"
     assert "residues" in row["Reason"]
+    assert row["Reason"] in api.get("job-log", name=name).json()["text"]
     assert "Score" not in row
     assert row["statuses"]["Stopped"] == 1
 
@@ -101,8 +102,10 @@ BODIES = [
     (b"{", "body"),
     (b"[]", "object"),
     (b'"x"', "object"),
-    (b"\xff\xfe", "body"),
-    (b'{"jobName": "a", "type": "digest", "settings": ' + b"[" * 600 + b"]" * 600 + b"}", "body"),
+    ("{}".encode("utf-16"), "body"),
+    (b"\xef\xbb\xbf{}", "body"),  # a byte order mark
+    (b'{"jobName": "\xe4"}', "body"),  # Latin-1
+    (b"{} {}", "body"),
     (b'{"type": "digest", "settings": {}}', "jobName"),
     (b'{"jobName": "a", "settings": {}}', "type"),
     (b'{"jobName": "a", "type": 7, "settings": {}}', "type"),
@@ -178,18 +181,8 @@ def test_content_type_of_a_body_is_not_checked(api, kit):
 
 
 @pytest.fixture(scope="module")
-def helix(api):
-    """Return the name of a complete job and the path of its PDB file in the archive."""
-    name = api.submit("peptide_build", {"sequence": "ACDEFGHIKLMN"})
-    assert api.ended(name)["JobStatus"] == "Complete"
-    pdb = next(n for n in api.archive(name).namelist() if n.endswith(".pdb"))
-    return name, pdb
-
-
-@pytest.fixture(scope="module")
 def structure(api, helix):
-    name, pdb = helix
-    return api.archive(name).read(pdb)
+    return api.archive(helix).read("peptide.pdb")
 
 
 def modes(api, value, kit):
@@ -198,35 +191,26 @@ def modes(api, value, kit):
     return name, api.post("submit-job", body)
 
 
-@pytest.fixture(scope="module")
-def helices(api):
-    """Return the name of a complete batch with one PDB file."""
-    name = api.batch([{"sequence": "ACDEFGHIKLMN"}], type="peptide_build")
-    api.ended(name)
-    return name
-
-
 @pytest.mark.parametrize(
     "value",
     [
         "content",
         "{file}",
         "{file_in_folder}",
-        "{job}/{pdb}",
-        "{batch}-j0/{pdb}",
-        "{batch}/j0/{pdb}",
+        "{job}/peptide.pdb",
+        "{batch}-j0/peptide.pdb",
+        "{batch}/j0/peptide.pdb",
     ],
 )
 def test_file_setting_accepts_content_uploads_and_outputs(
     api, kit, helix, helices, structure, value
 ):
-    job, pdb = helix
     names = {"file": f"{kit.name()}.pdb", "file_in_folder": f"{kit.name()}.pdb"}
     if value == "{file}":
         api.upload(names["file"], structure)
     if value == "{file_in_folder}":
         api.upload(names["file_in_folder"], structure, folder="structures")
-    value = value.format(job=job, batch=helices, pdb=pdb, **names)
+    value = value.format(job=helix, batch=helices, **names)
     value = structure.decode() if value == "content" else value
     name, answer = modes(api, value, kit)
     assert answer.status_code == 200, answer.text
@@ -284,15 +268,15 @@ def test_all_missing_files_are_named(api, kit):
 
 
 def test_missing_output_is_named(api, kit, helix):
-    _name, answer = modes(api, f"{helix[0]}/nope.pdb", kit)
+    _name, answer = modes(api, f"{helix}/nope.pdb", kit)
     message = kit.error_message(answer)
     assert "nope.pdb" in message
-    assert helix[0] in message
+    assert helix in message
 
 
 @pytest.mark.parametrize("path", ["../log.txt", "../../1/work/log.txt", "/etc/passwd", "."])
 def test_path_cannot_leave_the_outputs_of_its_job(api, kit, helix, path):
-    _name, answer = modes(api, f"{helix[0]}/{path}", kit)
+    _name, answer = modes(api, f"{helix}/{path}", kit)
     kit.error_message(answer)
 
 
@@ -304,8 +288,7 @@ def test_output_of_an_incomplete_job_is_refused(own_box, kit):
 
 
 def test_output_of_another_account_is_refused(teacher, kit, helix):
-    job, pdb = helix
-    _name, answer = modes(teacher, f"{job}/{pdb}", kit)
+    _name, answer = modes(teacher, f"{helix}/peptide.pdb", kit)
     assert "have not been uploaded" in kit.error_message(answer)
 
 
@@ -371,13 +354,12 @@ def test_folder_of_another_account_is_refused(api, teacher, kit):
 
 
 def test_path_of_an_output_and_an_upload_is_refused(api, kit, helix, structure):
-    job, pdb = helix
-    file = f"{kit.name()}.pdb"
-    api.upload(file, structure, folder=job)
-    assert modes(api, f"{job}/{file}", kit)[1].status_code == 200
-    assert modes(api, f"{job}/{pdb}", kit)[1].status_code == 200
-    api.upload(pdb, structure, folder=job)
-    message = kit.error_message(modes(api, f"{job}/{pdb}", kit)[1])
+    file, output = f"{kit.name()}.pdb", f"{helix}/peptide.pdb"
+    api.upload(file, structure, folder=helix)
+    assert modes(api, f"{helix}/{file}", kit)[1].status_code == 200
+    assert modes(api, output, kit)[1].status_code == 200
+    api.upload("peptide.pdb", structure, folder=helix)
+    message = kit.error_message(modes(api, output, kit)[1])
     assert "output of job" in message
     assert "uploaded file in the folder" in message
-    api.delete("delete-file", filePath=f"{job}/{pdb}")
+    api.delete("delete-file", folder=helix)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 import requests
 from databases import stored_content
+from openapi_spec_validator import OpenAPIV30SpecValidator
 
-from labext.sandbox.jobs import app
+from labext.sandbox.jobs import app, names, service, submission
 from labext.sandbox.jobs.files.router import router
 from labext.sandbox.jobs.tools import catalogue
 
@@ -95,8 +97,6 @@ def operations(description):
 
 
 def test_description_is_valid_openapi_3_0(description):
-    from openapi_spec_validator import OpenAPIV30SpecValidator
-
     assert description["openapi"] == "3.0.3"
     OpenAPIV30SpecValidator(description).validate()
 
@@ -118,18 +118,7 @@ def test_every_operation_needs_the_key_and_lists_its_errors(description):
         assert {"200", "400", "401", "429", "500"} <= set(operation["responses"])
 
 
-def test_every_component_is_referenced(description):
-    import json
-
-    text = json.dumps(description)
-    for kind in ("schemas", "responses"):
-        for name in description["components"][kind]:
-            assert f'"#/components/{kind}/{name}"' in text, name
-
-
 def test_server_url_is_that_of_the_service(description, box, api):
-    from urllib.parse import urljoin
-
     (server,) = description["servers"]
     base = urljoin(box.jobs.base_url, server["url"])
     headers = {"x-api-key": box.jobs.api_key}
@@ -138,8 +127,6 @@ def test_server_url_is_that_of_the_service(description, box, api):
 
 
 def test_described_limits_are_those_of_the_service(description):
-    from labext.sandbox.jobs import names, service, submission
-
     schemas = description["components"]["schemas"]
     assert schemas["Name"]["maxLength"] == names.MAX_NAME_LENGTH
     assert schemas["FileName"]["maxLength"] == names.MAX_FILE_NAME_BYTES

@@ -155,18 +155,8 @@ def test_scheduler_beside_the_services_ends_with_them(tmp_path: Path) -> None:
     assert box.stop()
 
 
-@pytest.mark.parametrize(
-    ("executor", "message"),
-    [
-        ("tcp://127.0.0.1:1", "can't be reached"),
-        ("tcp://10.0.0.1:8786", "would not be encrypted"),
-        ("slurm", "not the address of a scheduler"),
-    ],
-)
-def test_sandbox_does_not_start_without_its_scheduler(
-    tmp_path: Path, executor: str, message: str
-) -> None:
-    box = Sandbox(tmp_path, executor=executor, services=SERVICES)
-    with pytest.raises(LabextError, match=message):
+def test_sandbox_does_not_start_without_its_scheduler(tmp_path: Path) -> None:
+    box = Sandbox(tmp_path, executor="tcp://127.0.0.1:1", services=SERVICES)
+    with pytest.raises(LabextError, match="can't be reached"):
         box.start()
     assert box.status().state == "stopped"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import threading
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 
 from labext.sandbox.core import database as database_module
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.web import RateLimitStatus, SlidingWindowLimiter
-from labext.sandbox.lab import dependencies, limits
+from labext.sandbox.lab import access_control, app, dependencies, limits
 from labext.sandbox.lab.tables import AuditEntry, Base, Limit, Tenant, current_timestamp
 
 
@@ -83,6 +82,8 @@ def test_entry_names_the_acting_identity(world, kit):
         (entry,) = world.log(1)
         assert _summary(entry) == expected
         assert (entry.reason is None) == (entry.status == 200)
+        is_deleted = entry.credential in ("key old", "secret gone")
+        assert ("deleted" in (entry.reason or "")) == is_deleted
 
 
 def test_token_call_names_the_app_only_with_valid_credentials(world):
@@ -109,8 +110,6 @@ def test_token_call_names_the_app_only_with_valid_credentials(world):
         ("GET", "/", 404, None),
         ("GET", "/api/v2/dna-sequences/", 404, None),
         ("GET", "/api/v2/dna-sequences/seq_x", 404, None),
-        ("GET", "/api/v2/dna-sequences/seq_a1B2c3D4/bases", 404, None),
-        ("GET", "/api/v2/folders/seq_a1B2c3D4", 404, None),
         ("GET", "/api/v2/dna-sequences:archive", 404, None),
         ("DELETE", "/api/v3/users/me", 404, None),
         ("GET", "/openapi.json", 404, None),
@@ -121,7 +120,6 @@ def test_token_call_names_the_app_only_with_valid_credentials(world):
         ("BREW", "/api/v2/dna-sequences", 405, "GET"),
         ("POST", "/api/v2/dna-sequences:bulk-get", 405, "GET"),
         ("PATCH", "/api/v2/dna-sequences/seq_a1B2c3D4", 405, "GET"),
-        ("POST", "/api/v2/folders", 405, "GET"),
         ("DELETE", "/api/v2/folders/lib_a1B2c3D4", 405, "GET"),
         ("POST", "/campus/f/lib_a1B2c3D4-vectors/seq_a1B2c3D4-pbad30/edit", 405, "GET"),
     ],
@@ -185,8 +183,6 @@ def test_logged_path_is_truncated_to_one_line(world, kit):
 
 
 def test_internal_error_is_logged_and_reported_without_details(world, kit, monkeypatch, caplog):
-    from labext.sandbox.lab import access_control
-
     key = world.user("unlucky@x.y")
 
     def fail(*_):
@@ -255,21 +251,6 @@ def test_token_is_refused_if_it_cannot_be_logged(world, monkeypatch):
     assert [entry.status for entry in world.log(1)] == [200]
 
 
-def test_concurrent_calls_are_all_logged(world, kit):
-    key = world.user("many@x.y")
-    threads = [
-        threading.Thread(target=lambda: world.campus.get("users/me", kit.basic(key)))
-        for _ in range(12)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    with world.database.read() as session:
-        mine = select(func.count()).where(AuditEntry.user == "many@x.y")
-        assert session.scalar(mine) == 12
-
-
 def test_oldest_entries_are_deleted_above_the_limit(make_world):
     world = make_world()
     with world.database.write() as session:
@@ -285,21 +266,9 @@ def test_oldest_entries_are_deleted_above_the_limit(make_world):
     assert [entry.id for entry in world.log(9)] == [991, 998, 999, 1000]
 
 
-class Clock:
-    """Clock that a test advances."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def limited_world(make_world, monkeypatch):
+def limited_world(make_world, monkeypatch, clock):
     """A platform that allows five calls in ten seconds, and its clock."""
-    from labext.sandbox.lab import app
-
-    clock = Clock()
     monkeypatch.setattr(
         app, "rate_limiter", lambda _database, _name: SlidingWindowLimiter(None, clock=clock)
     )

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import random
-import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import requests
-
-from labext.sandbox.core.data_folder import FileLock
+from supervision import kill_host
 
 pytestmark = pytest.mark.contract
 
@@ -42,7 +38,7 @@ def test_credentials_survive_a_killed_host(new_box, kit):
         second = first_page(nextToken=before["nextToken"])
         logged, lab = runner.logged(), box.lab
         certificate = Path(lab.ca_bundle).read_bytes()
-        _kill(box)
+        kill_host(box)
         box.start()
         assert box.lab == lab
         assert Path(lab.ca_bundle).read_bytes() == certificate
@@ -61,7 +57,7 @@ def test_repeated_kills_neither_lose_nor_duplicate_tokens_and_entries(new_box, k
         _, client_id, secret = runner.app("Vectors")
         before, attempts, tokens = len(runner.logged(limit=None)), 0, []
         for _ in range(KILLS):
-            killer = threading.Timer(chance.uniform(0.02, 0.4), _kill, [box])
+            killer = threading.Timer(chance.uniform(0.02, 0.4), kill_host, [box])
             killer.start()
             api = kit.Api(box)
             while killer.is_alive():
@@ -80,12 +76,3 @@ def test_repeated_kills_neither_lose_nor_duplicate_tokens_and_entries(new_box, k
     # Python leaves a socket unclosed, in a reference cycle, whose connection was reset just before
     # its handshake. Collected later, it would fail another test.
     gc.collect()
-
-
-def _kill(box):
-    lock = FileLock(box.data_dir / "host.lock")
-    os.kill(box.status().pid, signal.SIGKILL)
-    until = time.monotonic() + 60
-    while lock.is_held():  # its last thread has its files open a moment longer
-        assert time.monotonic() < until
-        time.sleep(0.01)

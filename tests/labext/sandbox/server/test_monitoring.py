@@ -15,26 +15,22 @@ from typing import Any
 import psutil
 import pytest
 import requests
+from databases import open_database
 from prometheus_client.parser import text_string_to_metric_families
+from sqlalchemy import text
+from tls_server import ca, jobs_client, nb_password, origin
 from waiting import wait_until
 
 from labext.errors import ServiceError
-from labext.jobs import JobsClient
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.monitoring.metrics import ServerState
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.service_protocol import NoExecutors
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.contract
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
-
-
-def ca(server: Server) -> str:
-    assert server.settings is not None
-    return str(server.settings.ca_bundle)
-
-
-def origin(server: Server, endpoint: str = "jobs") -> str:
-    assert server.settings is not None
-    return server.settings.origin(endpoint)
 
 
 def ask(server: Server, path: str, endpoint: str = "jobs", **headers: str) -> requests.Response:
@@ -113,7 +109,7 @@ def test_workers_and_scheduler_log_no_lines_of_dask(new_server, tmp_path):
 def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key):
     server = new_server(log_format="json")
     key = new_key(server, "log@lab.example.org")
-    client = JobsClient(f"{origin(server)}/api/", key, verify=ca(server))
+    client = jobs_client(server, key)
     client.submit("logged", "digest", CUT)
     client.wait("logged", timeout=60)
     ask(server, "/api/jobs?jobName=logged", **{"x-api-key": key, "X-Request-ID": "known-id"})
@@ -130,8 +126,8 @@ def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key
     # A request is logged after its response has been sent.
     log = server.data_dir / "host.log"
     wait_until(lambda: '"method": "PUT"' in log.read_text())
-    text = log.read_text()
-    records = [json.loads(line) for line in text.splitlines()]
+    content = log.read_text()
+    records = [json.loads(line) for line in content.splitlines()]
     (known,) = [record for record in records if record.get("request_id") == "known-id"]
     assert known.keys() == {
         *("time", "level", "logger", "message", "request_id", "service", "method", "route"),
@@ -147,22 +143,18 @@ def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key
     puts = [record for record in records if record.get("method") == "PUT"]
     assert puts
     for secret in (key, "wrong-key", "jobName=logged", "log@lab", address.rpartition("/")[2]):
-        assert secret not in text
+        assert secret not in content
 
 
 def test_failure_is_logged_with_its_request_id(new_server, new_key):
     server = new_server(log_format="json")
     key = new_key(server, "fail@lab.example.org")
-    from databases import open_database
-    from sqlalchemy import text
-
     database = open_database(server.data_dir)
     with database.write() as session:
         session.execute(text("ALTER TABLE jobs_jobs RENAME TO jobs_jobs_gone"))
     database.close()
-    client = JobsClient(f"{origin(server)}/api/", key, verify=ca(server))
     with pytest.raises(ServiceError) as failed:
-        client.jobs()
+        jobs_client(server, key).jobs()
     (request_id,) = re.findall(
         r"request ID in the service's log is ([0-9a-f]{32})", str(failed.value)
     )
@@ -192,8 +184,7 @@ def test_metrics_count_requests_by_route_template(server, new_key):
     for _ in range(3):
         ask(server, "/api/jobs", **{"x-api-key": key})
     ask(server, "/api/unknown/metrics@lab.example.org")
-    password = (server.data_dir / "secrets" / "nb_password").read_text()
-    ask(server, "/api/notebooks/n-123", "nb", Authorization=f"Bearer {password}")
+    ask(server, "/api/notebooks/n-123", "nb", Authorization=f"Bearer {nb_password(server)}")
     ask(server, "/api/v2/users/me", "lab")
     last = {"service": "lab", "route": "/api/v2/users/me", "status": "401"}
 
@@ -215,8 +206,8 @@ def test_metrics_count_requests_by_route_template(server, new_key):
     nb = added("labext_requests_total", service="nb", route="/api/notebooks/{notebook_id}")
     assert nb == 1
     assert added("labext_requests_total", **last) == 1
-    texts = {text for family in after.values() for key in family for _, text in key}
-    assert not [text for text in texts if "@" in text or "n-123" in text]
+    texts = {label for family in after.values() for key in family for _, label in key}
+    assert not [label for label in texts if "@" in label or "n-123" in label]
     assert "/health" not in texts, "health checks are not counted"
 
 
@@ -271,11 +262,6 @@ def test_metrics_sum_all_processes_also_after_one_is_replaced(
 
 
 def test_metrics_report_that_the_database_is_down(tmp_path: Path) -> None:
-    from labext.sandbox.core.database import Database
-    from labext.sandbox.core.monitoring.metrics import ServerState
-    from labext.sandbox.core.queue import Queue
-    from labext.sandbox.core.service_protocol import NoExecutors
-
     database = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
     state = ServerState(tmp_path, database, Queue(), NoExecutors())
     up, *rest = state.collect()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from databases import open_database
 from sqlalchemy import text
+from tls_server import jobs_client
 
 from labext.errors import ConflictError, StorageError
 from labext.jobs import JobsClient
@@ -26,10 +27,7 @@ Run = Callable[..., Any]
 
 
 def _client(server: Server, run: Run) -> JobsClient:
-    assert server.settings is not None
-    key = run(server, "jobs", "keys", "add", "a@lab.example.org")["key"]
-    url = f"{server.settings.origin('jobs')}/api/"
-    return JobsClient(url, key, verify=str(server.settings.ca_bundle))
+    return jobs_client(server, run(server, "jobs", "keys", "add", "a@lab.example.org")["key"])
 
 
 def _counts(backup: Path, folder: Path) -> dict[str, int]:

@@ -7,12 +7,11 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import pytest
 import requests
-from tls_server import issue, make_server
+from tls_server import issue, make_server, post_notebook
 from waiting import wait_until
 
 from labext.errors import ConflictError, ServiceError, SetupError
@@ -59,22 +58,6 @@ def test_database_of_a_sandbox_is_not_served_by_a_server(new_server, postgresql_
     with pytest.raises(ServiceError, match="sample accounts") as refused:
         new_server(url)
     assert "labext sandbox start" in refused.value.next_step
-
-
-@pytest.mark.sqlite
-@pytest.mark.data_folder
-def test_backup_of_a_server_restores_a_server(new_server, tmp_path):
-    server = new_server()
-    archive = tmp_path / "server.zip"
-    server.backup(archive)
-    server.stop()
-    copy = Server(tmp_path / "copy", workers=1)
-    copy.restore(archive)
-    assert copy.settings == server.settings
-    assert copy.start().running
-    copy.stop()
-    server.restore(archive, replace=True)
-    assert server.start().running
 
 
 UNREACHABLE = "postgresql+psycopg://nobody@127.0.0.1:1/none"
@@ -174,9 +157,8 @@ def test_renewed_certificate_is_used_by_all_processes(several, tmp_path):
     assert {child.pid for child in psutil.Process(pid).children()} == processes
 
 
-def test_running_request_is_answered_if_a_terminal_signals_every_process(several, tmp_path):
+def test_running_request_is_answered_if_a_terminal_signals_every_process(several):
     host = psutil.Process(several.status().pid)
-    password = (several.data_dir / "secrets" / "nb_password").read_text()
 
     def slowly() -> Iterator[bytes]:
         yield b"{"
@@ -185,29 +167,17 @@ def test_running_request_is_answered_if_a_terminal_signals_every_process(several
         time.sleep(1.5)
         yield b"}"
 
-    answer = requests.post(
-        f"{several.settings.origin('nb')}/api/notebooks",
-        data=slowly(),
-        headers={"Authorization": f"Bearer {password}", "Content-Type": "application/json"},
-        verify=str(tmp_path / "tls" / "ca.pem"),
-        timeout=30,
-    )
-    assert answer.status_code in (400, 422)
+    assert post_notebook(several, slowly()).status_code in (400, 422)
     assert not psutil.wait_procs([host], 20)[1]
 
 
-def test_second_termination_signal_ends_all_processes_at_once(several, tmp_path):
-    _end_during_a_request(several, tmp_path)
-
-
-def test_second_termination_signal_ends_a_single_process_at_once(new_server, tmp_path):
-    _end_during_a_request(new_server(), tmp_path)
-
-
-def _end_during_a_request(server: Server, folder: Path) -> None:
+@pytest.mark.parametrize("processes", [None, 2])
+def test_second_termination_signal_ends_all_processes_at_once(
+    new_server, postgresql_server, processes
+):
+    server = new_server(processes and postgresql_server.new_database(), processes=processes)
     host = psutil.Process(server.status().pid)
     processes = [host, *host.children(recursive=True)]
-    password = (server.data_dir / "secrets" / "nb_password").read_text()
 
     def endless() -> Iterator[bytes]:
         yield b"{"
@@ -221,13 +191,7 @@ def _end_during_a_request(server: Server, folder: Path) -> None:
 
     began = list[float]()
     with contextlib.suppress(requests.RequestException):
-        requests.post(
-            f"{server.settings.origin('nb')}/api/notebooks",
-            data=endless(),
-            headers={"Authorization": f"Bearer {password}", "Content-Type": "application/json"},
-            verify=str(folder / "tls" / "ca.pem"),
-            timeout=30,
-        )
+        post_notebook(server, endless())
     _, alive = psutil.wait_procs(processes, 10)
     assert not alive
     assert time.monotonic() - began[0] < 8

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from databases import open_database
+from tls_server import jobs_client
 
 from labext.errors import ConflictError, LabextError, SetupError, StorageError
 from labext.jobs import JobsClient
@@ -28,15 +29,9 @@ CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
 Run = Callable[..., Any]
 
 
-def _client(server: Server, key: str) -> JobsClient:
-    assert server.settings is not None
-    url = f"{server.settings.origin('jobs')}/api/"
-    return JobsClient(url, key, verify=str(server.settings.ca_bundle))
-
-
 def _account(server: Server, run: Run) -> JobsClient:
     run(server, "jobs", "accounts", "add", "a@lab.example.org")
-    return _client(server, run(server, "jobs", "keys", "add", "a@lab.example.org")["key"])
+    return jobs_client(server, run(server, "jobs", "keys", "add", "a@lab.example.org")["key"])
 
 
 def _finish(client: JobsClient, name: str) -> None:
@@ -82,7 +77,8 @@ def test_backup_of_a_running_server_restores_rows_and_files(
     assert restored["previous"] is None
     copy.start()
     try:
-        client = _client(copy, _key(run, copy))
+        added = run(copy, "jobs", "keys", "add", "a@lab.example.org", "--name", "other")
+        client = jobs_client(copy, added["key"])
         assert "first" in _names(client)
         assert client.download("first", tmp_path / "out")
         _finish(client, "after")
@@ -90,10 +86,6 @@ def test_backup_of_a_running_server_restores_rows_and_files(
             client.wait(name, timeout=90)
     finally:
         copy.stop()
-
-
-def _key(run: Run, server: Server) -> str:
-    return str(run(server, "jobs", "keys", "add", "a@lab.example.org", "--name", "other")["key"])
 
 
 def test_restore_replaces_the_database_and_keeps_a_dump_of_the_former(

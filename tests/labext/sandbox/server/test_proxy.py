@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,12 +14,16 @@ from typing import Any
 import model_servers
 import pytest
 import requests
+from databases import open_database
+from sqlalchemy import select
 from tls_server import Files, free_ports, issue
 from waiting import wait_until
 
+from labext import cli
 from labext.jobs import JobsClient
 from labext.nb import NotebookClient
 from labext.sandbox.core.server_settings import PORT_OFFSETS
+from labext.sandbox.lab.tables import AuditEntry
 from labext.sandbox.server import Server
 
 pytestmark = [
@@ -107,10 +112,6 @@ def _notebook_client(proxied: tuple[Server, Files]) -> NotebookClient:
 
 
 def test_clients_work_through_nginx(proxied, tmp_path, capsys):
-    import json
-
-    from labext import cli
-
     server, files = proxied
     for words in (["accounts", "add"], ["keys", "add"]):
         capsys.readouterr()
@@ -156,11 +157,6 @@ def test_request_id_of_nginx_is_in_the_log_and_the_sent_address_is_not_trusted(p
     log = server.data_dir / "host.log"
     # A request is logged after its response has been sent.
     wait_until(lambda: f'"request_id": "{request_id}"' in log.read_text())
-    from databases import open_database
-    from sqlalchemy import select
-
-    from labext.sandbox.lab.tables import AuditEntry
-
     database = open_database(server.data_dir)
     with database.read() as session:
         addresses = set(session.scalars(select(AuditEntry.address)))

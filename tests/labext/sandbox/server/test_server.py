@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 import psutil
 import pytest
 import requests
+from tls_server import ca, jobs_client, nb_password, origin, post_notebook
 
 from labext import cli
 from labext.errors import InputError, SetupError
@@ -30,16 +31,6 @@ def admin(server: Server, run: Any) -> Any:
     return partial(run, server)
 
 
-def ca(server: Server) -> str:
-    assert server.settings is not None
-    return str(server.settings.ca_bundle)
-
-
-def origin(server: Server, endpoint: str) -> str:
-    assert server.settings is not None
-    return server.settings.origin(endpoint)
-
-
 def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
     assert not [a for a in admin("jobs", "accounts", "list") if "sandbox.local" in a["email"]]
     assert not [u for u in admin("lab", "users", "list") if "sandbox.local" in u["email"]]
@@ -51,12 +42,11 @@ def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
 
 def test_jobs_client_submits_and_downloads_over_tls(server, new_key, tmp_path):
     key = new_key(server, "a@lab.example.org")
-    client = JobsClient(f"{origin(server, 'jobs')}/api/", key, verify=ca(server))
+    client = jobs_client(server, key)
     settings = {"sequence": "AAAGAATTCAAA", "enzymes": "EcoRI"}
     client.submit("over-tls", "digest", settings)
     client.wait("over-tls", timeout=60)
-    result = client.download("over-tls", tmp_path / "out")
-    assert result
+    assert client.download("over-tls", tmp_path / "out")
 
 
 def test_presigned_addresses_have_the_public_host(server, new_key):
@@ -88,8 +78,7 @@ def test_identity_provider_issues_tokens_for_the_public_host(server, admin):
 
 
 def test_notebook_client_works_over_tls(server):
-    password = (server.data_dir / "secrets" / "nb_password").read_text()
-    client = NotebookClient(f"{origin(server, 'nb')}/api", password, verify=ca(server))
+    client = NotebookClient(f"{origin(server, 'nb')}/api", nb_password(server), verify=ca(server))
     client.notebooks.create("TLS")
     assert "TLS" in list(client.notebooks.list()["name"])
 
@@ -114,30 +103,17 @@ def test_sandbox_does_not_start_in_the_folder_of_a_server(server):
 
 def test_running_request_is_answered_during_shutdown(new_server):
     server = new_server()
-    answers = list[int]()
 
     def slowly():
         yield b"{"
         time.sleep(1.0)
         yield b"}"
 
-    def ask() -> None:
-        password = (server.data_dir / "secrets" / "nb_password").read_text()
-        answer = requests.post(
-            f"{origin(server, 'nb')}/api/notebooks",
-            data=slowly(),
-            headers={"Authorization": f"Bearer {password}", "Content-Type": "application/json"},
-            verify=ca(server),
-            timeout=30,
-        )
-        answers.append(answer.status_code)
-
-    asking = threading.Thread(target=ask)
-    asking.start()
-    time.sleep(0.4)
-    server.stop()
-    asking.join()
-    assert answers == [422] or answers == [400], "the service's own answer, not a cut connection"
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(post_notebook, server, slowly())
+        time.sleep(0.4)
+        server.stop()
+    assert answer.result().status_code in (400, 422), "the service's own, not a cut connection"
 
 
 @pytest.mark.parametrize("endpoint", ["lab", "jobs", "nb", "lab-oidc"])
@@ -222,8 +198,7 @@ def test_messages_name_the_commands_of_the_server(server, admin, capsys):
     grant = re.search("`labext server (lab grants add .*) NAME`", added)
     assert "may see the organization Laboratory" in text(*grant[1].split(), "Laboratory")
     assert "labext server nb models list" in text("nb", "models", "key", "extractive", "--no-key")
-    password = (server.data_dir / "secrets" / "nb_password").read_text()
-    client = NotebookClient(f"{origin(server, 'nb')}/api", password, verify=ca(server))
+    client = NotebookClient(f"{origin(server, 'nb')}/api", nb_password(server), verify=ca(server))
     source = client.sources.add_url("http://127.0.0.1:1/private")
     until = time.monotonic() + 60  # the page is fetched in the process of a task
     while "labext server nb fetch allow-private" not in str(client.sources.status(source["id"])):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from functools import partial
@@ -19,6 +22,7 @@ from databases import open_database
 from s3_server import KEY, READER_CREDENTIALS, SECRET
 from sqlalchemy import select
 from stored_jobs import CUT, JOBS, Jobs
+from supervision import kill_host
 from tls_server import free_ports, issue
 from waiting import wait_until
 
@@ -53,8 +57,7 @@ def test_files_are_in_the_bucket_and_read_from_there(box, s3_server):
     jobs = Jobs(box)
     content = os.urandom(100_000)
     assert jobs.upload("a.bin", content).status_code == 200
-    jobs.submit("first")
-    jobs.completed("first")
+    jobs.run("first")
     archive = jobs.result("first").content
     kinds = [key.split("/")[1] for key in objects(s3_server, box.url)]
     assert sorted(kinds) == ["files", "jobs"]
@@ -79,13 +82,10 @@ def test_objects_are_deleted_with_their_jobs_and_files(box, s3_server):
     jobs = Jobs(box)
     jobs.upload("a.txt", b"one")
     jobs.upload("a.txt", b"two")
-    jobs.submit("first")
-    jobs.completed("first")
-    answers = [
-        jobs.session.delete(f"{jobs.base}delete-file", params={"filePath": "a.txt"}, timeout=60),
-        jobs.session.delete(f"{jobs.base}delete-job", json={"jobName": "first"}, timeout=60),
-    ]
-    assert [answer.status_code for answer in answers] == [200, 200]
+    jobs.run("first")
+    query = {"filePath": "a.txt"}
+    assert jobs.session.delete(f"{jobs.base}delete-file", params=query, timeout=60).ok
+    jobs.delete("first")
     wait_until(lambda: not objects(s3_server, box.url))
 
 
@@ -96,7 +96,7 @@ def test_upload_whose_storage_is_lost_in_the_middle_is_not_acknowledged(box, lin
     assert answer.status_code == 503
     assert "file storage does not respond" in answer.json()["error"]
     assert answer.headers["Retry-After"]
-    assert jobs.session.get(f"{jobs.base}files", timeout=60).json() == []
+    assert jobs.files() == []
     line.restore()
     assert jobs.upload("a.bin", bytes(8_000_000)).status_code == 200
     assert len(objects(s3_server, box.url)) == 1
@@ -104,8 +104,7 @@ def test_upload_whose_storage_is_lost_in_the_middle_is_not_acknowledged(box, lin
 
 def test_job_that_ends_while_the_storage_is_away_completes_when_it_returns(box, line, s3_server):
     jobs = Jobs(box)
-    jobs.submit("before")
-    jobs.completed("before")
+    jobs.run("before")
     line.cut()
     jobs.submit("during")
     wait_until(lambda: "results of jobs.run" in (box.data_dir / "host.log").read_text())
@@ -133,9 +132,7 @@ def test_job_that_waits_for_the_storage_is_stopped_or_runs_again_after_a_kill(bo
     assert stopped.status_code == 200
     assert jobs.row("stopped")["JobStatus"] == "Stopped"
     wait_until(lambda: not box.data_dir.joinpath("tasks", "1").exists())
-    host = psutil.Process(box.status().pid)
-    host.kill()
-    host.wait(30)
+    kill_host(box)
     line.restore()
     box.start()
     jobs = Jobs(box)
@@ -146,8 +143,7 @@ def test_job_that_waits_for_the_storage_is_stopped_or_runs_again_after_a_kill(bo
 
 def test_object_of_an_interrupted_commit_is_moved_to_quarantine(box, s3_server):
     jobs = Jobs(box)
-    jobs.submit("first")
-    jobs.completed("first")
+    jobs.run("first")
     box.stop()
     files = s3_server.files()
     files.pipe(f"{box.url.removeprefix('s3://')}/jobs/files/unknown", b"content")
@@ -171,10 +167,7 @@ def test_batch_is_archived_from_outputs_that_other_machines_have_stored(box):
     wait_until(lambda: jobs.row("batch").get("batchStatus") == "Complete")
     before = jobs.result("batch").content
     forget_copies(box)
-    deleted = jobs.session.delete(
-        f"{jobs.base}delete-job", json={"jobName": "batch-j1"}, timeout=60
-    )
-    assert deleted.status_code == 200, deleted.text
+    jobs.delete("batch-j1")
     wait_until(lambda: jobs.row("batch").get("batchStatus") == "Complete")
     assert jobs.result("batch").status_code == 200
     assert jobs.result("batch").content != before
@@ -273,8 +266,6 @@ def test_invalid_address_is_refused_and_nothing_stored(tmp_path, options, messag
 
 
 def test_missing_package_is_named(tmp_path, monkeypatch):
-    import importlib.util
-
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *a: None if name == "s3fs" else find(name, *a)
@@ -328,9 +319,6 @@ def test_object_storage_packages_are_not_imported_without_such_storage(new_box):
     maps = Path(f"/proc/{box.status().pid}/maps").read_text()
     assert "aiohttp" not in maps
     code = "import sys, labext.sandbox.host; print(json.dumps([*sys.modules]))"
-    import subprocess
-    import sys
-
     output = subprocess.run(
         [sys.executable, "-c", f"import json; {code}"], capture_output=True, check=True
     ).stdout

@@ -46,8 +46,7 @@ def test_backup_has_the_objects_and_restores_them_to_another_bucket(
     box = new_box(services=JOBS, database_url=database(kind), **storage())
     jobs = Jobs(box)
     assert jobs.upload("a.txt", b"content").status_code == 200
-    jobs.submit("first")
-    jobs.completed("first")
+    jobs.run("first")
     content = download(box, "first")
     done = box.backup(tmp_path / "backup.zip")
     assert done.skipped == ()
@@ -55,14 +54,14 @@ def test_backup_has_the_objects_and_restores_them_to_another_bucket(
         names = archive.namelist()
     assert len([name for name in names if name.startswith("objects/jobs/")]) == 2
     assert not [name for name in names if name.startswith(("cache/", "storage"))]
-    jobs.session.delete(f"{jobs.base}delete-job", json={"jobName": "first"}, timeout=60)
+    jobs.delete("first")
     copy = Sandbox(
         tmp_path / "copy", rate="off", services=JOBS, database_url=database(new_kind), **storage()
     )
     copy.restore(done.file)
     with copy:
         assert download(copy, "first") == content
-        assert Jobs(copy).session.get(f"{Jobs(copy).base}files", timeout=60).json() == ["a.txt"]
+        assert Jobs(copy).files() == ["a.txt"]
 
 
 def test_restore_in_place_restores_deleted_files_and_quarantines_newer_ones(
@@ -71,13 +70,11 @@ def test_restore_in_place_restores_deleted_files_and_quarantines_newer_ones(
     options = storage()
     box = new_box(services=JOBS, **options)
     jobs = Jobs(box)
-    jobs.submit("first")
-    jobs.completed("first")
+    jobs.run("first")
     content = download(box, "first")
     box.backup(tmp_path / "backup.zip")
-    jobs.session.delete(f"{jobs.base}delete-job", json={"jobName": "first"}, timeout=60)
-    jobs.submit("second")
-    jobs.completed("second")
+    jobs.delete("first")
+    jobs.run("second")
     box.restore(tmp_path / "backup.zip", replace=True)
     status = box.start()
     assert download(box, "first") == content

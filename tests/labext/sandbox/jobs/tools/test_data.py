@@ -9,8 +9,6 @@ import warnings
 import pytest
 from job_tools import COMPLEMENT, DATA, genbank_bases
 
-from labext.sandbox.jobs.tools import catalogue
-
 SOURCES = ("pBAD30.gb", "NC_005816.gb", "ls_orchid.fasta")
 STEM, LOOP, FLANK, ROWS = 5, range(3, 13), 8, 250
 
@@ -113,11 +111,3 @@ def test_genbank_files_parse_without_a_warning():
             len(SeqIO.read(DATA / name, "genbank")) for name in SOURCES if name.endswith(".gb")
         ]
     assert lengths == [4923, 9609]
-
-
-@pytest.mark.skipif("rna_fold" not in catalogue.available_tools(), reason="ViennaRNA is an extra")
-def test_every_tenth_hairpin_folds(tmp_path):
-    for name, bases in table()[::10]:
-        score = catalogue.run_tool("rna_fold", {"sequence": bases}, {}, tmp_path)
-        assert float(score["mfe"]) <= 0, name
-        assert score["length"] == len(bases)

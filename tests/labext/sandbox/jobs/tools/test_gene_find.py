@@ -182,14 +182,6 @@ def test_single_mode_refuses_short_sequences(tmp_path):
     [
         ({"sequences": ">a\nACGE"}, "sequences, a: invalid DNA base 'E' at 4"),
         (
-            {"sequences": ">a\nACGT\n>a\nAC"},
-            "sequences: the name a occurs twice; a name ends at the first space.",
-        ),
-        (
-            {"sequences": ">a\nACGT", "mode": "single"},
-            "mode: single needs at least 20,000 bases, not 4; use meta.",
-        ),
-        (
             {"sequences": "".join(f">s{i}\nA\n" for i in range(2001))},
             "sequences: 2,001 sequences; at most 2,000 are allowed.",
         ),

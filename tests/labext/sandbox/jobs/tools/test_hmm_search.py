@@ -213,10 +213,6 @@ def test_too_large_search_is_an_error(tmp_path):
         ),
         ({"query": ">a\nMK1"}, "query, a: invalid amino acid '1' at 3"),
         ({"query": ">a\nACGE", "molecule": "DNA"}, "query, a: invalid DNA base 'E' at 4"),
-        (
-            {"targets": ">a\nMK\n>a\nMK"},
-            "targets: the name a occurs twice; a name ends at the first space.",
-        ),
         ({"targets": ">a\nM-K*\n>b\n\n"}, "targets: b has no letters."),
         ({"targets": ">a\n" + "M" * 20_001}, "targets, a: it has 20001 letters; 1 to 20000"),
         ({"evalue": 0}, "evalue: 0 is outside 1e-300 to 1000."),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from job_tools import DATA, pdb_atom, read_csv, run_tool, write_corrupted
+from job_tools import DATA, pdb_atom, read_csv, run_tool
 
 from labext.sandbox.jobs.tools import normal_modes
 from labext.sandbox.jobs.tools._protein import read_residues
@@ -193,15 +192,6 @@ def test_unsuitable_network_is_an_error(tmp_path, places, message):
         run(tmp_path / "out", path)
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
-
-
-@given(st.binary(max_size=300), st.integers(0, 79), st.integers(0, 3))
-def test_corrupted_file_is_an_error_or_read(tmp_path_factory, junk, where, line):
-    folder = tmp_path_factory.mktemp("junk")
-    lines = [pdb_atom(i, xyz) for i, xyz in enumerate(globule(2, 6), 1)]
-    path = write_corrupted(folder / "x.pdb", lines, junk, where, line)
-    with suppress(ToolError):
-        run(folder / "out", path, cutoff=40)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from job_tools import (
     run_tool,
 )
 
-from labext.sandbox.jobs.tools import digest, primer_design
+from labext.sandbox.jobs.tools import primer_design
 
 TOOL = primer_design.TOOL
 needs_primer3 = pytest.mark.skipif(
@@ -126,14 +126,6 @@ def test_primers_have_no_unknown_base(tmp_path):
     score, rows = design(tmp_path, holed, targetStart=300, targetEnd=350)
     assert score["pairs"] > 0
     assert not any("N" in row["forward"] + row["reverse"] for row in rows)
-
-
-@needs_primer3
-def test_product_can_be_digested(tmp_path):
-    score, _ = design(tmp_path, genbank_bases("pBAD30.gb"), pairs=1)
-    (product,) = read_sequences(tmp_path / "products.fasta")
-    cut = run_tool(digest.TOOL, tmp_path / "cut", sequence=product, enzymes="EcoRI")
-    assert cut["length"] == score["product_size"]
 
 
 @pytest.mark.parametrize(

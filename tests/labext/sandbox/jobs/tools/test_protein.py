@@ -105,6 +105,7 @@ def test_short_line_without_occupancy_is_read(write):
         ("REMARK\n" + atom(1).replace("   0.000", "   x.000"), "line 2 is not a valid ATOM record"),
         (atom(1).replace("   0.000", "     nan"), "line 1 is not a valid ATOM record"),
         (atom(1)[:40], "line 1 is not a valid ATOM record"),
+        (atom(1, name="    "), "line 1 is not a valid ATOM record"),
         (atom(1, (1, 2, 13.5))[:50], "line 1 is not a valid ATOM record"),
     ],
 )
@@ -112,11 +113,6 @@ def test_invalid_file_is_an_error_with_the_line(write, text, message):
     with pytest.raises(ToolError, match=message) as error:
         read_residues(write(text), "pdbFile")
     assert str(error.value).startswith("pdbFile: ")
-
-
-def test_blank_atom_name_is_an_error(write):
-    with pytest.raises(ToolError, match=r"line 1 is not a valid ATOM record"):
-        read_residues(write(atom(1, name="    ")), "pdbFile")
 
 
 @pytest.mark.parametrize(

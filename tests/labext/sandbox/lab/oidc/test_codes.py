@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -70,19 +69,15 @@ def test_code_of_one_process_is_redeemed_once_in_any_other(database, clock):
     with database.read() as session:
         assert code not in str(session.execute(select(AuthorizationCode.__table__)).all())
     others = [Database(database.url) for _ in range(4)]
-    results = []
 
     def redeem(other):
         try:
-            results.append(Codes(other, clock).redeem(form(code)))
+            return Codes(other, clock).redeem(form(code))
         except OAuthError as error:
-            results.append(error.error)
+            return error.error
 
-    threads = [threading.Thread(target=redeem, args=(other,)) for other in others]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(redeem, others))
     for other in others:
         other.close()
     assert results.count((REQUEST, "a@b.c")) == 1

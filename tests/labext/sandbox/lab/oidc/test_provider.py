@@ -5,14 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable
 from html import unescape
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import jwt
-import psutil
 import pytest
 import requests
 
@@ -394,32 +391,3 @@ def test_unknown_path_and_host_are_refused_in_json(provider):
     assert provider.get(f"{issuer}/nowhere").json()["error"] == "invalid_request"
     assert provider.get(f"{issuer}/openapi.json").status_code == 404
     assert provider.get(f"{issuer}/jwks", headers={"Host": "evil.example"}).status_code == 400
-
-
-def test_sign_in_may_continue_in_another_service_process(
-    postgresql_server: Any, tmp_path: Path
-) -> None:
-    url = postgresql_server.new_database()
-    services = ["labext.sandbox.lab.app:service"]
-    with Sandbox(tmp_path / "d", services=services, database_url=url, processes=2) as box:
-        first, second = psutil.Process(box.status().pid).children()
-        provider = Provider(box)
-        secret = provider.secret(STUDENT)
-
-        def served_by(process: psutil.Process, call: Callable[[], requests.Response]) -> Any:
-            """Have a process serve a request while the other one is stopped."""
-            [other] = {first, second} - {process}
-            provider.session.close()  # a kept connection belongs to one of them
-            other.suspend()
-            try:
-                return call()
-            finally:
-                other.resume()
-
-        page = served_by(first, provider.page)
-        redirect = served_by(second, lambda: provider.sign_in(page, STUDENT, secret))
-        code = callback(redirect)["code"]
-        assert served_by(first, lambda: provider.redeem(code)).json()["id_token"]
-        for process in (second, first):
-            again = served_by(process, lambda: provider.redeem(code))
-            assert again.json()["error"] == "invalid_grant"

@@ -24,11 +24,24 @@ from labext.sandbox.lab.tables import Folder, Sequence, User
 ARCHIVED_OR_NOT = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
 
 
+def item_id(kind, name):
+    return tables.stable_identifier(kind, "campus", name)
+
+
+REGISTRY = item_id("src", "Registry")
+STUDENT = item_id("ent", "student")
+VECTORS = item_id("lib", "Vectors")
+BARCODES = item_id("src", "Barcodes")
+GENE, PLASMID, FRAGMENT = (
+    {"schemaId": item_id("ts", name)} for name in ("Gene", "Plasmid", "Fragment")
+)
+
+
 def put(lists, *names, folder="Digests", bases="ACGT"):
     """Add sequences with these names to a folder."""
     with lists.site.database.write() as session:
         target = session.get_one(Folder, lists.folder_ids[folder])
-        student = session.get_one(User, tables.stable_identifier("ent", "campus", "student"))
+        student = session.get_one(User, STUDENT)
         return add_sequences(
             session, target, [SequenceEntry(name, bases) for name in names], student
         )
@@ -134,6 +147,14 @@ def test_page_token_is_bound_to_its_query(lists):
     )
 
 
+def test_page_token_of_another_user_grants_no_access(lists, lists_of):
+    _, token, _ = lists.page({"pageSize": "5"})
+    narrow = lists_of(lists.site, ["Cold-regulated genes", "Orchid ITS regions"])
+    records, _, _ = narrow.page({"pageSize": "100", "nextToken": token})
+    assert records
+    assert {record["folderId"] for record in records} <= narrow.folders
+
+
 def test_page_size_and_fields_may_change_between_pages(lists):
     _, token, _ = lists.page({"pageSize": "2", "sort": "name"})
     query = {"sort": "name", "nextToken": token}
@@ -145,14 +166,6 @@ def test_changed_page_token_is_refused(lists):
     _, token, _ = lists.page({"pageSize": "2"})
     for wrong in (token[:-1], f"{token}A", token.swapcase(), "x", "."):
         assert error_detail(lists, {"nextToken": wrong}).startswith("nextToken")
-
-
-REGISTRY = tables.stable_identifier("src", "campus", "Registry")
-STUDENT = tables.stable_identifier("ent", "campus", "student")
-GENE, PLASMID, FRAGMENT = (
-    {"schemaId": tables.stable_identifier("ts", "campus", name)}
-    for name in ("Gene", "Plasmid", "Fragment")
-)
 
 
 def in_schema(record, name):
@@ -169,43 +182,20 @@ FILTERS = {
     "an alias": ({"name": "nc_005816"}, lambda r: "NC_005816" in r["aliases"]),
     "the number in the registry": ({"name": "vec001"}, lambda r: r["name"] == "pBAD30"),
     "part of an alias": ({"nameIncludes": "z7853"}, lambda r: "Z7853" in "".join(r["aliases"])),
-    "part of a number": ({"nameIncludes": "VEC"}, lambda r: r["entityRegistryId"] is not None),
     "some of each": (
         {"names.anyOf": "VEC002,x55053,kin,gene"},
         lambda r: r["name"] in ("plasmid pFA6a-kanMX6", "cor6.6", "kin"),
     ),
     "not the whole alias": ({"name": "NC_00581"}, lambda r: False),
-    "a name of two": ({"name": "P.victoria ITS"}, lambda r: r["name"] == "P.victoria ITS"),
-    "a schema": (
-        {"schemaId": tables.stable_identifier("ts", "campus", "Gene")},
-        lambda r: r["schema"] is not None and r["schema"]["name"] == "Gene",
-    ),
-    "no such schema": ({"schemaId": "ts_nothere1"}, lambda r: False),
-    "a creator": (
-        {"creatorIds": tables.stable_identifier("ent", "campus", "student")},
+    "a schema": (GENE, lambda r: in_schema(r, "Gene")),
+    "creators": (
+        {"creatorIds": f"{STUDENT},{item_id('ent', 'guest')}"},
         lambda r: r["creator"]["handle"] == "student",
     ),
-    "two creators": (
-        {
-            "creatorIds": ",".join(
-                tables.stable_identifier("ent", "campus", p) for p in ("student", "guest")
-            )
-        },
-        lambda r: r["creator"]["handle"] == "student",
-    ),
-    "a folder": (
-        {"folderId": tables.stable_identifier("lib", "campus", "Vectors")},
-        lambda r: r["folderId"] == tables.stable_identifier("lib", "campus", "Vectors"),
-    ),
-    "a project": (
-        {"projectId": tables.stable_identifier("src", "campus", "Barcodes")},
-        lambda r: "ITS" in r["name"] or "rpl16" in r["name"],
-    ),
+    "a folder": ({"folderId": VECTORS}, lambda r: r["folderId"] == VECTORS),
+    "a project": ({"projectId": BARCODES}, lambda r: "ITS" in r["name"] or "rpl16" in r["name"]),
     "a folder of another project": (
-        {
-            "projectId": tables.stable_identifier("src", "campus", "Barcodes"),
-            "folderId": tables.stable_identifier("lib", "campus", "Vectors"),
-        },
+        {"projectId": BARCODES, "folderId": VECTORS},
         lambda r: False,
     ),
     "after a day": (
@@ -224,7 +214,6 @@ FILTERS = {
         {"modifiedAt": "> 2026-03-02T14:00 AND < 2026-03-02T15:00"},
         lambda r: "2026-03-02T14:00:00.000000+00:00" < r["modifiedAt"] < "2026-03-02T15:00:00",
     ),
-    "another day": ({"createdAt": "< 2020-01-01"}, lambda r: False),
     "a name in its own case": (
         {"names.anyOf.caseSensitive": "pBAD30,PBAD30"},
         lambda r: r["name"] == "pBAD30",
@@ -234,12 +223,10 @@ FILTERS = {
         {"names.anyOf.caseSensitive": "NC_005816"},
         lambda r: "NC_005816" in r["aliases"],
     ),
-    "an alias in another case": ({"names.anyOf.caseSensitive": "nc_005816"}, lambda r: False),
     "a number and a name": (
         {"names.anyOf.caseSensitive": "VEC002,kin"},
         lambda r: r["name"] in ("plasmid pFA6a-kanMX6", "kin"),
     ),
-    "a number in another case": ({"names.anyOf.caseSensitive": "vec002"}, lambda r: False),
     "the registry": ({"registryId": REGISTRY}, lambda r: r["registryId"] == REGISTRY),
     "no registry": ({"registryId": "null"}, lambda r: r["registryId"] is None),
     "numbers of the registry": (
@@ -254,7 +241,6 @@ FILTERS = {
         {"authorIds.anyOf": f"app_nobody00,{STUDENT}"},
         lambda r: STUDENT in [author["id"] for author in r["authors"]],
     ),
-    "nobody's author": ({"authorIds.anyOf": "ent_nothere1"}, lambda r: False),
     "mentions of an item": ({"mentions": "seq_a1B2c3D4"}, lambda r: False),
     "mentioned in an entry": ({"mentionedIn": "etr_a1B2c3D4,etr_b1B2c3D4"}, lambda r: False),
     "a text field": (
@@ -291,9 +277,8 @@ FILTERS = {
 
 
 EMPTY = {
-    *("no such schema", "not the whole alias", "a folder of another project", "another day"),
-    *("a name in another case", "an alias in another case", "a number in another case"),
-    *("no alias is a number of the registry", "nobody's author", "a text field in another case"),
+    *("not the whole alias", "a folder of another project", "a name in another case"),
+    *("no alias is a number of the registry", "a text field in another case"),
     *("mentions of an item", "mentioned in an entry"),
 }
 
@@ -559,7 +544,7 @@ def test_only_url_fields_are_prefixed_with_the_origin(own_lists):
     name = "mark \x01 and \\u0001"
     folder = own_lists.folder_ids["Digests"]
     with own_lists.site.database.write() as session:
-        student = session.get_one(User, tables.stable_identifier("ent", "campus", "student"))
+        student = session.get_one(User, STUDENT)
         context = FilingContext.of(session, session.get_one(Folder, folder), student)
         row = sequence_row(
             SequenceEntry(name, "ACGT"), context, "seq_odd00000", "2026-01-01T00:00:00.000000+00:00"

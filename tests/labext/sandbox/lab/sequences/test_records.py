@@ -280,27 +280,21 @@ def written_as(location, *, circular, bases="AAAACCCCGGGGTTTTACGT", **qualifiers
     return extract_features(record)
 
 
-@pytest.mark.parametrize("strand", [1, -1])
-@pytest.mark.parametrize(("circular", "place"), [(True, (17, 5)), (False, (0, 20))])
-def test_linear_sequence_has_no_feature_across_the_origin(strand, circular, place):
-    location = SimpleLocation(17, 20, strand) + SimpleLocation(0, 5, strand)
-    if strand == -1:
-        location = SimpleLocation(0, 5, -1) + SimpleLocation(17, 20, -1)
+@pytest.mark.parametrize(
+    ("location", "circular", "place"),
+    [
+        (SimpleLocation(17, 20, 1) + SimpleLocation(0, 5, 1), True, (17, 5, 1)),
+        (SimpleLocation(17, 20, 1) + SimpleLocation(0, 5, 1), False, (0, 20, 1)),
+        (SimpleLocation(0, 5, -1) + SimpleLocation(17, 20, -1), True, (17, 5, -1)),
+        (SimpleLocation(0, 5, -1) + SimpleLocation(17, 20, -1), False, (0, 20, -1)),
+        (SimpleLocation(2, 4, 1) + SimpleLocation(10, 12, -1), False, (2, 12, 0)),
+        (SimpleLocation(BeforePosition(3), AfterPosition(9), 1), False, (3, 9, 1)),
+    ],
+    ids=["origin", "linear", "reverse origin", "reverse linear", "both strands", "fuzzy"],
+)
+def test_annotation_of_a_spliced_or_fuzzy_feature(location, circular, place):
     (annotation,) = written_as(location, circular=circular).annotations
-    assert (annotation["start"], annotation["end"]) == place
-    assert annotation["strand"] == strand
-
-
-def test_feature_on_both_strands_has_no_strand():
-    location = SimpleLocation(2, 4, 1) + SimpleLocation(10, 12, -1)
-    (annotation,) = written_as(location, circular=False).annotations
-    assert (annotation["start"], annotation["end"], annotation["strand"]) == (2, 12, 0)
-
-
-def test_fuzzy_positions_are_taken_as_written():
-    location = SimpleLocation(BeforePosition(3), AfterPosition(9), 1)
-    (annotation,) = written_as(location, circular=False).annotations
-    assert (annotation["start"], annotation["end"]) == (3, 9)
+    assert (annotation["start"], annotation["end"], annotation["strand"]) == place
 
 
 def test_unknown_and_remote_positions_are_skipped():

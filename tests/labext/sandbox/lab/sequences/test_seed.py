@@ -89,16 +89,6 @@ def test_clinic_and_campus_share_no_data(site):
         assert len({teacher.id for teacher in teachers}) == 2
 
 
-def test_student_sees_the_sequences_of_the_example_notebook(site, lists_of):
-    lists = lists_of(site, SEEN["student"])
-    (pbad30,) = lists.all({"name": "pBAD30"})
-    assert (pbad30["name"], pbad30["length"], pbad30["isCircular"]) == ("pBAD30", 4923, True)
-    long = [r for r in lists.all({"nameIncludes": "pla"}) if r["length"] >= 3000]
-    assert len(long) >= 3
-    assert {record["isCircular"] for record in long} == {True, False}
-    assert len(lists.all()) == 18
-
-
 def test_some_sequences_share_a_name(lists):
     for name in ("P.victoria ITS", "P.glanduliferum ITS"):
         assert len(lists.all({"name": name})) == 2
