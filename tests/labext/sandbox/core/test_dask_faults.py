@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import short_intervals
@@ -21,6 +24,7 @@ from labext.sandbox.core.executors.cluster.address import (
     write_certificates,
 )
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
+from labext.sandbox.core.executors.cluster.protocol import RPC_SECONDS
 
 pytestmark = pytest.mark.faults
 
@@ -132,6 +136,44 @@ def test_only_a_long_partition_ends_the_task_at_the_worker_and_repeats_it(
     harness.cancel("only")
     assert harness.result("only", 15).outcome == "stopped"
     assert all(is_gone(pid) for pid in _begun(runs, 2))
+
+
+def test_message_held_back_does_not_keep_a_task_that_starts_elsewhere(
+    cluster: Cluster, start: Start, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The service cannot reach the worker `w0`; one message arrives there late."""
+    is_cut = threading.Event()
+    delivered = threading.Event()
+    held: list[asyncio.Task[None]] = []
+    send = DaskExecutor._call
+
+    async def deliver(executor: DaskExecutor, worker: Any, message: dict[str, Any]) -> None:
+        await asyncio.sleep(2)
+        await send(executor, worker, **message)
+        delivered.set()
+
+    async def call(
+        executor: DaskExecutor, worker: Any, seconds: float = RPC_SECONDS, **message: Any
+    ) -> Any:
+        if not is_cut.is_set() or worker.label != "w0":
+            return await send(executor, worker, seconds, **message)
+        if message["op"] == "labext_sync" and not held:
+            held.append(asyncio.create_task(deliver(executor, worker, message)))
+        await asyncio.sleep(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr(DaskExecutor, "_call", call)
+    cluster.start_worker()
+    harness = start()
+    harness.put("count_runs", "only", file=str(runs), seconds=60)
+    [pid] = _begun(runs, 1)
+    wait_until(lambda: state(harness, "only")[0] == "running")
+    cluster.start_worker()
+    is_cut.set()
+    assert delivered.wait(20)
+    assert not is_gone(pid)  # its lease is not over yet
+    _begun(runs, 2)
+    assert is_gone(pid)
 
 
 def test_task_of_a_killed_service_waits_for_its_end_at_a_worker_that_does_not_answer(

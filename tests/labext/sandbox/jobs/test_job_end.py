@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import wait_until
 
 pytestmark = pytest.mark.contract
 
@@ -16,6 +17,21 @@ def narrow(own_box, kit):
     slow = api.submit("rna_fold", kit.SLOW)
     api.until(slow, lambda row: row["JobStatus"] == "Running")
     return api, slow, own_box
+
+
+def test_stopping_a_running_job_ends_its_processes(narrow, kit):
+    api, slow, box = narrow
+    wait_until(lambda: kit.processes_in(box.data_dir / "jobs"))
+    answer = api.post("stop-job", {"jobName": slow})
+    assert answer.status_code == 200
+    assert slow in answer.json()["message"]
+    assert kit.processes_in(box.data_dir / "jobs") == []
+    row = api.row(slow)
+    assert row["JobStatus"] == "Stopped"
+    assert "by hand" in row["Reason"]
+    assert "Score" not in row
+    assert row["Started"] <= row["Completed"]
+    assert row["WeightedHours"] > 0
 
 
 def test_stopped_queued_job_never_runs(narrow, kit):
@@ -71,7 +87,23 @@ def test_stopping_a_batch_stops_its_jobs(narrow, kit):
     assert parent["batchStatus"] == parent["JobStatus"] == "Stopped"
     assert "by hand" in parent["Reason"]
     assert parent["statuses"] == {"Complete": 0, "Running": 0, "In Queue": 0, "Stopped": 30}
+    again = api.post("stop-job", {"jobName": name})
+    assert again.json() == {"message": f"{name} is already Stopped."}
     assert api.row(slow)["JobStatus"] == "Running"
+
+
+def test_batch_can_be_stopped_while_aggregating(own_box, kit):
+    api = kit.Api(own_box)
+    name = api.batch([kit.cut()])
+    slow = api.submit("rna_fold", kit.SLOW)
+    api.until(name, lambda row: row["batchStatus"] == "Aggregating")
+    api.post("stop-job", {"jobName": name})
+    api.post("stop-job", {"jobName": slow})
+    other = api.submit("digest", kit.cut())
+    api.ended(other)  # runs after the aggregation would have run
+    parent = api.row(name)
+    assert parent["batchStatus"] == "Stopped"
+    assert parent["statuses"]["Complete"] == 1
 
 
 def test_batch_continues_without_stopped_or_deleted_jobs(narrow, kit):
@@ -108,6 +140,16 @@ def test_deleting_removes_rows_and_files(own_box, kit):
     for name in (single, batch, f"{batch}-j0"):
         kit.error_message(api.get("jobs", jobName=name), 404)
     kit.error_message(api.delete("delete-job", {"jobName": single}), 404)
+
+
+def test_deleting_a_running_job_stops_it(narrow, kit):
+    api, slow, box = narrow
+    assert api.delete("delete-job", {"jobName": slow}).status_code == 200
+    assert kit.processes_in(box.data_dir / "jobs") == []
+    kit.error_message(api.get("jobs", jobName=slow), 404)
+    assert list((box.data_dir / "jobs" / "jobs").iterdir()) == []
+    api.submit("digest", kit.cut(), slow)  # the name is free again
+    assert api.ended(slow)["JobStatus"] == "Complete"
 
 
 def test_name_to_delete_may_be_in_the_query(api, kit):

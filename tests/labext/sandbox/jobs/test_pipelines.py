@@ -124,6 +124,15 @@ def test_tool_without_a_pipe_runs_once(api, kit):
     assert names(api, name) == ["stage1-peptide_build", "stage1-digest-1", "stage1-digest-2"]
 
 
+def test_tool_gets_only_suitable_outputs_of_the_previous_stage(api, kit):
+    both = {"peptide_build": {"sequence": "pipe"}, **UNCUT}
+    name = submit(api, kit, [stage(both), stage(MODES)], ["ACGTACGT", "GGGGGGGG"])
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    input_files = [kit.json(job["Settings"])["pdbFile"] for job in api.rows(batch=name)[4:]]
+    assert input_files == [f"{name}-stage1-peptide_build-{n}/peptide.pdb" for n in (1, 2)]
+
+
 def test_input_is_an_upload_an_earlier_output_or_content(api, kit):
     built = api.submit("peptide_build", {"sequence": PEPTIDE})
     api.ended(built)
@@ -138,6 +147,24 @@ def test_input_is_an_upload_an_earlier_output_or_content(api, kit):
     jobs = api.rows(batch=name)
     assert [kit.json(job["Settings"])["pdbFile"] for job in jobs] == inputs
     assert len({job["Score"] for job in jobs}) == 1
+
+
+def test_failed_input_does_not_stop_the_others(api, kit):
+    stages = [stage(HELIX, "Build"), stage(MODES, "Score")]
+    name = submit(api, kit, stages, [PEPTIDE, "AC", PEPTIDE[::-1]])
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    assert row["statuses"] == {"Complete": 5, "Running": 0, "In Queue": 0, "Stopped": 1}
+    failed = f"{name}-stage2-normal_modes-2"
+    reason = api.row(failed)["Reason"]
+    assert "2 residues" in reason
+    assert row["Reason"] == f"1 of 6 jobs did not complete: {failed}: {reason}"
+    archive = api.archive(name)
+    table = csv.DictReader(io.StringIO(archive.read("metrics.csv").decode()))
+    assert [line["status"] for line in table] == ["Complete"] * 4 + ["Stopped", "Complete"]
+    folders = {entry.split("/")[0] for entry in archive.namelist()}
+    assert {"stage2-normal_modes-1", "stage2-normal_modes-3"} <= folders
+    assert "stage2-normal_modes-2" not in folders
 
 
 def test_stage_of_more_than_100_jobs_does_not_start(api, kit):
@@ -179,6 +206,27 @@ def test_stopping_a_pipeline_stops_its_jobs(own_box, kit):
     assert row["WeightedHours"] == pytest.approx(
         sum(job["WeightedHours"] for job in api.rows(batch=name))
     )
+    again = api.post("stop-job", {"jobName": name})
+    assert again.json() == {"message": f"{name} is already Stopped."}
+    assert api.row(name) == row
+
+
+def test_deleting_a_running_pipeline_leaves_nothing(own_box, kit):
+    api = kit.Api(own_box)
+    stages = [stage({"digest": UNCUT["digest"]}), SLOW]
+    name = submit(api, kit, stages, [kit.SLOW["sequence"].replace("U", "T")] * 4)
+    api.until(name, lambda row: row["Stage"].startswith("2") and row["statuses"]["Running"] > 0)
+    assert api.delete("delete-job", {"jobName": name}).status_code == 200
+    assert kit.processes_in(own_box.data_dir / "jobs") == []
+    assert api.rows(includeSubjobs="true") == []
+    assert list((own_box.data_dir / "jobs" / "jobs").iterdir()) == []
+    for deleted_name in (name, f"{name}-stage1-digest-1"):
+        kit.error_message(api.get("jobs", jobName=deleted_name), 404)
+    submitted = api.post(
+        "submit-pipeline", {"jobName": name, "initialInputs": ["ACGT"], "stages": stages[:1]}
+    )
+    assert submitted.status_code == 200
+    assert api.ended(name)["JobStatus"] == "Complete"
 
 
 @pytest.mark.parametrize(
@@ -205,6 +253,20 @@ def test_stopped_or_deleted_job_ends_its_own_branch_only(
     assert row.get("Reason") == (reason and reason.format(job))
     assert row["statuses"]["Complete"] == others
     assert row["statuses"]["In Queue"] == row["statuses"]["Running"] == 0
+
+
+def test_pipeline_continues_after_a_kill(new_box, kit):
+    box = new_box(workers=2)
+    api = kit.Api(box)
+    name = submit(api, kit, [stage(HELIX), stage(MODES), stage(MODES)], [PEPTIDE] * 3)
+    api.until(name, lambda row: row["Stage"].startswith("2"))
+    api = kit.kill_and_restart(box)
+    row = api.ended(name)
+    assert row["JobStatus"] == "Complete", row
+    assert row["statuses"] == {"Complete": 15, "Running": 0, "In Queue": 0, "Stopped": 0}
+    listed_names = names(api, name)
+    assert len(set(listed_names)) == 15
+    assert len(api.archive(name).read("metrics.csv").splitlines()) == 16
 
 
 def test_archive_over_the_quota_stops_the_pipeline(api, db, kit):
@@ -320,6 +382,13 @@ def test_invalid_pipeline_is_refused_with_the_field(api, kit, case):
 def test_invalid_pipeline_name_is_refused(api, kit, path, name):
     body = {"jobName": name, "pipelineName": "helix-to-modes"} | GOOD
     assert "jobName" in kit.error_message(api.post(path, body))
+
+
+def test_gated_setting_is_accepted_with_the_permission(api, teacher, kit):
+    springs = {"normal_modes": {"pdbFile": "pipe", "springs": "distance"}}
+    name = submit(teacher, kit, [stage(HELIX), stage(springs)], [PEPTIDE])
+    assert teacher.ended(name)["JobStatus"] == "Complete"
+    kit.error_message(api.get("jobs", jobName=name), 404)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import threading
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -316,6 +318,40 @@ def test_earlier_archive_is_unavailable_during_the_rebuild(busy, kit):
     assert api.ended(name)["batchStatus"] == "Complete"
     assert jobs_in(api.archive(name))[1] == ["j0", "j1", "j3"]
     assert requests.get(address, timeout=60).status_code == 200
+
+
+@pytest.mark.data_folder
+def test_rebuilt_archive_has_none_of_many_deleted_jobs(own_box, kit):
+    name = kit.Api(own_box).batch(PEPTIDES * 8, "peptide_build")
+    kit.Api(own_box).ended(name)
+    ready = threading.Barrier(4)
+
+    def worker(first):
+        api = kit.Api(own_box)
+        ready.wait()
+        for n in range(first, 20, 4):
+            delete(api, f"{name}-j{n}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(worker, range(4)))
+    api = kit.Api(own_box)
+    assert api.ended(name)["batchStatus"] == "Complete"
+    left = [f"j{n}" for n in range(20, 24)]
+    assert jobs_in(api.archive(name)) == (set(left), left)
+    counted, on_disk = used(own_box)
+    assert counted == on_disk
+
+
+def test_job_deleted_during_first_aggregation_is_left_out(own_box, kit):
+    api = kit.Api(own_box)
+    name = api.batch([kit.cut()] * 3)
+    slow = api.submit("rna_fold", kit.SLOW)
+    api.until(name, lambda row: row["batchStatus"] == "Aggregating")
+    delete(api, f"{name}-j1")
+    api.post("stop-job", {"jobName": slow})
+    row = api.ended(name)
+    assert (row["batchStatus"], row.get("AggregationError")) == ("Complete", None)
+    assert jobs_in(api.archive(name)) == ({"j0", "j2"}, ["j0", "j2"])
 
 
 @pytest.mark.data_folder

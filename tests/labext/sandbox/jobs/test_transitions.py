@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -193,6 +195,26 @@ def test_dot_segments_are_removed_from_result_urls(site, student):
     address = job_files.create_result_url(site, student, body_of("f", fileName="./a.pdb"))
     assert "/./" not in address
     assert get(site, address).content == b"ATOM"
+
+
+def test_usage_counted_by_several_processes_is_complete(site, student):
+    path = site.database.engine.url.database
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from labext.sandbox.core.database import Database; from labext.sandbox.jobs import usage\n"
+        "database = Database.at(Path(sys.argv[1]))\n"
+        "for _ in range(20):\n"
+        "    with database.write() as session:\n"
+        "        usage.add_usage(session, int(sys.argv[2]), 'digest', jobs=2)\n"
+        "        usage.add_usage(session, int(sys.argv[2]), 'digest', hours=0.5)\n"
+        "database.close()\n"
+    )
+    command = [sys.executable, "-c", code, str(path), str(student.id)]
+    processes = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    statistics = usage.usage_statistics(site, student, {"statistic": "jobs"})
+    assert statistics["byTool"] == {"digest": 80}
+    assert usage.usage_statistics(site, student, {})["total"] == 20
 
 
 def test_removed_account_is_charged_nothing(site):

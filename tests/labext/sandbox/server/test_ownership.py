@@ -60,6 +60,22 @@ def test_database_of_a_sandbox_is_not_served_by_a_server(new_server, postgresql_
     assert "labext sandbox start" in refused.value.next_step
 
 
+@pytest.mark.sqlite
+@pytest.mark.data_folder
+def test_backup_of_a_server_restores_a_server(new_server, tmp_path):
+    server = new_server()
+    archive = tmp_path / "server.zip"
+    server.backup(archive)
+    server.stop()
+    copy = Server(tmp_path / "copy", workers=1)
+    copy.restore(archive)
+    assert copy.settings == server.settings
+    assert copy.start().running
+    copy.stop()
+    server.restore(archive, replace=True)
+    assert server.start().running
+
+
 UNREACHABLE = "postgresql+psycopg://nobody@127.0.0.1:1/none"
 
 
