@@ -1,4 +1,4 @@
-"""PostgreSQL against SQLite: a list of 1,000 jobs, a submission of 100, and fair turns of owners.
+"""PostgreSQL against SQLite: a list of 1,000 jobs, and a submission of 100.
 
 Both databases sync their commits to the disk. Requests to the two services alternate, so that both
 have the same noise of the machine; the factor is that of the medians.
@@ -16,7 +16,6 @@ import databases
 import pytest
 import requests
 from sqlalchemy import Table, delete, insert, select
-from supervision import Harness
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.queue import QUEUED, Task
@@ -131,42 +130,3 @@ def test_postgresql_is_about_as_fast_as_sqlite(
         _compare(figure, "submission of 100 jobs", boxes, 9 if measures else 1, submit)
 
     benchmark.pedantic(measure, rounds=1)
-
-
-@pytest.mark.parametrize("kind", ["SQLite", "PostgreSQL"])
-def test_a_single_job_waits_for_one_task_of_ten_thousand(
-    benchmark: Any,
-    figure: Callable[[str, str], None],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "support"), prepend=":")
-    url = None
-    if kind == "PostgreSQL":
-        url = request.getfixturevalue("syncing_server").new_database()
-    harness = Harness(tmp_path, workers=2, url=url)
-    length, queued = (1.0, 10_000) if benchmark.enabled else (0.3, 100)
-    with harness.database.write() as session:
-        for number in range(queued):
-            harness.queue.put(session, "span", f"a{number}", {"seconds": length}, owner="a")
-    harness.supervisor.start()
-    try:
-        while len(harness.starts) < 4:
-            time.sleep(0.01)
-
-        def wait() -> float:
-            with harness.database.write() as session:
-                harness.queue.put(session, "span", "b", {"seconds": 0.0}, owner="b")
-            started = time.monotonic()
-            return harness.result("b").result["began"] - started
-
-        seconds = benchmark.pedantic(wait, rounds=1)
-        figure(
-            f"single job beside {queued:,} of another owner, on {kind}",
-            f"starts after {seconds:.2f} s; a task takes {length:g} s",
-        )
-        assert seconds < length + 0.5
-    finally:
-        harness.close()

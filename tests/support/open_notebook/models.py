@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from starlette.responses import JSONResponse
@@ -86,20 +85,6 @@ def providers(call: Call) -> Any:
     return like("models.providers" if call.state.credentials else "models.providers_empty")
 
 
-@route("GET", "/api/models/discover/{provider}")
-def discover(_: Call, provider: str) -> Any:
-    """Return the models that a provider offers."""
-    recorded = recordings()
-    known_one = provider == "openai_compatible"
-    return recorded["models.discover" if known_one else "models.discover_unknown"].answer
-
-
-@route("POST", "/api/models/sync/{provider}")
-def sync(_: Call, provider: str) -> Any:
-    """Register models of a provider."""
-    return like("models.sync_one", provider=provider)
-
-
 @route("POST", "/api/models/sync")
 def sync_all(_: Call) -> Any:
     """Register the models of all providers. Not recorded: fields as in the server's schema."""
@@ -109,20 +94,6 @@ def sync_all(_: Call) -> Any:
         "total_discovered": sync_result["discovered"],
         "total_new": sync_result["new"],
     }
-
-
-@route("GET", "/api/models/count/{provider}")
-def count(call: Call, provider: str) -> Any:
-    """Return the number of models of each type."""
-    of = [model["type"] for model in call.state.models.values() if model["provider"] == provider]
-    counts = Counter(of)
-    counts_by_type = {model_type: counts[model_type] for model_type in TYPES}
-    return like("models.count", provider=provider, counts=counts_by_type, total=len(of))
-
-
-@route("GET", "/api/models/by-provider/{provider}")
-def by_provider(call: Call, provider: str) -> Any:
-    return [model for model in call.state.models.values() if model["provider"] == provider]
 
 
 @route("POST", "/api/models/auto-assign")
@@ -155,11 +126,6 @@ def status(call: Call) -> Any:
 def credentials(call: Call) -> Any:
     provider = call.query.get("provider")
     return [e for e in call.state.credentials.values() if provider in (None, e["provider"])]
-
-
-@route("GET", "/api/credentials/by-provider/{provider}")
-def credentials_of(call: Call, provider: str) -> Any:
-    return [e for e in call.state.credentials.values() if e["provider"] == provider]
 
 
 @route("POST", "/api/credentials")
