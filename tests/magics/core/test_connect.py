@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run
 
 from labext import config
-from labext.errors import InputError, SetupError, SignInError, UnreachableError
+from labext.errors import SetupError, SignInError, UnreachableError
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
@@ -55,10 +55,6 @@ def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 Ask = Callable[..., list[str]]
 
 
-def everything_written(home: Path) -> str:
-    return "".join(p.read_text("utf-8", "replace") for p in home.rglob("*") if p.is_file())
-
-
 def test_environment_key_takes_precedence(
     run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,24 +78,6 @@ def test_environment_key_is_sent_only_to_its_address(
         run(f"%jobs connect {box.jobs.base_url}")
     assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
     assert len(prompts) == 1
-
-
-def test_prompted_key_is_saved_only_on_request(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, isolated: Path
-) -> None:
-    prompts = asked_for(box.jobs.api_key, box.jobs.api_key)
-    run(f"%jobs connect {box.jobs.base_url} --save lab1")
-    assert len(prompts) == 1
-    assert box.jobs.base_url in prompts[0]
-    assert not ring.secrets
-    assert run("%jobs status")["value"]["profile"] == "lab1"
-    run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
-    assert list(ring.secrets.values()) == [box.jobs.api_key]
-    config.forget_session()
-    run("%jobs connect lab1")
-    assert len(prompts) == 2
-    assert run("%jobs status")["value"]["profile"] == "lab1"
-    assert box.jobs.api_key not in everything_written(isolated / "config")
 
 
 def test_refused_saved_key_is_prompted_again(
@@ -159,26 +137,6 @@ def test_failed_connect_names_the_service_still_in_use(
     assert config.profile_names() == ["up"]
 
 
-def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask) -> None:
-    asked_for()
-    url = box.jobs.base_url
-    config.save_profile("other", "jobs", "https://jobs.example.org/api/")
-    config.save_profile("lab", "lab", "https://lab.example.org/")
-    for line, message in {
-        f"%jobs connect {url} --keep": "stores credentials for a profile",
-        f"%jobs connect {url} --save other": "already exists",
-        f"%jobs connect {url} --save sandbox": "reserved for the sandbox",
-        f"%jobs connect {url} --save 'a b'": "not a valid profile name",
-        f"%jobs connect {url} --ca-bundle nosuch.pem": "no file nosuch.pem",
-        "%jobs connect other --save more": "need an address",
-        "%jobs connect ohter": "no profile ohter",
-        "%jobs connect lab": "no address for jobs",
-    }.items():
-        with pytest.raises((InputError, SetupError), match=message):
-            run(line)
-    assert config.profile_names() == ["lab", "other"]
-
-
 def test_connection_profile_gains_a_second_service(
     run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring
 ) -> None:
@@ -187,25 +145,6 @@ def test_connection_profile_gains_a_second_service(
     run(f"%jobs connect {box.jobs.base_url} --save lab --keep")
     assert config.connection("jobs", "lab").base_url == box.jobs.base_url
     assert config.connection("lab", "lab").base_url == "https://lab.example.org/"
-
-
-def test_key_on_a_line_is_refused_and_masked(
-    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str], box: Sandbox
-) -> None:
-    for line in (
-        "%jobs connect URL KEY",
-        "%jobs connect KEY",
-        "%jobs connect URL --key KEY",
-        "%jobs connect URL --api-key=KEY",
-        "%jobs list --x-api-key KEY",
-        "%jobs login KEY",
-        "%jobs connect http://me:KEY@127.0.0.1/api/",
-        "%jobs connect http://127.0.0.1/api/?key=KEY",
-    ):
-        with pytest.raises(InputError, match="history") as caught:
-            run(line.replace("URL", box.jobs.base_url).replace("KEY", TYPED))
-        assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
-        assert TYPED not in capsys.readouterr().out + str(caught.value)
 
 
 def test_split_batch_is_counted_once(
@@ -224,26 +163,3 @@ def test_split_batch_is_counted_once(
         assert counted() == before + 1 == len(run("%jobs list"))
     finally:
         run("%jobs delete counted --yes")
-
-
-def test_no_key_is_in_history_or_output(
-    run: Run, shell: InteractiveShell, box: Sandbox, asked_for: Ask,
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    asked_for(box.jobs.api_key)
-    outputs = []
-    for line in (
-        f"%jobs connect {box.jobs.base_url}",
-        "%jobs status",
-        "%lab sandbox start",
-        "%lab sandbox status",
-        "%jobs connect sandbox",
-        "%jobs login",
-        "%jobs tools",
-        "%jobs list",
-    ):
-        outputs.append(str(run(line)))
-    outputs += [capsys.readouterr().out, *shell.history_manager.input_hist_raw]
-    outputs += [repr(value) for name, value in shell.user_ns.items() if name[:1] != "_"]
-    assert box.jobs.api_key not in "".join(outputs)

@@ -296,15 +296,6 @@ def test_logout_keeps_the_keyring_by_default(
         run("%lab login")
 
 
-def test_typed_key_is_forgotten_at_logout(run: Run, box: Sandbox, address: str, user: User) -> None:
-    user.answers = [box.lab.api_key]
-    run(f"%lab connect {address}")
-    assert not user.offers  # there is no profile to store it under
-    run("%lab logout")
-    with pytest.raises(SetupError, match="needs a key"):
-        run("%lab login")
-
-
 def test_unencrypted_remote_address_is_not_contacted(run: Run, user: User) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
@@ -346,7 +337,8 @@ CONFLICTS = [
     ("%lab connect jobs", "no address for lab"),
     ("%lab connect odd", 'has no sign-in method "magic"'),
     ("%lab connect URL --method magic", "key, oauth or oidc"),
-    ("%lab connect nosuch", "no profile nosuch"),
+    ("%lab connect URL --save 'a b'", "not a valid profile name"),
+    ("%lab connect https://lab.example.org --ca-bundle nosuch.pem", "no file nosuch.pem"),
     ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),
     ("%lab connect localhost:8443/api", "%lab connect https://localhost:8443/api"),
     ("%lab connect https://", "begins with https://, a host"),
