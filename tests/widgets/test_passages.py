@@ -128,18 +128,21 @@ def test_wrapped_lines_are_joined_and_items_keep_their_lines() -> None:
     assert join_wrapped_lines(items) == items
 
 
-class TestClosestSentence:
-    def test_sentence_with_the_subject_is_chosen(self) -> None:
-        start, end = closest_sentence("repressing catabolites", TEXT) or (0, 0)
-        assert TEXT[start:end] == "Without it, catabolite repression: the Café is shut."
-
-    def test_empty_text_has_none(self) -> None:
-        assert closest_sentence("x", " \n") is None
-
-    def test_last_sentence_needs_no_full_stop(self) -> None:
-        text = "Induction is fast.\n\nThe harvest"
-        start, end = closest_sentence("harvests", text) or (0, 0)
-        assert text[start:end] == "The harvest"
+@pytest.mark.parametrize(
+    ("query", "text", "sentence"),
+    [
+        (
+            "repressing catabolites",
+            TEXT,
+            "Without it, catabolite repression: the Café is shut.",
+        ),
+        ("harvests", "Induction is fast.\n\nThe harvest", "The harvest"),
+    ],
+)
+def test_closest_sentence_has_the_subject(query: str, text: str, sentence: str) -> None:
+    start, end = closest_sentence(query, text) or (0, 0)
+    assert text[start:end] == sentence
+    assert closest_sentence("x", " \n") is None
 
 
 class TestFrame:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import Server
 from waiting import wait_until
 
 pytestmark = pytest.mark.browser
@@ -92,23 +91,4 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     nb.theme("JupyterLab Light")
     assert out.evaluate(INK) != "rgb(255, 255, 255)"
     assert nb.errors == []
-    assert refused == []
-
-
-def test_reopened(page_of: Pages, server: Server, refused: list[str]) -> None:
-    nb = page_of().write(RECORD.replace("\nviewer\n", "\nviewer.select(2390, 10)\nviewer\n")).open()
-    nb.run(0)
-    status_says(nb, "Selected 2391-10 (20 bp, +)")
-    nb.idle()
-    html = nb.wait_for_saved_html("data:image/svg+xml;base64,")
-    assert "labext-live" not in html, "the live view is not saved"
-    assert "widgets" not in nb.save().metadata
-    nb.close()
-    server.stop_kernels()
-    dead = page_of(nb.remove_trust()).open_without_kernel()
-    picture = dead.output().locator("img")
-    picture.wait_for()
-    assert picture.evaluate("e => e.naturalWidth") == 640, "it is displayed, also if untrusted"
-    assert "pViewed: 2,400 bp, circular, 6 annotations" in picture.get_attribute("alt")
-    assert dead.page.locator(".labext-live, .jupyter-widgets").count() == 0
     assert refused == []
