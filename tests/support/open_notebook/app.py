@@ -24,13 +24,12 @@ from open_notebook import (
     sources,
 )
 from open_notebook.answers import Refused, recorded_response
-from open_notebook.serving import ReceivedRequest
+from open_notebook.serving import METHODS, ReceivedRequest
 
 if TYPE_CHECKING:
     from open_notebook.serving import Replay
 
 OPEN = ("/", "/health", "/docs", "/redoc", "/openapi.json", "/api/auth/status", "/api/config")
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 ROUTES = answering.routes(notebooks, sources, chats, models, podcasts, extensions)
 

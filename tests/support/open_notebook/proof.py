@@ -8,7 +8,7 @@ from typing import Any
 
 from labext.nb.records import Fields, Record
 from open_notebook.facts import Operation, Recording, operations, recordings
-from open_notebook.scripted import ReceivedRequest
+from open_notebook.serving import ReceivedRequest
 
 
 @dataclass(frozen=True)
