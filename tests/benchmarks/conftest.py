@@ -83,13 +83,6 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def cold_if_measured(request: pytest.FixtureRequest) -> None:
-    """Start the hosts of measured sandboxes in the usual way."""
-    if request.config.getoption("--benchmark-only"):
-        request.getfixturevalue("cold")
-
-
-@pytest.fixture
 def serving() -> Iterator[Callable[..., str]]:
     """Start a script that uses `Handler` and `serve` of `SERVER`; return its address."""
     started: list[subprocess.Popen[str]] = []

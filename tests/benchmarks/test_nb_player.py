@@ -61,13 +61,6 @@ SEEK = """async (turn) => {
 }"""
 
 
-def test_cells_of_the_benchmark_run(capsys: pytest.CaptureFixture[str]) -> None:
-    namespace: dict[str, Any] = {}
-    for cell in (EPISODE, BUTTON, PLAYER):
-        exec(cell, namespace)
-    assert "An episode" in capsys.readouterr().out
-
-
 def test_player(
     benchmark: Any, figure: Callable[[str, str], None], notebook_page: NotebookPage
 ) -> None:
