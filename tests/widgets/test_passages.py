@@ -288,7 +288,7 @@ def test_yellow_mark_covers_only_the_passage(pdf: PdfPages) -> None:
 
 
 def test_page_of_a_saved_view_is_static(
-    pdf: PdfPages, set_front_end: Any, record_displays: Any
+    pdf: PdfPages, set_front_end: Any, record_displays: Any, placeholders: list[FakePlaceholder]
 ) -> None:
     set_front_end(FrontEnd.EXECUTED, placeholder)
     displayed = record_displays(placeholder)
@@ -296,6 +296,7 @@ def test_page_of_a_saved_view_is_static(
         HOSTILE_PAGE, pdf, 1, HOSTILE_PAGE, HOSTILE_PAGE, "%nb view source:1"
     )._ipython_display_()
     ((html, text),) = displayed
+    assert not placeholders
     parsed = ParsedHtml(html)
     assert parsed.tags <= {"div", "span", "img", "details", "summary", "code"}
     assert "onerror" not in parsed.attribute_names

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import labext_test_shell
 import pytest
 from cli_fixtures import MemoryKeyring
-from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run
+from labext_test_shell import Run, User
 
 from labext import config
 from labext.errors import SetupError, SignInError, UnreachableError
@@ -24,93 +19,63 @@ TYPED = "typed-but-wrong-0123456789"
 
 
 @pytest.fixture
-def shell(
-    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    monkeypatch.chdir(tmp_path)
-    with labext_test_shell.loaded(opened):
-        yield opened
-
-
-@pytest.fixture
-def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Let the user enter these keys, then end the input; return the prompts."""
-
-    def prepare(*answers: str) -> list[str]:
-        prompts: list[str] = []
-        left = list(answers)
-
-        def ask(prompt: str = "", stream: Any = None) -> str:
-            prompts.append(prompt)
-            if not left:
-                raise StdinNotImplementedError
-            return left.pop(0)
-
-        monkeypatch.setattr(getpass, "getpass", ask)
-        return prompts
-
-    return prepare
-
-
-Ask = Callable[..., list[str]]
+def shell(shell_without_sandbox: InteractiveShell) -> InteractiveShell:
+    return shell_without_sandbox
 
 
 def test_environment_key_takes_precedence(
-    run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
+    run: Run, box: Sandbox, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prompts = asked_for()
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
     run(f"%jobs connect {box.jobs.base_url}")
     assert run("%jobs status")["value"]["address"] == box.jobs.base_url
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", TYPED)
     with pytest.raises(SignInError):
         run(f"%jobs connect {box.jobs.base_url}")
-    assert not prompts
+    assert not user.hidden_prompts
 
 
 def test_environment_key_is_sent_only_to_its_address(
-    run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
+    run: Run, box: Sandbox, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prompts = asked_for()
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://elsewhere.example.org/api/")
     with pytest.raises(SetupError, match="needs a key") as caught:
         run(f"%jobs connect {box.jobs.base_url}")
     assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
-    assert len(prompts) == 1
+    assert len(user.hidden_prompts) == 1
 
 
 def test_refused_saved_key_is_prompted_again(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, capsys: pytest.CaptureFixture[str]
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.save_profile("lab1", "jobs", box.jobs.base_url)
     config.save_secret("jobs", "lab1", "api_key", TYPED)
     config.forget_session()
-    prompts = asked_for(box.jobs.api_key)
+    user.answers = [box.jobs.api_key]
     run("%jobs connect lab1 --keep")
     assert "not accepted" in capsys.readouterr().out
-    assert len(prompts) == 1
+    assert len(user.hidden_prompts) == 1
     assert list(ring.secrets.values()) == [box.jobs.api_key]
     run("%jobs login")
-    assert len(prompts) == 1
+    assert len(user.hidden_prompts) == 1
 
 
 def test_key_that_another_program_has_stored_is_used_by_the_next_connect(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring
 ) -> None:
-    prompts = asked_for()
     config.save_profile("lab1", "jobs", box.jobs.base_url)
     config.save_secret("jobs", "lab1", "api_key", TYPED)
     assert config.connection("jobs", "lab1").secrets == {"api_key": TYPED}
     ring.set_password("labext", "lab1/jobs/api_key", box.jobs.api_key)
     run("%jobs connect lab1")
-    assert not prompts
+    assert not user.hidden_prompts
 
 
 def test_wrong_key_changes_nothing(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, isolated: Path
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring, isolated: Path
 ) -> None:
-    asked_for(TYPED, "", TYPED)
+    user.answers = [TYPED, "", TYPED]
     for _ in range(3):
         with pytest.raises((SignInError, SetupError)):
             run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
@@ -138,9 +103,9 @@ def test_failed_connect_names_the_service_still_in_use(
 
 
 def test_connection_profile_gains_a_second_service(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring
 ) -> None:
-    asked_for(box.jobs.api_key)
+    user.answers = [box.jobs.api_key]
     config.save_profile("lab", "lab", "https://lab.example.org/")
     run(f"%jobs connect {box.jobs.base_url} --save lab --keep")
     assert config.connection("jobs", "lab").base_url == box.jobs.base_url

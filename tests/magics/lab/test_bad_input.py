@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from labext import cli
 from labext.errors import (
     AccessError,
     ConflictError,
@@ -86,14 +84,9 @@ def refused(shell: InteractiveShell, tmp_path: Path) -> Refused:
 
 
 @pytest.fixture
-def admin(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+def admin(command: Callable[[str], Any]) -> Callable[..., Any]:
     """Administer the platform, and return the response."""
-
-    def run(*words: str) -> Any:
-        capsys.readouterr()
-        assert cli.main(["sandbox", "lab", *words, "--data-dir", str(box.data_dir), "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
+    run: Callable[..., Any] = command("lab").json
     return run
 
 
