@@ -15,11 +15,11 @@ from typing import Any
 import databases
 import pytest
 import requests
-from sqlalchemy import Table, delete, insert, select
+from sqlalchemy import delete
+from transfer_benchmarks import insert_jobs
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.queue import QUEUED, Task
-from labext.sandbox.jobs.tables import COMPLETE, Account, Job, current_timestamp
 
 pytestmark = pytest.mark.benchmark
 
@@ -57,21 +57,6 @@ def boxes(tmp_path: Path, syncing_server: databases.Server) -> Iterator[dict[str
         box.stop()
 
 
-def _fill(box: Sandbox, jobs: int) -> None:
-    database = databases.open_database(box.data_dir)
-    moment = current_timestamp()
-    with database.write() as session:
-        student = session.scalars(select(Account).where(Account.owner.is_(False))).first()
-        assert student is not None
-        table = Job.__table__
-        assert isinstance(table, Table)
-        common = {"account_id": student.id, "type": "digest", "tool": "digest", "bytes": 0}
-        common |= {"status": COMPLETE, "created": moment, "settings": "{}", "record": "{}"}
-        names = (f"digest-{number}" for number in range(jobs))
-        session.execute(insert(table), [common | {"name": name} for name in names])
-    database.close()
-
-
 def _seconds(box: Sandbox, method: str, path: str, **more: Any) -> float:
     session = requests.Session()
     session.headers["x-api-key"] = box.jobs.api_key
@@ -106,7 +91,7 @@ def test_postgresql_is_about_as_fast_as_sqlite(
 ) -> None:
     measures = benchmark.enabled
     for box in boxes.values():
-        _fill(box, 1000 if measures else 20)
+        insert_jobs(box, 0, 1000 if measures else 20)
 
     def submit(box: Sandbox, number: int) -> float:
         jobs = 100 if measures else 3

@@ -13,55 +13,11 @@ from typing import Any
 
 import orjson
 import pytest
-from databases import open_database
-from sqlalchemy import Table, insert, select
-from transfer_benchmarks import Connection
+from transfer_benchmarks import Connection, insert_jobs
 
 from labext.sandbox import Sandbox
-from labext.sandbox.jobs.tables import (
-    COMPLETE,
-    STOPPED,
-    Account,
-    Job,
-    current_timestamp,
-    job_record,
-)
 
 pytestmark = pytest.mark.benchmark
-
-
-def fill(box: Sandbox, start: int, end: int) -> None:
-    """Insert complete digest jobs of the student."""
-    database = open_database(box.data_dir)
-    try:
-        with database.write() as session:
-            student = session.scalars(select(Account).where(Account.owner.is_(False))).first()
-            assert student is not None
-            table = Job.__table__
-            assert isinstance(table, Table)
-            rows = [record(student.id, number) for number in range(start, end)]
-            session.execute(insert(table), rows)
-    finally:
-        database.close()
-
-
-def record(account: int, number: int) -> dict[str, Any]:
-    moment = current_timestamp()
-    values = {
-        "account_id": account,
-        "name": f"digest-of-plasmid-{number}",
-        "type": "digest",
-        "tool": "digest",
-        "status": COMPLETE if number % 4 else STOPPED,
-        "created": moment,
-        "started": moment,
-        "completed": moment,
-        "settings": '{"sequence":"GAATTCAAAAAAGAATTCAAAAAAGAATTC","enzymes":["EcoRI","HindIII"]}',
-        "score": '{"length":30,"cuts":3,"fragments":4,"longest":14,"shortest":1}',
-        "weighted_hours": 0.000012,
-        "bytes": 0,
-    }
-    return values | {"record": orjson.dumps(job_record(Job(**values))).decode()}
 
 
 def test_a_list_of_a_thousand_rows(
@@ -96,7 +52,7 @@ def test_a_list_of_a_thousand_rows(
     headers = {"x-api-key": box.jobs.api_key}
     with contextlib.closing(Connection(box, box.jobs.base_url, headers)) as connection:
         for jobs in tables:
-            fill(box, filled, jobs)
+            insert_jobs(box, filled, jobs)
             filled = jobs
             if jobs == tables[0]:
                 benchmark.pedantic(measure, (connection, jobs), rounds=1, iterations=1)
