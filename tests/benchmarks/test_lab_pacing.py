@@ -2,17 +2,13 @@
 
 The goals are at most 5 % over the 20 s that the limit requires, and no 429. The client has its
 default rate of 100 in 10 s, which is the limit of the first server (a sliding window). The limit of
-the second one is known from the headers only (consecutive windows). The last 50 of 250 pages are
-fetched one by one after the 20 s, so a list of whole records from the sandbox takes longer, by the
-time of these pages.
+the second one is known from the headers only (consecutive windows).
 """
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +18,6 @@ import requests
 from labext import LabClient
 from labext.lab import ApiKey
 from labext.lab.sequences import frames
-from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.benchmark
 
@@ -135,25 +130,3 @@ def test_100_pages_at_60_in_30_seconds_by_the_headers(
             f"{pages} pages at 60 in {window} s, told by the headers",
             f"complete in {elapsed.seconds:.1f} s; no 429",
         )
-
-
-def test_250_pages_of_whole_records_from_the_sandbox(
-    benchmark: Any, figure: Callable[[str, str], None], new_box: Callable[..., Sandbox]
-) -> None:
-    if not benchmark.enabled:
-        pytest.skip("it takes a sandbox of 25,000 sequences")
-    box = new_box(rate="named", sequences=25_000)
-    auth, verify = ApiKey(box.lab.api_key), str(box.lab.ca_bundle)
-    with LabClient(box.lab.base_url, auth, verify=verify) as lab:
-        table = benchmark.pedantic(lab.sequences, rounds=1, iterations=1)
-    with closing(
-        sqlite3.connect(f"file:{box.data_dir / 'sandbox.sqlite'}?mode=ro", uri=True)
-    ) as log:
-        [[refused]] = log.execute("SELECT count(*) FROM lab_audit WHERE status = 429")
-        [[request_count]] = log.execute("SELECT count(*) FROM lab_audit WHERE status = 200")
-    assert request_count == 250
-    assert refused == 0
-    figure(
-        f"{len(table):,} whole records from the sandbox in {request_count} pages, paced",
-        f"{benchmark.stats.stats.mean:.2f} s beside the 20 s of the allowance; no 429",
-    )

@@ -1,13 +1,12 @@
 """PDFs of 400 words a page, from their upload until they are found by words and by vectors.
 
 The service uses its built-in embedding model, and reads, splits, embeds and stores in its own
-process and in those of its tasks. The memory is the peak of one of these processes.
+process and in those of its tasks.
 """
 
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -39,32 +38,6 @@ def _page(chosen: random.Random) -> str:
     return "\n".join(sentences)
 
 
-class Watch:
-    """Record the peak memory of a descendant of a process while the block runs."""
-
-    def __init__(self, host: int) -> None:
-        self._host = psutil.Process(host)
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch)
-        self.most = 0
-
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.02):
-            for process in self._host.children(recursive=True):
-                try:
-                    self.most = max(self.most, process.memory_info().rss)
-                except psutil.Error:
-                    continue
-
-
 @pytest.fixture(scope="session")
 def services() -> list[str]:
     return ["labext.sandbox.nb.app:service"]
@@ -79,7 +52,6 @@ class Service:
         self._session.headers["Authorization"] = f"Bearer {box.nb.password}"
         pid = box.status().pid
         assert pid is not None
-        self.pid = pid
         self._host = psutil.Process(pid)
 
     def add(self, content: bytes) -> str:
@@ -139,27 +111,4 @@ def test_pdfs_of_ten_pages(
     figure(
         f"{count} PDFs of {pages} pages, {benchmark.extra_info['passages']:,} passages",
         f"{used / count / pages * 1000:.0f} ms of CPU a page (goal: 50); {seconds:.0f} s",
-    )
-
-
-def test_a_long_pdf(
-    benchmark: Any, figure: Callable[[str, str], None], new_box: Callable[..., Sandbox]
-) -> None:
-    pages = 300 if benchmark.enabled else 3
-    content = paper(pages)
-    service = Service(new_box(workers=1))
-
-    def add() -> None:
-        benchmark.extra_info["passages"] = service.wait_until_embedded([service.add(content)])
-
-    with Watch(service.pid) as watch:
-        benchmark.pedantic(add, rounds=3 if benchmark.enabled else 1, iterations=1)
-    passages = benchmark.extra_info["passages"]
-    assert passages >= pages
-    median = benchmark.stats.stats.median if benchmark.enabled else 0.0
-    benchmark.extra_info |= {"pages": pages, "memory": watch.most}
-    figure(
-        f"a PDF of {pages} pages ({len(content) / 2**20:.1f} MiB)",
-        f"{median:.1f} s until its {passages:,} passages are found by words and by vectors; "
-        f"at most {watch.most / 2**20:.0f} MiB in a process",
     )
