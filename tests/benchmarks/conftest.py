@@ -16,8 +16,39 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 _FIGURES = pytest.StashKey[list[str]]()
+
+SERVER = """
+import http.server, json, math, os, ssl, sys, threading, time
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, body, status=200, **headers):
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+def serve(handler, certificate=None):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    print(server.server_port, flush=True)
+    server.serve_forever()
+"""
 
 
 @pytest.fixture
@@ -43,20 +74,24 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture
-def cold_if_measured(request: pytest.FixtureRequest) -> None:
-    """Start the hosts of measured sandboxes in the usual way."""
-    if request.config.getoption("--benchmark-only"):
-        request.getfixturevalue("cold")
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """Write a certificate of loopback; return its path and that of its authority."""
+    issuer, ca, certificate = trustme.CA(), tmp_path / "ca.pem", tmp_path / "certificate.pem"
+    issuer.cert_pem.write_to_path(str(ca))
+    issuer.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(certificate))
+    return certificate, ca
 
 
 @pytest.fixture
 def serving() -> Iterator[Callable[..., str]]:
-    """Start a script that serves on loopback and prints its port; return its address."""
+    """Start a script that uses `Handler` and `serve` of `SERVER`; return its address."""
     started: list[subprocess.Popen[str]] = []
 
     def start(script: str, *arguments: str | Path) -> str:
         process = subprocess.Popen(
-            [sys.executable, "-c", script, *map(str, arguments)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", SERVER + script, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         started.append(process)
         assert process.stdout is not None

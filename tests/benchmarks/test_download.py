@@ -17,30 +17,20 @@ from transfer_benchmarks import compare_transfers, run_client
 pytestmark = pytest.mark.benchmark
 
 SERVER = """
-import http.server, os, sys
-
 path = sys.argv[1]
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class File(Handler):
     def do_GET(self):
-        size = os.path.getsize(path)
         self.send_response(200)
         self.send_header("Content-Type", "application/zip")
-        self.send_header("Content-Length", str(size))
+        self.send_header("Content-Length", str(os.path.getsize(path)))
         self.send_header("ETag", '"v1"')
         self.end_headers()
         self.wfile.flush()
         with open(path, "rb") as file:
             self.connection.sendfile(file)
 
-    def log_message(self, *_):
-        pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
+serve(File)
 """
 
 CLIENT = """

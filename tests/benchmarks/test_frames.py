@@ -23,8 +23,7 @@ pytestmark = pytest.mark.benchmark
 ROWS = 10_000
 
 SERVER = """
-import http.server, json, random, sys
-from urllib.parse import parse_qs, urlsplit
+import random
 
 random.seed(7)
 ROWS, PAGE = int(sys.argv[1]), 1000
@@ -51,25 +50,14 @@ for start in range(0, ROWS, PAGE):
     key = str(start + PAGE) if start + PAGE < ROWS else ""
     pages.append(json.dumps({"jobs": rows, "startKey": key, "statuses": {"Complete": 1}}).encode())
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Pages(Handler):
     wbufsize = -1
 
     def do_GET(self):
         start = int(parse_qs(urlsplit(self.path).query).get("startKey", ["0"])[0])
-        page = pages[start // PAGE]
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
+        self.answer(pages[start // PAGE])
 
-    def log_message(self, *_):
-        pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
+serve(Pages)
 """
 
 

@@ -3,8 +3,8 @@
 The goal is at most the CPU time and the memory of the plain version, on two data sets: generated
 records without any escape in their JSON, and the records that the local platform serves, whose
 annotations contain escapes. CPU time: both versions run in pairs in one process, in alternating
-order; the result is the median ratio of a pair. Memory: the peak resident size of a separate
-process. The server is a separate process, the same for both versions, and speaks HTTPS.
+order; the result is the median ratio of a pair. Memory: the peak increase in a separate process.
+The server is a separate process, the same for both versions, and speaks HTTPS.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from inspect import getsource
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import requests
-import trustme
+from transfer_benchmarks import run_client
 
 from labext import LabClient
 from labext.lab import ApiKey
@@ -86,70 +87,15 @@ for start in range(0, ROWS, PAGE):
 """
 
 SERVER = """
-import http.server, ssl, sys
-from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
-
 PAGES = {path.stem: path.read_bytes() for path in Path(sys.argv[1]).iterdir()}
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Pages(Handler):
     wbufsize = -1
 
     def do_GET(self):
-        query = parse_qs(urlsplit(self.path).query)
-        page = PAGES[query.get("nextToken", ["0"])[0]]
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(page)))
-        self.end_headers()
-        self.wfile.write(page)
+        self.answer(PAGES[parse_qs(urlsplit(self.path).query).get("nextToken", ["0"])[0]])
 
-    def log_message(self, *_):
-        pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain(sys.argv[2])
-server.socket = context.wrap_socket(server.socket, server_side=True)
-print(server.server_port, flush=True)
-server.serve_forever()
-"""
-
-PEAK = """
-import sys
-def highest():
-    try:
-        with open("/proc/self/status") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) * 1024
-    except OSError:
-        import resource
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-how, url, ca, key = sys.argv[1:]
-if how == "plain":
-    import json
-    import pandas as pd
-    import requests
-    rows, token = [], ""
-    with requests.Session() as session:
-        session.auth = key, ""
-        while True:
-            answer = session.get(url + "api/v2/dna-sequences",
-                                 params={"pageSize": 100, "nextToken": token or None},
-                                 timeout=60, verify=ca)
-            answer.raise_for_status()
-            page = json.loads(answer.content)
-            rows += page["dnaSequences"]
-            token = page["nextToken"]
-            if not token:
-                break
-    table = pd.DataFrame(rows)
-else:
-    from labext import LabClient
-    from labext.lab import ApiKey
-    with LabClient(url, ApiKey(key), rate=None, verify=ca) as lab:
-        table = lab.sequences()
-print(len(table), highest())
+serve(Pages, sys.argv[2])
 """
 
 
@@ -170,6 +116,32 @@ def plain(url: str, ca: Path) -> pd.DataFrame:
             rows += page["dnaSequences"]
             token = page["nextToken"]
     return pd.DataFrame(rows)
+
+
+PEAK = f"""
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import requests
+from labext import LabClient
+from labext.lab import ApiKey
+
+KEY = {KEY!r}
+
+{getsource(plain)}
+
+how, url, ca = sys.argv[1:]
+with PeakMemory() as memory:
+    if how == "plain":
+        table = plain(url, Path(ca))
+    else:
+        with LabClient(url, ApiKey(KEY), rate=None, verify=ca) as lab:
+            table = lab.sequences()
+print(json.dumps({{"rows": len(table), "memory": memory.bytes}}))
+"""
 
 
 def generate_pages(folder: Path, rows: int) -> None:
@@ -212,16 +184,10 @@ def cpu(act: Callable[[], pd.DataFrame], rows: int) -> float:
 
 
 def peak(how: str, url: str, ca: Path, rows: int) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, how, url, str(ca), KEY],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    count, size = map(int, done.stdout.split())
-    assert count == rows
-    return size / 2**20
+    """Return the MiB of additional memory at the peak in a new process."""
+    result = run_client(PEAK, how, url, ca)
+    assert result["rows"] == rows
+    return float(result["memory"]) / 2**20
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -229,17 +195,16 @@ def test_sequences_to_a_frame(
     benchmark: Any,
     figure: Callable[[str, str], None],
     serving: Callable[..., str],
+    certificate: tuple[Path, Path],
     tmp_path: Path,
     data: str,
 ) -> None:
     rows = ROWS if benchmark.enabled else 200
-    issuer, ca, certificate = trustme.CA(), tmp_path / "ca.pem", tmp_path / "certificate.pem"
-    issuer.cert_pem.write_to_path(str(ca))
-    issuer.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(certificate))
+    path, ca = certificate
     pages = tmp_path / "pages"
     pages.mkdir()
     DATA[data](pages, rows)
-    url = serving(SERVER, pages, certificate).replace("http:", "https:")
+    url = serving(SERVER, pages, path).replace("http:", "https:")
     times: dict[str, list[float]] = {"plain": [], "labext": []}
     memory: dict[str, list[float]] = {"plain": [], "labext": []}
     with LabClient(url, ApiKey(KEY), rate=None, verify=str(ca)) as lab:

@@ -1,26 +1,22 @@
 """1,000 sources in a notebook over loopback: list 50 ms, text search 50, vector search 100.
 
-These are goals for medians. The requests are sequential over one persistent connection by
-http.client, so that the client costs little. A search is restricted to the notebook's sources by
-their identifiers, as in the client, or unrestricted. Each source has eight passages of 150 words
-with a natural distribution of frequencies.
+These are goals for medians. The requests are sequential over one connection. A search is restricted
+to the notebook's sources by their identifiers, as in the client, or unrestricted. Each source has
+eight passages of 150 words with a natural distribution of frequencies.
 """
 
 from __future__ import annotations
 
-import http.client
 import random
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import orjson
-import psutil
 import pytest
 from databases import open_database
+from transfer_benchmarks import Connection
 
 from labext.sandbox import Sandbox
 from labext.sandbox.nb.providers.registry import MINILM
@@ -83,57 +79,19 @@ def fill(box: Sandbox, sources: int) -> list[str]:
     return [f"source:{number:020d}" for number in range(sources)]
 
 
-class Asker:
-    """One client with one connection."""
-
-    def __init__(self, box: Sandbox) -> None:
-        address = urlsplit(box.nb.base_url)
-        self._connection = http.client.HTTPConnection(address.hostname or "", address.port)
-        self._headers = {
-            "Authorization": f"Bearer {box.nb.password}",
-            "Content-Type": "application/json",
-        }
-        pid = box.status().pid
-        assert pid is not None
-        self._host = psutil.Process(pid)
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def ask(self, method: str, path: str, body: object = None) -> Any:
-        content = None if body is None else orjson.dumps(body)
-        self._connection.request(method, f"/api{path}", content, self._headers)
-        answer = self._connection.getresponse()
-        read = answer.read()
-        assert answer.status == 200, read
-        return orjson.loads(read)
-
-    def measure(self, asks: list[Callable[[], object]]) -> tuple[float, float]:
-        """Return the median seconds of a request, and the host's CPU seconds per request."""
-        asks[0]()
-        durations = []
-        before = self._host.cpu_times()
-        for ask in asks:
-            started_at = time.perf_counter()
-            ask()
-            durations.append(time.perf_counter() - started_at)
-        after = self._host.cpu_times()
-        used = after.user + after.system - before.user - before.system
-        return statistics.median(durations), used / len(asks)
-
-
 @pytest.fixture
-def asker(new_box: Callable[..., Sandbox]) -> Iterator[tuple[Asker, Sandbox]]:
+def service(new_box: Callable[..., Sandbox]) -> Iterator[tuple[Connection, Sandbox]]:
     box = new_box()
-    asker = Asker(box)
-    yield asker, box
-    asker.close()
+    headers = {"Authorization": f"Bearer {box.nb.password}"}
+    connection = Connection(box, box.nb.base_url, headers)
+    yield connection, box
+    connection.close()
 
 
 def test_a_thousand_sources(
-    benchmark: Any, figure: Callable[[str, str], None], asker: tuple[Asker, Sandbox]
+    benchmark: Any, figure: Callable[[str, str], None], service: tuple[Connection, Sandbox]
 ) -> None:
-    client, box = asker
+    client, box = service
     sources, requests = (1000, 60) if benchmark.enabled else (20, 2)
     identifiers = fill(box, sources)
     texts = Texts()
@@ -143,14 +101,15 @@ def test_a_thousand_sources(
         body = {"query": query, "search_type": kind, "limit": 10, "min_similarity": -1}
 
         def ask() -> object:
-            answer = client.ask("POST", "/search", body | {"source_ids": among})
+            content = orjson.dumps(body | {"source_ids": among})
+            answer = orjson.loads(client.request("POST", "/search", content))
             assert len(answer["results"]) == (10 if kind == "vector" else answer["total_count"])
             return answer
 
         return ask
 
     def list_sources() -> object:
-        rows = client.ask("GET", f"/sources?notebook_id={NOTEBOOK}&limit=1000")
+        rows = orjson.loads(client.request("GET", f"/sources?notebook_id={NOTEBOOK}&limit=1000"))
         assert len(rows) == sources
         return rows
 
@@ -188,16 +147,16 @@ def test_a_thousand_sources(
 
 @pytest.mark.timeout(1500)
 def test_hundred_thousand_passages(
-    benchmark: Any, figure: Callable[[str, str], None], asker: tuple[Asker, Sandbox]
+    benchmark: Any, figure: Callable[[str, str], None], service: tuple[Connection, Sandbox]
 ) -> None:
-    client, box = asker
+    client, box = service
     sources, requests = (100_000 // PASSAGES, 30) if benchmark.enabled else (20, 2)
     fill(box, sources)
     texts = Texts()
 
     def search(kind: str) -> Callable[[], object]:
         body = {"query": " ".join(texts.words(5)), "search_type": kind, "limit": 10}
-        return lambda: client.ask("POST", "/search", body)
+        return lambda: client.request("POST", "/search", orjson.dumps(body))
 
     search("vector")()  # reads the vectors
     goals = {"text": 50, "vector": 50, "hybrid": 100}

@@ -17,29 +17,15 @@ from transfer_benchmarks import compare_transfers, run_client
 pytestmark = pytest.mark.benchmark
 
 SERVER = """
-import http.server, json
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Sources(Handler):
     def do_POST(self):
         left, count = int(self.headers["Content-Length"]), 0
         held = memoryview(bytearray(1 << 20))
         while count < left:
             count += self.rfile.readinto1(held[: min(len(held), left - count)])
-        body = json.dumps({"id": "source:1", "title": "big", "passages": count}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer(json.dumps({"id": "source:1", "title": "big", "passages": count}).encode())
 
-    def log_message(self, *_):
-        pass
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-print(server.server_port, flush=True)
-server.serve_forever()
+serve(Sources)
 """
 
 CLIENT = """

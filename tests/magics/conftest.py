@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import getpass
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import labext_test_shell
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run
+from labext_test_shell import Run, User
 
 from labext.sandbox import Sandbox
 
@@ -47,6 +49,24 @@ def loaded_shell(
     monkeypatch.chdir(tmp_path)
     with labext_test_shell.loaded(opened):
         yield opened
+
+
+@pytest.fixture
+def shell_without_sandbox(
+    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    """The shell of the file with the magics, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    with labext_test_shell.loaded(opened):
+        yield opened
+
+
+@pytest.fixture
+def user(monkeypatch: pytest.MonkeyPatch) -> User:
+    user = User()
+    monkeypatch.setattr(getpass, "getpass", user.hide)
+    monkeypatch.setattr(builtins, "input", user.show)
+    return user
 
 
 @pytest.fixture

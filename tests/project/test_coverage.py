@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 from labext.http import Operation
 from labext.nb import NotebookClient, backends
@@ -92,8 +91,3 @@ def test_called_operations_are_declared_by_the_backends() -> None:
     for operation in CALLED:
         method, path = operation.split()
         assert _without_names(method, path) in declared, operation
-
-
-def test_wheel_contains_the_tables() -> None:
-    files = WheelBuilder(str(ROOT)).recurse_included_files()
-    assert COVERAGE.relative_to(ROOT).as_posix() in {file.distribution_path for file in files}

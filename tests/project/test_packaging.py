@@ -42,11 +42,11 @@ def test_wheel_contains_three_packages_only(wheel: zipfile.ZipFile) -> None:
     }
 
 
-def test_wheel_contains_every_module(wheel: zipfile.ZipFile) -> None:
+def test_wheel_contains_every_module_and_table_of_rules(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     for home in ("labext", "magics/labext_magics", "widgets/labext_widgets"):
         folder = ROOT / home
-        for path in [*folder.rglob("*.py"), folder / "py.typed"]:
+        for path in [*folder.rglob("*.py"), *folder.rglob("*.md"), folder / "py.typed"]:
             assert f"{folder.name}/{path.relative_to(folder).as_posix()}" in names
 
 

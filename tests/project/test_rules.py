@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[2]
 SANDBOX = ROOT / "labext" / "sandbox"
@@ -99,10 +98,3 @@ def test_every_cited_rule_exists(file: Path) -> None:
     for module in [*file.parent.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         cited_tests = set(cited.findall(module.read_text(encoding="utf-8")))
         assert cited_tests <= known, f"{module.relative_to(ROOT)}: {sorted(cited_tests - known)}"
-
-
-def test_wheel_contains_the_rules() -> None:
-    files = WheelBuilder(str(ROOT)).recurse_included_files()
-    included = {file.distribution_path for file in files}
-    for file in FILES:
-        assert file.relative_to(ROOT).as_posix() in included

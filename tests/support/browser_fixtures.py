@@ -30,17 +30,8 @@ FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-dev-shm-usage",
-    "--disable-default-apps",
-    "--disable-extensions",
     # Only loopback resolves. A route would do the same, but disables the page's cache.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
-    "--use-mock-keychain",
-    "--password-store=basic",
 ]
 INNER = ("data", "blob", "about")
 _OPEN = pytest.StashKey[ExitStack]()

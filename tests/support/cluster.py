@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import psutil
 from labext_test_warm import SCHEDULER, ForkedProcess, shared
+from tcp_proxy import TcpProxy
 
 SUPPORT = Path(__file__).parent
 
@@ -128,73 +127,9 @@ def tree(pid: int) -> list[int]:
     return []
 
 
-class Proxy:
-    """Forwards connections to a port of this machine, until it is stopped for a while."""
-
-    def __init__(self, target: int) -> None:
-        self.port = free_port()
-        self._target = target
-        self._flows = threading.Event()
-        self._flows.set()
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-        assert self._ready.wait(10)
+class Proxy(TcpProxy):
+    """Forwards connections to a scheduler, until it is stopped for a while."""
 
     @property
     def address(self) -> str:
         return f"tcp://127.0.0.1:{self.port}"
-
-    def stop(self) -> None:
-        """Stop forwarding, and keep the connections open."""
-        self._flows.clear()
-
-    def resume(self) -> None:
-        self._flows.set()
-
-    def close(self) -> None:
-        self._flows.set()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(timeout=10)
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(
-            asyncio.start_server(self._connect, "127.0.0.1", self.port)
-        )
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._ready.set()
-        self._loop.run_forever()
-        server.close()
-        for writer in self._writers:
-            writer.close()
-        tasks = asyncio.all_tasks(self._loop)
-        for task in tasks:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self._loop.run_until_complete(asyncio.sleep(0.05))  # the transports close
-        self._loop.close()
-
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self._flowing()
-        try:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:
-            writer.close()
-            return
-        self._writers |= {writer, far_writer}
-        await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer))
-
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            while chunk := await reader.read(65536):
-                await self._flowing()
-                writer.write(chunk)
-                await writer.drain()
-        writer.close()
-        self._writers.discard(writer)
-
-    async def _flowing(self) -> None:
-        while not self._flows.is_set():
-            await asyncio.sleep(0.02)

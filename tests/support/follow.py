@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from labext.progress import Outcome, Part, Progress
+from labext.progress import Outcome, Progress
 
 
 def follow(path: str) -> Iterator[Progress]:
@@ -17,8 +17,7 @@ def follow(path: str) -> Iterator[Progress]:
     while True:
         fields = json.loads(Path(path).read_text())
         outcome = fields.pop("outcome", None)
-        parts = tuple(Part(**part) for part in fields.pop("parts", ()))
-        progress = Progress(**fields, parts=parts, outcome=Outcome(outcome) if outcome else None)
+        progress = Progress(**fields, outcome=Outcome(outcome) if outcome else None)
         yield (
             progress
             if progress.elapsed

@@ -205,11 +205,6 @@ def print_much(work: Path, payload: Payload) -> dict[str, Any]:
     return {}
 
 
-def print_secret(work: Path, payload: Payload) -> dict[str, Any]:
-    """Print a secret."""
-    return {}
-
-
 def return_odd(work: Path, payload: Payload) -> Any:
     """Return an invalid or far too large JSON value."""
     return {"object": object()} if payload["what"] == "object" else {"text": "x" * 10_000_000}

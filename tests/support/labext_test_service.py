@@ -52,7 +52,7 @@ class TestService:
         def requeue(session: Session, task: Task) -> None:
             change(session, task, state="waiting")
 
-        names = ("wait", "descend", "answer", "print_secret", "environment")
+        names = ("wait", "descend", "answer", "environment")
         return [
             TaskKind(
                 name,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import atexit
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
 from IPython.core.completer import provisionalcompleter
+from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
@@ -29,6 +31,41 @@ SET_MODELS = """
 %nb profiles edit business_panel --voice-model fake-tts
 """
 """Cell that sets the models of all podcast profiles of Open Notebook."""
+
+
+@dataclass
+class User:
+    """A user with scripted answers that records the prompts.
+
+    Attributes:
+        answers: used in turn; with none left, standard input is unavailable.
+        keeps: whether secrets may be stored in the keyring.
+        hidden_prompts, visible_prompts: the prompts without and with an echo.
+        offers: the number of questions whether to store secrets.
+    """
+
+    answers: list[str] = field(default_factory=list)
+    keeps: bool = False
+    hidden_prompts: list[str] = field(default_factory=list)
+    visible_prompts: list[str] = field(default_factory=list)
+    offers: int = 0
+
+    def hide(self, prompt: str = "", stream: Any = None) -> str:
+        self.hidden_prompts.append(prompt)
+        return self._answer()
+
+    def show(self, prompt: str = "") -> str:
+        if prompt.endswith("[y/N] "):
+            self.offers += 1
+            return "y" if self.keeps else ""
+        self.visible_prompts.append(prompt)
+        return self._answer()
+
+    def _answer(self) -> str:
+        if not self.answers:
+            raise StdinNotImplementedError
+        return self.answers.pop(0)
+
 
 _NO_COLLECTION = patch("gc.collect")
 """Keeps a shell from collecting garbage, which takes up to a second in a process of many tests."""

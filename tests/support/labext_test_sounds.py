@@ -31,18 +31,10 @@ def pitch(samples: Samples, rate: int) -> float:
 
 
 def loudness(samples: Samples, rate: int) -> float:
-    """LUFS of one channel (ITU-R BS.1770-4), by two filters in the time domain."""
-    weighed = _biquad(_biquad(samples, *_shelf(rate)), *_high_pass(rate))
-    block, hop = int(0.4 * rate), int(0.1 * rate)
-    powers = np.array(
-        [
-            np.mean(np.square(weighed[start : start + block]))
-            for start in range(0, len(weighed) - block + 1, hop)
-        ]
-    )
-    powers = powers[powers > 10 ** ((-70 + 0.691) / 10)]
-    powers = powers[powers > powers.mean() / 10]
-    return -0.691 + 10 * math.log10(float(powers.mean()))
+    """Return the LUFS of one channel (ITU-R BS.1770-4)."""
+    from pyloudnorm import Meter  # type: ignore[import-untyped]
+
+    return float(Meter(rate).integrated_loudness(samples))
 
 
 def silences(samples: Samples, rate: int, shortest: float = 0.3) -> list[tuple[float, float]]:
@@ -54,33 +46,3 @@ def silences(samples: Samples, rate: int, shortest: float = 0.3) -> list[tuple[f
     edges = np.flatnonzero(np.diff(quiet.astype(int)))
     spans = [(float(a * _STEP), float(b * _STEP)) for a, b in edges.reshape(-1, 2)]
     return [(begin, end) for begin, end in spans if end - begin >= shortest]
-
-
-def _shelf(rate: int) -> tuple[list[float], list[float]]:
-    k, high = math.tan(math.pi * 1681.9744509555319 / rate), 10 ** (3.99984385397 / 20)
-    q, band = 0.7071752369554193, high**0.4996667741545416
-    below = 1 + k / q + k * k
-    over = [high + band * k / q + k * k, 2 * (k * k - high), high - band * k / q + k * k]
-    return [sample / below for sample in over], [
-        1,
-        2 * (k * k - 1) / below,
-        (1 - k / q + k * k) / below,
-    ]
-
-
-def _high_pass(rate: int) -> tuple[list[float], list[float]]:
-    k, q = math.tan(math.pi * 38.13547087613982 / rate), 0.5003270373253953
-    below = 1 + k / q + k * k
-    return [1, -2, 1], [1, 2 * (k * k - 1) / below, (1 - k / q + k * k) / below]
-
-
-def _biquad(samples: Samples, over: list[float], under: list[float]) -> Samples:
-    x1 = x2 = y1 = y2 = 0.0
-    b0, b1, b2 = over
-    _, a1, a2 = under
-    sounds = []
-    for x in samples.tolist():
-        y = b0 * x + b1 * x1 + b2 * x2 - a1 * y1 - a2 * y2
-        x2, x1, y2, y1 = x1, x, y1, y
-        sounds.append(y)
-    return np.array(sounds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,14 +13,30 @@ from typing import Any
 class QuietHandler(BaseHTTPRequestHandler):
     """A request handler without an access log."""
 
-    def send_json(self, content: Any) -> None:
-        """Send a response with JSON content."""
-        body = json.dumps(content).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+    def answer(
+        self,
+        status: int,
+        body: Any,
+        headers: Mapping[str, str] | None = None,
+        kind: str = "application/json",
+    ) -> None:
+        """Send a response; a body that is not text or bytes is sent as JSON."""
+        text = body if isinstance(body, str | bytes) else json.dumps(body)
+        content = text.encode() if isinstance(text, str) else text
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(content)
+
+    def send_json(self, content: Any) -> None:
+        self.answer(200, content)
+
+    def received_headers(self) -> dict[str, str]:
+        """Return the headers of the request, with names in lower case."""
+        return {name.lower(): value for name, value in self.headers.items()}
 
     def log_message(self, *_: Any) -> None:
         pass

@@ -63,7 +63,7 @@ class Handler(QuietHandler):
     state: ModelServer
 
     def do_GET(self) -> None:
-        self.state.requests.append((self.path, self._headers(), None))
+        self.state.requests.append((self.path, self.received_headers(), None))
         if self.state.rejection is not None:
             self.answer(*self.state.rejection)
             return
@@ -79,7 +79,7 @@ class Handler(QuietHandler):
     def do_POST(self) -> None:
         time.sleep(self.state.reading_pause)
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.state.requests.append((self.path, self._headers(), body))
+        self.state.requests.append((self.path, self.received_headers(), body))
         if self.state.fault is not None:
             self.state.fault(self)
         elif body.get("stream") is False and self.state.form == "openai":
@@ -88,19 +88,6 @@ class Handler(QuietHandler):
             self.answer(200, self._vectors(body))
         else:
             self.stream([*self.state.words])
-
-    def answer(
-        self, status: int, body: Any, headers: dict[str, str] | None = None, kind: str = ""
-    ) -> None:
-        """Send a complete response."""
-        content = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind or "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
 
     def stream(
         self,
@@ -154,9 +141,6 @@ class Handler(QuietHandler):
                 return {"embeddings": [[1.0, 2.0] for _ in body["input"]]}
         rows = [{"index": n, "embedding": [1.0, 2.0]} for n in range(len(body["input"]))]
         return {"data": rows}
-
-    def _headers(self) -> dict[str, str]:
-        return {name.lower(): value for name, value in self.headers.items()}
 
 
 def _completion(text: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,6 @@ from typing import Any
 import nbformat
 from own_server import PATIENCE, Server
 from waiting import wait_until
-
-SHOTS = os.environ.get("LABEXT_SCREENSHOTS")  # the folder of screenshots; empty for none
 
 READY = """async () => {
   const panel = window.jupyterapp?.shell.currentWidget;
@@ -200,7 +197,6 @@ class NotebookPage:
         """Return the HTML of the first cell's only output, which must have HTML and text only."""
         (output,) = self.save().cells[0].outputs
         assert set(output.data) == {"text/html", "text/plain"}
-        assert "\n" not in output.data["text/plain"]
         return str(output.data["text/html"])
 
     def wait_for_text(self, words: str, cell: int = 0) -> None:
@@ -259,18 +255,6 @@ class NotebookPage:
             prompts = self.panel.locator(".jp-InputPrompt").all_inner_texts()
             error.add_note(f"The kernel is {self.kernel_status()}, the prompts are {prompts}")
             raise
-
-    def shot(self, name: str, locator: Any = None) -> None:
-        """Save a screenshot of the page or a locator if screenshots are enabled."""
-        if SHOTS:
-            (locator or self.page).screenshot(path=Path(SHOTS) / f"{name}.png")
-
-    def shot_in_dark(self, name: str, locator: Any) -> None:
-        """Save a screenshot of a locator in the dark theme if screenshots are enabled."""
-        if SHOTS:
-            self.theme("JupyterLab Dark")
-            self.shot(name, locator)
-            self.theme("JupyterLab Light")
 
     def theme(self, name: str) -> None:
         """Change the theme and wait until it is applied."""

@@ -30,12 +30,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from local_http import QuietHandler, serve
 
-Fault = Callable[[BaseHTTPRequestHandler], None]
+Fault = Callable[[QuietHandler], None]
 """Handles a request instead of the server."""
 
 DIMENSIONS = 64
@@ -119,12 +118,12 @@ class Held:
         self.entered = threading.Event()
         self.release = threading.Event()
 
-    def __call__(self, handler: BaseHTTPRequestHandler) -> None:
+    def __call__(self, handler: QuietHandler) -> None:
         self.entered.set()
         handler.connection.settimeout(0.01)
         for _ in range(3000):
             if self.release.is_set():
-                answer(handler, 200, completion("Reply after a wait."))
+                handler.answer(200, completion("Reply after a wait."))
                 return
             try:
                 if handler.connection.recv(1) == b"":
@@ -139,25 +138,16 @@ class Held:
 
 def respond_with(status: int, body: Any, content_type: str = "application/json") -> Fault:
     """Return a fault that responds with a status and a body: JSON, or text or bytes unchanged."""
-    return lambda handler: answer(handler, status, body, content_type)
+    return lambda handler: handler.answer(status, body, kind=content_type)
 
 
 def too_many(retry_after: str | None) -> Fault:
     """Return a fault that responds with 429 and this `Retry-After`."""
-
-    def fault(handler: BaseHTTPRequestHandler) -> None:
-        content = b'{"error": {"message": "Too fast."}}'
-        handler.send_response(429)
-        if retry_after is not None:
-            handler.send_header("Retry-After", retry_after)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content)
-
-    return fault
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    return lambda handler: handler.answer(429, {"error": {"message": "Too fast."}}, headers)
 
 
-def cut(handler: BaseHTTPRequestHandler) -> None:
+def cut(handler: QuietHandler) -> None:
     """A fault: the connection is cut within the response."""
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
@@ -167,7 +157,7 @@ def cut(handler: BaseHTTPRequestHandler) -> None:
     handler.close_connection = True
 
 
-def disconnect(handler: BaseHTTPRequestHandler) -> None:
+def disconnect(handler: QuietHandler) -> None:
     """A fault: the connection is closed without a response."""
     handler.close_connection = True
 
@@ -175,26 +165,12 @@ def disconnect(handler: BaseHTTPRequestHandler) -> None:
 def echoes_key(status: int) -> Fault:
     """Return a fault that echoes the `Authorization` header."""
 
-    def fault(handler: BaseHTTPRequestHandler) -> None:
+    def fault(handler: QuietHandler) -> None:
         sent = handler.headers.get("Authorization", "")
         message = f"Incorrect API key provided: {sent.removeprefix('Bearer ')}; you sent {sent}"
-        answer(handler, status, {"error": {"message": message, "code": "invalid_api_key"}})
+        handler.answer(status, {"error": {"message": message, "code": "invalid_api_key"}})
 
     return fault
-
-
-def answer(
-    handler: BaseHTTPRequestHandler, status: int, body: Any, content_type: str = "application/json"
-) -> None:
-    """Send a response."""
-    if isinstance(body, str):
-        body = body.encode()
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    handler.send_response(status)
-    handler.send_header("Content-Type", content_type)
-    handler.send_header("Content-Length", str(len(content)))
-    handler.end_headers()
-    handler.wfile.write(content)
 
 
 def completion(text: Any) -> dict[str, Any]:
@@ -266,7 +242,7 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
                 self._take(json.loads(content), {})
 
         def _take(self, body: Any, files: Mapping[str, bytes]) -> None:
-            headers = {name.lower(): value for name, value in self.headers.items()}
+            headers = self.received_headers()
             request = ReceivedRequest(
                 self.path.removeprefix("/v1"), headers, body, files, self.path
             )
@@ -275,29 +251,29 @@ def serving(key: str | None = None) -> Iterator[OpenAI]:
             if fault is not None:
                 fault(self)
             elif state.key is not None and headers.get("authorization") != f"Bearer {state.key}":
-                answer(self, 401, {"error": {"message": "Incorrect API key provided."}})
+                self.answer(401, {"error": {"message": "Incorrect API key provided."}})
             else:
                 self._serve(request)
 
         def _serve(self, request: ReceivedRequest) -> None:
             if request.path == "/chat/completions":
-                answer(self, 200, completion(state.replies(request.body)))
+                self.answer(200, completion(state.replies(request.body)))
             elif request.path == "/embeddings":
                 vectors = [
                     {"object": "embedding", "index": index, "embedding": state.vector(text)}
                     for index, text in enumerate(request.body["input"])
                 ]
-                answer(self, 200, {"object": "list", "data": vectors[::-1]})  # in any order
+                self.answer(200, {"object": "list", "data": vectors[::-1]})  # in any order
             elif request.path == "/audio/speech":
-                answer(self, 200, state.sound(request.body), "audio/wav")
+                self.answer(200, state.sound(request.body), kind="audio/wav")
             elif request.path == "/audio/transcriptions":
                 (content,) = request.files.values()
-                answer(self, 200, {"text": state.transcribe(content)})
+                self.answer(200, {"text": state.transcribe(content)})
             elif request.path == "/models":
                 rows = [{"id": name, "object": "model"} for name in state.models]
-                answer(self, 200, {"object": "list", "data": rows})
+                self.answer(200, {"object": "list", "data": rows})
             else:
-                answer(self, 404, {"error": {"message": f"Unknown path {request.path}."}})
+                self.answer(404, {"error": {"message": f"Unknown path {request.path}."}})
 
     with serve(Handler) as url:
         state.base_url = f"{url}/v1"

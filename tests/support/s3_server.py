@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import json
@@ -13,7 +12,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +19,7 @@ from typing import Any
 
 import pytest
 from databases import ends_with_parent
+from tcp_proxy import TcpProxy
 
 from labext.sandbox.core.data_folder import DataFolder
 
@@ -174,65 +173,12 @@ class S3Server:
         return True
 
 
-class Line:
+class Line(TcpProxy):
     """A connection to a server that can be cut, also after a number of sent bytes."""
 
-    def __init__(self, target: int) -> None:
-        self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.is_cut = threading.Event()
-        self._left: int | None = None
-        self._open: set[socket.socket] = set()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def cut(self) -> None:
-        """Reset all connections, also new ones."""
-        self.is_cut.set()
-        for one in [*self._open]:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-
-    def cut_after(self, size: int) -> None:
-        """Cut the connection after `size` more bytes to the server."""
-        self._left = size
-
-    def restore(self) -> None:
-        """Forward again."""
-        self._left = None
-        self.is_cut.clear()
-
-    def close(self) -> None:
-        """Close the connection permanently."""
-        self.cut()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                if self.is_cut.is_set():
-                    near.close()
-                    continue
-                far = socket.create_connection(("127.0.0.1", self._target))
-                self._open |= {near, far}
-                for ends in ((near, far, True), (far, near, False)):
-                    threading.Thread(target=self._pump, args=ends, daemon=True).start()
-
-    def _pump(self, source: socket.socket, target: socket.socket, is_request: bool) -> None:
-        with contextlib.suppress(OSError):
-            while chunk := source.recv(65536):
-                if is_request and self._left is not None:
-                    self._left -= len(chunk)
-                    if self._left < 0:
-                        self.cut()
-                        break
-                target.sendall(chunk)
-        for one in (source, target):
-            self._open.discard(one)
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
 
 def _free_ports(count: int) -> list[int]:

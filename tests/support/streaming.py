@@ -68,10 +68,7 @@ def streaming() -> Iterator[Streaming]:
     class Handler(QuietHandler):
         def do_GET(self) -> None:
             # The detection of the server: an empty response means one of the contract.
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(b"{}")
+            self.answer(200, {})
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -27,19 +27,11 @@ from labext.sandbox.core.queue import (
     TaskOutcome,
 )
 
-ENTRIES = [
-    "answer",
-    "wait",
-    "span",
-    "surroundings",
-    "descend",
-    "escape",
-    "fail",
-    "die",
-    "print_much",
-]
-ENTRIES += ["return_odd", "nowhere", "kill_parent", "fill_memory", "identify"]
-ENTRIES += ["digest_inputs", "speak", "count_runs"]
+ENTRIES = (
+    *("answer", "wait", "span", "surroundings", "descend", "escape", "fail", "die", "print_much"),
+    *("return_odd", "nowhere", "kill_parent", "fill_memory", "identify", "digest_inputs", "speak"),
+    "count_runs",
+)
 
 
 @dataclass

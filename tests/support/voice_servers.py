@@ -41,7 +41,7 @@ class VoiceServer:
     rejection: tuple[int, bytes] | None = None
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
 
-    def answer(self, route: str) -> tuple[str, bytes] | None:
+    def content(self, route: str) -> tuple[str, bytes] | None:
         """Return the media type and the content for a method and path."""
         path = route.partition("?")[0]
         sound = base64.b64encode(SAMPLES).decode()
@@ -91,22 +91,16 @@ class _Handler(QuietHandler):
 
     def _handle(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
         route = f"{self.command} {self.path}"
-        self.known.requests.append((route, headers, body))
-        answer = self.known.answer(route)
+        self.known.requests.append((route, self.received_headers(), body))
+        answer = self.known.content(route)
         if self.known.rejection is not None:
-            status, content = self.known.rejection
-            kind = "application/json"
+            self.answer(*self.known.rejection)
         elif answer is None:
-            status, kind, content = 404, "application/json", b'{"detail": "Not found."}'
+            self.answer(404, {"detail": "Not found."})
         else:
-            status, (kind, content) = 200, answer
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+            kind, content = answer
+            self.answer(200, content, kind=kind)
 
 
 _PATHS = {"elevenlabs": "/v1", "google": "/v1beta", "piper": ""}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from labext.errors import InputError
-from labext_widgets.alignment import AlignmentView, alignment_view, tree_view
+from labext_widgets.alignment import alignment_view, tree_view
 from labext_widgets.alignment import viewer as module
 from labext_widgets.alignment.drawing import render_html
 from labext_widgets.alignment.rows import (
@@ -173,17 +173,6 @@ def test_selection_is_in_the_order_of_display() -> None:
 def test_alignment_too_large_for_the_live_view_is_static(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_LIVE_CELLS", 10)
     assert "this view is static" in alignment_view(FASTA, name="a")._render()[0]
-
-
-def test_example_sequences() -> None:
-    names = [
-        line.split()[0][1:]
-        for line in (DATA / "its.fasta").read_text().splitlines()
-        if line[:1] == ">"
-    ]
-    view = alignment_view("".join(f">{name}\nACGT\n" for name in names), name="its")
-    assert isinstance(view, AlignmentView)
-    assert list(view.sequences) == names
 
 
 def test_large_tree_with_its_alignment_is_read_in_linear_time() -> None:

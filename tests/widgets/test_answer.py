@@ -220,10 +220,6 @@ class TestInANotebook:
         assert len(placeholders) == 2
         assert placeholders[1].states[0] == placeholders[0].states[-1]
 
-    def test_complete_answer_is_shown_by_its_first_cell(self, placeholders: Placeholders) -> None:
-        labext_widgets.answer_view(ANSWER)._ipython_display_()
-        assert QUESTION in words(placeholders[0].saved[0][0])
-
     def test_answer_without_citations_says_so(self) -> None:
         assert "No citations." in static_view.render_html(AnswerState("", answer=Answer("No.")))
 
@@ -339,13 +335,6 @@ def test_executed_notebook_gets_the_finished_answer_alone(
     ((drawn, text),) = displayed
     assert QUOTE in words(drawn)
     assert text == f"{QUESTION}\n\n{answer}"
-
-
-def test_answer_view_attributes() -> None:
-    answer = labext_widgets.answer_view(ANSWER)
-    assert (answer.text, answer.question) == (ANSWER.text, QUESTION)
-    assert answer.citations == (PAPER, PLAN)
-    assert repr(answer) == f'<AnswerView "{QUESTION}", 2 citations>'
 
 
 SAFE = {

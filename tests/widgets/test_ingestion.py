@@ -112,18 +112,6 @@ def displayed(set_front_end: Any, record_displays: Any) -> list[tuple[str, str]]
     return displayed
 
 
-def test_executed_notebook_gets_one_bar(
-    displayed: list[tuple[str, str]],
-) -> None:
-    looks = [MIDWAY, Ingestion((READING, DONE), 44.0), OVER]
-    labext_widgets.watch_ingestion(iter(looks), again=AGAIN)
-    assert [text.splitlines()[0] for _, text in displayed] == [
-        static_view.render_text(ingestion_progress(OVER)),
-    ]
-    assert "The PDF is encrypted." in words(displayed[-1][0])
-    assert displayed[-1][1].endswith("\n  scan.pdf: The PDF is encrypted.")
-
-
 def test_interrupt_says_that_the_ingestion_continues(
     displayed: list[tuple[str, str]],
 ) -> None:
@@ -134,11 +122,6 @@ def test_interrupt_says_that_the_ingestion_continues(
     with pytest.raises(WatchInterrupted, match=r"the ingestion continues.* `%nb sources wait`"):
         labext_widgets.watch_ingestion(interrupted(), again=AGAIN)
     assert "Watching stopped; the ingestion continues." in displayed[-1][1]
-
-
-def test_empty_stream_returns_none(displayed: list[tuple[str, str]]) -> None:
-    assert labext_widgets.watch_ingestion(iter([]), again=AGAIN) is None
-    assert displayed == []
 
 
 HOSTILE = st.text() | st.sampled_from(["<script>x</script>", "\"'onclick=x", "\x1b[2J", "\u202e"])

@@ -184,21 +184,6 @@ def test_background_watch_outlives_its_cell(kernel: Kernel) -> None:
     assert texts([kernel.later("update_display_data")]) == [LAST]
 
 
-def test_stop_button_calls_stop(kernel: Kernel) -> None:
-    watching = "watch(stream(60), background=True, stop=lambda: called.append(1))"
-    sent = kernel.run(f"called = []\n{watching}")
-    view = next(
-        message
-        for message in of("comm_open", sent)
-        if message["content"]["data"]["state"].get("target")
-    )
-    data = {"method": "custom", "content": {"do": "stop"}}
-    content = {"comm_id": view["content"]["comm_id"], "data": data}
-    kernel.client.shell_channel.send(kernel.client.session.msg("comm_msg", content))
-    assert "Stop requested" in texts([kernel.later("update_display_data")])[0]
-    assert kernel.printed("print(called)") == "[1]\n"
-
-
 def test_unload_leaves_no_thread_and_no_widget(kernel: Kernel) -> None:
     kernel.run("watch(stream(60), background=True)")
     left = """

@@ -80,12 +80,10 @@ def snapshot(outcome: str = "", *, status: str = "") -> dict[str, Any]:
     return {"rows": source_rows, "outcome": outcome}
 
 
-def narrow(nb: NotebookPage, name: str, cell: int) -> None:
-    """Save a screenshot of a narrow page, and check that nothing overflows it."""
+def fits_a_narrow_page(nb: NotebookPage, cell: int) -> None:
     nb.page.set_viewport_size({"width": 690, "height": 1000})
     output = nb.output(cell).locator(".jp-OutputArea-output").first
     wait_until(lambda: output.bounding_box()["width"] < 360)
-    nb.shot(name, nb.output(cell))
     assert output.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.page.set_viewport_size({"width": 1000, "height": 800})
 
@@ -110,7 +108,7 @@ def test_answer_and_ingestion(
     nb = page_of().write(*cells).open()
     the_answer_streams(nb, service)
     by_keyboard_alone(nb)
-    in_the_dark_and_narrow(nb)
+    fits_a_narrow_page(nb, 0)
     sources_are_processed(nb, script)
     nb.run(2)
     wait_until(lambda: nb.output(2).locator(".labext-live .labext-cite").count() == 2)
@@ -136,7 +134,6 @@ def the_answer_streams(nb: NotebookPage, service: Streaming) -> None:
     live = nb.output().locator(".labext-live")
     live.get_by_role("button", name="Citation 1: paper.pdf, page 3").click()
     live.locator("summary").click()
-    nb.shot("answer-coming", nb.output())
     service.send_event(type="answer", content=f"Also: {SECOND} [note:b2]", citations=CITATIONS[1:])
     nb.wait_for_text(f"Also: {SECOND}")
     assert live.locator(".labext-passage mark").inner_text() == QUOTE
@@ -166,23 +163,15 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
     assert passage.count() == 1
 
 
-def in_the_dark_and_narrow(nb: NotebookPage) -> None:
-    """Save screenshots."""
-    nb.shot("answer-light", nb.output())
-    nb.shot_in_dark("answer-dark", nb.output())
-    narrow(nb, "answer-narrow", 0)
-
-
 def sources_are_processed(nb: NotebookPage, script: Script) -> None:
     """One row per source; an interrupt ends only the watch."""
     script.set_snapshot(snapshot())
     nb.run(1)
     nb.wait_for_text("Reading the pages, no progress for 0:42", cell=1)
-    nb.shot("ingestion-live", nb.output(1))
     script.set_snapshot(snapshot("failed", status="completed"))
     nb.wait_for_text("3 Complete", cell=1)
     nb.idle()
-    narrow(nb, "ingestion-narrow", 1)
+    fits_a_narrow_page(nb, 1)
     script.set_snapshot(snapshot())
     nb.run(1)
     nb.wait_for_text("Reading the pages, no progress for 0:42", cell=1)
@@ -194,7 +183,6 @@ def sources_are_processed(nb: NotebookPage, script: Script) -> None:
 def the_file_is_right_untrusted_and_without_a_kernel(dead: NotebookPage) -> None:
     dead.open_without_kernel()
     dead.wait_for_text("No <b>text</b>: $2 of $3 pages are blank.", cell=1)
-    dead.shot("ingestion-reopened", dead.output(1))
     out = dead.output()
     fold = out.locator("details").first
     fold.locator("summary").focus()
@@ -202,7 +190,6 @@ def the_file_is_right_untrusted_and_without_a_kernel(dead: NotebookPage) -> None
     assert fold.locator("mark").inner_text() == QUOTE
     assert "Two things follow" in out.inner_text()
     assert out.locator("button, img").count() == 0
-    dead.shot("answer-reopened", out)
 
 
 DATA = Path(__file__).parents[2] / "example_notebooks" / "data"
@@ -231,8 +218,6 @@ def test_passages_and_pages(page_of: Callable[..., NotebookPage], refused: list[
     assert set(nb.output(1).locator("mark").all_inner_texts()) >= {"catabolite", "repression"}
     a_citation_opens_its_page(nb)
     pages_turn(nb)
-    for cell, name in enumerate(("passages", "answer", "source", "text"), 1):
-        nb.shot(f"sources-{name}", nb.output(cell))
     wait_until(lambda: "page 1 of 2" in str(nb.save().cells[3].outputs))
     for cell in nb.save().cells[1:]:
         assert [set(output.data) for output in cell.outputs] == [{"text/html", "text/plain"}]

@@ -128,18 +128,21 @@ def test_wrapped_lines_are_joined_and_items_keep_their_lines() -> None:
     assert join_wrapped_lines(items) == items
 
 
-class TestClosestSentence:
-    def test_sentence_with_the_subject_is_chosen(self) -> None:
-        start, end = closest_sentence("repressing catabolites", TEXT) or (0, 0)
-        assert TEXT[start:end] == "Without it, catabolite repression: the Café is shut."
-
-    def test_empty_text_has_none(self) -> None:
-        assert closest_sentence("x", " \n") is None
-
-    def test_last_sentence_needs_no_full_stop(self) -> None:
-        text = "Induction is fast.\n\nThe harvest"
-        start, end = closest_sentence("harvests", text) or (0, 0)
-        assert text[start:end] == "The harvest"
+@pytest.mark.parametrize(
+    ("query", "text", "sentence"),
+    [
+        (
+            "repressing catabolites",
+            TEXT,
+            "Without it, catabolite repression: the Café is shut.",
+        ),
+        ("harvests", "Induction is fast.\n\nThe harvest", "The harvest"),
+    ],
+)
+def test_closest_sentence_has_the_subject(query: str, text: str, sentence: str) -> None:
+    start, end = closest_sentence(query, text) or (0, 0)
+    assert text[start:end] == sentence
+    assert closest_sentence("x", " \n") is None
 
 
 class TestFrame:
@@ -295,7 +298,7 @@ def test_yellow_mark_covers_only_the_passage(pdf: PdfPages) -> None:
 
 
 def test_page_of_a_saved_view_is_static(
-    pdf: PdfPages, set_front_end: Any, record_displays: Any
+    pdf: PdfPages, set_front_end: Any, record_displays: Any, placeholders: list[FakePlaceholder]
 ) -> None:
     set_front_end(FrontEnd.EXECUTED, placeholder)
     displayed = record_displays(placeholder)
@@ -303,6 +306,7 @@ def test_page_of_a_saved_view_is_static(
         HOSTILE_PAGE, pdf, 1, HOSTILE_PAGE, HOSTILE_PAGE, "%nb view source:1"
     )._ipython_display_()
     ((html, text),) = displayed
+    assert not placeholders
     parsed = ParsedHtml(html)
     assert parsed.tags <= {"div", "span", "img", "details", "summary", "code"}
     assert "onerror" not in parsed.attribute_names

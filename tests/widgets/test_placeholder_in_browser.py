@@ -57,7 +57,6 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
     wait_until(
         lambda: nb.page.locator(f"{LIVE} .labext-phase:has-text('Aggregating')").count() == 2
     )
-    nb.shot("two-copies-page")
     nb.page.locator(".jp-LinkedOutputView").first.wait_for()
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.close?.()")
     nb.page.wait_for_function(f"() => {PANEL}?.content?.activeCellIndex !== undefined")
@@ -106,13 +105,6 @@ def test_killed_kernel_removes_the_live_view(watched: Watched, script: Script) -
     nb.page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # JupyterLab logs it
 
 
-def test_kernel_shutdown_removes_the_live_view(watched: Watched) -> None:
-    nb = watched(IN_BACKGROUND)
-    nb.idle()
-    nb.page.evaluate(f"() => {{ void {PANEL}.sessionContext.shutdown(); }}")
-    picture_is_seen(nb)
-
-
 def test_rerun_cell_ends_its_earlier_watch(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND, COUNT)
     for _ in range(2):
@@ -151,7 +143,6 @@ def test_failing_live_view_shows_an_alert_and_the_picture(watched: Watched) -> N
     nb.wait_for_text("The live view failed", cell=1)
     nb.wait_for_text("the picture\n", cell=1)
     assert nb.output(1).get_by_role("alert").count() == 1
-    nb.shot("view-failed", nb.output(1))
     lives(nb, 2)
     nb.wait_for_bar_text("Running")
 

@@ -81,7 +81,6 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     page.mouse.move(*point(nb, 26, -7.8 + 14 % 11))
     wait_until(lambda: "<b>2</b>\nlength (nt): 26" in tooltip.inner_text())
     assert "family: 5S <img src=x>" in tooltip.inner_text()
-    nb.shot("plot-hover", out)
     page.mouse.click(*point(nb, 26, -7.8 + 14 % 11))
     wait_until(lambda: "folds-<b>2</b>" in out.inner_text())
     page.mouse.click(*point(nb, 23, -6.9 + 7))
@@ -92,7 +91,6 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     page.mouse.move(*point(nb, 138.5, -45), steps=4)
     page.mouse.up()
     wait_until(lambda: status.inner_text() == "4 of 40 jobs selected")
-    nb.shot("plot-brushed", out)
     nb.wait_for_printed("[36, 37, 38, 39]")
 
     # By keyboard alone.
@@ -122,18 +120,15 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     nb.wait_for_printed("[67]", 4)
     tops = [areas.nth(n).bounding_box()["y"] for n in range(2)]
     assert abs(tops[0] - tops[1]) < 2
-    nb.shot("plot-figures", nb.output(3))
 
     # From Python; the theme is updated live, and nothing overflows a narrow page.
     nb.run(2)
     wait_until(lambda: status.inner_text() == "2 of 40 jobs selected")
     nb.theme("JupyterLab Dark")
     assert out.evaluate(TICK_COLOR) == "rgba(255, 255, 255, 0.7)"
-    nb.shot("plot-dark-page")
     page.set_viewport_size({"width": 700, "height": 900})
     live = page.locator(".labext-live").first
     wait_until(lambda: live.bounding_box()["width"] < 400)
-    nb.shot("plot-dark-narrow", out)
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     assert refused == nb.errors == []
 

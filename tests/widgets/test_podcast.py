@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ from labext.errors import UnreachableError, WatchInterrupted
 from labext.progress import Outcome, Progress
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.podcasts import generation
-from labext_widgets.progress import background, live_view, static_view, watch
+from labext_widgets.progress import background, static_view, watch
 
 AGAIN = '%nb episodes wait "Episode 1"'
 
@@ -248,22 +246,3 @@ class TestMade:
         last = follow(SPEECH, COMPLETE, result=gone)
         assert last is COMPLETE
         assert "complete, but cannot be shown here: No service answers." in placeholders[0].text
-
-
-def test_terminal_prints_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", stream)
-    follow(SPEECH, FAILED, retry=lambda: iter([]))
-    assert stream.getvalue().splitlines() == [
-        "Episode 1: Stage 3 of 4: speech, turn 12 of 40 (podcast, watched 0:42)",
-        "Episode 1: Failed: The model answered <502>. (podcast, watched 0:00)",
-    ]
-
-
-def test_executed_notebook_gets_the_final_state_alone(
-    set_front_end: Any, record_displays: Any
-) -> None:
-    displayed = record_displays(live_view)
-    set_front_end(FrontEnd.EXECUTED, generation, watch)
-    follow(WAITING, SPEECH, COMPLETE, retry=lambda: iter([]), background=True)
-    assert [text for _, text in displayed] == ["Episode 1: Complete (podcast, watched 1:23)"]

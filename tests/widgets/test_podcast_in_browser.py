@@ -95,17 +95,6 @@ def spoken(nb: NotebookPage, cell: int = 0) -> int:
     return marked[0] if marked else -1
 
 
-def saved_html(nb: NotebookPage, words: str) -> str:
-    """Save until the first cell's output contains the words, as plain HTML and text only."""
-
-    def html() -> str:
-        (output,) = nb.save().cells[0].outputs
-        assert set(output.data) == {"text/html", "text/plain"}
-        return str(output.data["text/html"])
-
-    return str(wait_until(lambda: words in (html_text := html()) and html_text))
-
-
 def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) -> None:
     code = PLAY.format(sound=mp3, record=record(), embed=False)
     nb = page_of().write(code, COUNT, "labext_widgets.show_player(record, fetch)").open()
@@ -117,13 +106,11 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     nb.run(1)
     nb.wait_for_text("requests 0", cell=1)
     assert spoken(nb) == -1
-    nb.shot("podcast-light", nb.output())
 
     # It plays, and the mark follows; a click on a turn seeks to it.
     live.get_by_role("button", name="Play", exact=True).click()
     wait_until(lambda: spoken(nb) == 0)
     wait_until(lambda: spoken(nb) == 1)
-    nb.shot("podcast-playing", nb.output())
     live.locator(".labext-dialogue").nth(3).click()
     wait_until(lambda: spoken(nb) == 3)
     play = live.locator(".labext-play")
@@ -151,7 +138,6 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     was = spoken(nb)
     wait_until(lambda: spoken(nb) > was)
     assert turns.evaluate("e => e.scrollTop") == before
-    nb.shot("podcast-scrolled", nb.output())
     follow.click()
     wait_until(lambda: turns.evaluate("e => e.scrollTop") < before)
     assert live.evaluate("e => e.contains(document.activeElement)"), "the button is hidden now"
@@ -164,7 +150,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     other.get_by_role("button", name="Pause", exact=True).click()
 
     by_keyboard_alone(nb)
-    in_the_dark_and_narrow(nb)
+    fits_a_narrow_page(nb)
     nb.idle()
     assert nb.errors == []
     without_a_kernel(nb, page_of, server)
@@ -205,36 +191,29 @@ def by_keyboard_alone(nb: NotebookPage) -> None:
     wait_until(lambda: play.get_attribute("aria-label") == "Pause")
     keys.press("Space")
     wait_until(lambda: play.get_attribute("aria-label") == "Play")
-    nb.shot("podcast-keyboard", nb.output())
     for control in live.locator("button, input, select").all():
         assert control.get_attribute("aria-label") or control.inner_text()
     keys.press("Escape")
     assert not live.evaluate("e => e.contains(document.activeElement)")
 
 
-def in_the_dark_and_narrow(nb: NotebookPage) -> None:
+def fits_a_narrow_page(nb: NotebookPage) -> None:
     live = nb.output().locator(".labext-live")
-    nb.theme("JupyterLab Dark")
-    nb.shot("podcast-dark", nb.output())
     side, turns = live.locator(".labext-side"), live.locator(".labext-transcript")
     assert turns.bounding_box()["x"] > side.bounding_box()["x"] + 100
     nb.page.set_viewport_size({"width": 690, "height": 1000})
     wait_until(lambda: live.bounding_box()["width"] < 360)
     assert turns.bounding_box()["y"] > side.bounding_box()["y"] + 100
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-    nb.shot("podcast-dark-narrow", nb.output())
-    nb.theme("JupyterLab Light")
-    nb.shot("podcast-light-narrow", nb.output())
     nb.page.set_viewport_size({"width": 1000, "height": 800})
 
 
 def without_a_kernel(nb: NotebookPage, page_of: Pages, server: Server) -> None:
     """After the kernel has ended, the static view shows the transcript and why audio is missing."""
-    assert "data:audio" not in saved_html(nb, "Transcript")
+    assert "data:audio" not in nb.wait_for_saved_html("Transcript")
     nb.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
     nb.wait_for_text("The audio needs the kernel")
     nb.wait_until_removed(nb.output().locator(".labext-live"))
-    nb.shot("podcast-kernel-gone", nb.output())
 
 
 def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server: Server) -> None:
@@ -245,7 +224,7 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     wait_until(lambda: spoken(nb) == 0)
     nb.run(1)
     nb.wait_for_text("requests 1", cell=1)
-    saved_html(nb, "data:audio/mpeg;base64,")
+    nb.wait_for_saved_html("data:audio/mpeg;base64,")
     nb.close()
     server.stop_kernels()
     dead = page_of(nb.remove_trust()).open_without_kernel()
@@ -265,8 +244,6 @@ def test_embedded_audio_plays_without_a_kernel(page_of: Pages, mp3: str, server:
     fold.locator("summary").click()
     assert "Is there <b>leak</b> without it? <img src=x onerror=alert(1)>" in fold.inner_text()
     assert fold.locator("img, b, mjx-container").count() == 0
-    dead.shot("podcast-reopened", dead.output())
-    dead.shot_in_dark("podcast-reopened-dark", dead.output())
 
 
 def snapshot(stage: str, **more: Any) -> dict[str, Any]:
@@ -279,22 +256,19 @@ def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
     nb.wait_for_bar_text("Stage 3 of 4: speech, turn 12 of 40")
-    nb.shot("podcast-running", nb.output())
     reason = "The speech server of <b>lab</b> answered 502 in turn 12 of 40."
     script.set_snapshot(snapshot("", phase="Failed", outcome="failed", reason=reason, elapsed=61.0))
     nb.wait_for_text(reason)
     nb.wait_for_text("Failed in speech, turn 12 of 40")
     nb.idle()
-    nb.shot("podcast-failed", nb.output())
     nb.output().get_by_role("button", name="Generate the podcast Episode 1 again").click()
     nb.wait_for_text("In Queue")
     nb.output().get_by_role("button", name="Stop watching").wait_for()
     script.set_snapshot(snapshot("", unchanged=95.0))
     nb.wait_for_text("No progress for 1:35.")
-    nb.shot("podcast-silent", nb.output())
     script.set_snapshot(snapshot("", phase="Complete", outcome="complete", elapsed=83.0))
     nb.output().get_by_role("button", name="Play", exact=True).click()
     wait_until(lambda: spoken(nb) == 1)
     assert nb.bar().count() == 0
-    assert "Dr. Ilan Roth" in saved_html(nb, "Transcript")
+    assert "Dr. Ilan Roth" in nb.wait_for_saved_html("Transcript")
     assert nb.errors == []

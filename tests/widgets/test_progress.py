@@ -160,12 +160,6 @@ def test_job_has_no_counts() -> None:
     assert text == "helix1 job watched 0:03✓ In Queue ● Running ○ Complete"
 
 
-def test_batch_without_counts() -> None:
-    progress = Progress("folds", "batch", "Running")
-    assert static_view.render_text(progress) == "folds: Running (batch, watched 0:00)"
-    assert ("aria-valuemax", "1") in ParsedHtml(static_view.render_html(progress)).attributes
-
-
 def test_stalled_job_shows_the_time_without_progress() -> None:
     still = Progress("helix1", "job", "Running", elapsed=100, unchanged=70)
     assert "no progress for 1:10" in static_view.render_text(still)
@@ -213,7 +207,6 @@ def test_transfer_of_unknown_size() -> None:
         (5 * MB, 34 * MB, "5.0 of 34.0 MB"),
         (300 * MB, 1024**3, "0.30 of 1.07 GB"),
         (2000 * 1000 * MB, None, "2,000 GB"),
-        (12 * MB, None, "12.0 MB"),
         (9 * MB, 7 * MB, "9.00 of 7.00 MB"),
     ],
 )
@@ -295,10 +288,7 @@ def test_reduced_motion_disables_the_animation() -> None:
     [
         (2.5, 12.0, "2.5 jobs/s, about 15 s left"),
         (0.2, 0.0, "12 jobs/min, about 5 s left"),
-        (0.02, 90.0, "1.2 jobs/min, about 2 min left"),
         (0.001, 3600 * 2.1, "3.6 jobs/h, about 2 h 10 min left"),
-        (0.0001, 3600 * 50.0, "0.36 jobs/h, about 50 h left"),
-        (40.0, 56.0, "40 jobs/s, about 1 min left"),
         (250.0, 56.0, "250 jobs/s, about 1 min left"),
     ],
 )
@@ -400,12 +390,6 @@ def test_ended_pipeline_is_complete_or_has_a_reason() -> None:
     assert "■ Stopped" in words(static_view.render_html(failed))
     assert why in words(static_view.render_html(failed))
     assert static_view.render_text(failed).endswith(f"1 Running: {why} (pipeline, watched 0:07)")
-
-
-def test_pipeline_without_counts_and_stage() -> None:
-    bare = Progress("p1", "pipeline", "Running")
-    assert static_view.render_text(bare) == "p1: Running (pipeline, watched 0:00)"
-    assert widths(bare) == [100.0]
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\d{1,6} of \d{1,6}: [a-z]*", fullmatch=True))

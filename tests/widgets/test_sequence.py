@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from widget_fakes import Placeholders
 
-import labext_widgets
 from labext.dna import reverse_complement
 from labext.errors import InputError
 from labext_widgets.core import placeholder
@@ -27,7 +26,6 @@ from labext_widgets.sequence.enzymes import (
     COMMON,
     all_enzymes,
     cut_sites,
-    find_enzymes,
     unique_cutters,
 )
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
@@ -53,13 +51,6 @@ def placeholders(placeholders: Placeholders, set_front_end: Any) -> Placeholders
     """The placeholders of an interactive notebook."""
     set_front_end(FrontEnd.INTERACTIVE, placeholder)
     return placeholders
-
-
-def test_viewer_is_a_lazy_export() -> None:
-    assert labext_widgets.sequence_viewer is sequence_viewer
-    assert labext_widgets.Selection is Selection
-    with pytest.raises(AttributeError, match="no attribute 'sequence_viewr'"):
-        labext_widgets.sequence_viewr  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -231,15 +222,6 @@ def test_terminal_prints_the_annotations(
     ]
 
 
-def test_executed_notebook_gets_the_picture_alone(set_front_end: Any, record_displays: Any) -> None:
-    set_front_end(FrontEnd.EXECUTED, placeholder)
-    displayed = record_displays(placeholder)
-    sequence_viewer(CIRCLE)._ipython_display_()
-    ((html, text),) = displayed
-    assert html.count("<img ") == 1
-    assert "\n" not in text
-
-
 DRAWN = random.Random(9)
 BASES = "".join(DRAWN.choices("ACGT", k=4000))
 
@@ -299,19 +281,6 @@ def test_site_across_the_origin() -> None:
     assert "EcoRI" in unique_cutters(Molecule("x", "TTCAAAAAAGAA", True))
 
 
-@pytest.mark.parametrize(
-    ("misspelled", "meant"), [("EcoR1", "EcoRI"), ("Hind3", "HindIII"), ("BamH", "BamHI")]
-)
-def test_unknown_enzyme_suggests_a_similar_name(misspelled: str, meant: str) -> None:
-    with pytest.raises(InputError, match=rf"is no restriction enzyme .* Did you mean {meant}\?"):
-        find_enzymes([misspelled])
-
-
-def test_enzyme_names_are_case_insensitive_and_unique() -> None:
-    assert find_enzymes("ecori, BAMHI  EcoRI") == ("EcoRI", "BamHI")
-    assert find_enzymes([]) == ()
-
-
 JS = Path(__file__).parents[2] / "widgets" / "js" / "sequence"
 SCRIPT = """
 import { readFileSync } from "node:fs";
@@ -329,7 +298,6 @@ const answers = JSON.parse(readFileSync(0)).map(({ bases, circular, pattern }) =
 console.log(JSON.stringify(answers));
 """
 
-dna = st.text("ACGT", min_size=1, max_size=30)
 mixed = st.text("ACGTNRYacgtu", min_size=1, max_size=30)
 patterns = st.text("".join(IUPAC), min_size=1, max_size=4)
 
@@ -357,13 +325,6 @@ def test_search_matches_brute_force(bases: str, circular: bool, pattern: str) ->
     assert len(hits) == len({(hit.start, hit.strand) for hit in hits})
     assert {(hit.start, hit.end, hit.strand) for hit in hits} == plainly(bases, circular, pattern)
     assert hits == sorted(hits, key=lambda hit: hit.start)
-
-
-@given(dna, st.booleans(), dna)
-def test_hit_equals_the_pattern(bases: str, circular: bool, pattern: str) -> None:
-    molecule = Molecule("x", bases, circular)
-    for hit in search(molecule, pattern):
-        assert molecule.part(hit.start, hit.end, hit.strand) == pattern
 
 
 @given(st.text("ACGTUMRWSYKVHDBNacgtumrwsykvhdbn"))

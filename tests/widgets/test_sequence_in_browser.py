@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 from notebook_page import NotebookPage
-from own_server import Server
 from waiting import wait_until
 
 pytestmark = pytest.mark.browser
@@ -50,7 +49,6 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     page.wait_for_selector(".labext-live .labext-bases")
     nb.idle()
     assert out.locator("img").is_hidden(), "the live view hides the picture"
-    nb.shot("sequence-light-page")
 
     # By mouse: a name on the circle, then along the bases, backwards.
     out.locator(".labext-circle").locator("text", has_text="araC <").click()
@@ -74,7 +72,6 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     page.keyboard.press("Shift+ArrowRight")
     page.keyboard.press("Shift+ArrowRight")
     status_says(nb, "Selected 1501-1512 (12 bp, −)")
-    nb.shot("sequence-selected", out)
     page.keyboard.press("Escape")
     status_says(nb, "Nothing selected.")
     nb.wait_for_printed("None")
@@ -83,40 +80,15 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     nb.run(2)
     status_says(nb, "Selected 2391-10 (20 bp, +)")
     wait_until(lambda: "Displayed (1)" in out.locator("select").inner_text())
-    nb.shot("sequence-over-the-origin", out)
 
     # The theme is updated live, and nothing overflows a narrow page.
     nb.theme("JupyterLab Dark")
     assert out.evaluate(INK) == "rgb(255, 255, 255)"
-    nb.shot("sequence-dark-page")
     page.set_viewport_size({"width": 690, "height": 1000})
     live = page.locator(".labext-live")
     wait_until(lambda: live.bounding_box()["width"] < 360)
-    nb.shot("sequence-dark-narrow", out)
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
     nb.theme("JupyterLab Light")
     assert out.evaluate(INK) != "rgb(255, 255, 255)"
-    nb.shot("sequence-light-narrow", out)
     assert nb.errors == []
-    assert refused == []
-
-
-def test_reopened(page_of: Pages, server: Server, refused: list[str]) -> None:
-    nb = page_of().write(RECORD.replace("\nviewer\n", "\nviewer.select(2390, 10)\nviewer\n")).open()
-    nb.run(0)
-    status_says(nb, "Selected 2391-10 (20 bp, +)")
-    nb.idle()
-    html = nb.wait_for_saved_html("data:image/svg+xml;base64,")
-    assert "labext-live" not in html, "the live view is not saved"
-    assert "widgets" not in nb.save().metadata
-    nb.close()
-    server.stop_kernels()
-    dead = page_of(nb.remove_trust()).open_without_kernel()
-    picture = dead.output().locator("img")
-    picture.wait_for()
-    assert picture.evaluate("e => e.naturalWidth") == 640, "it is displayed, also if untrusted"
-    assert "pViewed: 2,400 bp, circular, 6 annotations" in picture.get_attribute("alt")
-    assert dead.page.locator(".labext-live, .jupyter-widgets").count() == 0
-    dead.shot("sequence-reopened", dead.output())
-    dead.shot_in_dark("sequence-reopened-dark", dead.output())
     assert refused == []

@@ -68,7 +68,6 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     nb.run(0)
     out.locator(".labext-structure[data-ready]").wait_for()
     assert out.locator("b").count() == 0, "a name is never HTML"
-    nb.shot("structure-light-page")
     stage = out.locator(".labext-stage")
 
     typed = out.locator(".labext-range-input")
@@ -85,13 +84,11 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     out.get_by_role("button", name="Stick", exact=True).click()
     out.locator("select").select_option("secondary")
     nb.wait_for_printed("stick secondary <PictureView <b>two</b> helices, PNG")
-    nb.shot("structure-stick", out)
     out.get_by_role("button", name="Show the whole molecule").click()
     canvas = stage.locator("canvas")
     before = canvas.screenshot()
     out.get_by_role("button", name="Surface", exact=True).click()
     wait_until(lambda: canvas.screenshot() != before)
-    nb.shot("structure-surface", out)
     before = canvas.screenshot()
     stage.press("ArrowRight")
     stage.press("+")
@@ -105,27 +102,21 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     position = models.locator(".labext-animation .labext-count")
     wait_until(lambda: position.inner_text() not in ("1 of 8", "2 of 8"))
     models.get_by_role("button", name="Pause").click()
-    nb.shot("structure-models", models)
     nb.run(3)
     compared = nb.output(3)
     compared.locator(".labext-structure[data-ready]").wait_for()
     assert "RMSD" in compared.locator(".labext-title").inner_text()
-    nb.shot("structure-compared", compared)
 
     nb.run(4)
     trace = nb.output(4)
     trace.locator(".labext-structure[data-ready]").wait_for()
     wait_until(lambda: _dark_pixels(trace.locator("canvas")) > 2000)
-    nb.shot("structure-trace", trace)
     canvas = trace.locator("canvas")
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         nb.theme(theme)
     wait_until(lambda: _has_margins(canvas))  # fitted again: a theme changes its size for a moment
 
-    nb.theme("JupyterLab Dark")
-    nb.shot("structure-dark-page")
     page.set_viewport_size({"width": 700, "height": 1000})
-    nb.shot("structure-dark-narrow", out)
     live = out.locator(".labext-live")
     wait_until(lambda: live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0)
     nb.idle()
@@ -183,7 +174,6 @@ def test_structure_without_chains_and_mmcif_look_like_one_with_a_chain(page_of: 
         view.locator(".labext-residue").nth(4).click()
     canvases = [view.locator("canvas") for view in views.all()]
     wait_until(lambda: len(set(map(_dark_pixels, canvases))) == 1)
-    nb.shot("structure-formats", nb.output(1))
     assert nb.errors == []
 
 
@@ -204,7 +194,6 @@ def test_saved_picture_shows_a_surface_that_takes_long_to_compute(page_of: Pages
         return style == "surface" and int(drawn) > 1.5 * ribbon
 
     wait_until(shows_surface)
-    nb.shot("structure-surface-saved", out)
     assert nb.errors == []
 
 
@@ -226,7 +215,6 @@ def test_replaced_canvas_leaves_a_picture_and_is_restored_when_possible(
     nb.idle()
     picture = out.locator(".labext-evicted-picture")
     picture.wait_for()
-    nb.shot("structure-replaced", out)
     assert _dark_pixels(picture) > 0.7 * before, "the molecule is still visible"
     out.get_by_role("button", name="Show the molecule in 3D again").wait_for()
     nb.select(1)
@@ -268,7 +256,6 @@ def test_gallery_is_paged_and_sorted_with_at_most_twelve_canvases(
     nb.run(0)
     nb.idle()
     out.locator(".labext-grid canvas").nth(1).wait_for()
-    nb.shot("gallery-light-page")
     assert out.locator("i").count() == 0, "a name is never HTML"
     assert 0 < page.evaluate(CANVASES) <= 12
     out.get_by_role("button", name="Next page").click()

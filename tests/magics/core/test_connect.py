@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import getpass
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
-import labext_test_shell
 import pytest
 from cli_fixtures import MemoryKeyring
-from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run
+from labext_test_shell import Run, User
 
 from labext import config
 from labext.errors import InputError, SetupError, SignInError, UnreachableError
@@ -24,115 +19,63 @@ TYPED = "typed-but-wrong-0123456789"
 
 
 @pytest.fixture
-def shell(
-    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    monkeypatch.chdir(tmp_path)
-    with labext_test_shell.loaded(opened):
-        yield opened
-
-
-@pytest.fixture
-def asked_for(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Let the user enter these keys, then end the input; return the prompts."""
-
-    def prepare(*answers: str) -> list[str]:
-        prompts: list[str] = []
-        left = list(answers)
-
-        def ask(prompt: str = "", stream: Any = None) -> str:
-            prompts.append(prompt)
-            if not left:
-                raise StdinNotImplementedError
-            return left.pop(0)
-
-        monkeypatch.setattr(getpass, "getpass", ask)
-        return prompts
-
-    return prepare
-
-
-Ask = Callable[..., list[str]]
-
-
-def everything_written(home: Path) -> str:
-    return "".join(p.read_text("utf-8", "replace") for p in home.rglob("*") if p.is_file())
+def shell(shell_without_sandbox: InteractiveShell) -> InteractiveShell:
+    return shell_without_sandbox
 
 
 def test_environment_key_takes_precedence(
-    run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
+    run: Run, box: Sandbox, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prompts = asked_for()
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
     run(f"%jobs connect {box.jobs.base_url}")
     assert run("%jobs status")["value"]["address"] == box.jobs.base_url
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", TYPED)
     with pytest.raises(SignInError):
         run(f"%jobs connect {box.jobs.base_url}")
-    assert not prompts
+    assert not user.hidden_prompts
 
 
 def test_environment_key_is_sent_only_to_its_address(
-    run: Run, box: Sandbox, asked_for: Ask, monkeypatch: pytest.MonkeyPatch
+    run: Run, box: Sandbox, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prompts = asked_for()
     monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
     monkeypatch.setenv("LABEXT_JOBS_BASE_URL", "https://elsewhere.example.org/api/")
     with pytest.raises(SetupError, match="needs a key") as caught:
         run(f"%jobs connect {box.jobs.base_url}")
     assert "LABEXT_JOBS_API_KEY" in caught.value.next_step
-    assert len(prompts) == 1
-
-
-def test_prompted_key_is_saved_only_on_request(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, isolated: Path
-) -> None:
-    prompts = asked_for(box.jobs.api_key, box.jobs.api_key)
-    run(f"%jobs connect {box.jobs.base_url} --save lab1")
-    assert len(prompts) == 1
-    assert box.jobs.base_url in prompts[0]
-    assert not ring.secrets
-    assert run("%jobs status")["value"]["profile"] == "lab1"
-    run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
-    assert list(ring.secrets.values()) == [box.jobs.api_key]
-    config.forget_session()
-    run("%jobs connect lab1")
-    assert len(prompts) == 2
-    assert run("%jobs status")["value"]["profile"] == "lab1"
-    assert box.jobs.api_key not in everything_written(isolated / "config")
+    assert len(user.hidden_prompts) == 1
 
 
 def test_refused_saved_key_is_prompted_again(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, capsys: pytest.CaptureFixture[str]
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config.save_profile("lab1", "jobs", box.jobs.base_url)
     config.save_secret("jobs", "lab1", "api_key", TYPED)
     config.forget_session()
-    prompts = asked_for(box.jobs.api_key)
+    user.answers = [box.jobs.api_key]
     run("%jobs connect lab1 --keep")
     assert "not accepted" in capsys.readouterr().out
-    assert len(prompts) == 1
+    assert len(user.hidden_prompts) == 1
     assert list(ring.secrets.values()) == [box.jobs.api_key]
     run("%jobs login")
-    assert len(prompts) == 1
+    assert len(user.hidden_prompts) == 1
 
 
 def test_key_that_another_program_has_stored_is_used_by_the_next_connect(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring
 ) -> None:
-    prompts = asked_for()
     config.save_profile("lab1", "jobs", box.jobs.base_url)
     config.save_secret("jobs", "lab1", "api_key", TYPED)
     assert config.connection("jobs", "lab1").secrets == {"api_key": TYPED}
     ring.set_password("labext", "lab1/jobs/api_key", box.jobs.api_key)
     run("%jobs connect lab1")
-    assert not prompts
+    assert not user.hidden_prompts
 
 
 def test_wrong_key_changes_nothing(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring, isolated: Path
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring, isolated: Path
 ) -> None:
-    asked_for(TYPED, "", TYPED)
+    user.answers = [TYPED, "", TYPED]
     for _ in range(3):
         with pytest.raises((SignInError, SetupError)):
             run(f"%jobs connect {box.jobs.base_url} --save lab1 --keep")
@@ -159,34 +102,32 @@ def test_failed_connect_names_the_service_still_in_use(
     assert config.profile_names() == ["up"]
 
 
-def test_conflicting_options_are_refused(run: Run, box: Sandbox, asked_for: Ask) -> None:
-    asked_for()
-    url = box.jobs.base_url
-    config.save_profile("other", "jobs", "https://jobs.example.org/api/")
-    config.save_profile("lab", "lab", "https://lab.example.org/")
-    for line, message in {
-        f"%jobs connect {url} --keep": "stores credentials for a profile",
-        f"%jobs connect {url} --save other": "already exists",
-        f"%jobs connect {url} --save sandbox": "reserved for the sandbox",
-        f"%jobs connect {url} --save 'a b'": "not a valid profile name",
-        f"%jobs connect {url} --ca-bundle nosuch.pem": "no file nosuch.pem",
-        "%jobs connect other --save more": "need an address",
-        "%jobs connect ohter": "no profile ohter",
-        "%jobs connect lab": "no address for jobs",
-    }.items():
-        with pytest.raises((InputError, SetupError), match=message):
-            run(line)
-    assert config.profile_names() == ["lab", "other"]
-
-
 def test_connection_profile_gains_a_second_service(
-    run: Run, box: Sandbox, asked_for: Ask, ring: MemoryKeyring
+    run: Run, box: Sandbox, user: User, ring: MemoryKeyring
 ) -> None:
-    asked_for(box.jobs.api_key)
+    user.answers = [box.jobs.api_key]
     config.save_profile("lab", "lab", "https://lab.example.org/")
     run(f"%jobs connect {box.jobs.base_url} --save lab --keep")
     assert config.connection("jobs", "lab").base_url == box.jobs.base_url
     assert config.connection("lab", "lab").base_url == "https://lab.example.org/"
+
+
+def test_split_batch_is_counted_once(
+    run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
+    run(f"%jobs connect {box.jobs.base_url}")
+
+    def counted() -> int:
+        return int(run("%jobs status")["value"]["jobs and batches"])
+
+    before = counted()
+    rows = "{{f'j{n}': {'sequence': 'GAATTC', 'enzymes': 'EcoRI'} for n in range(101)}}"
+    run(f"%jobs batch counted --type digest --from {rows}")
+    try:
+        assert counted() == before + 1 == len(run("%jobs list"))
+    finally:
+        run("%jobs delete counted --yes")
 
 
 def test_key_on_a_line_is_refused_and_masked(
@@ -208,30 +149,12 @@ def test_key_on_a_line_is_refused_and_masked(
         assert TYPED not in capsys.readouterr().out + str(caught.value)
 
 
-def test_split_batch_is_counted_once(
-    run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
-    run(f"%jobs connect {box.jobs.base_url}")
-
-    def counted() -> int:
-        return int(run("%jobs status")["value"]["jobs and batches"])
-
-    before = counted()
-    rows = "{{f'j{n}': {'sequence': 'GAATTC', 'enzymes': 'EcoRI'} for n in range(101)}}"
-    run(f"%jobs batch counted --type digest --from {rows}")
-    try:
-        assert counted() == before + 1 == len(run("%jobs list"))
-    finally:
-        run("%jobs delete counted --yes")
-
-
 def test_no_key_is_in_history_or_output(
-    run: Run, shell: InteractiveShell, box: Sandbox, asked_for: Ask,
+    run: Run, shell: InteractiveShell, box: Sandbox, user: User,
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(box.data_dir))
-    asked_for(box.jobs.api_key)
+    user.answers = [box.jobs.api_key]
     outputs = []
     for line in (
         f"%jobs connect {box.jobs.base_url}",

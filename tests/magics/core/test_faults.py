@@ -19,7 +19,6 @@ from labext_test_shell import opened
 
 import labext.jobs.client.base
 from labext.errors import (
-    AccessError,
     LabextError,
     ServiceError,
     SignInError,
@@ -78,12 +77,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     ("body", "status", "kind", "error", "words"),
     [
         ("<html><body>Welcome</body></html>", 200, "text/html", ServiceError, "Welcome"),
-        ('{"jobs": [{"JobName"', 200, "application/json", ServiceError, "JobName"),
-        ("", 200, "application/json", ServiceError, "an empty response"),
-        ("[1, 2]", 200, "application/json", ServiceError, "invalid"),
-        ("it broke", 500, "text/plain", ServiceError, "it broke"),
         (f'"wrong key {KEY}"', 401, "application/json", SignInError, "wrong key"),
-        ('{"message": "budget exceeded"}', 403, "application/json", AccessError, "budget"),
     ],
 )
 def test_invalid_and_error_responses(
@@ -101,24 +95,6 @@ def test_no_service_at_the_address(faulty: Any, fails: Run, use: Any) -> None:
         assert isinstance(fails(line), UnreachableError)
     use(faulty(faulty.silence).url)
     assert isinstance(fails("%jobs list"), UnreachableError)
-
-
-def test_refused_submission_is_sent_once(faulty: Any, fails: Run, use: Any) -> None:
-    tools = [{"name": "digest", "settings": [{"name": "sequence", "required": True}]}]
-    refuse = faulty.answer({"error": "There is no such job."}, 404)
-
-    def act(connection: Any, request: Any) -> bool:
-        if request.path.endswith("/tools"):
-            return bool(faulty.answer(tools)(connection, request))
-        if request.method == "POST":
-            return bool(faulty.answer("sequence: too short", 400)(connection, request))
-        return bool(refuse(connection, request))
-
-    server = faulty(act)
-    use(server.url)
-    assert "too short" in str(fails("%jobs submit digest --name x --set sequence=A"))
-    assert "sequence is missing" in str(fails("%jobs submit digest --name x --set squence=A"))
-    assert [r.path for r in server.received if r.method == "POST"] == ["/api/submit-job"]
 
 
 @pytest.fixture
@@ -252,20 +228,6 @@ def test_interrupted_download_is_resumed(offers: Any, terminal: Terminal, to: st
     assert partial_path.read_bytes() == content
 
 
-def test_slow_download_without_live_output_prints_only_its_message(
-    shell: InteractiveShell,
-    offers: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    from labext_widgets.progress import transfer
-
-    monkeypatch.setattr(transfer, "DISPLAY_AFTER", 0.0)
-    offers(Halves(archive(BIG), lambda: None))
-    shell.run_cell("df = %jobs results done1 --to out").raise_error()
-    assert capsys.readouterr().out == "The results (2 files) were downloaded to out.\n"
-
-
 def test_internal_error_keeps_its_traceback(
     shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -278,14 +240,3 @@ def test_internal_error_keeps_its_traceback(
     error = shell.run_cell("%jobs list").error_in_exec
     assert isinstance(error, ZeroDivisionError)
     assert "Traceback" in capsys.readouterr().out
-
-
-def test_batch_rows_hold_any_value(
-    faulty: Any, shell: InteractiveShell, use: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    row = {"JobName": "<b>x</b>", "Settings": "{half", "Created": "yesterday", "Score": "[]"}
-    use(faulty(faulty.answer({"jobs": [row], "startKey": ""})).url)
-    done = shell.run_cell("df = %jobs list --scores\ndf")
-    done.raise_error()
-    assert done.result["Settings"][0] == "{half"
-    assert list(done.result["JobName"]) == ["<b>x</b>"]

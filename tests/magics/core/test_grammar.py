@@ -196,36 +196,29 @@ def test_help_names_every_command_and_option() -> None:
     ("line", "expected_message", "step"),
     [
         ("rnu digest", "no subcommand `rnu`", "%demo run"),
-        ("zzz", "no subcommand `zzz`", "%demo` lists"),
         ("box strat", "no subcommand `box strat`", "%demo box start"),
         ("run x --nmae y", "no option `--nmae`", "`--name`"),
         ("run x --max 5", "no option `--max`", "`--max-runtime`"),
-        ("run x --zzz", "no option `--zzz`", "--help"),
         ("run x --name", "`--name` needs a value", "--name NAME"),
         ("run x --name --yes", "`--name` needs a value", "--name NAME"),
         ("run x --yes=true", "takes no value", "--yes"),
         ("run x --name a --name b", "given twice", "one of them"),
         ("run x y", "does not take `y`", "--help"),
         ("run x --name two words", "does not take `words`", "`--name 'two words'`"),
-        ("run x --limit 5 y", "does not take `y`", "--help"),
         ("run x -n", "has no option `-n`", "--help"),
         ("say why not", "does not take `not`", '`%demo say "…"`'),
         ("run", "needs TOOL: the tool", "%demo run digest"),
         ("need", "needs A and --b", "--help"),
-        ("run x --limit -1", "an integer from 1, not `-1`", "--help"),
         ("run x --limit 0", "not `0`", "--help"),
         ("run x --limit 1.5", "not `1.5`", "--help"),
         ("run x --limit {True}", "not `{True}`", "--help"),
-        ("run x --limit {[]}", "not `{[]}`", "--help"),
         ("run x --budget inf", "above 0, not `inf`", "--help"),
         ("run x --budget nan", "not `nan`", "--help"),
-        ("run x --budget -2", "not `-2`", "--help"),
         ("run x --name ''", "takes a text, not an empty text", "--help"),
         ("run x --limit=", "an integer from 1, not an empty text", "--help"),
         ("run x --name a={1}", "not `a={1}`", "--help"),
         ("run x --rate of", "named or off, not `of`", "`off`"),
         ("run x --set a", "SETTING=VALUE", "--help"),
-        ("run x --set =1", "SETTING=VALUE", "--help"),
         ("run x --set {5}", "not `{5}`", "--help"),
         ("run x --map a=", "SETTING=COLUMN", "--help"),
         ("run x --from fraem", "no variable `fraem`", "`frame`"),
@@ -307,11 +300,8 @@ def expressions(line: str) -> list[str | None]:
     ("line", "tokens"),
     [
         ("", []),
-        ("   ", []),
-        ("list --limit 5", ["list", "--limit", "5"]),
         ("a\tb\n c\u00a0d", ["a", "b", "c", "d"]),
         ("--set smiles=C/C=C\\C", ["--set", "smiles=C/C=C\\C"]),
-        (r"C\C=C\C", [r"C\C=C\C"]),
         ("CC#N # a comment", ["CC#N"]),
         ("submit x  # it's \"a comment {", ["submit", "x"]),
         ("# all of it", []),
@@ -341,11 +331,8 @@ def test_whitespace_separates_tokens_and_quotes_group_them(line: str, tokens: li
         ("{x}", ["x"]),
         ("{ x + 1 }", ["x + 1"]),
         ('sequence={seqs["bases"][0]}', ['seqs["bases"][0]']),
-        ('options={"a": true}', ['{"a": true}']),
         ("{}", ["{}"]),
-        ("{1, 2}", ["1, 2"]),
         ("{ {'a': {'b': 1}}['a'] }", ["{'a': {'b': 1}}['a']"]),
-        ("{**a, 'b': 1}", ["{**a, 'b': 1}"]),
         ("{x for x in y}", ["{x for x in y}"]),
         ("{'}'}", ["'}'"]),
         ("{\"a}b\" + '}'}", ["\"a}b\" + '}'"]),
@@ -445,6 +432,8 @@ def test_password_in_an_address_is_masked_afterwards() -> None:
     with pytest.raises(InputError):
         refuse_value("https://ada:sword-and-fish@lab.example", "jobs")
     assert mask("it is sword-and-fish") == f"it is {MASK}"
+    with pytest.raises(InputError):
+        refuse_value("http://127.0.0.1/api/?key=short", "jobs")
 
 
 def test_name_that_looks_like_a_key_is_refused() -> None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import pytest
 import requests
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import opened
+from labext_test_shell import SET_MODELS, opened
 from open_notebook import serving
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
@@ -328,27 +328,24 @@ made = %nb podcast --name E --profile interview --wait
 n, t, c, i = n.set_index("name").id["N"], t.id[0], c.id[0], i.id[0]
 job, sc = "command:none", "none"
 """
-SETUP_ON_OPEN_NOTEBOOK = """
+SETUP_ON_OPEN_NOTEBOOK = f"""
 %nb use N --create
 made = %nb add up.txt --title S --sync
 s = made.id[0]
 %nb note "glucose is added" --title T
 answer = %nb chat "Why is glucose added?"
 %nb credentials new openai --name own --base-url http://127.0.0.1:9/v1 --no-key
-%nb profiles edit solo_expert --outline-model fake-chat --transcript-model fake-chat
-%nb profiles edit solo_expert --voice-model fake-tts
-%nb profiles edit tech_experts --voice-model fake-tts
-%nb profiles edit business_panel --voice-model fake-tts
+{SET_MODELS.strip()}
 made = %nb podcast --name E --profile solo_expert --wait
-made = %nb insights new "Simple Summary" --source {s}
+made = %nb insights new "Simple Summary" --source {{s}}
 %nb notebooks --out n
 %nb notes --out t
 %nb sessions --out c
 %nb insights --out i
-answer = %nb sources chat {s} "Which strain?" --new
-%nb source-chats --source {s} --out sc
+answer = %nb sources chat {{s}} "Which strain?" --new
+%nb source-chats --source {{s}} --out sc
 n, t, c, i = n.set_index("name").id["N"], t.id[0], c.id[0], i.id[0]
-made = %nb commands run embed_note --set note_id={t}
+made = %nb commands run embed_note --set note_id={{t}}
 job, sc = made.job_id[0], sc.id[0]
 """
 IDENTIFIERS = ("n", "s", "t", "c", "i", "job", "sc")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Refused, Run
+from labext_test_shell import Refused
 
 from labext.errors import LabextError
 
@@ -13,11 +13,6 @@ from labext.errors import LabextError
 def shell(loaded_shell: InteractiveShell) -> InteractiveShell:
     loaded_shell.run_cell("%lab sandbox start").raise_error()
     return loaded_shell
-
-
-@pytest.fixture
-def ready(run: Run) -> Run:
-    return run
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ HOSTILE = (
 
 
 def test_log_of_a_complete_job_is_text_and_displayed_once(
-    ready: Run, printed: Printed, shell: InteractiveShell
+    run: Run, printed: Printed, shell: InteractiveShell
 ) -> None:
-    ready("%jobs submit digest --name cut1 --set sequence=GAATTC --set enzymes=EcoRI --wait")
+    run("%jobs submit digest --name cut1 --set sequence=GAATTC --set enzymes=EcoRI --wait")
     assert printed("text = %jobs log cut1") == ""
     text = shell.user_ns["text"]
     assert isinstance(text, JobLog)
@@ -47,59 +47,57 @@ def test_log_of_a_complete_job_is_text_and_displayed_once(
     assert text.raw == text
     output = printed("%jobs log cut1")
     assert output.count("digest with ") == 1
-    files = ready("%jobs outputs cut1").set_index("file")
+    files = run("%jobs outputs cut1").set_index("file")
     assert files["view"]["fragments.csv"] == "map and gel"
     assert files["bytes"]["log.txt"] == len(text.encode())
 
 
-def test_log_and_outputs_of_a_running_and_a_stopped_job(ready: Run, printed: Printed) -> None:
-    ready(f"%jobs submit rna_fold --name slow1 --set sequence={SLOW}")
-    ready("import time\nwhile not len(_l := get_ipython().run_line_magic('jobs', 'log slow1')):"
+def test_log_and_outputs_of_a_running_and_a_stopped_job(run: Run, printed: Printed) -> None:
+    run(f"%jobs submit rna_fold --name slow1 --set sequence={SLOW}")
+    run("import time\nwhile not len(_l := get_ipython().run_line_magic('jobs', 'log slow1')):"
           " time.sleep(0.1)")  # fmt: skip
     assert "rna_fold with " in printed("%jobs log slow1")
     with pytest.raises(NotReadyError, match="Wait for it with `%jobs watch slow1`"):
-        ready("%jobs results slow1")
-    ready("%jobs stop slow1")
+        run("%jobs results slow1")
+    run("%jobs stop slow1")
     output = printed("text = %jobs log slow1 --follow")
     assert output.count("rna_fold with ") == 1
     assert output.endswith("\nStopped: Stopped by hand.\n")
-    assert "log.txt" in set(ready("%jobs outputs slow1")["file"])
+    assert "log.txt" in set(run("%jobs outputs slow1")["file"])
 
 
 def test_lists_of_files_fit_the_terminal_without_empty_columns(
-    ready: Run, shell: InteractiveShell
+    run: Run, shell: InteractiveShell
 ) -> None:
     empty = UPLOADED_FILES.show(pd.DataFrame({"file": []}))
     assert frame_text(empty) == "There are no uploaded files."
     shell.user_ns["rows"] = {n: {"sequence": "GAATTC", "enzymes": "EcoRI"} for n in "ab"}
-    ready("%jobs batch digests-listed --type digest --from rows --wait")
+    run("%jobs batch digests-listed --type digest --from rows --wait")
     with pytest.raises(InputError, match="logs are kept for each of its jobs"):
-        ready("%jobs log digests-listed")
-    outputs = frame_text(ready("%jobs outputs digests-listed"))
+        run("%jobs log digests-listed")
+    outputs = frame_text(run("%jobs outputs digests-listed"))
     assert "a/map.svg" in outputs
     assert "NaT" not in outputs
-    results = frame_text(ready("%jobs results digests-listed --to out/listed"))
+    results = frame_text(run("%jobs results digests-listed --to out/listed"))
     assert "b/map.svg" in results
     assert max(map(len, results.splitlines())) <= 80
     Path("one.txt").write_text("x")
-    assert "folder" not in frame_text(ready("%jobs upload one.txt"))
+    assert "folder" not in frame_text(run("%jobs upload one.txt"))
     assert "\\" not in results
 
 
-def test_log_of_a_failed_job_ends_with_its_reason(ready: Run, printed: Printed) -> None:
+def test_log_of_a_failed_job_ends_with_its_reason(run: Run, printed: Printed) -> None:
     atom = "ATOM      1  CA  ALA A   1      11.104   6.134  -6.504  1.00  0.00           C"
-    ready(
-        f"atom = {atom + chr(10)!r}\n%jobs submit normal_modes --name bad1 --set pdbFile={{atom}}"
-    )
+    run(f"atom = {atom + chr(10)!r}\n%jobs submit normal_modes --name bad1 --set pdbFile={{atom}}")
     output = printed("text = %jobs log bad1 --follow")
     assert output.splitlines()[-1].startswith("Stopped: pdbFile: ")
     assert printed("%jobs log bad1").endswith(output)
 
 
 def test_interrupt_stops_only_the_following(
-    ready: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ready(f"%jobs submit rna_fold --name slow2 --set sequence={SLOW}")
+    run(f"%jobs submit rna_fold --name slow2 --set sequence={SLOW}")
     follow = JobsClient.follow_log
 
     def interrupted(*args: Any, **options: Any) -> Iterator[str]:
@@ -109,12 +107,12 @@ def test_interrupt_stops_only_the_following(
 
     monkeypatch.setattr(JobsClient, "follow_log", interrupted)
     with pytest.raises(WatchInterrupted) as raised:
-        ready("%jobs log slow2 --follow")
+        run("%jobs log slow2 --follow")
     message = "Following stopped; slow2 continues."
     assert str(raised.value) == f"{message} `%jobs log slow2 --follow` resumes following."
     assert "half a li\n" in capsys.readouterr().out
-    assert ready("%jobs show slow2")["JobStatus"][0] in ("In Queue", "Running")
-    ready("%jobs stop slow2")
+    assert run("%jobs show slow2")["JobStatus"][0] in ("In Queue", "Running")
+    run("%jobs stop slow2")
 
 
 def test_log_is_cleaned() -> None:
@@ -245,123 +243,51 @@ FIVE_RESIDUES, SIX_RESIDUES = (
 
 
 def test_submission_after_replacing_its_file_is_a_conflict(
-    ready: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, printed: Printed
 ) -> None:
     file = tmp_path / "stale.pdb"
     file.write_text(FIVE_RESIDUES)
-    assert ready("%jobs upload stale.pdb")["status"].tolist() == ["new"]
+    assert run("%jobs upload stale.pdb")["status"].tolist() == ["new"]
     submit = "%jobs submit normal_modes --name stale --set pdbFile=stale.pdb"
-    pipeline = (
-        "%%jobs pipeline stale-p\ninitialInputs: [stale.pdb]\nstages:\n"
-        "  - {task: Modes, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
-    )
-    batch = "%%jobs batch stale-b --type normal_modes\none: {pdbFile: stale.pdb}\n"
-    made_up = "%jobs submit normal_modes --set pdbFile=stale.pdb"
-    assert ready(f"{submit} --wait")["Score"][0]["residues"] == 5
-    first = ready(made_up)["JobName"][0]
-    ready(pipeline)
-    ready(batch)
-    capsys.readouterr()
-
-    assert ready("%jobs upload stale.pdb")["status"].tolist() == ["unchanged"]
-    assert "stale.pdb already exists with the same content" in capsys.readouterr().out
-    for cell in (submit, pipeline, batch, made_up):
-        ready(cell)
-        assert "nothing was sent" in capsys.readouterr().out
-
+    run(submit)
+    assert "stale.pdb already exists with the same content" in printed("%jobs upload stale.pdb;")
+    assert "nothing was sent" in printed(f"{submit};")
     file.write_text(SIX_RESIDUES)
-    assert ready("%jobs upload stale.pdb")["status"].tolist() == ["replaced"]
-    output = capsys.readouterr().out
-    assert "replaced the file of that name of 305 bytes" in output
-    for cell, name in ((submit, "stale"), (pipeline, "stale-p"), (batch, "stale-b")):
-        with pytest.raises(ConflictError, match=r"stale\.pdb has 366 bytes .*had 305") as raised:
-            ready(cell)
-        assert f"`%jobs delete {name} --yes`" in raised.value.next_step
-    assert ready(made_up)["JobName"][0] != first
-    ready("%jobs delete stale --yes")
-    assert ready(f"{submit} --wait")["Score"][0]["residues"] == 6
-
-
-def test_ambiguous_file_name_is_completed_with_its_folder(
-    ready: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for folder, content in (("amb1", FIVE_RESIDUES), ("amb2", SIX_RESIDUES)):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "amb.pdb").write_text(content)
-        ready(f"%jobs upload {folder}/amb.pdb --folder {folder}")
-    assert "or by amb.pdb if it is the only file of that name" in capsys.readouterr().out
-    with pytest.raises(InputError, match=r"amb1/amb\.pdb or amb2/amb\.pdb"):
-        ready("%jobs submit normal_modes --set pdbFile=amb.pdb")
-    with pytest.raises(InputError, match=r'no file "none\.pdb" has been uploaded to a folder'):
-        ready("%jobs submit normal_modes --set pdbFile=amb1/none.pdb")
-    for folder, count in (("amb1", 5), ("amb2", 6)):
-        row = ready(f"%jobs submit normal_modes --set pdbFile={folder}/amb.pdb --wait")
-        assert row["Score"][0]["residues"] == count
-    pipeline = (
-        "%%jobs pipeline amb --wait\ninitialInputs: [amb1/amb.pdb, amb2/amb.pdb]\nstages:\n"
-        "  - {task: Modes, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
-    )
-    ready(pipeline)
-    scores = ready("%jobs list --batch amb --scores")
-    assert scores["score.residues"].tolist() == [5, 6]
-    (tmp_path / "amb2" / "amb.pdb").write_text(FIVE_RESIDUES)
-    ready("%jobs upload amb2/amb.pdb --folder amb2")
-    with pytest.raises(ConflictError, match=r"amb2/amb\.pdb has 305 bytes"):
-        ready(pipeline)
+    assert "replaced the file of that name of 305 bytes" in printed("%jobs upload stale.pdb;")
+    with pytest.raises(ConflictError, match=r"stale\.pdb has 366 bytes .*had 305") as raised:
+        run(submit)
+    assert "`%jobs delete stale --yes`" in raised.value.next_step
 
 
 def test_failing_input_keeps_the_results_of_others(
-    ready: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stages = (
         "stages:\n  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
         "  - {task: Move, toolSettings: {normal_modes: {pdbFile: pipe}}}\n"
     )
-    ready(
+    run(
         "%%jobs pipeline part --wait --to out/part\n"
         f"initialInputs: [ACDEFGHIKLMNPQRSTVWY, AC, ACDEFGHIKL]\n{stages}"
     )
     output = capsys.readouterr().out
     assert "1 of 6 jobs did not complete: stage2-normal_modes-2 (pdbFile: it has 2 res" in output
-    table = ready("%jobs results part --to out/part --frame")
+    table = run("%jobs results part --to out/part --frame")
     assert table["JobStatus"].tolist() == ["Complete"] * 4 + ["Stopped", "Complete"]
     assert table["Input"].tolist()[4] == "AC"
 
     with pytest.raises(JobFailedError, match="Stage 2") as raised:
-        ready(f"%%jobs pipeline none --wait\ninitialInputs: [AC, AD]\n{stages}")
+        run(f"%%jobs pipeline none --wait\ninitialInputs: [AC, AD]\n{stages}")
     assert "`%jobs results none` downloads the results of complete jobs." in raised.value.next_step
-    files = ready("%jobs results none --to out/none")["file"].tolist()
+    files = run("%jobs results none --to out/none")["file"].tolist()
     assert "stage1-peptide_build-1/peptide.pdb" in files
     assert "2 of 4 jobs did not complete: stage2-normal_modes-1, stage2" in capsys.readouterr().out
     metrics = pd.read_csv(tmp_path / "out" / "none" / "metrics.csv")
     assert metrics["status"].tolist() == ["Complete", "Complete", "Stopped", "Stopped"]
 
 
-def test_results_of_an_interrupted_batch(
-    ready: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slow = "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23
-    bases = ["GGGAAACCC", "GGGAAACCC", *[slow] * 6]
-    shell.user_ns["rna"] = pd.DataFrame({"name": [f"r{n}" for n in range(8)], "bases": bases})
-    line = "--type rna_fold --from rna --name-column name --map sequence=bases"
-    ready(f"%jobs batch budgeted {line} --budget 0.0015 --over-budget --wait")
-    files = ready("%jobs results budgeted --to out/budgeted")["file"]
-    output = capsys.readouterr().out
-    assert "did not complete" in output
-    assert "The batch's budget of 0.0015 weighted hours is used up" in output
-    assert "metrics.csv" in files.tolist()
-
-    ready(f"%jobs batch halted {line}")
-    while not (ready("%jobs list --batch halted")["JobStatus"] == "Complete").any():
-        pass
-    ready("%jobs stop halted")
-    files = ready("%jobs results halted --to out/halted")["file"].tolist()
-    assert "r0/structure.dbn" in files
-    assert "(Stopped by hand)" in capsys.readouterr().out
-
-
 def test_invalid_rows_are_named_and_the_others_submitted(
-    ready: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+    run: Run, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell.user_ns["rows"] = pd.DataFrame(
         {"name": ["a", "b", "c", "d"], "seq": ["GAATTC", "GAAZTC", None, "GGG"]}
@@ -372,32 +298,32 @@ def test_invalid_rows_are_named_and_the_others_submitted(
     )
     for option in ("", " --check"):
         with pytest.raises(InvalidJobsError, match=r"'Z' at 4.*\(in b\).*is empty \(in c\)"):
-            ready(line + option)
-    would = ready(f"{line} --check --skip-invalid")
+            run(line + option)
+    would = run(f"{line} --check --skip-invalid")
     assert would["Name"].tolist() == ["b", "c"]
     assert "2 rows would be skipped; nothing was submitted." in capsys.readouterr().out
-    ready(f"refused = {line} --skip-invalid --wait")
+    run(f"refused = {line} --skip-invalid --wait")
     refused = shell.user_ns["refused"]
     assert refused.columns.tolist() == ["Name", "Error", "seq"]
     assert refused["Name"].tolist() == ["b", "c"]
     assert "2 invalid rows were skipped: b, c." in capsys.readouterr().out
-    rows = ready("%jobs list --batch partly")
+    rows = run("%jobs list --batch partly")
     assert rows["Name"].tolist() == ["a", "d"]
     assert rows["seq"].tolist() == ["GAATTC", "GGG"]
-    assert ready(f"{line} --skip-invalid")["Name"].tolist() == ["b", "c"]
+    assert run(f"{line} --skip-invalid")["Name"].tolist() == ["b", "c"]
     assert "partly already exists with the same 2 jobs" in capsys.readouterr().out
 
 
-def test_job_list_filters_by_state_tool_and_time(ready: Run) -> None:
+def test_job_list_filters_by_state_tool_and_time(run: Run) -> None:
     cut = "%jobs submit digest --name {} --set sequence={} --set enzymes=EcoRI --wait"
-    ready(cut.format("filtered-1", "GAATTC"))
-    ready(cut.format("filtered-2", "GGAATTCC"))
-    filtered = ready("%jobs list --state complete --tool digest --since 1h")
+    run(cut.format("filtered-1", "GAATTC"))
+    run(cut.format("filtered-2", "GGAATTCC"))
+    filtered = run("%jobs list --state complete --tool digest --since 1h")
     assert {"filtered-1", "filtered-2"} <= set(filtered["JobName"])
     assert set(filtered["Type"]) <= {"digest", "batch", "pipeline"}
-    assert ready("%jobs list --tool digest --since 1h --limit 1")["JobName"][0] == "filtered-2"
-    assert ready("%jobs list --state running --since {__import__('datetime').timedelta()}").empty
+    assert run("%jobs list --tool digest --since 1h --limit 1")["JobName"][0] == "filtered-2"
+    assert run("%jobs list --state running --since {__import__('datetime').timedelta()}").empty
     with pytest.raises(InputError, match='did you mean "Complete"'):
-        ready("%jobs list --state complet --tool digest")
+        run("%jobs list --state complet --tool digest")
     with pytest.raises(InputError, match="not a date, time or duration"):
-        ready("%jobs list --since someday")
+        run("%jobs list --since someday")

@@ -24,39 +24,39 @@ RUN_SAVED = '%jobs run-pipeline helix-to-modes --name p2 --inputs {["MKTAYIAKQRQ
 
 
 def test_one_line_submission_generates_a_name(
-    ready: Run, shell: InteractiveShell, tmp_path: Path
+    run: Run, shell: InteractiveShell, tmp_path: Path
 ) -> None:
     shell.user_ns["frame"] = pd.DataFrame({"sequence": ["MKTAYIAKQR", "MKTAYIAKQL"]})
     line = '%jobs run-pipeline helix-to-modes --inputs {frame["sequence"]} --wait --to out/modes'
-    row = ready(line)
+    row = run(line)
     assert row["JobName"][0].startswith("helix-to-modes-")
     assert row["Settings"][0]["initialInputs"] == ["MKTAYIAKQR", "MKTAYIAKQL"]
     assert len(pd.read_csv(tmp_path / "out" / "modes" / "metrics.csv")) == 4
-    same = ready("%jobs run-pipeline helix-to-modes --inputs MKTAYIAKQR --inputs=MKTAYIAKQL")
+    same = run("%jobs run-pipeline helix-to-modes --inputs MKTAYIAKQR --inputs=MKTAYIAKQL")
     assert same["JobName"].tolist() == row["JobName"].tolist()
     body = PIPELINE.partition("\n")[2].replace("ACDEFGHIKLMNPQRSTVWY", "ACDEFGHIKL")
-    pipeline = ready(f"%%jobs pipeline --wait --out kept\n{body}")
+    pipeline = run(f"%%jobs pipeline --wait --out kept\n{body}")
     assert pipeline is None
     result = shell.user_ns["kept"]
     assert result["JobName"][0].startswith("pipeline-")
-    assert ready(f"%%jobs pipeline\n{body}")["JobName"].tolist() == result["JobName"].tolist()
+    assert run(f"%%jobs pipeline\n{body}")["JobName"].tolist() == result["JobName"].tolist()
 
 
-def test_pipeline_inputs_from_a_variable(ready: Run, shell: InteractiveShell) -> None:
+def test_pipeline_inputs_from_a_variable(run: Run, shell: InteractiveShell) -> None:
     shell.user_ns["frame"] = pd.DataFrame({"sequence": ["MKTAYIAKQR", "MKTAYIAKQL"]})
     stages = "stages:\n  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
-    row = ready('%%jobs pipeline lined --inputs {frame["sequence"]}\n' + stages)
+    row = run('%%jobs pipeline lined --inputs {frame["sequence"]}\n' + stages)
     assert row["Settings"][0]["initialInputs"] == ["MKTAYIAKQR", "MKTAYIAKQL"]
     with pytest.raises(InputError, match="--inputs") as raised:
-        ready(f"%%jobs pipeline lined --inputs MKT\ninitialInputs: [MKT]\n{stages}")
+        run(f"%%jobs pipeline lined --inputs MKT\ninitialInputs: [MKT]\n{stages}")
     assert "Keep one" in raised.value.next_step
     with pytest.raises(InputError, match="takes no Python expressions") as raised:
-        ready(f"%%jobs pipeline lined\ninitialInputs: {{frame}}\n{stages}")
+        run(f"%%jobs pipeline lined\ninitialInputs: {{frame}}\n{stages}")
     assert "--inputs" in raised.value.next_step
 
 
-def test_numbers_in_a_body_are_cast_by_the_tool(ready: Run) -> None:
-    row = ready(
+def test_numbers_in_a_body_are_cast_by_the_tool(run: Run) -> None:
+    row = run(
         "%%jobs pipeline numbers\ninputs: [MKTAYIAKQR]\nstages:\n"
         "  - task: Build\n    toolSettings:\n      peptide_build: {sequence: pipe}\n"
         "  - task: Move\n    toolSettings:\n"
@@ -67,9 +67,9 @@ def test_numbers_in_a_body_are_cast_by_the_tool(ready: Run) -> None:
 
 
 def test_pipeline_stage_without_pipe_is_reported(
-    ready: Run, capsys: pytest.CaptureFixture[str]
+    run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    row = ready(
+    row = run(
         "%%jobs pipeline unfed\ninitialInputs: [ACDEFGHIK]\nstages:\n"
         "  - {task: Build, toolSettings: {peptide_build: {sequence: Pipe}}}\n"
         "  - {task: Look, toolSettings: {structure_summary: {pdbFile: pipe}}}\n"
@@ -78,11 +78,11 @@ def test_pipeline_stage_without_pipe_is_reported(
     output = capsys.readouterr().out.splitlines()
     assert "No setting of stage 1 is `pipe`: it does not use the inputs." in output
     assert not any("stage 2" in line for line in output)
-    ready("%jobs watch unfed")
+    run("%jobs watch unfed")
     capsys.readouterr()
-    ready("%jobs delete unfed --preview")
+    run("%jobs delete unfed --preview")
     assert "pipeline with 2 jobs, Complete" in capsys.readouterr().out
-    assert ready("%jobs show unfed")["JobStatus"].tolist() == ["Complete"]
+    assert run("%jobs show unfed")["JobStatus"].tolist() == ["Complete"]
 
 
 BAD: RefusedLines = [
@@ -114,12 +114,12 @@ BAD: RefusedLines = [
 ]
 
 
-def test_bad_input_is_one_line(ready: Run, refused: Refused) -> None:
+def test_bad_input_is_one_line(run: Run, refused: Refused) -> None:
     check_refused(refused, BAD)
-    assert "p9" not in set(ready("%jobs list")["JobName"])
+    assert "p9" not in set(run("%jobs list")["JobName"])
 
 
-def test_failed_pipeline_stops_run_all(ready: Run) -> None:
+def test_failed_pipeline_stops_run_all(run: Run) -> None:
     cell = (
         "%%jobs pipeline fails --wait\ninputs: [AC]\nstages:\n"
         "  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
@@ -128,49 +128,47 @@ def test_failed_pipeline_stops_run_all(ready: Run) -> None:
     with pytest.raises(
         JobFailedError, match=r"The pipeline fails ended with the state Stopped: Stage 2"
     ) as no:
-        ready(cell)
+        run(cell)
     assert no.value.next_step == (
         "`%jobs list --batch fails` shows its jobs. "
         "`%jobs results fails` downloads the results of complete jobs."
     )
     with pytest.raises(ConflictError, match="its inputs are"):
-        ready(cell.replace("[AC]", "[ACD]"))
+        run(cell.replace("[AC]", "[ACD]"))
     with pytest.raises(InputError, match=r"fails \(pipeline with 2 jobs, Stopped\)"):
-        ready("%jobs delete fails")
-    ready("%jobs delete fails --yes")
+        run("%jobs delete fails")
+    run("%jobs delete fails --yes")
 
 
-def test_pipeline_in_the_background(ready: Run) -> None:
-    row = ready(
+def test_pipeline_in_the_background(run: Run) -> None:
+    row = run(
         '%jobs run-pipeline helix-to-modes --name back --inputs {["MKTAYIAKQR"]} --background'
     )
     assert row["JobName"].tolist() == ["back"]
-    assert ready("%jobs watch back")["JobStatus"].tolist() == ["Complete"]
+    assert run("%jobs watch back")["JobStatus"].tolist() == ["Complete"]
 
 
-def test_presigned_upload(ready: Run, tmp_path: Path) -> None:
+def test_presigned_upload(run: Run, tmp_path: Path) -> None:
     (tmp_path / "big.txt").write_bytes(b"x" * 100_000)
-    done = ready("%jobs upload big.txt --folder stored --presigned")
+    done = run("%jobs upload big.txt --folder stored --presigned")
     assert done["bytes"].tolist() == [100_000]
-    assert ready("%jobs files --folder stored")["file"].tolist() == ["big.txt"]
+    assert run("%jobs files --folder stored")["file"].tolist() == ["big.txt"]
 
 
-def test_check_of_a_pipeline_submits_nothing(
-    ready: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = ready("%jobs list")["JobName"].tolist()
-    checked = ready(PIPELINE.replace("pipeline p1", "pipeline p9 --check"))
+def test_check_of_a_pipeline_submits_nothing(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    before = run("%jobs list")["JobName"].tolist()
+    checked = run(PIPELINE.replace("pipeline p1", "pipeline p9 --check"))
     assert checked["Tool"].tolist() == ["peptide_build", "structure_summary", "normal_modes"]
     assert re.search(
         r"The pipeline is valid; nothing was submitted.\n(Expected: .*|The run time is)",
         capsys.readouterr().out,
     )
-    ready("%jobs run-pipeline never-run --inputs MKT --check")
+    run("%jobs run-pipeline never-run --inputs MKT --check")
     assert "unknown: never-run has no earlier runs." in capsys.readouterr().out
-    assert ready("%jobs list")["JobName"].tolist() == before
-    ready(f"{RUN_SAVED} --wait")
-    checked = ready(f"{RUN_SAVED.replace('p2', 'p3')} --check")
+    assert run("%jobs list")["JobName"].tolist() == before
+    run(f"{RUN_SAVED} --wait")
+    checked = run(f"{RUN_SAVED.replace('p2', 'p3')} --check")
     assert checked["Jobs"].tolist() == [1] * len(checked)
     output = capsys.readouterr().out
     assert re.search(r"Expected: .* of computing .*The inputs of stage 2 are unknown", output)
-    assert "p3" not in ready("%jobs list")["JobName"].tolist()
+    assert "p3" not in run("%jobs list")["JobName"].tolist()

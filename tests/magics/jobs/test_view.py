@@ -19,39 +19,39 @@ pytestmark = pytest.mark.contract
 DIGEST = "--set sequence=GAATTCAAAAGAATTCAAAA --set enzymes=EcoRI"
 
 
-def test_structure_digest_and_named_file_have_their_own_views(ready: Run, refused: Refused) -> None:
-    ready("%jobs submit peptide_build --name view-helix --set sequence=ACDEFGHIKLMN --wait;")
-    viewer = ready("%jobs view view-helix")
+def test_structure_digest_and_named_file_have_their_own_views(run: Run, refused: Refused) -> None:
+    run("%jobs submit peptide_build --name view-helix --set sequence=ACDEFGHIKLMN --wait;")
+    viewer = run("%jobs view view-helix")
     assert isinstance(viewer, StructureViewer)
-    assert ready("%jobs view view-helix ramachandran.csv")["residue"].tolist() == list(range(1, 13))
-    assert isinstance(ready("%jobs view view-helix log.txt"), TextView)
+    assert run("%jobs view view-helix ramachandran.csv")["residue"].tolist() == list(range(1, 13))
+    assert isinstance(run("%jobs view view-helix log.txt"), TextView)
     assert "ramachandran.csv" in refused("%jobs view view-helix ramachandrn.csv").next_step
 
-    ready(
+    run(
         "%jobs submit peptide_build --name view-strand --set sequence=ACDEFGHIKLMN"
         " --set conformation=strand --wait;"
     )
-    compared = ready("%jobs view view-strand --compare view-helix")
+    compared = run("%jobs view view-strand --compare view-helix")
     assert compared.rmsd > 1
 
-    ready(f"%jobs submit digest --name view-cut {DIGEST} --wait;")
-    assert ready("%jobs view view-cut").svg.startswith("<svg")
-    assert isinstance(ready("%jobs view view-cut map.svg"), PictureView)
+    run(f"%jobs submit digest --name view-cut {DIGEST} --wait;")
+    assert run("%jobs view view-cut").svg.startswith("<svg")
+    assert isinstance(run("%jobs view view-cut map.svg"), PictureView)
     assert "no structure" in refused("%jobs view view-cut --compare view-helix").message
 
 
-def test_batch_is_a_gallery_of_its_complete_jobs(ready: Run, refused: Refused) -> None:
-    ready(
+def test_batch_is_a_gallery_of_its_complete_jobs(run: Run, refused: Refused) -> None:
+    run(
         "%%jobs batch view-cuts --type digest --wait\n"
         "short: {sequence: GAATTCAAAA, enzymes: EcoRI}\n"
         "long: {sequence: GAATTCAAAAAAAAAAGAATTCAA, enzymes: EcoRI}\n"
     )
-    gallery = ready("%jobs view view-cuts --sort length")
+    gallery = run("%jobs view view-cuts --sort length")
     assert isinstance(gallery, Gallery)
     assert [name.removeprefix("view-cuts-") for name in gallery.jobs] == ["short", "long"]
     assert len(gallery) == 2
-    assert ready("%jobs view view-cuts").sorted_by == gallery.scores[0]
-    reverse = ready("%jobs view view-cuts --sort length --descending")
+    assert run("%jobs view view-cuts").sorted_by == gallery.scores[0]
+    reverse = run("%jobs view view-cuts --sort length --descending")
     assert reverse.jobs == gallery.jobs[::-1]
     assert "no score lenght" in refused("%jobs view view-cuts --sort lenght").message
     assert "--compare" in refused("%jobs view view-cuts --compare view-cuts").message
@@ -59,14 +59,14 @@ def test_batch_is_a_gallery_of_its_complete_jobs(ready: Run, refused: Refused) -
     assert error.message == "view-cuts is a batch; `--compare` takes a single job."
 
 
-def test_unknown_job_cannot_be_viewed(ready: Run, refused: Refused) -> None:
+def test_unknown_job_cannot_be_viewed(run: Run, refused: Refused) -> None:
     assert "absent" in refused("%jobs view absent").message
 
 
-def test_failed_jobs_are_not_waited_for(ready: Run, refused: Refused, tmp_path: Path) -> None:
+def test_failed_jobs_are_not_waited_for(run: Run, refused: Refused, tmp_path: Path) -> None:
     table = tmp_path / "view-table.csv"
     table.write_text("a,b\n1,2\n")
-    ready(f"%jobs upload {table};")
+    run(f"%jobs upload {table};")
     refused("%jobs submit msa_tree --name view-failed --set sequences=view-table.csv --wait")
     error = refused("%jobs view view-failed")
     assert isinstance(error, JobFailedError)
@@ -78,45 +78,45 @@ def test_failed_jobs_are_not_waited_for(ready: Run, refused: Refused, tmp_path: 
 
 
 def test_columns_of_the_input_are_found_without_from(
-    ready: Run, printed: Printed, shell: InteractiveShell
+    run: Run, printed: Printed, shell: InteractiveShell
 ) -> None:
     bases = ["GAATTCGAATTC", "GGGGGGGGGGGG", "AAAGAATTCAAATTT", "ACGTACGTAC"]
     frame = pd.DataFrame(
         {"name": list("abcd"), "bases": bases, "family": ["x", "y", "x", "y"]}
     ).assign(size=[len(b) for b in bases])
     shell.user_ns["frame"] = frame
-    ready(
+    run(
         "%jobs batch plotted --type digest --from frame --name-column name "
         "--map sequence=bases --set enzymes=EcoRI --wait"
     )
-    plot = ready("%jobs plot plotted --x size --y longest --color family")
+    plot = run("%jobs plot plotted --x size --y longest --color family")
     assert plot.frame["family"].tolist() == ["x", "y", "x", "y"]
     assert plot.frame["score.longest"].tolist() == [6, 12, 11, 10]
     assert {"bases", "RunTime", "setting.enzymes", "JobStatus"} <= set(plot.frame.columns)
     assert "longest (bp)" in str(plot)
     shell.user_ns["more"] = frame.assign(site=["k", "l", "m", "n"])
     with pytest.raises(InputError, match='no column "site"') as caught:
-        ready("%jobs plot plotted --x site --y longest")
+        run("%jobs plot plotted --x site --y longest")
     assert "--from FRAME --name-column NAME" in caught.value.next_step
     line = "%jobs plot plotted --from more --name-column name --x site --y longest"
-    assert ready(line).frame["site"].tolist() == ["k", "l", "m", "n"]
+    assert run(line).frame["site"].tolist() == ["k", "l", "m", "n"]
     assert "Plotted `--x score.length --y score.cuts`" in printed("%jobs plot plotted;")
     assert plot._open_job("plotted-a") is not None
     with pytest.raises(LabextError, match="nosuch"):
         plot._open_job("nosuch")
 
 
-def test_job_has_the_figures_of_its_tool(ready: Run) -> None:
-    ready("%jobs submit peptide_build --name bent --set sequence=ACDGPW --wait")
-    assert str(ready("%jobs plot bent")).startswith("bent: Ramachandran plot")
+def test_job_has_the_figures_of_its_tool(run: Run) -> None:
+    run("%jobs submit peptide_build --name bent --set sequence=ACDGPW --wait")
+    assert str(run("%jobs plot bent")).startswith("bent: Ramachandran plot")
     relaxed = (
         "%jobs submit peptide_relax --name relaxed --set sequence=ACD --set iterations=20 --wait"
     )
-    ready(relaxed)
-    assert str(ready("%jobs plot relaxed")).startswith(
+    run(relaxed)
+    assert str(run("%jobs plot relaxed")).startswith(
         "relaxed: Energy by iteration, Energy by term"
     ), "in the order of the catalogue, not of the files' names"
-    scatter = ready("%jobs plot bent --file ramachandran.csv --x phi --y psi --kind scatter")
+    scatter = run("%jobs plot bent --file ramachandran.csv --x phi --y psi --kind scatter")
     assert scatter.frame.columns.tolist() == ["residue", "name", "phi", "psi", "omega"]
     for line, words in {
         "%jobs plot bent --file ramachandrn.csv": "no table ramachandrn.csv",
@@ -124,7 +124,7 @@ def test_job_has_the_figures_of_its_tool(ready: Run) -> None:
         "%jobs plot": "needs a NAME, or a DataFrame with `--from`",
     }.items():
         with pytest.raises(InputError, match=words):
-            ready(f"scatter = 1\n{line}")
+            run(f"scatter = 1\n{line}")
 
 
 def test_frame_is_plotted_without_a_service(own_shell: InteractiveShell) -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import builtins
-import getpass
-import json
 import socket
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import labext_test_shell
 import pytest
 from cli_fixtures import MemoryKeyring
-from IPython.core.error import StdinNotImplementedError
 from IPython.core.interactiveshell import InteractiveShell
-from labext_test_shell import Run
+from labext_test_shell import Run, User
 
-from labext import cli, config
+from labext import config
 from labext.errors import InputError, SetupError, SignInError, UnreachableError
 from labext.frames.views import frame_text
 from labext.sandbox import Sandbox
@@ -29,55 +24,9 @@ WRONG = "typed-but-wrong-0123456789"
 STUDENT = "student@sandbox.local"
 
 
-@dataclass
-class User:
-    """A user with scripted answers that records the prompts.
-
-    Attributes:
-        answers: used in turn; with none left, standard input is unavailable.
-        keeps: whether secrets may be stored in the keyring.
-        hidden_prompts, visible_prompts: the prompts without and with an echo.
-        offers: the number of questions whether to store secrets.
-    """
-
-    answers: list[str] = field(default_factory=list)
-    keeps: bool = False
-    hidden_prompts: list[str] = field(default_factory=list)
-    visible_prompts: list[str] = field(default_factory=list)
-    offers: int = 0
-
-    def hide(self, prompt: str = "", stream: Any = None) -> str:
-        self.hidden_prompts.append(prompt)
-        return self._answer()
-
-    def show(self, prompt: str = "") -> str:
-        if prompt.endswith("[y/N] "):
-            self.offers += 1
-            return "y" if self.keeps else ""
-        self.visible_prompts.append(prompt)
-        return self._answer()
-
-    def _answer(self) -> str:
-        if not self.answers:
-            raise StdinNotImplementedError
-        return self.answers.pop(0)
-
-
 @pytest.fixture
-def user(monkeypatch: pytest.MonkeyPatch) -> User:
-    somebody = User()
-    monkeypatch.setattr(getpass, "getpass", somebody.hide)
-    monkeypatch.setattr(builtins, "input", somebody.show)
-    return somebody
-
-
-@pytest.fixture
-def shell(
-    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
-    monkeypatch.chdir(tmp_path)
-    with labext_test_shell.loaded(opened):
-        yield opened
+def shell(shell_without_sandbox: InteractiveShell) -> InteractiveShell:
+    return shell_without_sandbox
 
 
 @pytest.fixture
@@ -95,11 +44,9 @@ def address(box: Sandbox) -> str:
 
 
 @pytest.fixture
-def id_token(box: Sandbox, capsys: pytest.CaptureFixture[str]) -> str:
+def id_token(command: Callable[[str], Any]) -> str:
     """The identity provider's claims about the student."""
-    line = ["sandbox", "lab", "id-token", STUDENT, "--data-dir", str(box.data_dir), "--json"]
-    assert cli.main(line) == 0
-    return str(json.loads(capsys.readouterr().out)["id_token"])
+    return str(command("lab").json("id-token", STUDENT)["id_token"])
 
 
 def status(run: Run) -> dict[str, str]:
@@ -346,7 +293,8 @@ CONFLICTS = [
     ("%lab connect jobs", "no address for lab"),
     ("%lab connect odd", 'has no sign-in method "magic"'),
     ("%lab connect URL --method magic", "key, oauth or oidc"),
-    ("%lab connect nosuch", "no profile nosuch"),
+    ("%lab connect URL --save 'a b'", "not a valid profile name"),
+    ("%lab connect https://lab.example.org --ca-bundle nosuch.pem", "no file nosuch.pem"),
     ("%lab connect lab.example.org", "%lab connect https://lab.example.org"),
     ("%lab connect localhost:8443/api", "%lab connect https://localhost:8443/api"),
     ("%lab connect https://", "begins with https://, a host"),

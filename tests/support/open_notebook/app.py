@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from starlette.applications import Starlette
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from open_notebook import (
@@ -24,13 +24,12 @@ from open_notebook import (
     sources,
 )
 from open_notebook.answers import Refused, recorded_response
-from open_notebook.serving import ReceivedRequest
+from open_notebook.serving import METHODS, ReceivedRequest
 
 if TYPE_CHECKING:
     from open_notebook.serving import Replay
 
 OPEN = ("/", "/health", "/docs", "/redoc", "/openapi.json", "/api/auth/status", "/api/config")
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 
 ROUTES = answering.routes(notebooks, sources, chats, models, podcasts, extensions)
 
@@ -40,8 +39,6 @@ def application(replay: Replay) -> Starlette:
 
     async def answer(request: Request) -> Response:
         path = unquote(request.url.path)
-        if path != "/" and path.endswith("/"):
-            return RedirectResponse(str(request.url).rstrip("/"), 307)
         if (refusal := _unauthenticated(replay, request, path)) is not None:
             return refusal
         operation = _operation(replay, request.method, path)
@@ -65,12 +62,10 @@ def application(replay: Replay) -> Starlette:
 def _unauthenticated(replay: Replay, request: Request, path: str) -> Response | None:
     if replay.password is None or path in OPEN:
         return None
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if not scheme:
+    token = request.headers.get("authorization")
+    if token is None:
         return recorded_response("auth.none")
-    if scheme.lower() != "bearer":
-        return recorded_response("auth.basic_scheme")
-    return None if token == replay.password else recorded_response("auth.wrong")
+    return None if token == f"Bearer {replay.password}" else recorded_response("auth.wrong")
 
 
 def _operation(replay: Replay, method: str, path: str) -> facts.Operation | Response:

@@ -6,7 +6,7 @@ from typing import Any
 
 from open_notebook.answering import Call, route
 from open_notebook.answers import known, now, refuse
-from open_notebook.facts import like, recordings
+from open_notebook.facts import like
 from open_notebook.state import Fields, State
 
 _ORDERS = {"name", "created", "updated"}
@@ -156,7 +156,7 @@ def notes(call: Call) -> Any:
 
 @route("POST", "/api/notes")
 def new_note(call: Call) -> Any:
-    """Create a note; an AI note without a title gets a generated one."""
+    """Create a note."""
     body, state = call.body, call.state
     kind = body.get("note_type") or "human"
     if kind not in ("human", "ai"):
@@ -166,15 +166,10 @@ def new_note(call: Call) -> Any:
     within = body.get("notebook_id")
     if within is not None and within not in state.notebooks:
         refuse("notes.create_missing_nb")
-    title = body.get("title")
-    if kind == "ai" and not title:
-        if state.model_for("transformation") is None:
-            refuse("notes.create_ai_no_title_no_model")
-        title = recordings()["notes.create_ai_no_title"].answer["title"]
     created = like(
         "notes.create",
         id=state.new("note"),
-        title=title,
+        title=body.get("title"),
         content=body["content"],
         note_type=kind,
         created=now(),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from labext.nb.records import Fields, Record
 from open_notebook.facts import Operation, Recording, operations, recordings
-from open_notebook.scripted import ReceivedRequest
-
-BackendCall = Callable[[Any], Any]
-"""A call of a backend's method: `lambda d: d.notebook("notebook:…")`."""
+from open_notebook.serving import ReceivedRequest
 
 
 @dataclass(frozen=True)
@@ -19,8 +16,7 @@ class Proof:
     """One call of a backend's method, the recordings that answer it, and its result.
 
     Attributes:
-        method: name of the backend's method.
-        call: calls it.
+        made: the call, as `unittest.mock.call` records it: `call.notebook("notebook:…")`.
         by: recordings of its requests in order; `derived` ones if none was made.
         fields: of the record, or of each record of a list.
         missing: fields that are None because this server lacks them or has no value.
@@ -31,8 +27,7 @@ class Proof:
         result: the expected result if it is not a record.
     """
 
-    method: str
-    call: BackendCall
+    made: Any
     by: tuple[str | Recording, ...]
     fields: Fields | None = None
     missing: frozenset[str] = frozenset()
@@ -41,6 +36,16 @@ class Proof:
     omitted: frozenset[str] = frozenset()
     differing: frozenset[str] = frozenset()
     result: Any = ...
+
+    @property
+    def method(self) -> str:
+        """Return the name of the backend's method."""
+        return str(self.made[0])
+
+    def call(self, backend: Any) -> Any:
+        """Call the backend's method."""
+        name, arguments, options = self.made
+        return getattr(backend, name)(*arguments, **options)
 
     @property
     def recordings(self) -> list[Recording]:
@@ -56,12 +61,12 @@ class Proof:
         return f"{self.method}-{self.names[-1]}" if self.by else self.method
 
 
-def proof(method: str, call: BackendCall, *by: str | Recording, **more: Any) -> Proof:
+def proof(made: Any, *by: str | Recording, **more: Any) -> Proof:
     """Return a proof; names are separated by spaces: `missing="notebook_id title"`."""
     for name in ("missing", "unrecorded", "omitted", "differing"):
         if name in more:
             more[name] = frozenset(more[name].split())
-    return Proof(method, call, by, **more)
+    return Proof(made, by, **more)
 
 
 def derived(name: str, **changes: Any) -> Recording:

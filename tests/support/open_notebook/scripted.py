@@ -16,25 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from open_notebook.facts import Recording
-from open_notebook.serving import listening
-
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-
-
-@dataclass(frozen=True)
-class ReceivedRequest:
-    """A request that the server received.
-
-    Attributes:
-        path: percent-decoded.
-        body: the fields of the JSON or form; a file as its name.
-    """
-
-    method: str
-    path: str
-    query: dict[str, str]
-    body: Any
-    authorization: str | None
+from open_notebook.serving import METHODS, ReceivedRequest, listening
 
 
 @dataclass
@@ -84,7 +66,7 @@ async def _received(request: Request) -> ReceivedRequest:
         body = json.loads(content)
     path = unquote(request.url.path)
     query = dict(request.query_params)
-    return ReceivedRequest(request.method, path, query, body, request.headers.get("authorization"))
+    return ReceivedRequest(request.method, path, query, body)
 
 
 def _response(recording: Recording) -> Response:

@@ -18,10 +18,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from open_notebook.state import State
 
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request that the server received."""
+    """A request: its decoded path, and the fields of its JSON or form, a file as its name."""
 
     method: str
     path: str

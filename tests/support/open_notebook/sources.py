@@ -321,11 +321,6 @@ def _step(state: State, record: Fields) -> None:
 
 def _finish(state: State, record: Fields) -> None:
     transformation_ids = state.requested_insights.pop(record["id"], [])
-    if transformation_ids and state.model_for("transformation") is None:
-        dead = dict(recordings()["sources.dead_status"].answer["processing_info"])
-        dead["error"] = recordings()["notes.create_ai_no_title_no_model"].answer["detail"]
-        record.update(status="failed", processing_info=dead)
-        return
     info = recordings()["sources.status_poll_1"].answer["processing_info"]
     named = str((record["asset"] or {}).get("file_path") or "").rpartition("/")[2]
     title = record["title"]

@@ -1,31 +1,9 @@
 """Proofs that the backend's requests equal recorded ones."""
 
-from open_notebook.proved.chats import CHATS
-from open_notebook.proved.credentials import CREDENTIALS
-from open_notebook.proved.extensions import EXTENSIONS
-from open_notebook.proved.models import MODELS
-from open_notebook.proved.notebooks import NOTEBOOKS
-from open_notebook.proved.notes import NOTES
-from open_notebook.proved.podcasts import PODCASTS
-from open_notebook.proved.profiles import PROFILES
-from open_notebook.proved.search import SEARCH
-from open_notebook.proved.sources import SOURCES
-from open_notebook.proved.status import STATUS
-from open_notebook.proved.transformations import TRANSFORMATIONS
+from open_notebook.proved import chats, extensions, models, notebooks, podcasts, sources
 
-PROOFS = (
-    *NOTEBOOKS,
-    *SOURCES,
-    *NOTES,
-    *CHATS,
-    *SEARCH,
-    *MODELS,
-    *CREDENTIALS,
-    *TRANSFORMATIONS,
-    *PROFILES,
-    *PODCASTS,
-    *STATUS,
-    *EXTENSIONS,
+PROOFS = tuple(
+    proof
+    for module in (notebooks, sources, chats, models, podcasts, extensions)
+    for proof in module.PROOFS
 )
-
-__all__ = ["PROOFS"]

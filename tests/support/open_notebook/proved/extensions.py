@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import call
+
 from labext.nb.records import COMMAND, COMMAND_KIND, EMBEDDING_SUBMISSION, INSIGHT, NOTE
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
@@ -17,23 +19,16 @@ from open_notebook.proved.ids import (
 
 _ACTIVE = recordings()["sources.list_with_active_or_failed"]
 
-EXTENSIONS = (
+PROOFS = (
+    proof(call.settings(), "meta.settings", result=recordings()["meta.settings"].answer),
     proof(
-        "settings",
-        lambda d: d.settings(),
-        "meta.settings",
-        result=recordings()["meta.settings"].answer,
-    ),
-    proof(
-        "command_kinds",
-        lambda d: d.command_kinds(),
+        call.command_kinds(),
         "meta.registry_debug",
         fields=COMMAND_KIND,
         values={"command": "embed_note", "app": "open_notebook"},
     ),
     proof(
-        "commands",
-        lambda d: d.commands(None, None, None),
+        call.commands(None, None, None),
         "commands.jobs_list",
         derived(_ACTIVE.name, query={"limit": "100", "offset": "0"}),
         derived(
@@ -48,31 +43,25 @@ EXTENSIONS = (
         },
     ),
     proof(
-        "command",
-        lambda d: d.command(COMMAND_ID),
+        call.command(COMMAND_ID),
         "commands.job",
         fields=COMMAND,
         missing="error_message progress created_at updated_at",
         values={"status": "completed", "subject": TEXT, "command": "run_transformation"},
     ),
-    proof("cancel_command", lambda d: d.cancel_command(COMMAND_ID), "commands.cancel", result=None),
+    proof(call.cancel_command(COMMAND_ID), "commands.cancel", result=None),
     proof(
-        "new_insight",
-        lambda d: d.new_insight(TEXT, TRANSFORMATION_ID, None),
-        "insights.create_202",
-        result=COMMAND_ID,
+        call.new_insight(TEXT, TRANSFORMATION_ID, None), "insights.create_202", result=COMMAND_ID
     ),
     proof(
-        "insight",
-        lambda d: d.insight(INSIGHT_ID),
+        call.insight(INSIGHT_ID),
         "insights.get",
         fields=INSIGHT,
         missing="source_title",
         values={"source_id": TEXT, "insight_type": "Shorten it"},
     ),
     proof(
-        "save_insight",
-        lambda d: d.save_insight(INSIGHT_ID, NOTEBOOK_ID),
+        call.save_insight(INSIGHT_ID, NOTEBOOK_ID),
         "insights.save_as_note",
         derived(
             "notes.put",
@@ -84,16 +73,14 @@ EXTENSIONS = (
         values={"note_type": "ai", "notebook_id": NOTEBOOK_ID},
     ),
     proof(
-        "embed",
-        lambda d: d.embed(NOTE_ID, "note"),
+        call.embed(NOTE_ID, "note"),
         "models.defaults_after_auto",
         "embed.note_async",
         fields=EMBEDDING_SUBMISSION,
         values={"item_id": NOTE_ID, "job_id": "command:o7e7tbpj7ivazvtlk7yo"},
     ),
     proof(
-        "embed",
-        lambda d: d.embed(TEXT, "source"),
+        call.embed(TEXT, "source"),
         "models.defaults_after_auto",
         "embed.source_sync",
         fields=EMBEDDING_SUBMISSION,

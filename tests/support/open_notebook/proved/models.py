@@ -1,77 +1,73 @@
-"""Proofs: models, their slots and providers."""
+"""Proofs: models, credentials and transformations."""
 
 from __future__ import annotations
 
+from unittest.mock import call
+
 from labext.nb.records import (
+    CREDENTIAL,
+    CREDENTIAL_DELETION,
     DISCOVERED_MODEL,
     MODEL,
     MODEL_COUNT,
+    MODEL_REGISTRATION,
+    OUTPUT,
     PROVIDER,
     SYNC_RESULT,
     TEST_RESULT,
+    TRANSFORMATION,
 )
+from open_notebook.facts import recordings, request_body
 from open_notebook.proof import proof
-from open_notebook.proved.ids import CREDENTIAL_ID, EMBEDDING, MODEL_ID, PROVIDER_ID, STT, TTS
+from open_notebook.proved.ids import (
+    CREDENTIAL_ID,
+    DOOMED_CREDENTIAL,
+    EMBEDDING,
+    MODEL_ID,
+    PROVIDER_ID,
+    STT,
+    TRANSFORMATION_ID,
+    TTS,
+)
 
-MODELS = (
-    proof("models", lambda d: d.models(), "models.list", fields=MODEL, values={"type": "tts"}),
+PROOFS = (
+    proof(call.models(), "models.list", fields=MODEL, values={"type": "tts"}),
     proof(
-        "models",
-        lambda d: d.models("llm"),
+        call.models("llm"),
         "models.list_type_language",
         fields=MODEL,
         values={"type": "llm", "name": "badkey-chat"},
     ),
     proof(
-        "new_model",
-        lambda d: d.new_model("fake-tts", "tts", PROVIDER_ID, CREDENTIAL_ID),
+        call.new_model("fake-tts", "tts", PROVIDER_ID, CREDENTIAL_ID),
         "models.create.fake-tts",
         fields=MODEL,
         values={"type": "tts", "id": TTS},
     ),
     proof(
-        "new_model",
-        lambda d: d.new_model("fake-stt", "stt", PROVIDER_ID, CREDENTIAL_ID),
-        "models.create.fake-stt",
-        fields=MODEL,
-        values={"type": "stt", "id": STT},
-    ),
-    proof(
-        "new_model",
-        lambda d: d.new_model("nosearch-chat", "llm", PROVIDER_ID, None),
+        call.new_model("nosearch-chat", "llm", PROVIDER_ID, None),
         "models.create.nosearch-chat",
         fields=MODEL,
         missing="credential",
         omitted="credential",
     ),
+    proof(call.delete_model("model:ytkf5y3obq848dgqn2z0"), "models.delete", result=None),
     proof(
-        "delete_model",
-        lambda d: d.delete_model("model:ytkf5y3obq848dgqn2z0"),
-        "models.delete",
-        result=None,
-    ),
-    *(
-        proof(
-            "test_model",
-            lambda d, model=model: d.test_model(model),
-            f"models.test.{name}",
-            fields=TEST_RESULT,
-            missing="details",
-            values={"success": good},
-        )
-        for name, model, good in (
-            ("fake-chat", MODEL_ID, True),
-            ("fake-embed", EMBEDDING, True),
-            ("fake-stt", STT, True),
-            ("fake-tts", TTS, True),
-            ("limit-chat", "model:rvpfihowbm3ibqv9glxg", True),
-            ("fail-chat", "model:d7xfh10sukzzjci3fg9k", False),
-            ("badkey-chat", "model:bo6f8s5xhql4r326xye8", False),
-        )
+        call.test_model(MODEL_ID),
+        "models.test.fake-chat",
+        fields=TEST_RESULT,
+        missing="details",
+        values={"success": True},
     ),
     proof(
-        "defaults",
-        lambda d: d.defaults(),
+        call.test_model("model:d7xfh10sukzzjci3fg9k"),
+        "models.test.fail-chat",
+        fields=TEST_RESULT,
+        missing="details",
+        values={"success": False},
+    ),
+    proof(
+        call.defaults(),
         "models.defaults_after_auto",
         result={
             "chat": "model:bo6f8s5xhql4r326xye8",
@@ -83,16 +79,14 @@ MODELS = (
     ),
     # An empty string also means no model.
     proof(
-        "defaults",
-        lambda d: d.defaults(),
+        call.defaults(),
         "models.defaults_empty",
         result=dict.fromkeys(
             ("chat", "transformation", "embedding", "speech_to_text", "text_to_speech")
         ),
     ),
     proof(
-        "set_defaults",
-        lambda d: d.set_defaults({"chat": MODEL_ID, "text_to_speech": TTS, "speech_to_text": STT}),
+        call.set_defaults({"chat": MODEL_ID, "text_to_speech": TTS, "speech_to_text": STT}),
         "models.defaults_put_partial",
         result={
             "chat": MODEL_ID,
@@ -102,39 +96,29 @@ MODELS = (
             "text_to_speech": TTS,
         },
     ),
+    proof(call.set_defaults({"text_to_speech": None}), "models.defaults_put_clear_optional"),
     proof(
-        "set_defaults",
-        lambda d: d.set_defaults({"text_to_speech": None}),
-        "models.defaults_put_clear_optional",
-    ),
-    proof(
-        "providers",
-        lambda d: d.providers(),
+        call.providers(),
         "models.providers",
         fields=PROVIDER,
         values={"provider": PROVIDER_ID, "types": ["llm", "embedding", "stt", "tts"]},
     ),
-    proof("providers", lambda d: d.providers(), "models.providers_empty", fields=PROVIDER),
     proof(
-        "discover",
-        lambda d: d.discover(PROVIDER_ID),
+        call.discover(PROVIDER_ID),
         "models.discover",
         fields=DISCOVERED_MODEL,
         missing="description",
         values={"name": "fake-chat", "model_type": "llm"},
     ),
-    proof("discover", lambda d: d.discover("nope"), "models.discover_unknown", result=[]),
     proof(
-        "sync",
-        lambda d: d.sync(PROVIDER_ID),
+        call.sync(PROVIDER_ID),
         "models.sync_one",
         fields=SYNC_RESULT,
         missing="error",
         values={"discovered": 14, "new": 6, "existing": 8},
     ),
     proof(
-        "auto_assign",
-        lambda d: d.auto_assign(),
+        call.auto_assign(),
         "models.auto_assign",
         result={
             "assigned": {"chat": "model:bo6f8s5xhql4r326xye8", "embedding": EMBEDDING},
@@ -143,26 +127,160 @@ MODELS = (
         },
     ),
     proof(
-        "auto_assign",
-        lambda d: d.auto_assign(),
+        call.auto_assign(),
         "models.auto_assign_again",
         result={"assigned": {}, "skipped": ["chat", "embedding"], "missing": []},
     ),
     proof(
-        "count_models",
-        lambda d: d.count_models(PROVIDER_ID),
+        call.count_models(PROVIDER_ID),
         "models.count",
         fields=MODEL_COUNT,
         values={"total": 10, "counts": {"llm": 6, "embedding": 1, "stt": 1, "tts": 2}},
     ),
     proof(
-        "count_models", lambda d: d.count_models("nope"), "models.count_unknown", fields=MODEL_COUNT
-    ),
-    proof(
-        "models_of",
-        lambda d: d.models_of(PROVIDER_ID),
+        call.models_of(PROVIDER_ID),
         "models.by_provider",
         fields=MODEL,
         values={"type": "embedding"},
+    ),
+    proof(
+        call.credentials(),
+        "credentials.list",
+        fields=CREDENTIAL,
+        missing="decryption_error",
+        values={"created_at": "2026-11-20T13:22:06.587Z"},
+    ),
+    proof(
+        call.credentials(PROVIDER_ID),
+        "credentials.list_by_query",
+        fields=CREDENTIAL,
+        missing="decryption_error",
+    ),
+    proof(
+        call.credentials(),
+        "credentials.list_no_encryption_key",
+        fields=CREDENTIAL,
+        missing="base_url",
+        values={
+            "decryption_error": "Failed to decrypt API key. The encryption key may have changed."
+        },
+    ),
+    proof(
+        call.credentials_of(PROVIDER_ID),
+        "credentials.by_provider",
+        fields=CREDENTIAL,
+        missing="decryption_error",
+    ),
+    proof(
+        call.credential(CREDENTIAL_ID),
+        "credentials.get",
+        fields=CREDENTIAL,
+        missing="decryption_error",
+    ),
+    proof(
+        call.new_credential(request_body("credentials.create")),
+        "credentials.create",
+        fields=CREDENTIAL,
+        missing="decryption_error",
+        values={"has_api_key": True, "name": "Local fake"},
+    ),
+    proof(
+        call.change_credential(CREDENTIAL_ID, {"name": "Local fake 2"}),
+        "credentials.put",
+        fields=CREDENTIAL,
+        missing="decryption_error",
+        omitted="modalities",
+        values={"name": "Local fake 2"},
+    ),
+    proof(
+        call.delete_credential(DOOMED_CREDENTIAL),
+        "credentials.delete",
+        fields=CREDENTIAL_DELETION,
+        values={"deleted_models": 0},
+    ),
+    proof(
+        call.test_credential(CREDENTIAL_ID),
+        "credentials.test",
+        fields={"provider": "category", **TEST_RESULT},
+        missing="details",
+        values={"success": True},
+    ),
+    proof(
+        call.discover_with(CREDENTIAL_ID),
+        "credentials.discover",
+        fields=DISCOVERED_MODEL,
+        missing="model_type description",
+        values={"name": "fake-chat"},
+    ),
+    proof(call.discover_with(DOOMED_CREDENTIAL), "credentials.discover_openai_offline", result=[]),
+    proof(
+        call.register_models(CREDENTIAL_ID, [("fake-chat", "llm"), ("fake-embed", "embedding")]),
+        "credentials.get",
+        "credentials.register_models",
+        fields=MODEL_REGISTRATION,
+        values={"created": 2, "existing": 0},
+    ),
+    proof(
+        call.register_models(CREDENTIAL_ID, [("fake-chat", "llm")]),
+        "credentials.get",
+        "credentials.register_models_again",
+        fields=MODEL_REGISTRATION,
+        values={"created": 0, "existing": 1},
+    ),
+    proof(call.credential_status(), "credentials.status"),
+    proof(
+        call.environment_status(),
+        "credentials.env_status",
+        result=recordings()["credentials.env_status"].answer,
+    ),
+    proof(
+        call.transformations(), "transformations.list", fields=TRANSFORMATION, missing="model_id"
+    ),
+    proof(
+        call.transformation(TRANSFORMATION_ID),
+        "transformations.get",
+        fields=TRANSFORMATION,
+        missing="model_id",
+        values={"title": "Shorten", "created_at": "2026-11-20T13:30:43.462Z"},
+    ),
+    proof(
+        call.new_transformation(request_body("transformations.create")),
+        "transformations.create",
+        fields=TRANSFORMATION,
+        missing="model_id",
+    ),
+    # That server also requires a title and a description.
+    proof(
+        call.new_transformation({"name": "shorten", "prompt": "Shorten this."}),
+        "transformations.create",
+        omitted="apply_default",
+        differing="title description",
+    ),
+    proof(
+        call.change_transformation(TRANSFORMATION_ID, {"title": "Shorten it"}),
+        "transformations.put",
+        fields=TRANSFORMATION,
+        missing="model_id",
+        values={"title": "Shorten it"},
+    ),
+    proof(call.delete_transformation(TRANSFORMATION_ID), "transformations.delete", result=None),
+    proof(
+        call.transform(TRANSFORMATION_ID, "Long text here.", MODEL_ID),
+        "transformations.execute",
+        fields=OUTPUT,
+        missing="usage",
+        values={"output": "Fake answer (fake-chat) to: 'Long text here.'. "},
+    ),
+    proof(
+        call.transform(TRANSFORMATION_ID, "Long text here.", None),
+        "transformations.execute_no_model",
+        fields=OUTPUT,
+        missing="model_id usage",
+    ),
+    proof(call.default_prompt(), "transformations.default_prompt_get"),
+    proof(
+        call.set_default_prompt("Be brief."),
+        "transformations.default_prompt_put",
+        result="Be brief.",
     ),
 )

@@ -1,14 +1,20 @@
-"""Proofs: notebooks."""
+"""Proofs: notebooks, notes and the status of a server."""
 
 from __future__ import annotations
 
-from labext.nb.records import NOTEBOOK, NOTEBOOK_DELETION, PREVIEW
-from open_notebook.facts import request_body
+from typing import Any
+from unittest.mock import call
+
+from labext.nb.records import NOTE, NOTEBOOK, NOTEBOOK_DELETION, PREVIEW
+from open_notebook.facts import recordings, request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
+    AI_NOTE,
     ASYNC,
+    BARE_NOTE,
     DOOMED_NOTEBOOK,
     DOOMED_NOTEBOOK_2,
+    NOTE_ID,
     NOTEBOOK_ID,
     SECOND,
     TEXT,
@@ -16,71 +22,113 @@ from open_notebook.proved.ids import (
 
 MADE_AT = "2026-11-20T13:23:23.768Z"
 
-NOTEBOOKS = (
+
+def _note(identifier: str, title: str | None, content: str) -> Any:
+    """Return the recording of a note with another identifier."""
+    recording = recordings()["notes.get"]
+    answer = {**recording.answer, "id": identifier, "title": title, "content": content}
+    return derived("notes.get", request_line=f"GET /api/notes/{identifier}", answer=answer)
+
+
+PROOFS = (
     proof(
-        "notebooks",
-        lambda d: d.notebooks(),
+        call.notebooks(),
         "notebooks.list",
         fields=NOTEBOOK,
         values={"name": "Second", "created_at": "2026-11-20T13:23:23.774Z"},
     ),
-    *(
-        proof("notebooks", lambda d, w=w: d.notebooks(w), f"notebooks.list_archived_{w}".lower())
-        for w in (True, False)
-    ),
+    *(proof(call.notebooks(w), f"notebooks.list_archived_{w}".lower()) for w in (True, False)),
+    proof(call.notebooks(order_by="name"), "notebooks.list_order_name_asc", fields=NOTEBOOK),
+    proof(call.notebook(NOTEBOOK_ID), "notebooks.get", fields=NOTEBOOK),
     proof(
-        "notebooks",
-        lambda d: d.notebooks(order_by="name"),
-        "notebooks.list_order_name_asc",
-        fields=NOTEBOOK,
-    ),
-    proof("notebook", lambda d: d.notebook(NOTEBOOK_ID), "notebooks.get", fields=NOTEBOOK),
-    proof("notebook", lambda d: d.notebook(NOTEBOOK_ID), "notebooks.get_encoded_colon"),
-    proof(
-        "new_notebook",
-        lambda d: d.new_notebook("Miniprep", "Plasmid work"),
+        call.new_notebook("Miniprep", "Plasmid work"),
         "notebooks.create",
         fields=NOTEBOOK,
         values={"id": NOTEBOOK_ID, "created_at": MADE_AT},
     ),
-    proof("new_notebook", lambda d: d.new_notebook("Second", None), "notebooks.create_2"),
+    proof(call.new_notebook("Second", None), "notebooks.create_2"),
     proof(
-        "change_notebook",
-        lambda d: d.change_notebook(NOTEBOOK_ID, request_body("notebooks.put")),
+        call.change_notebook(NOTEBOOK_ID, request_body("notebooks.put")),
         "notebooks.put",
         fields=NOTEBOOK,
         values={"name": "Miniprep A", "description": "d"},
     ),
     proof(
-        "change_notebook",
-        lambda d: d.change_notebook(SECOND, {"archived": True}),
+        call.change_notebook(SECOND, {"archived": True}),
         "notebooks.put_archive_only",
         fields=NOTEBOOK,
         values={"archived": True},
     ),
     proof(
-        "delete_notebook",
-        lambda d: d.delete_notebook(DOOMED_NOTEBOOK_2, delete_sources=True),
+        call.delete_notebook(DOOMED_NOTEBOOK_2, delete_sources=True),
         "notebooks.delete_exclusive",
         fields=NOTEBOOK_DELETION,
         values={"deleted_sources": 1, "id": DOOMED_NOTEBOOK_2},
     ),
     proof(
-        "preview",
-        lambda d: d.preview(DOOMED_NOTEBOOK),
+        call.preview(DOOMED_NOTEBOOK),
         "notebooks.delete_preview",
         derived("chat.sessions_list", query={"notebook_id": DOOMED_NOTEBOOK}),
         fields=PREVIEW,
         values={"exclusive_source_count": 1, "session_count": 1, "name": "Doomed"},
     ),
     proof(
-        "link",
-        lambda d: d.link(DOOMED_NOTEBOOK_2, "source:pjqe81blzws0lgeyvbgd"),
+        call.link(DOOMED_NOTEBOOK_2, "source:pjqe81blzws0lgeyvbgd"),
         "sources.exclusive_survives",
         "notebooks.link_excl",
         result=None,
     ),
     # The link already exists: that server would add a second one.
-    proof("link", lambda d: d.link(NOTEBOOK_ID, ASYNC), "sources.get", result=None),
-    proof("unlink", lambda d: d.unlink(SECOND, TEXT), "notebooks.unlink", result=None),
+    proof(call.link(NOTEBOOK_ID, ASYNC), "sources.get", result=None),
+    proof(call.unlink(SECOND, TEXT), "notebooks.unlink", result=None),
+    proof(
+        call.notes(NOTEBOOK_ID),
+        "notes.list",
+        _note(BARE_NOTE, None, "no title"),
+        _note(AI_NOTE, "A fake generated title", "AI summary of plasmid yields."),
+        "notes.get",
+        fields=NOTE,
+        missing="title",
+        values={"content": "no title", "notebook_id": NOTEBOOK_ID},
+    ),
+    proof(call.note(NOTE_ID), "notes.get", fields=NOTE, missing="notebook_id"),
+    proof(
+        call.new_note("Plasmid yield was 9.7 ug.", "Yield", "human", NOTEBOOK_ID),
+        "notes.create",
+        fields=NOTE,
+        values={"title": "Yield", "notebook_id": NOTEBOOK_ID},
+    ),
+    proof(
+        call.new_note("AI summary of plasmid yields.", None, "ai", NOTEBOOK_ID),
+        "notes.create_ai_no_title",
+        fields=NOTE,
+        values={"title": "A fake generated title", "note_type": "ai"},
+    ),
+    proof(
+        call.new_note("no title", None, "human", NOTEBOOK_ID),
+        "notes.create_human_no_title",
+        fields=NOTE,
+        missing="title",
+        unrecorded="note_type",
+    ),
+    proof(
+        call.change_note(NOTE_ID, request_body("notes.put")),
+        "notes.put",
+        fields=NOTE,
+        missing="notebook_id",
+        values={"title": "Yield 2", "content": "9.8 ug"},
+    ),
+    proof(call.delete_note("note:i2vnwp5i9v0oej3proc5"), "notes.delete", result=None),
+    proof(
+        call.status(),
+        "meta.config",
+        "meta.auth_status",
+        result={"version": "1.14.0", "database": "online", "password_needed": False},
+    ),
+    proof(
+        call.status(),
+        "auth.open_api_config",
+        "auth.open_api_auth_status",
+        result={"version": "1.14.0", "database": "online", "password_needed": True},
+    ),
 )

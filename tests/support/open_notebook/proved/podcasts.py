@@ -1,20 +1,36 @@
-"""Proofs: podcasts."""
+"""Proofs: podcasts and their profiles."""
 
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import call
 
-from labext.nb.records import EPISODE, EPISODE_DETAIL, EPISODE_RETRY, EPISODE_SUBMISSION, JOB
+from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
+from labext.nb.records import (
+    EPISODE,
+    EPISODE_DETAIL,
+    EPISODE_PROFILE,
+    EPISODE_RETRY,
+    EPISODE_SUBMISSION,
+    JOB,
+    SPEAKER_PROFILE,
+)
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
+    BUSINESS,
     EPISODE_ID,
     FAILED_EPISODE,
     JOB_ID,
+    MODEL_ID,
     NOTEBOOK_ID,
     SOLO,
     SOLO_SPEAKER,
+    TECH_SPEAKERS,
+    TTS,
 )
+
+_UNTIMED = "created_at updated_at"
 
 
 def _with_models() -> tuple[Any, Any]:
@@ -29,10 +45,91 @@ def _with_models() -> tuple[Any, Any]:
 
 _EPISODE = "notebook_id job_id stage progress duration audio_bytes updated_at"
 
-PODCASTS = (
+PROOFS = (
     proof(
-        "generate",
-        lambda d: d.generate(NOTEBOOK_ID, SOLO, [SOLO_SPEAKER], "Ep one", None),
+        call.profiles(EPISODE_PROFILES),
+        "episode_profiles.list",
+        fields=EPISODE_PROFILE,
+        missing=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
+        values={"speaker_profile_ids": ["speaker_profile:i9k4208ntfbf6c0k4f1a"]},
+    ),
+    proof(
+        call.profile(EPISODE_PROFILES, SOLO),
+        "episode_profiles.list",
+        fields=EPISODE_PROFILE,
+        missing=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
+        values={"name": "solo_expert", "num_segments": 4},
+    ),
+    proof(
+        call.new_profile(
+            EPISODE_PROFILES,
+            {
+                "name": "short",
+                "description": "",
+                "speaker_profile_ids": [SOLO_SPEAKER],
+                "outline_llm": MODEL_ID,
+                "transcript_llm": MODEL_ID,
+                "default_briefing": "Be brief",
+                "num_segments": 3,
+            },
+        ),
+        "speaker_profiles.list",
+        "episode_profiles.create",
+        fields=EPISODE_PROFILE,
+        missing=f"language max_tokens {_UNTIMED}",
+        values={"speaker_profile_ids": [SOLO_SPEAKER], "num_segments": 3},
+    ),
+    # Omitted fields would be lost, so the others are sent unchanged.
+    proof(
+        call.change_profile(
+            EPISODE_PROFILES,
+            SOLO,
+            {"outline_llm": MODEL_ID, "transcript_llm": MODEL_ID, "num_segments": 3},
+        ),
+        "episode_profiles.list",
+        "speaker_profiles.list",
+        "episode_profiles.put.solo_expert",
+        fields=EPISODE_PROFILE,
+        missing=f"language max_tokens {_UNTIMED}",
+        values={"num_segments": 3, "outline_llm": MODEL_ID},
+        unrecorded="max_tokens",
+        differing="speaker_config",
+    ),
+    proof(
+        call.delete_profile(EPISODE_PROFILES, "episode_profile:ab9pn8ezevq039edo40u"),
+        "episode_profiles.delete",
+        result=None,
+    ),
+    proof(
+        call.copy_profile(EPISODE_PROFILES, BUSINESS),
+        "episode_profiles.duplicate",
+        fields=EPISODE_PROFILE,
+        missing=f"language max_tokens {_UNTIMED}",
+        values={"name": "business_analysis - Copy"},
+    ),
+    proof(
+        call.profiles(SPEAKER_PROFILES),
+        "speaker_profiles.list",
+        fields=SPEAKER_PROFILE,
+        missing=f"voice_model {_UNTIMED}",
+    ),
+    proof(
+        call.profile(SPEAKER_PROFILES, SOLO_SPEAKER),
+        "speaker_profiles.list",
+        fields=SPEAKER_PROFILE,
+        missing=f"voice_model {_UNTIMED}",
+        values={"name": "solo_expert"},
+    ),
+    proof(
+        call.change_profile(SPEAKER_PROFILES, TECH_SPEAKERS, {"voice_model": TTS}),
+        "speaker_profiles.list",
+        "speaker_profiles.put.tech_experts",
+        fields=SPEAKER_PROFILE,
+        missing=_UNTIMED,
+        values={"voice_model": TTS},
+    ),
+    proof(
+        call.generate(NOTEBOOK_ID, SOLO, [SOLO_SPEAKER], "Ep one", None),
         *_with_models(),
         "podcasts.generate",
         fields=EPISODE_SUBMISSION,
@@ -40,8 +137,7 @@ PODCASTS = (
         values={"job_id": JOB_ID, "status": "submitted"},
     ),
     proof(
-        "generate",
-        lambda d: d.generate(NOTEBOOK_ID, SOLO, None, "Ep one", "Mention yields."),
+        call.generate(NOTEBOOK_ID, SOLO, None, "Ep one", "Mention yields."),
         *_with_models(),
         "podcasts.generate",
         fields=EPISODE_SUBMISSION,
@@ -50,8 +146,7 @@ PODCASTS = (
     ),
     *(
         proof(
-            "podcast_job",
-            lambda d, job=job: d.podcast_job(job),
+            call.podcast_job(job),
             name,
             fields=JOB,
             missing=f"stage progress created_at updated_at {untold}",
@@ -61,33 +156,24 @@ PODCASTS = (
             ("podcasts.job_running", JOB_ID, "running", "result error_message"),
             ("podcasts.job_completed", JOB_ID, "completed", "error_message"),
             ("podcasts.job_failed", "command:l7h1f4al8d4t6lonwqli", "failed", "result"),
-            (
-                "podcasts.job_after_retry",
-                "command:1jxn441figqricvenm62",
-                "completed",
-                "error_message",
-            ),
         )
     ),
     proof(
-        "episodes",
-        lambda d: d.episodes(),
+        call.episodes(),
         "podcasts.episodes",
         fields=EPISODE,
         missing=f"{_EPISODE} error_message",
         values={"name": "Ep one", "job_status": "completed"},
     ),
     proof(
-        "episodes",
-        lambda d: d.episodes(),
+        call.episodes(),
         "podcasts.episodes_while_running",
         fields=EPISODE,
         missing=f"{_EPISODE} error_message audio_file audio_url",
         values={"job_status": "running"},
     ),
     proof(
-        "episodes",
-        lambda d: d.episodes(),
+        call.episodes(),
         "podcasts.episodes_with_failed",
         fields=EPISODE,
         missing=f"{_EPISODE} audio_file audio_url",
@@ -97,27 +183,23 @@ PODCASTS = (
             "fake internal server error",
         },
     ),
-    proof("episodes", lambda d: d.episodes(), "podcasts.episodes_after_no_model", result=[]),
     proof(
-        "episode",
-        lambda d: d.episode(EPISODE_ID),
+        call.episode(EPISODE_ID),
         "podcasts.episode",
         fields=EPISODE_DETAIL,
         missing=f"{_EPISODE} error_message",
         values={"created_at": "2026-11-20T13:30:46.021Z"},
     ),
     proof(
-        "episode",
-        lambda d: d.episode(FAILED_EPISODE),
+        call.episode(FAILED_EPISODE),
         "podcasts.episode_failed",
         fields=EPISODE_DETAIL,
         missing=f"{_EPISODE} audio_file audio_url outline transcript",
     ),
-    proof("audio", lambda d: d.audio(EPISODE_ID), "podcasts.audio", result=91785),
+    proof(call.audio(EPISODE_ID), "podcasts.audio", result=91785),
     # No recording has the response to a retry: taken from the schema and the state after it.
     proof(
-        "retry_episode",
-        lambda d: d.retry_episode(FAILED_EPISODE),
+        call.retry_episode(FAILED_EPISODE),
         derived(
             "podcasts.retry_completed",
             request_line=f"POST /api/podcasts/episodes/{FAILED_EPISODE}/retry",
@@ -128,10 +210,5 @@ PODCASTS = (
         missing="episode_id",
         values={"job_id": "command:1jxn441figqricvenm62"},
     ),
-    proof(
-        "delete_episode",
-        lambda d: d.delete_episode("episode:s360ttk9acyoxnrxoq4l"),
-        "podcasts.delete",
-        result=None,
-    ),
+    proof(call.delete_episode("episode:s360ttk9acyoxnrxoq4l"), "podcasts.delete", result=None),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import call
 
 from labext.nb.records import INSIGHT, SOURCE, SOURCE_DETAIL, STATUS
 from open_notebook.facts import request_body
@@ -13,10 +14,9 @@ _READY = "transcribed_by confidence size stage error insights_count file_name ur
 _QUEUED = "transcribed_by confidence size stage error notebooks insights_count full_text"
 _MAKING = (derived("models.defaults_after_auto"), derived("transformations.list"))
 
-SOURCES = (
+PROOFS = (
     proof(
-        "sources",
-        lambda d: d.sources(NOTEBOOK_ID, 100, 0, None),
+        call.sources(NOTEBOOK_ID, 100, 0, None),
         "sources.list_with_active_or_failed",
         fields=SOURCE,
         missing="transcribed_by confidence size stage file_name notebooks passages",
@@ -30,48 +30,42 @@ SOURCES = (
         unrecorded="offset",
     ),
     proof(
-        "sources",
-        lambda d: d.sources(None, 1, 1, "title"),
+        call.sources(None, 1, 1, "title"),
         "sources.list_paged",
         fields=SOURCE,
         missing="transcribed_by confidence size stage error file_name notebooks passages",
         values={"kind": "link", "title": "Local page"},
     ),
     proof(
-        "source",
-        lambda d: d.source(ASYNC),
+        call.source(ASYNC),
         "sources.get",
         fields=SOURCE_DETAIL,
         missing=_READY,
         values={"status": "completed", "notebooks": [NOTEBOOK_ID], "kind": "text"},
     ),
     proof(
-        "source",
-        lambda d: d.source(PAGE),
+        call.source(PAGE),
         "sources.get_link",
         fields=SOURCE_DETAIL,
         missing="transcribed_by confidence size stage error insights_count file_name",
         values={"url": "http://llm.example:8080/page", "kind": "link"},
     ),
     proof(
-        "source",
-        lambda d: d.source(UPLOAD),
+        call.source(UPLOAD),
         "sources.get_upload",
         fields=SOURCE_DETAIL,
         missing="transcribed_by confidence size stage error insights_count url",
         values={"file_name": "protocol v1.txt", "kind": "upload"},
     ),
     proof(
-        "source",
-        lambda d: d.source(BROKEN),
+        call.source(BROKEN),
         "sources.get_broken",
         fields=SOURCE_DETAIL,
         missing="transcribed_by confidence size stage error insights_count url full_text",
         values={"status": "running", "title": "broken.pdf"},
     ),
     proof(
-        "add_text",
-        lambda d: d.add_text(
+        call.add_text(
             request_body("sources.create_text_async_json")["content"],
             notebook=NOTEBOOK_ID,
             title="Async text",
@@ -86,8 +80,7 @@ SOURCES = (
         unrecorded="transformations",
     ),
     proof(
-        "add_text",
-        lambda d: d.add_text(
+        call.add_text(
             "x",
             notebook=NOTEBOOK_ID,
             title="Async text",
@@ -105,8 +98,7 @@ SOURCES = (
     ),
     # Recorded as a form; the same fields as JSON are those of a text.
     proof(
-        "add_url",
-        lambda d: d.add_url(
+        call.add_url(
             "http://llm.example:8080/page",
             notebook=NOTEBOOK_ID,
             title=None,
@@ -124,8 +116,7 @@ SOURCES = (
     ),
     *(
         proof(
-            "add_file",
-            lambda d, file=file, title=title, wait=wait: d.add_file(
+            call.add_file(
                 Path("FOLDER") / file,
                 notebook=NOTEBOOK_ID,
                 title=title,
@@ -143,14 +134,12 @@ SOURCES = (
         )
         for name, file, title, wait in (
             ("sources.upload_async", "protocol v1.txt", "Protocol file", False),
-            ("sources.upload_same_name_sync", "protocol v1.txt", None, True),
             ("sources.upload_unicode_name", "protocolo ação µ.txt", None, True),
         )
     ),
     *(
         proof(
-            "source_status",
-            lambda d, source=source: d.source_status(source),
+            call.source_status(source),
             name,
             fields=STATUS,
             missing=f"stage completed_at changed_at {untold}",
@@ -160,49 +149,31 @@ SOURCES = (
             ("sources.status_poll_0", ASYNC, "running", "error started_at"),
             ("sources.status_poll_1", ASYNC, "completed", "error"),
             ("sources.dead_status", "source:irqzbzl6wakpq9mh3qpq", "failed", "started_at"),
-            ("sources.broken_status", BROKEN, "running", "error started_at"),
         )
     ),
     proof(
-        "change_source",
-        lambda d: d.change_source(ASYNC, {"title": "Async text 2", "topic": "plasmid, yield"}),
+        call.change_source(ASYNC, {"title": "Async text 2", "topic": "plasmid, yield"}),
         "sources.put",
         fields=SOURCE_DETAIL,
         missing=f"{_READY} notebooks",
         values={"title": "Async text 2", "topic": "plasmid, yield"},
     ),
+    proof(call.delete_source("source:48dog6wiq6zrut9knmef"), "sources.delete", result=None),
+    proof(call.has_original(UPLOAD), "sources.download_head", result=True),
+    proof(call.has_original(TEXT), "sources.download_head_404", result=False),
+    proof(call.original(UPLOAD), "sources.download", result=924),
     proof(
-        "delete_source",
-        lambda d: d.delete_source("source:48dog6wiq6zrut9knmef"),
-        "sources.delete",
-        result=None,
-    ),
-    proof("has_original", lambda d: d.has_original(UPLOAD), "sources.download_head", result=True),
-    proof(
-        "has_original", lambda d: d.has_original(TEXT), "sources.download_head_404", result=False
-    ),
-    proof("original", lambda d: d.original(UPLOAD), "sources.download", result=924),
-    proof(
-        "original",
-        lambda d: d.original("source:cme4tv9k9s3f78kg7j86"),
-        "sources.download_unicode_name",
-        result=16,
-    ),
-    proof(
-        "retry_source",
-        lambda d: d.retry_source(BROKEN),
+        call.retry_source(BROKEN),
         "sources.retry_failed",
         fields=SOURCE_DETAIL,
         missing=f"{_QUEUED} url",
         values={"status": "queued", "file_name": "broken.pdf"},
     ),
     proof(
-        "insights",
-        lambda d: d.insights(TEXT),
+        call.insights(TEXT),
         "insights.list",
         fields=INSIGHT,
         missing="source_title",
         values={"insight_type": "Shorten it", "created_at": "2026-11-20T13:30:47.879Z"},
     ),
-    proof("insights", lambda d: d.insights(TEXT), "sources.insights_empty", result=[]),
 )
