@@ -11,10 +11,10 @@ from labext.redaction import mask
 
 
 def closest_match(word: str, candidates: Iterable[str]) -> str | None:
-    """Return another candidate that has `word` as its prefix, or a similar spelling."""
+    """Return the closest match of `word`: a candidate with this prefix or a similar spelling."""
     from difflib import get_close_matches
 
-    words = list(dict.fromkeys(candidate for candidate in candidates if candidate != word))
+    words = list(dict.fromkeys(candidates))
     prefixed = [w for w in words if len(word) > 2 and w.casefold().startswith(word.casefold())]
     if prefixed:
         return min(prefixed, key=len)

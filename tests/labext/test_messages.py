@@ -18,7 +18,6 @@ from labext.errors import InputError
         ("sequnce", "sequence"),
         ("SEQ", "sequence"),
         ("helix", "helix1"),
-        ("helix1", "helix10"),
         ("se", None),
         ("zzz", None),
         ("ssece", "sequence"),  # a similarity of 0.615
