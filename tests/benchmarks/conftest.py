@@ -74,6 +74,13 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture
+def cold_if_measured(request: pytest.FixtureRequest) -> None:
+    """Start the hosts of measured sandboxes in the usual way."""
+    if request.config.getoption("--benchmark-only"):
+        request.getfixturevalue("cold")
+
+
+@pytest.fixture
 def certificate(tmp_path: Path) -> tuple[Path, Path]:
     """Write a certificate of loopback; return its path and that of its authority."""
     issuer, ca, certificate = trustme.CA(), tmp_path / "ca.pem", tmp_path / "certificate.pem"

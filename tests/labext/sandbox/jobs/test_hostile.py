@@ -148,7 +148,7 @@ def test_archive_instead_of_an_input_stops_the_job(api, kit, tool, setting, name
 
 def test_control_characters_of_a_file_do_not_reach_the_reason(api, kit):
     name = f"{kit.name()}.fasta"
-    assert api.upload(name, b">a\0\x1b[2J\nAC1\n").status_code == 200
+    assert api.upload(name, b">a\x07\x1b[2J\nAC1\n").status_code == 200
     row = api.ended(api.submit("msa_tree", {"sequences": name}))
     assert row["JobStatus"] == "Stopped"
     assert row["Reason"].startswith("sequences, a\ufffd\ufffd[2J: invalid DNA base '1' at 3")
