@@ -144,8 +144,7 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
     on_stage(place)
     try:
         with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
-            # Without the number of characters, pypdfium2 4 returns a text with other positions.
-            characters = str(text.get_text_range(0, text.count_chars()))
+            characters = str(text.get_text_range())
             # The bounded text of a page on its side joins lines, and lacks those beyond its width.
             is_on_side = page.get_rotation() in (90, 270)
             content = characters if is_on_side else str(text.get_text_bounded())
