@@ -94,6 +94,24 @@ def test_task_of_a_killed_worker_runs_on_another(
     assert harness.starts == ["only", "only"]
 
 
+def test_task_goes_on_at_a_worker_that_has_the_address_of_a_dead_one(
+    cluster: Cluster, start: Start, runs: Path
+) -> None:
+    cluster.start_worker()
+    harness = start()
+    executor = harness.supervisor.remote
+    assert isinstance(executor, DaskExecutor)
+    harness.put("count_runs", "only", file=str(runs), seconds=3)
+    _begun(runs, 1)
+    [worker] = executor.workers()
+    dead = {worker.address: {"name": "labext|dead|0123abcd|1"}}
+    executor._loop.call_soon_threadsafe(executor._list_workers, dead)
+    wait_until(lambda: {w.name for w in executor.workers()} == {worker.name, "dead"})
+    assert harness.result("only").outcome == "done"
+    assert harness.starts == ["only"]
+    wait_until(lambda: [w.name for w in executor.workers()] == [worker.name])
+
+
 def test_task_goes_on_while_the_scheduler_is_restarted(
     cluster: Cluster, start: Start, runs: Path
 ) -> None:

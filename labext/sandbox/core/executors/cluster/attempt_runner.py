@@ -9,8 +9,9 @@ import logging
 import secrets
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +40,8 @@ START_SECONDS = 30.0
 LOG_FILE = "log.txt"
 
 log = logging.getLogger(__name__)
+
+_Operation = Callable[..., Awaitable[dict[str, Any]]]
 
 
 @dataclass
@@ -100,7 +103,7 @@ class AttemptRunner:
     lease.
 
     Args:
-        folder: a folder on a local disk that nothing else uses.
+        folder: a folder on a local disk that nothing else uses; its name identifies the worker.
         slots: the number of cores for tasks.
         memory: the bytes of memory for tasks.
         capabilities: what tasks may need, such as names of tools.
@@ -121,6 +124,7 @@ class AttemptRunner:
         clock: Callable[[], float] = _boot_clock,
     ) -> None:
         self.folder = folder
+        self.identity = folder.name
         self.slots = slots
         self.memory = memory
         self.shared = shared
@@ -173,7 +177,7 @@ class AttemptRunner:
 
     def handlers(self) -> dict[str, Any]:
         """Return the operations for a dask worker to serve."""
-        return {
+        operations: dict[str, _Operation] = {
             "labext_sync": self.sync,
             "labext_start": self.start_attempt,
             "labext_put": self.put,
@@ -181,6 +185,18 @@ class AttemptRunner:
             "labext_kill": self.kill,
             "labext_read": self.read,
         }
+        return {name: self._addressed(operation) for name, operation in operations.items()}
+
+    def _addressed(self, operation: _Operation) -> _Operation:
+        """Return an operation that refuses messages to an earlier worker at this address."""
+
+        @wraps(operation)
+        async def perform(identity: str, **arguments: Any) -> dict[str, Any]:
+            if identity != self.identity:
+                raise LookupError(f"The worker {identity} is no longer at this address.")
+            return await operation(**arguments)
+
+        return perform
 
     def _launch(self) -> None:
         self._launcher = Launcher(self.folder / "forkserver.lock", self._preload)

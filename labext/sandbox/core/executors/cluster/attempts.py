@@ -94,6 +94,11 @@ class RemoteWorker:
     rests_until: float = 0.0
 
     @property
+    def identity(self) -> str:
+        """The last part of its name; another worker may get its address after its end."""
+        return self.name.rpartition("|")[2]
+
+    @property
     def state(self) -> Any:
         """The state: `ready`, `unreachable`, `refused` or `full`."""
         if self.refusal:

@@ -278,6 +278,7 @@ class DaskExecutor:
         self, worker: RemoteWorker, seconds: float = RPC_SECONDS, **message: Any
     ) -> Any:
         """Send a message to a worker over the scheduler, and return its answer."""
+        message["identity"] = worker.identity
         call = self._scheduler.proxy(msg=message, worker=worker.address)
         return await asyncio.wait_for(call, seconds)
 
