@@ -172,8 +172,8 @@ def test_gzipped_file_is_read(tmp_path, encoding):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"A" * 2_000_000), "is larger than 1 MB"),
-        (gzip.compress(b">a\nACGT\n")[:-9], "can't be unpacked by gzip"),
+        (gzip.compress(b"A" * 2_000_000, mtime=0), "is larger than 1 MB"),
+        (gzip.compress(b">a\nACGT\n", mtime=0)[:-9], "can't be unpacked by gzip"),
         (b"\x89PNG\r\n\x1a\n\x00", "is not a text file"),
     ],
 )
