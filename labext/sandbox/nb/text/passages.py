@@ -187,7 +187,7 @@ def _parse_layout(text: str) -> _Layout:
     starts = [0, *accumulate(len(line) + 1 for line in lines)]
     stripped = [line.strip() for line in lines]
     fenced = False
-    listed = _listed_lines(stripped)
+    numbered = _numbered_lines(stripped)
     header: tuple[int, int] | None = None
     skipped = -1
     for number, line in enumerate(stripped):
@@ -197,7 +197,7 @@ def _parse_layout(text: str) -> _Layout:
         if number == skipped or fenced:
             continue
         before = stripped[number - 1] if number else ""
-        heading = None if number in listed else _heading(lines[number], before, after)
+        heading = None if number in numbered else _heading(lines[number], before, after)
         if heading is not None:
             ruled = _is_underline(line, after)
             skipped = number + 1 if ruled else -1
@@ -217,8 +217,8 @@ def _parse_layout(text: str) -> _Layout:
     return layout
 
 
-def _listed_lines(lines: Sequence[str]) -> set[int]:
-    """Return the places of lines with consecutive numbers: items of a list, not titles."""
+def _numbered_lines(lines: Sequence[str]) -> set[int]:
+    """Return the positions of lines with consecutive numbers: items of a list, not titles."""
     items = [
         (place, _NUMBERED_ITEM.match(line))
         for place, line in enumerate(lines)
