@@ -246,10 +246,12 @@ _SPECIAL = re.compile(
 def preferred_model(names: Iterable[str], type: str) -> str:
     """Return the name of the model to use by default: a general one, of the latest version."""
 
-    def rank(name: str) -> tuple[bool, int, list[int]]:
+    def rank(name: str) -> tuple[bool, int, list[int], list[int]]:
         patterns = _PREFERRED[type]
         place = next(i for i, pattern in enumerate(patterns) if re.search(pattern, name.lower()))
-        versions = [-int(number) for number in re.findall(r"\d{1,3}(?!\d)", name)]
-        return _SPECIAL.search(name.lower()) is not None, place, versions
+        numbers = re.findall(r"\d+", re.sub(r"\d{4}-\d\d-\d\d", "", name))
+        versions = [-int(number) for number in numbers if len(number) < 4]
+        dates = [-int(number) for number in numbers if len(number) >= 4]
+        return _SPECIAL.search(name.lower()) is not None, place, [*versions, 0], [*dates, 0]
 
     return min(names, key=lambda name: (*rank(name), len(name)))

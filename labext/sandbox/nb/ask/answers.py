@@ -14,8 +14,15 @@ MAX_QUOTE_LENGTH = 600
 """Maximum characters; longer sentences, such as a table without full stops, are cut at a word."""
 
 _LIST_MARK = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-MARK = re.compile(r"\[{1,2}\s*((?:source|note)\s*:[^\[\]\n]{1,600})\]{1,2}")
-"""A mark by which a model cites one or more passages, each with the words it relies on."""
+_WORD, _QUOTE = r"[^\[\]【】\n“\"„«]", r"[“\"„«][^“”\"„«»]{1,500}"
+_QUOTES = rf"{_WORD}{{1,200}}(?:{_QUOTE}[”\"“»]{_WORD}{{0,200}})"
+MARK = re.compile(
+    rf"[\[【]{{1,2}}\s*((?:source|note)\s*:(?:{_QUOTES}{{1,8}}|[^\[\]【】\n]{{1,600}}))[\]】]{{1,2}}"
+)
+"""A mark by which a model cites one or more passages, each with the words it relies on.
+
+The words may have brackets and line breaks, as in a text that cites others: `as shown [12]`.
+"""
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,10 @@ def quotable_sentences(text: str) -> list[str]:
     ]
 
 
-_OPEN_MARK = re.compile(r"[ \t]{0,4}(?:\[{1,2}[^\[\]\n]{0,600}\]?)?\Z")
+_OPEN_MARK = re.compile(
+    rf"[ \t]{{0,4}}(?:[\[【]{{1,2}}(?:\s*(?:source|note)\s*:{_QUOTES}{{0,8}}(?:{_QUOTE})?"
+    r"|[^\[\]【】\n]{0,600})[\]】]?)?\Z"
+)
 
 
 class MarkRemover:

@@ -12,6 +12,7 @@ from labext.sandbox.nb.ask.answers import (
     Citation,
     citation_mark,
     cite,
+    passage_mark,
     quotable_sentences,
     unique_citations,
 )
@@ -27,6 +28,14 @@ MIN_SUPPORT = 0.4
 _MIN_QUOTED_WORDS = 2
 
 _GROUP = re.compile(rf"{MARK.pattern}(?:[ \t,;]{{0,4}}{MARK.pattern})*")
+_CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:source|note)\s*:[^\[\]【】\n]*$")
+_NUMBERS = r"[\[【](?:passages? )?\d{1,2}(?: ?(?:[,;&]|and) ?(?:passages? )?\d{1,2})*[\]】]"
+_NUMBERED = re.compile(
+    r"(?is)```.*?```|`[^`\n]*`|"
+    rf"(?:(?<=[\w.,;:!?”)%*] )|(?<=[.,;:!?”%])){_NUMBERS}(?: ?{_NUMBERS})*(?!\()"
+)
+"""Code, or the numbers of passages: `[2]`, `[1, 3]`, `[1][3]`, `[Passage 2]`."""
+
 _NAME = re.compile(
     r"(source|note)\s*:\s*(\w+)(?:#(\d{1,18}))?(?:\s*[“\"„«]([^“”\"„«»]{1,500})[”\"“»])?"
 )
@@ -39,6 +48,18 @@ _SAME = {
     **dict.fromkeys('"“”„«»', '["“”„«»]'),
 }
 """Characters that count as equal, as a character class."""
+
+
+def name_passages(reply: str, hits: Sequence[Hit]) -> str:
+    """Return a reply without any marks with those of the passages whose numbers it cites."""
+
+    def mark(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in re.findall(r"\d+", match.group())]
+        if match.group().startswith("`") or not set(numbers) <= set(range(1, len(hits) + 1)):
+            return match.group()
+        return "".join(passage_mark(hits[number - 1]) for number in numbers)
+
+    return reply if MARK.search(reply) else _NUMBERED.sub(mark, reply)
 
 
 def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
@@ -68,7 +89,7 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
             text = text.rstrip(" ")
             marks = f" {NOT_FOUND}" if segmentation.stem_words(claim) else ""
         text += marks
-    text += reply[start:]
+    text += _CUT_MARK.sub("", reply[start:])
     return Answer(text.strip(), unique_citations(citations))
 
 

@@ -16,7 +16,7 @@ from labext.sandbox.nb.ask.answers import (
     search_question,
     transcript_note,
 )
-from labext.sandbox.nb.ask.citation_check import NOT_FOUND, parse_citations
+from labext.sandbox.nb.ask.citation_check import NOT_FOUND, name_passages, parse_citations
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
@@ -119,7 +119,7 @@ class LlmAnswerWriter:
         if not hits:
             return NO_MATCH
         prompt = answer_prompt(question, search.term, search.instructions, hits)
-        return parse_citations(self._ask_once(prompt), hits)
+        return parse_citations(name_passages(self._ask_once(prompt), hits), hits)
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:
         """Return the model's merged answer; without passages, the model is not called."""
@@ -132,7 +132,7 @@ class LlmAnswerWriter:
         turns = [*_recent_turns(history), ChatTurn(True, message)]
         messages = [{"role": "user" if s.human else "assistant", "content": s.text} for s in turns]
         system = {"role": "system", "content": chat_prompt(hits)}
-        return parse_citations(self._ask([system, *messages]), hits)
+        return parse_citations(name_passages(self._ask([system, *messages]), hits), hits)
 
     def _ask_once(self, prompt: str) -> str:
         return self._ask([{"role": "user", "content": prompt}])

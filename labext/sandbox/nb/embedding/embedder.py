@@ -7,11 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from labext.actions import Action
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import errors
 from labext.sandbox.nb.providers import minilm, registry
-from labext.sandbox.nb.tables import Model
+from labext.sandbox.nb.tables import Model, Vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +37,8 @@ class Embedder(ABC):
         """Return unit vectors of texts, of shape (texts, dimensions).
 
         Raises:
-            HTTPException: 502 if the model's server failed; 422 if it can't be used.
+            HTTPException: 502 if the model's server failed; 422 if it can't be used, or if its
+                vectors have another length than those that are stored.
         """
 
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
@@ -91,7 +95,18 @@ class ServerEmbedder(Embedder):
 
         from labext.sandbox.nb.providers import calls
 
-        return _normalize(np.array(calls.embed(self._site, self._model, texts), np.float32))
+        vectors = np.array(calls.embed(self._site, self._model, texts), np.float32)
+        with self._site.database.read() as session:
+            stored = session.scalars(select(Vector.vector).where(Vector.space == self.id).limit(1))
+            first = stored.first()
+        if first is not None and len(first) != vectors[0].nbytes:
+            raise errors.not_configured(
+                f"The embedding model {self._model.name} returns vectors of another length than "
+                "before.",
+                "Delete the model, add it, and set it again.",
+                Action.set_model("embedding"),
+            )
+        return _normalize(vectors)
 
 
 def default_embedder(session: Session, site: Site) -> Embedder | None:

@@ -51,8 +51,11 @@ _PARSE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError)
 
 
 _BEGIN, _END = "<think>", "</think>"
-_THINKING = re.compile(rf"(?s)\A\s*{_BEGIN}.*?(?:{_END}\s*|\Z)")
-"""The reasoning that some models put before their answer; without its end, there is no answer."""
+_THINKING = re.compile(rf"(?s)\A(?:\s*{_BEGIN}.*?(?:{_END}\s*|\Z)|(?:(?!{_BEGIN}).)*?{_END}\s*)")
+"""The reasoning that some models put before their answer; without its end, there is no answer.
+
+Its beginning is missing if the server adds it to the prompt.
+"""
 
 
 class ReplyFilter:
@@ -144,7 +147,8 @@ def chat(
         raise servers.refused(server, model.name, refusal)
     text = reply.finish()
     if not text:
-        raise servers.invalid_response(server, "")
+        error = servers.invalid_response(server, "")
+        raise servers.no_room(server, model.name) if is_truncated else error
     if monitor is not None:
         monitor.usage.add(usage)
         if is_truncated and max_tokens is None:
@@ -203,15 +207,37 @@ def embed(
     vectors: list[list[float]] = []
     for start in range(0, len(texts), BATCH_SIZE):
         batch = texts[start : start + BATCH_SIZE]
-        path, body = form.embed(server, model.name, batch)
-        answer = request_json(server, path, JsonPayload(body), cancel_token)
-        rows = _parse(
-            server, lambda value: [*map(_parse_vector, form.parse_vectors(value))], answer
-        )
-        vectors += rows
-        if len(rows) != len(batch) or len({len(vector) for vector in vectors}) != 1:
-            raise servers.invalid_response(server, json.dumps(answer))
+        vectors += _embed_batch(server, form, model.name, batch, cancel_token)
+    if len({len(vector) for vector in vectors}) > 1:
+        raise servers.invalid_response(server, json.dumps(vectors))
     return vectors
+
+
+def _embed_batch(
+    server: ProviderServer,
+    form: WireForm,
+    model: str,
+    texts: Sequence[str],
+    cancel_token: CancelToken | None,
+) -> list[list[float]]:
+    """Return one vector per text; a batch that the server finds too large is halved."""
+    path, body = form.embed(server, model, texts)
+    try:
+        answer = request_json(server, path, JsonPayload(body), cancel_token)
+    except servers.RequestTooLongError:
+        if len(texts) == 1:
+            raise
+        middle = len(texts) // 2
+        halves = (texts[:middle], texts[middle:])
+        return [
+            vector
+            for half in halves
+            for vector in _embed_batch(server, form, model, half, cancel_token)
+        ]
+    rows = _parse(server, lambda value: [*map(_parse_vector, form.parse_vectors(value))], answer)
+    if len(rows) != len(texts):
+        raise servers.invalid_response(server, json.dumps(answer))
+    return [*rows]
 
 
 def synthesize(

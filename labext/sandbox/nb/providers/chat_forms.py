@@ -244,6 +244,7 @@ class GoogleForm(WireForm):
     models = "/models?pageSize=1000"
 
     _REFUSALS = frozenset({"SAFETY", "RECITATION", "PROHIBITED_CONTENT", "BLOCKLIST", "SPII"})
+    _METHODS = frozenset({"generateContent", "embedContent"})
     _ROLES: ClassVar = {"user": "user", "assistant": "model"}
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:  # noqa: ARG002
@@ -302,8 +303,12 @@ class GoogleForm(WireForm):
         return [row["values"] for row in value["embeddings"]]
 
     def parse_models(self, value: Any) -> list[Any]:
-        """Parse the names of the models."""
-        return [row["name"].removeprefix("models/") for row in value["models"]]
+        """Parse the names of the models that generate or embed."""
+        return [
+            row["name"].removeprefix("models/")
+            for row in value["models"]
+            if not self._METHODS.isdisjoint(row.get("supportedGenerationMethods", self._METHODS))
+        ]
 
 
 def google_path(model: str, method: str) -> str:

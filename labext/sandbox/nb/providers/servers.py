@@ -119,6 +119,26 @@ def refused(provider: ProviderServer, model: str, reason: str) -> HTTPException:
     )
 
 
+def no_room(provider: ProviderServer, model: str) -> HTTPException:
+    """Return a 502: the reply reached the limit of its length before it had any words."""
+    return errors.bad_gateway(
+        f"The model {model} of {provider.name} reached the limit of its length before it answered, "
+        "since its reasoning counts too. Choose another model, or allow it more tokens."
+    )
+
+
+class RequestTooLongError(errors.ServiceError):
+    """A 502: the model does not accept as much text in one request."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            502,
+            f"{message} The text is longer than the model's context.",
+            "Name fewer sources, choose a model with a longer context, or send shorter parts: "
+            f"{admin_command('nb limits set model_characters')}.",
+        )
+
+
 def failed_in_reply(provider: ProviderServer, model: str, text: str) -> HTTPException:
     """Return a 502: the provider reported a failure after the reply had begun."""
     message = f"{_server_name(provider)} stopped its reply: “{_quote(provider, text)}”."
@@ -179,7 +199,10 @@ def forbidden_address(provider: ProviderServer) -> HTTPException:
 def error_response(
     provider: ProviderServer, response: requests.Response, text: str
 ) -> HTTPException:
-    """Return the error for an error response of a provider: 429 for its 429, else 502."""
+    """Return the error for an error response of a provider: 429 for its 429, else 502.
+
+    That for an overloaded server has a `Retry-After`, too.
+    """
     status, words = response.status_code, _error_message(text)
     quoted = _describe_body(provider, words) if words else f"“{response.reason or 'nothing more'}”"
     message = f"{_server_name(provider)} answered {status}: {quoted}."
@@ -202,16 +225,21 @@ def error_response(
         if owner is not None and owner != provider.provider:
             message += f" The key looks like one of {owner}, not of {provider.provider}."
         return errors.bad_gateway(message, provider.on_refusal, provider.refusal_action)
-    return _known_failure(provider, message, words, status=status) or errors.bad_gateway(
-        f"{message} Try again, or choose another model."
-    )
+    if known := _known_failure(provider, message, words, status=status):
+        return known
+    error = errors.bad_gateway(f"{message} Try again, or choose another model.")
+    if status in _OVERLOADED:
+        error.headers = {"Retry-After": _retry_after(response.headers)}
+    return error
 
 
+_OVERLOADED = (503, 529)
 _KEY_REFUSED = re.compile(r"(?i)api[ _]key[ _](?:not[ _]valid|invalid)")
 _CONTEXT_TOO_LONG = re.compile(
     r"(?i)context.{0,20}(?:length|window|size)|prompt is too long|too many (?:input )?tokens|"
-    r"token count.{0,40}exceeds|input.{0,20}too long"
+    r"token count.{0,40}exceeds|input.{0,20}too long|request too large"
 )
+_BATCH_TOO_LARGE = re.compile(r"(?i)more batches|batch[ _]size|too many inputs")
 _MODEL_GONE = re.compile(
     r"(?i)model.{0,120}(?:not found|does not exist|no longer|deprecated|decommissioned|retired|"
     r"not available|not supported)|(?:not found|no such|unknown|invalid)[^.]{0,20}model|^model: "
@@ -231,12 +259,8 @@ def _known_failure(
     provider: ProviderServer, message: str, text: str, model: str = "", status: int = 0
 ) -> HTTPException | None:
     """Return the error if the context is too long or the model no longer exists, else None."""
-    if _CONTEXT_TOO_LONG.search(text):
-        return errors.bad_gateway(
-            f"{message} The text is longer than the model's context. Name fewer sources, choose a "
-            "model with a longer context, or send shorter parts: "
-            f"{admin_command('nb limits set model_characters')}."
-        )
+    if _CONTEXT_TOO_LONG.search(text) or _BATCH_TOO_LARGE.search(text):
+        return RequestTooLongError(message)
     if _MODEL_GONE.search(text) or (status == 404 and model):
         return errors.bad_gateway(
             message, "See the models that it has.", Action.discover_models(provider.name)

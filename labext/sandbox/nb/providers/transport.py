@@ -205,14 +205,14 @@ _MIN_DELAY = 1.0
 
 
 class _RateLimitWait:
-    """Wait until a call is no longer rate-limited, `seconds` in all."""
+    """Wait until a call is no longer rate-limited or its server overloaded, `seconds` in all."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     def sleep_or_raise(self, error: HTTPException) -> None:
-        """Sleep as long as a 429 requires; raise another error, or if that is too long."""
-        if error.status_code != 429:
+        """Sleep as long as the error requires; raise it if that is too long or unknown."""
+        if "Retry-After" not in (error.headers or {}):
             raise error
         delay = max(servers.seconds_to_wait(error), _MIN_DELAY)
         if delay > self._seconds:

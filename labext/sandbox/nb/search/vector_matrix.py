@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.actions import Action
-from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Passage, Vector
@@ -54,11 +52,7 @@ class VectorMatrix:
     def similar(
         self, vector: Floats, scope: Scope, min_similarity: float, limit: int
     ) -> list[tuple[int, float]]:
-        """Return the passages most similar to a vector with their cosine, the best first.
-
-        Raises:
-            HTTPException: 422 if the dimensions of the model's vectors have changed.
-        """
+        """Return the passages most similar to a vector with their cosine, the best first."""
         cosines = self._cosines(vector)
         similar = cosines >= min_similarity
         if not scope.is_everything:
@@ -85,12 +79,6 @@ class VectorMatrix:
         if not len(self.vectors):
             return np.zeros(0, np.float32)
         vectors = self.vectors if rows is None else self.vectors[rows]
-        if self.vectors.shape[1:] != vector.shape:
-            raise errors.not_configured(
-                f"The embedding model {self.space} returns vectors of another length than before.",
-                "Delete the model, add it, and set it again.",
-                Action.set_model("embedding"),
-            )
         cosines: Floats = np.clip(vectors @ vector, -1, 1)
         return cosines
 

@@ -91,6 +91,26 @@ def test_vectors_keep_the_order_of_texts(site, provider, add_model):
 
 
 @pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "Too many tokens overall, split into more batches."}),
+        (413, {"error": "batch size 8 > maximum allowed batch size 3"}),
+        (400, {"error": {"message": "Too many inputs. The max number of inputs is 3."}}),
+    ],
+)
+def test_batch_that_is_too_large_is_halved(site, provider, add_model, status, error):
+    refuse = openai_server.respond_with(status, error)
+    provider.faults = [refuse, refuse]
+    texts = [str(number) for number in range(8)]
+    model = add_model("embedder", "embedding")
+    assert calls.embed(site, model, texts) == [provider.vector(text) for text in texts]
+    assert [len(request.body["input"]) for request in provider.embeddings()] == [8, 4, 2, 2, 4]
+    provider.faults = [refuse] * 2
+    with pytest.raises(HTTPException, match="longer than the model's context"):
+        calls.embed(site, model, texts[:2])
+
+
+@pytest.mark.parametrize(
     ("fault", "output"),
     [
         (
@@ -142,24 +162,25 @@ def test_provider_429_keeps_its_retry_after(site, provider, add_model, output, e
     assert "429: “Too fast.”. Wait" in caught.value.detail
 
 
-@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize(("streams", "status"), [(False, 529), (True, 503)])
 def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
-    site, provider, add_model, monkeypatch, streams
+    site, provider, add_model, monkeypatch, streams, status
 ):
     monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
     waits: list[float] = []
     monkeypatch.setattr(transport, "time", SimpleNamespace(sleep=waits.append))
     task_site = dataclasses.replace(site, in_task=True)
     moment = formatdate(time.time() + 30, usegmt=True)
-    provider.faults = [openai_server.too_many(value) for value in ("70", "0", None, moment)]
+    provider.faults = [openai_server.too_many(value) for value in ("65", "0", None, moment)]
+    provider.faults.append(openai_server.respond_with(status, {"error": "Overloaded"}))
     assert calls.chat(task_site, add_model(), HELLO, monitor=monitor) == "Reply of talker."
-    assert waits == [70, 1, 10, pytest.approx(30, abs=5)]
+    assert waits == [65, 1, 10, pytest.approx(30, abs=5), 10]
 
     provider.faults = [openai_server.too_many("70"), openai_server.too_many("51")]
     with pytest.raises(HTTPException) as caught:
         calls.chat(task_site, add_model(), HELLO, monitor=monitor)
     assert "Wait 51 seconds" in caught.value.detail
-    assert waits[4:] == [70]
+    assert waits[5:] == [70]
 
 
 def test_base_url_without_path_is_retried_with_v1(site, provider, add_model):

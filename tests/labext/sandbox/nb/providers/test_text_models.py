@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +24,12 @@ from labext.sandbox.nb.ask.answers import (
     passage_mark,
     quotable_sentences,
 )
-from labext.sandbox.nb.ask.citation_check import NOT_FOUND, find_quote, parse_citations
+from labext.sandbox.nb.ask.citation_check import (
+    NOT_FOUND,
+    find_quote,
+    name_passages,
+    parse_citations,
+)
 from labext.sandbox.nb.ask.llm_writer import (
     MAX_HISTORY_LENGTH,
     MAX_HISTORY_MESSAGES,
@@ -380,6 +386,9 @@ def test_unknown_citation_marks_are_removed(reply, text):
         ("Insulin is made by the pancreas [source:paper#1].", False),
         ("Glukose senkt den Spiegel [source:paper#1 “Glucose lowers”].", True),
         ("Glucose lowers it [source:paper#1 “Glucose raises”].", False),
+        ("Glucose lowers it 【source:paper#1 “Glucose lowers”】.", True),
+        ("They do [source:cited#4 “as\nshown [12, 13] before”].", True),
+        ("Cells grow [source:cited#4 “as shown [14] before”].", False),
         ("It says “glucose   lowers” [source:paper#1].", True),
         ("It says “glucose doubles it” [source:paper#1].", False),
         ("Glucose lowers cyclic AMP by 75 % [source:paper#1].", False),
@@ -388,10 +397,12 @@ def test_unknown_citation_marks_are_removed(reply, text):
     ],
 )
 def test_sentence_without_support_is_marked_and_cites_nothing(claim, expected):
-    answer = parse_citations(f"First. {claim} Last.", GIVEN)
+    cited = hit("source:cited", 4, "Cells grow slowly, as shown [12, 13] before.")
+    answer = parse_citations(f"First. {claim} Last.", [*GIVEN, cited])
     assert bool(answer.citations) is expected
     assert (NOT_FOUND in answer.text) is not expected
-    assert ("[source:paper]" in answer.text) is expected
+    assert bool(re.search(r"\[source:(paper|cited)\][.,]", answer.text)) is expected
+    assert "“as" not in answer.text
     for citation in answer.citations:
         assert citation.quote in citation.passage
 
@@ -403,19 +414,22 @@ def test_sentence_without_support_is_marked_and_cites_nothing(claim, expected):
         "[source:" * 20_000,
         "“" * 100_000,
         "1," * 50_000 + "[note:a]",
+        "[source:a “b”" * 10_000,
+        "[source:a “b" * 10_000,
+        "x [1] " * 400 + "x[1]" * 50_000,
     ],
-    ids=["spaces", "marks", "quotes", "numbers"],
+    ids=["spaces", "marks", "quotes", "numbers", "open", "unquoted", "numbered"],
 )
 def test_hostile_reply_is_checked_in_linear_time(reply):
     started = time.perf_counter()
-    parse_citations(reply, GIVEN)
+    parse_citations(name_passages(reply, GIVEN), GIVEN)
     pieces: list[str] = []
     MarkRemover(pieces.append).feed(reply)
     assert time.perf_counter() - started < 2
 
 
 def test_marks_are_removed_from_words_in_any_pieces():
-    text = "It [is] so [source:a#1 “quoted words”], and [note:b] more."
+    text = "It [is] so [source:a#1 “quoted [1]\nwords”], and [note:b] more 【note:b】."
     for size in (1, 3, 50):
         pieces: list[str] = []
         remover = MarkRemover(pieces.append)
@@ -496,6 +510,29 @@ def test_prompt_contains_numbered_passages_and_marks():
         assert expected in prompt
     assert answer.text == "By arabinose [source:paper]."
     assert [citation.passage_id for citation in answer.citations] == [2]
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "cited"),
+    [
+        ("Cells were induced [2].", "Cells were induced [source:paper].", [2]),
+        ("Vary arabinose first. [Passage 3]", "Vary arabinose first. [note:plan]", [3]),
+        (
+            "Arabinose varies [2, 3][3] first.",
+            "Arabinose varies [source:paper][note:plan] first.",
+            [2, 3],
+        ),
+        ("Insulin is made [1].", f"Insulin is made {NOT_FOUND}.", []),
+        ("As in [4] and `x = y [1]`, z[1].", "As in [4] and `x = y [1]`, z[1].", []),
+        ("Vary arabinose [note:plan] [1].", "Vary arabinose [note:plan] [1].", [3]),
+        ("Vary arabinose.\n[1] The paper", "Vary arabinose.\n[1] The paper", []),
+        ("Vary arabinose [note:plan#3 “Va\n\n*It ends*", "Vary arabinose\n\n*It ends*", []),
+    ],
+)
+def test_numbers_of_passages_are_citations(reply, text, cited):
+    answer = LlmAnswerWriter("m", Model(reply)).talk([], "Which?", GIVEN)
+    assert answer.text == text
+    assert [citation.passage_id for citation in answer.citations] == cited
 
 
 def test_model_is_not_called_without_passages():

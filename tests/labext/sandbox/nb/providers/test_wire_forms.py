@@ -105,6 +105,11 @@ def test_models_and_vectors_are_parsed(site, server, connect):
         "talker-1",
         "text-embedding-1",
     ]
+    if server.form == "google":
+        methods = {"aqa": ["generateAnswer"], "gemini-1": ["generateContent", "countTokens"]}
+        rows = [{"name": f"models/{n}", "supportedGenerationMethods": methods[n]} for n in methods]
+        server.rejection = (200, {"models": rows})
+        assert calls.list_models(servers.server_of_model(site, model)) == ["gemini-1"]
     if server.form != "anthropic":  # which has no embedding models
         assert calls.embed(site, model, ["a", "b"]) == [[1.0, 2.0]] * 2
 
@@ -221,6 +226,8 @@ def test_reply_that_reached_the_limit_of_length_says_so(site, server, connect):
     reply, words, _ = stream(site, model)
     assert reply == "".join(words) == f"First, cells{calls.TRUNCATED}"
     assert stream(site, model, max_tokens=9)[0] == "First, cells"
+    server.fault = lambda handler: handler.stream(["<think>Now"], outcome="truncated")
+    assert "talker-1 of lab reached the limit of its length before it" in failure(site, model)
 
 
 def test_title_has_no_note_about_the_limit_of_length(site, connect):
@@ -323,3 +330,6 @@ def test_streamed_words_contain_neither_reasoning_nor_the_key(size):
     assert words == reply.finish() == "You sent •••, not correct-horse."
     cut = ReplyFilter(server)
     assert (cut.feed("<think>Sugar?"), cut.finish()) == ("", "")
+    prompted = ReplyFilter(server)  # whose prompt has the beginning
+    prompted.feed(text.removeprefix("<think>"))
+    assert prompted.finish() == reply.finish()

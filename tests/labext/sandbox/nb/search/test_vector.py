@@ -163,9 +163,12 @@ def test_changed_vector_length_is_422(world, server, monkeypatch):
     world.embed_by("tiny")
     world.vector("sugar")
     monkeypatch.setattr(calls, "embed", lambda *_: [[1.0, 0.0, 0.0]])
-    with pytest.raises(HTTPException) as caught:
-        world.vector("sugar")
-    assert caught.value.status_code == 422
+    for is_new in (False, True, False):
+        if is_new:
+            world.source("later", SUGAR)
+        with pytest.raises(HTTPException, match="model tiny returns vectors of another") as caught:
+            world.vector("sugar")
+        assert caught.value.status_code == 422
 
 
 def test_empty_text_has_a_vector():
