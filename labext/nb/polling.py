@@ -102,7 +102,7 @@ class SourceRow:
         status: the status that the service reports, possibly an unknown one: `new`, `running`,
             `completed`, `failed`.
         stage: the current processing stage that the service reports.
-        reason: the service's error message, or a notice about an outage or a stall.
+        reason: the service's error message or remark, or a notice about an outage or a stall.
         unchanged: seconds since the last change that this watch observed.
     """
 
@@ -295,7 +295,7 @@ def _source_row(record: Record) -> SourceRow:
         str(record.get("title") or record["id"]),
         status,
         "" if outcome else str(record["stage"] or ""),
-        "" if outcome is Outcome.COMPLETE else str(reason or ""),
+        str((record.get("remark") if outcome is Outcome.COMPLETE else reason) or ""),
     )
 
 

@@ -38,9 +38,9 @@ SOURCE = _fields(
     "notebooks:json passages:integer insights_count:integer transcribed_by confidence:number "
     "created_at:time updated_at:time"
 )
-SOURCE_DETAIL = SOURCE | _fields("full_text")
+SOURCE_DETAIL = SOURCE | _fields("full_text remark")
 STATUS = _fields(
-    "status:category stage error message started_at:time completed_at:time changed_at:time"
+    "status:category stage error message remark started_at:time completed_at:time changed_at:time"
 )
 INSIGHT = _fields(
     "id source_id source_title insight_type:category content created_at:time updated_at:time"
@@ -157,7 +157,9 @@ SEGMENT = _fields("name description size")
 LINE = _fields("speaker dialogue start:number end:number")
 """One turn of a speaker, with start and end in seconds; None if not reported."""
 
-_SERVICE_TEXTS = frozenset({"error", "message", "stage", "error_message", "decryption_error"})
+_SERVICE_TEXTS = frozenset(
+    {"error", "message", "remark", "stage", "error_message", "decryption_error"}
+)
 """Fields with text from the server, which may contain an API key of a model provider."""
 
 

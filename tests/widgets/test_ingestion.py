@@ -23,6 +23,7 @@ AGAIN = "%nb sources wait"
 READING = SourceRow("source:1", "paper.pdf", "running", "Reading the pages", "", 42.0)
 WAITING = SourceRow("source:2", "notes.docx", "new")
 DONE = SourceRow("source:3", "page.html", "completed")
+REMARKED = SourceRow("source:5", "e.md", "completed", "", "It has no insights.")
 BROKEN = SourceRow("source:4", "scan.pdf", "failed", "", "The PDF is encrypted.", 60.0)
 MIDWAY = Ingestion((READING, WAITING, DONE, BROKEN), 43.0)
 OVER = Ingestion((DONE, BROKEN), 50.0, Outcome.FAILED)
@@ -95,13 +96,15 @@ def test_terminal_redraws_one_line_and_lists_failures(
     monkeypatch.setenv("COLUMNS", "200")
     out = FakeTerminal()
     monkeypatch.setattr(sys, "stdout", out)
-    assert labext_widgets.watch_ingestion(iter([MIDWAY, OVER]), again=AGAIN) is OVER
+    over = Ingestion((DONE, BROKEN, REMARKED), 50.0, Outcome.FAILED)
+    assert labext_widgets.watch_ingestion(iter([MIDWAY, over]), again=AGAIN) is over
     first, last = out.getvalue().split("\r")[1], out.getvalue().split("\r")[-1]
     assert first.startswith("Sources: Running, 1 of 4 complete, 1 Failed, 1 Running, 1 In Queue")
     assert "\n" not in first
     assert last == (
-        "\x1b[KSources: Failed, 1 of 2 complete, 1 Failed (ingestion, watched 0:50)\n"
+        "\x1b[KSources: Failed, 2 of 3 complete, 1 Failed (ingestion, watched 0:50)\n"
         "  scan.pdf: The PDF is encrypted.\n"
+        "  e.md: It has no insights.\n"
     )
 
 

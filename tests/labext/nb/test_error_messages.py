@@ -141,10 +141,11 @@ def test_known_cause_has_its_next_step(text, operation, step):
         ("The model writes in English alone. Choose another model for the episode.", GENERATE),
         ("The PDF can't be decrypted. Save it without a password.", "add a source"),
         ("Keys can't be stored: no encryption is set up. Set its secret.", "store a credential"),
+        ("It answered “Slow down. Please ask later.”. Wait 9 seconds.", "ask a question"),
     ],
 )
 def test_ambiguous_error_text_keeps_the_server_hint(text, operation):
-    message, hint = text.split(". ")
+    message, hint = text.rsplit(". ", 1)
     assert explain_message(text, operation, "Else.") == (f"{message}.", hint, None)
 
 

@@ -132,11 +132,12 @@ def test_unchanging_unknown_status_is_an_error(watch, service, clock):
 
 def test_finished_source_is_not_polled_again(watch, service, clock):
     done, slow = service.source("a", status="completed"), service.source("b", status="running")
+    update(service, done, remark="It has no insights.", message="Complete.")()
     clock.at(30, update(service, slow, status="failed", error="It is broken."))
     *_, last = watch(done, slow)
     assert last.outcome is Outcome.FAILED
     assert [row.outcome for row in last.rows] == [Outcome.COMPLETE, Outcome.FAILED]
-    assert last.rows[1].reason == "It is broken."
+    assert [row.reason for row in last.rows] == ["It has no insights.", "It is broken."]
     polls = [path for _, path in service.lines() if done.replace(":", "%3A") in path]
     assert len(polls) == 1
 

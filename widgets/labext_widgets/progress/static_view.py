@@ -120,9 +120,11 @@ def parts_html(parts: Sequence[Part]) -> str:
 
 
 def failure_lines(parts: Sequence[Part]) -> list[str]:
-    """Return a line for each part that failed or was stopped."""
-    bad = [part for part in parts if part.state in _OVER and part.state != "Complete"]
-    return [f"  {plain(part.name)}: {plain(part.reason or part.state)}" for part in bad]
+    """Return a line for each part that failed, was stopped, or is complete with a remark."""
+    named = [
+        part for part in parts if part.state in _OVER and (part.state != "Complete" or part.reason)
+    ]
+    return [f"  {plain(part.name)}: {plain(part.reason or part.state)}" for part in named]
 
 
 def _row(part: Part) -> str:

@@ -123,6 +123,7 @@ def get_status(site: SiteDep, source_id: Identifier) -> dict[str, Any]:
         "message": source.reason
         or " ".join(filter(None, [_MESSAGES[source.status], source.remark])),
         "error": source.reason,
+        "remark": source.remark,
         "started_at": source.started,
         "completed_at": source.ended,
         "changed_at": source.changed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from labext.sandbox.nb.schemas import (
@@ -74,10 +76,16 @@ class SourceRecord(Record):
     updated_at: Timestamp
 
 
+Remark = Annotated[
+    str | None, Field(description="The insights that could not be created, and why.")
+]
+
+
 class SourceWithText(SourceRecord):
     """A source with its text."""
 
     full_text: str | None
+    remark: Remark
 
 
 class SourceStatusRecord(Record):
@@ -87,6 +95,7 @@ class SourceStatusRecord(Record):
     stage: str
     message: str
     error: str | None
+    remark: Remark
     started_at: Timestamp | None
     completed_at: Timestamp | None
     changed_at: Timestamp

@@ -10,8 +10,8 @@ from open_notebook.facts import request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPLOAD
 
-_READY = "transcribed_by confidence size stage error insights_count file_name url"
-_QUEUED = "transcribed_by confidence size stage error notebooks insights_count full_text"
+_READY = "remark transcribed_by confidence size stage error insights_count file_name url"
+_QUEUED = "remark transcribed_by confidence size stage error notebooks insights_count full_text"
 _MAKING = (derived("models.defaults_after_auto"), derived("transformations.list"))
 
 PROOFS = (
@@ -47,21 +47,21 @@ PROOFS = (
         call.source(PAGE),
         "sources.get_link",
         fields=SOURCE_DETAIL,
-        missing="transcribed_by confidence size stage error insights_count file_name",
+        missing="remark transcribed_by confidence size stage error insights_count file_name",
         values={"url": "http://llm.example:8080/page", "kind": "link"},
     ),
     proof(
         call.source(UPLOAD),
         "sources.get_upload",
         fields=SOURCE_DETAIL,
-        missing="transcribed_by confidence size stage error insights_count url",
+        missing="remark transcribed_by confidence size stage error insights_count url",
         values={"file_name": "protocol v1.txt", "kind": "upload"},
     ),
     proof(
         call.source(BROKEN),
         "sources.get_broken",
         fields=SOURCE_DETAIL,
-        missing="transcribed_by confidence size stage error insights_count url full_text",
+        missing="remark transcribed_by confidence size stage error insights_count url full_text",
         values={"status": "running", "title": "broken.pdf"},
     ),
     proof(
@@ -128,7 +128,7 @@ PROOFS = (
             fields=SOURCE_DETAIL,
             missing=f"{_QUEUED} url"
             if not wait
-            else "transcribed_by confidence size stage error insights_count notebooks url",
+            else "remark transcribed_by confidence size stage error insights_count notebooks url",
             values={"kind": "upload", "status": "completed" if wait else "new"},
             unrecorded="transformations" + (" async_processing embed title" if wait else ""),
         )
@@ -142,7 +142,7 @@ PROOFS = (
             call.source_status(source),
             name,
             fields=STATUS,
-            missing=f"stage completed_at changed_at {untold}",
+            missing=f"remark stage completed_at changed_at {untold}",
             values={"status": status},
         )
         for name, source, status, untold in (

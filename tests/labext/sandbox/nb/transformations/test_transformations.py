@@ -153,6 +153,7 @@ def test_failed_insight_does_not_fail_the_source(api: Any):
     assert "The insight Broken could not be created" in status["message"]
     assert "can't be reached" in status["message"]
     assert "Retry" in status["message"]
+    assert status["message"].endswith(status["remark"])
     assert set(insights) == {"Key findings"}
     api.call("PUT", f"transformations/{created['id']}", {"model_id": "model:extractive"})
     api.call("POST", f"sources/{status['id']}/retry")
