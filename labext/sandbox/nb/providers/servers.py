@@ -210,12 +210,12 @@ def error_response(
         return errors.bad_gateway(
             f"{message} It redirects elsewhere, which is not followed; check its address."
         )
-    if status == 429 and "insufficient_quota" in text:
+    if status == 402 or (400 <= status < 500 and _NO_CREDIT.search(text)):
         return errors.bad_gateway(
             f"{message} Waiting doesn't help: add credit there, or choose another model."
         )
     if status == 429:
-        wait = _retry_after(response.headers)
+        wait = _retry_after(response.headers, text)
         pause = f"{wait} seconds" if wait.isdecimal() else f"until {wait}"
         return errors.too_many_requests(f"{message} Wait {pause}, then try again.", wait)
     is_key = status in (401, 403) or (status == 400 and _KEY_REFUSED.search(text) is not None)
@@ -229,11 +229,15 @@ def error_response(
         return known
     error = errors.bad_gateway(f"{message} Try again, or choose another model.")
     if status in _OVERLOADED:
-        error.headers = {"Retry-After": _retry_after(response.headers)}
+        error.headers = {"Retry-After": _retry_after(response.headers, text)}
     return error
 
 
 _OVERLOADED = (503, 529)
+_NO_CREDIT = re.compile(
+    r"(?i)insufficient[_ ](?:quota|balance|credit)|credit balance|quota_exceeded"
+)
+_RETRY_DELAY = re.compile(r'"retryDelay": ?"(\d{1,4})')
 _KEY_REFUSED = re.compile(r"(?i)api[ _]key[ _](?:not[ _]valid|invalid)")
 _CONTEXT_TOO_LONG = re.compile(
     r"(?i)context.{0,20}(?:length|window|size)|prompt is too long|too many (?:input )?tokens|"
@@ -276,15 +280,16 @@ def seconds_to_wait(error: HTTPException) -> float:
     return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
 
 
-def _retry_after(headers: Mapping[str, str]) -> str:
-    """Return the provider's Retry-After value (seconds or a date), or the default."""
+def _retry_after(headers: Mapping[str, str], text: str) -> str:
+    """Return the provider's Retry-After value (seconds or a date), or else Google's, or 10."""
     value = headers.get("Retry-After", "").strip()
     if value.isdecimal() and len(value) <= _MAX_WAIT_DIGITS:
         return value
     try:
         return format_datetime(parsedate_to_datetime(value).astimezone(UTC), usegmt=True)
     except (ValueError, TypeError):
-        return _DEFAULT_RETRY_AFTER
+        delay = _RETRY_DELAY.search(text)
+        return str(int(delay[1]) + 1) if delay else _DEFAULT_RETRY_AFTER
 
 
 def _server_name(provider: ProviderServer) -> str:
@@ -320,7 +325,9 @@ def _error_message(text: str) -> str:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    for name in ("error", "message", "detail"):
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    for name in ("error", "detail", "message"):
         if isinstance(value, dict) and value.get(name):
             value = value[name]
     return value if isinstance(value, str) else text

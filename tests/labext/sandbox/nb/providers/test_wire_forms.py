@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -170,11 +171,30 @@ def test_failure_with_status_200_is_reported(site, server, connect, streamed):
         calls.chat(site, connect(server), TALK, monitor=monitor)
 
 
-def test_exhausted_budget_is_no_rate_limit(site, connect):
-    body = {"error": {"message": "Exceeded your quota.", "code": "insufficient_quota"}}
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (429, {"error": {"message": "Spent.", "code": "insufficient_quota"}}),
+        (400, {"type": "error", "error": {"message": "Your credit balance is too low."}}),
+        (401, {"detail": {"status": "quota_exceeded", "message": "Spent."}}),
+        (402, {"error": {"message": "Spent."}}),
+    ],
+)
+def test_exhausted_budget_is_no_rate_limit(site, connect, status, body):
     with model_servers.serving("openai") as server:
+        server.fault = lambda handler: handler.answer(status, body)
+        message = failure(site, connect(server))
+    assert re.search(rf"answered {status}: “(Spent|Your credit balance is too low)\.”\.", message)
+    assert "Waiting doesn't help: add credit" in message
+
+
+def test_wait_that_google_states_in_the_body_is_kept(site, connect):
+    delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "38.2s"}
+    body = [{"error": {"code": 429, "message": "Slow down.", "details": [delay]}}]
+    with model_servers.serving("google") as server:
         server.fault = lambda handler: handler.answer(429, body)
-        assert "Waiting doesn't help: add credit" in failure(site, connect(server))
+        message = failure(site, connect(server), 429)
+    assert "answered 429: “Slow down.”. Wait 39 seconds" in message
 
 
 def test_text_of_a_deleted_credential_goes_to_no_other_server(site, connect, monkeypatch):
