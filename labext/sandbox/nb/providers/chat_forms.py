@@ -332,7 +332,8 @@ class OllamaForm(WireForm):
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:
         """Return the request for a reply."""
-        options = {"num_ctx": server.num_ctx, "num_predict": request.max_tokens}
+        num_ctx = server.num_ctx or _ollama_context(request)
+        options = {"num_ctx": num_ctx, "num_predict": request.max_tokens}
         body: dict[str, Any] = {
             "model": request.model,
             "messages": [dict(message) for message in request.messages],
@@ -365,6 +366,16 @@ class OllamaForm(WireForm):
     def parse_models(self, value: Any) -> list[Any]:
         """Parse the names of the models."""
         return [row["name"] for row in value["models"]]
+
+
+def _ollama_context(request: ChatRequest) -> int | None:
+    """Return the tokens of a context for a request; None if Ollama's default suffices.
+
+    Ollama drops the beginning of a longer text without an error.
+    """
+    size = sum(len(message["content"].encode()) for message in request.messages)
+    tokens = size // 3 + (request.max_tokens or 1024)
+    return None if tokens <= 4096 else 1 << (tokens - 1).bit_length()
 
 
 CHAT_FORMS: Mapping[str, WireForm] = {

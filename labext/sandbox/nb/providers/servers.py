@@ -180,6 +180,8 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
             f"did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
             f"{admin_command('nb limits set model_seconds')}."
         )
+    elif "WRONG_VERSION_NUMBER" in str(error):
+        problem = "has no TLS. Give it an address with http://."
     elif isinstance(error, requests.exceptions.SSLError):
         problem = "has an invalid certificate. Check its address."
     else:

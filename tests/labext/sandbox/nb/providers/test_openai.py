@@ -261,6 +261,13 @@ def test_unreachable_server_is_502(site, add_model):
     assert "can't be reached" in refusal(site, add_model(base_url=base_url))
 
 
+def test_https_address_of_a_server_without_tls_is_502(site, provider, add_model):
+    address = provider.base_url.replace("http:", "https:")
+    assert "has no TLS. Give it an address with http://" in refusal(
+        site, add_model(base_url=address)
+    )
+
+
 def test_slow_server_is_502(site, provider, add_model):
     with site.database.write() as session:
         LIMITS.change(session, "model_seconds", 1)

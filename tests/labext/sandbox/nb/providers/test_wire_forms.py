@@ -332,7 +332,12 @@ def test_azure_addresses_deployments_with_its_version(site, connect):
 def test_ollama_gets_the_context_length(site, connect):
     with model_servers.serving("ollama") as server:
         stream(site, connect(server, num_ctx=16_384))
-    assert server.requests[0][2]["options"] == {"num_ctx": 16_384}
+        model = connect(server)
+        for length in (6000, 10_000, 24_000):
+            text = [{"role": "user", "content": "x" * length}]
+            calls.chat(site, model, text, monitor=Monitor(Usage(), print))
+    options = [body.get("options") for _, _, body in server.requests]
+    assert options == [{"num_ctx": 16_384}, None, {"num_ctx": 8192}, {"num_ctx": 16_384}]
 
 
 def test_address_of_a_model_type_precedes_the_base_url(site, connect):
