@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from labext.sandbox.nb.ask.answers import (
@@ -17,6 +16,7 @@ from labext.sandbox.nb.ask.answers import (
     transcript_note,
 )
 from labext.sandbox.nb.ask.citation_check import NOT_FOUND, name_passages, parse_citations
+from labext.sandbox.nb.providers.chat import parse_json
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
@@ -102,7 +102,9 @@ class LlmAnswerWriter:
 
     def strategy(self, question: str) -> Strategy:
         """Return the searches that the model proposes, or else the question itself."""
-        proposal = _parse_json_object(self._ask_once(strategy_prompt(question, MAX_SEARCHES)))
+        reply = self._ask_once(strategy_prompt(question, MAX_SEARCHES))
+        plans = (plan for plan in parse_json(reply, "{") if "searches" in plan)
+        proposal: Mapping[str, Any] = next(plans, {})
         searches = tuple(_parse_searches(proposal.get("searches")))[:MAX_SEARCHES]
         reasoning = _clean_text(proposal.get("reasoning"))
         return Strategy(
@@ -150,18 +152,6 @@ def _recent_turns(history: Sequence[ChatTurn]) -> list[ChatTurn]:
     while recent and not recent[-1].human:
         recent.pop()
     return recent[::-1]
-
-
-def _parse_json_object(reply: str) -> dict[str, Any]:
-    """Return the JSON object in a reply, ignoring text around it; empty if there is none."""
-    start = reply.find("{")
-    if start < 0:
-        return {}
-    try:
-        value, _ = json.JSONDecoder().raw_decode(reply, start)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _parse_searches(value: Any) -> list[Search]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -117,7 +116,6 @@ def _describe_speaker(speaker: Speaker) -> str:
 MAX_REPLY_LENGTH = 400_000
 """Characters of a reply that are parsed."""
 
-_MAX_OBJECTS = 2000
 _MAX_NAME_LENGTH = 200
 _MAX_TEXT_LENGTH = 5000
 _NAME_FIELDS = ("name", "title", "heading", "segment", "topic")
@@ -216,18 +214,7 @@ def remove_numbers(turns: Iterable[Turn], numbers: Sequence[str]) -> list[Turn]:
 
 def _json_objects(reply: str) -> Iterator[Mapping[str, Any]]:
     """Yield the JSON objects in a reply, including nested ones and those in truncated JSON."""
-    reply = reply[:MAX_REPLY_LENGTH]
-    decoder = json.JSONDecoder(strict=False)
-    start = 0
-    for _ in range(_MAX_OBJECTS):
-        start = reply.find("{", start)
-        if start < 0:
-            return
-        try:
-            value, start = decoder.raw_decode(reply, start)
-        except (ValueError, RecursionError):
-            start += 1
-            continue
+    for value in chat.parse_json(reply[:MAX_REPLY_LENGTH], "{"):
         yield from _nested_objects(value)
 
 

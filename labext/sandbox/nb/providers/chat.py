@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
@@ -40,6 +42,28 @@ def generate_reply(
     from labext.sandbox.nb.providers import calls  # imports requests, which is slow
 
     return calls.chat(site, model, messages, cancel_token, max_tokens, monitor)
+
+
+_MAX_VALUES = 2000
+
+
+def parse_json(reply: str, opening: str) -> Iterator[Any]:
+    """Yield the JSON values in a reply that begin with `{` or `[`, ignoring text around them.
+
+    Of a truncated value, those within it are yielded.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    start = 0
+    for _ in range(_MAX_VALUES):
+        start = reply.find(opening, start)
+        if start < 0:
+            return
+        try:
+            value, start = decoder.raw_decode(reply, start)
+        except (ValueError, RecursionError):
+            start += 1
+            continue
+        yield value
 
 
 MAX_TITLE_LENGTH = 80

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from labext.sandbox.nb.providers.chat import parse_json
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
 
@@ -39,7 +38,7 @@ def rewrite_query(ask: AskModel, query: str) -> list[str]:
     )
     others = (
         " ".join(segmentation.encodable(item).split())[:_MAX_QUERY_LENGTH]
-        for item in _parse_array(_ask_once(ask, prompt))
+        for item in next(parse_json(_ask_once(ask, prompt), "["), [])
         if isinstance(item, str)
     )
     return [*dict.fromkeys([query, *filter(None, others)])][: MAX_QUERIES + 1]
@@ -79,7 +78,7 @@ def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
     )
     numbers = [
         item - 1
-        for item in _parse_array(_ask_once(ask, prompt))
+        for item in next(parse_json(_ask_once(ask, prompt), "["), [])
         if isinstance(item, int) and not isinstance(item, bool) and 0 < item <= len(ranked)
     ]
     return [hits[place] for place in dict.fromkeys([*numbers, *range(len(hits))])]
@@ -87,15 +86,3 @@ def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
 
 def _ask_once(ask: AskModel, prompt: str) -> str:
     return ask([{"role": "user", "content": prompt}])
-
-
-def _parse_array(reply: str) -> list[Any]:
-    """Return the JSON array in a reply, ignoring text around it; empty if there is none."""
-    start = reply.find("[")
-    if start < 0:
-        return []
-    try:
-        value, _ = json.JSONDecoder().raw_decode(reply, start)
-    except (ValueError, RecursionError):
-        return []
-    return value if isinstance(value, list) else []

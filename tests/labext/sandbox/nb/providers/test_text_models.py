@@ -474,10 +474,11 @@ class Model:
 
 def test_strategy_is_parsed_from_surrounding_text():
     plan = {"reasoning": "Two things.", "searches": [{"term": "a", "instructions": "b"}] * 9}
-    reply = f"Sure:\n```json\n{json.dumps(plan)}\n```\nDone."
-    strategy = LlmAnswerWriter("m", Model(reply)).strategy("Why?")
-    assert strategy.reasoning == "Two things."
-    assert strategy.searches == (Search("a", "b"),) * 5
+    reply = f"Sure, a plan for {{it}}:\n```json\n{json.dumps(plan)}\n```\nDone."
+    for text in (reply, reply.replace("Two things.", "Two\nthings.")):
+        strategy = LlmAnswerWriter("m", Model(text)).strategy("Why?")
+        assert strategy.reasoning.split() == ["Two", "things."]
+        assert strategy.searches == (Search("a", "b"),) * 5
 
 
 @pytest.mark.parametrize(

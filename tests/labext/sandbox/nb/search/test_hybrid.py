@@ -188,6 +188,7 @@ def test_hits_of_several_queries_rank_by_their_places_in_all():
     ("reply", "expected"),
     [
         ("The order is [3, 1].", [3, 1, 2, 4]),
+        ("The order [best first]: [3, 1]", [3, 1, 2, 4]),
         ("[4, 4, 9, 0, -1, true, 2]", [4, 2, 1, 3]),
         ("no idea", [1, 2, 3, 4]),
     ],
