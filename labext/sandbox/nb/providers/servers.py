@@ -216,7 +216,7 @@ def error_response(
         return errors.bad_gateway(
             f"{message} Waiting doesn't help: add credit there, or choose another model."
         )
-    if status == 429:
+    if status == 429 and "request too large" not in text.lower():  # for which waiting is no help
         wait = _retry_after(response.headers, text)
         pause = f"{wait} seconds" if wait.isdecimal() else f"until {wait}"
         return errors.too_many_requests(f"{message} Wait {pause}, then try again.", wait)
@@ -242,7 +242,8 @@ _NO_CREDIT = re.compile(
 _RETRY_DELAY = re.compile(r'"retryDelay": ?"(\d{1,4})')
 _KEY_REFUSED = re.compile(r"(?i)api[ _]key[ _](?:not[ _]valid|invalid)")
 _CONTEXT_TOO_LONG = re.compile(
-    r"(?i)context.{0,20}(?:length|window|size)|prompt is too long|too many (?:input )?tokens|"
+    r"(?i)context.{0,20}(?:length|window|size|limit)|prompt (?:is too long|length)|"
+    r"too many (?:input )?tokens|"
     r"token count.{0,40}exceeds|input.{0,20}too long|request too large"
 )
 _BATCH_TOO_LARGE = re.compile(r"(?i)more batches|batch[ _]size|too many inputs")
