@@ -33,6 +33,8 @@ def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
     record = call.nb.credentials.get(credential)
     with scope.interrupted_as_error("Run this line again; models added so far are kept."):
         offered = call.nb.credentials.discover(record["id"])
+    if offered["model_type"].notna().any():  # then those without one are of no use
+        offered = offered[offered["model_type"].notna()]
     typed = {
         str(name): kind if isinstance(kind, str) else likely_types(str(name))[0]
         for name, kind in offered[["name", "model_type"]].itertuples(index=False)

@@ -159,6 +159,8 @@ def claude(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
 
 def test_setup_fills_the_slots_of_built_in_models(run, printed, claude):
     embedding = run("%nb models defaults").set_index("slot").loc["embedding", "model"]
+    names = ("talker-1", "text-embedding-1", "moderation-1")  # of which one is of no use
+    claude.rejection = (200, {"data": [{"id": name} for name in names]})
     message = printed("%nb models setup claude")
     assert "Added 2 models of the credential claude of anthropic." in message
     assert "Set the slots chat, transformation, podcast, summary to talker-1." in message
