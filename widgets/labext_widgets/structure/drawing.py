@@ -152,7 +152,7 @@ def principal_axes(structure: Structure) -> tuple[Floats, Floats]:
         is_oxygen = np.char.strip(structure.atoms.atom_name[polymer]) == "O"
         points = np.concatenate([structure.trace, points[polymer[is_oxygen]]])
     center = points.mean(axis=0)
-    _, _, axes = np.linalg.svd(points - center, full_matrices=True)
+    _, _, axes = np.linalg.svd(points - center, full_matrices=len(points) < 3)
     if np.linalg.det(axes) < 0:
         axes[2] *= -1  # a mirrored helix would be left-handed
     return axes, center
