@@ -1819,10 +1819,18 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
   border-radius: 0 4px 4px 0;
 }
 
-.labext-button-group .labext-button[aria-pressed="true"] {
+.labext-viewer .labext-button[aria-pressed="true"] {
   color: var(--jp-ui-inverse-font-color1, #fff);
   background: var(--labext-accent);
   border-color: var(--labext-accent);
+}
+
+@media (forced-colors: active) {
+  .labext-viewer .labext-button[aria-pressed="true"] {
+    forced-color-adjust: none;
+    color: HighlightText;
+    background: Highlight;
+  }
 }
 
 .labext-viewer .labext-button:focus-visible {
@@ -1896,6 +1904,7 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
   margin-right: 5px;
   border-radius: 2px;
   background: var(--labext-color);
+  forced-color-adjust: none;
 }
 
 .labext-range-input {
@@ -1904,11 +1913,6 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
 
 .labext-range-input[aria-invalid="true"] {
   border-color: var(--jp-error-color1, #d32f2f);
-}
-
-.labext-structure .labext-button[aria-pressed="true"] {
-  color: var(--jp-ui-inverse-font-color1, #fff);
-  background: var(--labext-accent);
 }
 
 .labext-animation {
@@ -1970,5 +1974,16 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
 .labext-residue.labext-on {
   color: #111;
   background: #ffc94d;
+}
+
+@media (forced-colors: active) {
+  .labext-residue {
+    forced-color-adjust: none;
+    color: CanvasText;
+  }
+
+  .labext-residue[data-number]::after {
+    color: CanvasText;
+  }
 }
 `;function Hi(rt,j){si("labext-structure-style",xi);let N=nr("div","labext-canvas-host");rt.append(N);let X=null,U=()=>{X?.close(),N.remove()};return X=new hi(N,yi(j.chains),()=>N.remove()),new ci(X.viewer,j),U}var _n=["data-jp-theme-name","data-jp-theme-light","class"];function Wi(rt){let j=0,N=new MutationObserver(()=>{j||=requestAnimationFrame(()=>{j=0,rt()})});return N.observe(document.body,{attributeFilter:_n}),()=>{cancelAnimationFrame(j),N.disconnect()}}var bn=90,yn=[["0.25","¼×"],["0.5","½×"],["1","1×"],["2","2×"]];function qi(rt,j){let N=rt.frames,X=0,U=0,vt=1,g=j.guarded(()=>{(U+vt<0||U+vt>=N)&&(vt=-vt),I(U+vt)}),I=async dt=>{U=dt,F.value=dt,E.textContent=`${dt+1} of ${N}`,F.setAttribute("aria-valuetext",`model ${E.textContent}`);try{await rt.setFrame(dt)}catch(Z){j.guard(()=>{throw Z})}},_=()=>{clearInterval(X),X=setInterval(g,bn/Number(D.value)),y.textContent="Pause",y.setAttribute("aria-label","Pause the animation")},z=()=>{clearInterval(X),X=0,y.textContent="Play",y.setAttribute("aria-label","Play the models as an animation")},T=j.guarded(()=>X?z():_()),y=Xr("Play","Play the models as an animation",T),D=li(yn,j.guarded(()=>X&&_()));D.value="1";let M=j.guarded(dt=>{z(),I(dt)}),F=Pi(N-1,0,M);F.setAttribute("aria-label","Model");let E=nr("span","labext-count",{},`1 of ${N}`),ct=nr("div","labext-animation");return ct.append(y,ai("Speed",D),F,E),ct.pause=z,ct}async function Yi(rt,j){if(!(!rt.width||!rt.height))for(let N of[1,.75,.5]){let X=await xn(rt,640*N,400*N);if(!X||X.size>14e4)continue;let U=await X.arrayBuffer();j.guard(()=>j.send({do:"picture"},[U]));return}}function Zi(rt){let j=document.createElement("canvas");return j.width=Math.max(1,rt.width),j.height=Math.max(1,rt.height),rt.width&&rt.height&&j.getContext("2d").drawImage(rt,0,0),j}function xn(rt,j,N){let X=Math.min(j/rt.width,N/rt.height),U=document.createElement("canvas");U.width=Math.max(1,Math.round(rt.width*X)),U.height=Math.max(1,Math.round(rt.height*X));let vt=U.getContext("2d");return vt.imageSmoothingQuality="high",vt.drawImage(rt,0,0,U.width,U.height),new Promise(g=>U.toBlob(g,"image/png"))}var wn=5e3;function Xi(rt,j){let N=nr("div","labext-strip"),X=[],U=null,vt=null;if(rt.reduce((T,{numbers:y})=>T+y.length,0)>wn)return N.update=()=>{},N.highlight=()=>{},N.textContent="The sequence is too long to display; select residues by their numbers.",N;for(let{id:T,numbers:y,letters:D}of rt){let M=nr("div","labext-strip-row",{tabindex:"0",role:"group","aria-label":`Sequence of chain ${T}, ${y.length} residues. Arrow keys select a residue, with Shift they extend the selection; Escape clears it.`});M.append(nr("span","labext-strip-chain",{},T||"–"));let F=X.length;y.forEach((E,ct)=>{let dt=`${D[ct]} ${E}`,Z=nr("span","labext-residue",{title:dt},D[ct]);Z.dataset.index=X.length,E%10===0&&(Z.dataset.number=E),X.push({element:Z,chain:T,number:E}),M.append(Z)}),M.addEventListener("keydown",E=>z(E,F,F+y.length-1)),N.append(M)}let I=T=>Number(T.target.dataset?.index??-1),_=(T,y)=>{if(X[T].chain!==X[y].chain)return;[U,vt]=[T,y];let[D,M]=[X[T].number,X[y].number].sort((F,E)=>F-E);j({chain:X[T].chain,start:D,end:M})};N.addEventListener("pointerdown",T=>{let y=I(T);y>=0&&_(T.shiftKey&&U!==null?U:y,y)}),N.addEventListener("pointerover",T=>{let y=I(T);T.buttons===1&&y>=0&&U!==null&&_(U,y)});function z(T,y,D){let M={ArrowLeft:-1,ArrowRight:1,Home:-1/0,End:1/0}[T.key];if(T.key==="Escape"&&U!==null)[U,vt]=[null,null],j(null);else if(M!==void 0){let F=vt!==null&&vt>=y&&vt<=D,E=F?Math.min(Math.max(vt+M,y),D):y;_(T.shiftKey&&F?U:E,E),X[E].element.scrollIntoView({block:"nearest",inline:"nearest"})}else return;T.preventDefault(),T.stopPropagation()}return N.update=({palette:T,residues:y})=>{X.forEach(({element:D},M)=>{D.style.setProperty("--labext-color",T[y[M]])})},N.highlight=T=>{for(let{element:y,chain:D,number:M}of X){let E=T&&D===T.chain&&M>=T.start&&M<=T.end;y.classList.toggle("labext-on",!!E)}},N}var An={cartoon:"Cartoon",stick:"Stick",surface:"Surface"},Cn=/^(?:(\S+?):)?(-?\d+)(?:\s*(?:-|to|–)\s*(-?\d+))?$/,wi=10,Sn=700;function Qi(rt,j){si("labext-structure-style",xi);let{state:N}=j,X=Math.random().toString(36).slice(2),U=null,vt=null,g=null,I=null,_=!1,z="",T=0,y=!1,D=null,M=new ResizeObserver(()=>{y||j.guard(()=>{vt?.viewer?.resize(),g?.reset()})}),F=N.styles.map(oe=>[oe,An[oe]]),E=Ri("Style",F,j.guarded(te)),ct=Object.entries(N.schemes).map(([oe,{label:Me}])=>[oe,Me]),dt=li(ct,j.guarded($)),Z=nr("input","labext-input labext-range-input",{type:"text",placeholder:N.chains.length?`${N.chains[0].id||"A"}:1-10`:"",spellcheck:"false",autocomplete:"off"});Z.addEventListener("change",j.guarded(qt)),Z.addEventListener("keydown",oe=>{oe.key==="Enter"&&j.guard(qt)});let p=Xr("Measure","Measure the distance of two atoms",Qt);p.setAttribute("aria-pressed","false");let C=Xr("Reset view","Show the whole molecule",()=>j.guard(()=>{y=!1,g?.reset(),_e()})),k=Xr("Zoom to selection","Zoom to the selected residues",()=>j.guard(()=>{y=!0,g?.zoomTo(U),_e()})),P=ai("Residues",Z),q=[E,...ct.length>1?[ai("Color",dt)]:[],...N.chains.length?[P,k]:[],p,C],w=vi(rt,...q),J=nr("div","labext-legend",{role:"list","aria-label":"Legend"}),ft=nr("div","labext-stage",{tabindex:"0",role:"application","aria-label":`${N.summary}. Arrow keys rotate, plus and minus zoom, 0 resets the view. The mouse wheel zooms while the picture has the focus.`}),tt=_i(),Ct=nr("strong","labext-title",{},N.summary),yt=nr("div","labext-status-line");yt.append(Ct,tt);let kt=Xi(N.chains,j.guarded(oe=>Nt(oe))),lt=Xr("Show in 3D","Show the molecule in 3D again",()=>{Rt(),ft.focus({preventScroll:!0})}),v=!1,gt=()=>{v&&!g&&bi()&&Rt()},ut=new IntersectionObserver(oe=>{v=oe.at(-1).isIntersecting,gt()}),V=Ui(gt);rt.classList.add("labext-structure"),rt.append(yt,w,J,ft),N.chains.length&&rt.append(kt);function Rt(){j.guard(()=>{ft.replaceChildren();let oe=nr("div","labext-canvas-host");ft.append(oe),vt=new hi(oe,yi(N.chains),Yt);let Me={onHover:j.guarded(Et),onClick:j.guarded(ee)},qe={onSurface:_e,onError:sr=>j.guard(()=>{throw sr})};g=new ci(vt.viewer,N,{selection:U,...qe,...Me}),y&&D&&(g.view=D),g.animated&&(I?.remove(),I=qi(g,j),w.append(I)),rt.dataset.ready="true",_e()})}function Yt(){I?.pause(),D=g?.view,g=null;let oe=Zi(vt.element);oe.className="labext-evicted-picture";let Me=`A picture: a page has room for ${zi} molecules in 3D.`,Ue=nr("div","labext-evicted",{},Me);Ue.append(lt),ft.replaceChildren(oe,Ue)}function Xt(){E.update(N.style),dt.value=N.scheme;let oe=N.schemes[N.scheme];J.replaceChildren(...oe.legend.map(([Me,Ue])=>{let qe=nr("span","labext-legend-item",{role:"listitem"},Me);return qe.style.setProperty("--labext-color",Ue),qe})),kt.update(oe),kt.highlight(U),g?.applyStyle(U),_e()}function te(oe){N.style=oe,At(),Xt(),y||g?.reset()}function $(oe){N.scheme=oe,At(),Xt()}function At(){j.send({do:"appearance",style:N.style,scheme:N.scheme})}function Nt(oe,Me=!0){U=oe,z="",kt.highlight(oe),g?.applyStyle(oe),ui(k,!oe),Z.value=oe?$i(oe):"",Z.removeAttribute("aria-invalid"),Gt(),Me&&j.send({do:"select",chain:null,...oe,sender:X})}function qt(){let oe=Z.value.trim();if(!oe)return Nt(null);let Me=Cn.exec(oe),Ue=Me&&(Me[1]??N.chains[0].id),[qe,sr]=Me?[Me[2],Me[3]??Me[2]].map(Number):[];if(!N.chains.find(({id:Tr})=>Tr===Ue)?.numbers.some(Tr=>Tr>=qe&&Tr<=sr)){Z.setAttribute("aria-invalid","true"),tt.textContent=`No residues ${oe}; write chain:first-last, such as A:1-10.`;return}Nt({chain:Ue,start:qe,end:sr})}function Et(oe){z=oe?Ki(oe):"",Gt()}function ee(oe){if(ft.focus({preventScroll:!0}),_){let Me=g.measure(oe);z=Me===null?`${Ki(oe)}; click a second atom`:`Distance ${Me.toFixed(2)} Å`,Gt(),_e()}else g.residueOf(oe)!==void 0&&Nt({chain:oe.chain,start:oe.resi,end:oe.resi})}function Qt(){j.guard(()=>{_=!_,p.setAttribute("aria-pressed",String(_)),_||g?.clearMeasurement(),z=_?"Click two atoms to measure their distance.":"",Gt()})}function Gt(){let oe=U?zn(N.chains,U):0,Me=U?`Selected ${$i(U)} (${oe} residue${oe===1?"":"s"})`:"Nothing selected.";tt.textContent=z||(N.chains.length?Me:"")}function _e(){clearTimeout(T),T=setTimeout(()=>{g&&!rt.querySelector(".labext-animation [aria-label^=Pause]")&&Yi(vt.element,j)},Sn)}let ue={ArrowLeft:()=>g.rotate(-wi,"y"),ArrowRight:()=>g.rotate(wi,"y"),ArrowUp:()=>g.rotate(-wi,"x"),ArrowDown:()=>g.rotate(wi,"x"),"+":()=>g.zoom(1.2),"=":()=>g.zoom(1.2),"-":()=>g.zoom(1/1.2),0:()=>g.reset()};ft.addEventListener("keydown",oe=>{!g||!(oe.key in ue)||oe.ctrlKey||oe.metaKey||(oe.preventDefault(),y=oe.key!=="0",j.guard(ue[oe.key]),_e())});let Ne=oe=>{ft.contains(document.activeElement)||oe.stopPropagation()};ft.addEventListener("wheel",Ne,{capture:!0}),ft.addEventListener("pointerdown",()=>{ft.focus({preventScroll:!0}),y=!0,vt?.touch()}),ft.addEventListener("pointerup",_e);let Xe=j.guarded(()=>{g?.setBackground(),g?.applyStyle(U)}),dr=Wi(Xe);return j.onChange(oe=>{(oe.style||oe.scheme)&&Xt(),oe.selection&&oe.selection.sender!==X&&Nt(oe.selection.chain===null?null:oe.selection,!1)}),Rt(),M.observe(ft),ut.observe(ft),()=>{clearTimeout(T),M.disconnect(),ut.disconnect(),V(),dr(),I?.pause(),vt?.close()}}function $i({chain:rt,start:j,end:N}){return`${rt?`${rt}:`:""}${j}${N===j?"":`-${N}`}`}function zn(rt,{chain:j,start:N,end:X}){return(rt.find(({id:vt})=>vt===j)?.numbers??[]).filter(vt=>vt>=N&&vt<=X).length}function Ki(rt){let j=rt.chain?`${rt.chain}:`:"",N=rt.resn?`${rt.resn} ${j}${rt.resi}, `:"",X=(rt.atom??"").trim()||rt.elem;return`${N}atom ${X}`}var Mn=(rt,j)=>Ni(rt,j,Hi),ws={structure:Qi,structure_gallery:Mn};export{ws as views};
