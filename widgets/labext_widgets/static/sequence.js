@@ -249,7 +249,11 @@ function createSvg(name, attributes = {}, ...children) {
 }
 var createLine = (x1, y1, x2, y2, className) => createSvg("line", { x1, y1, x2, y2, class: className });
 var createRect = (x, y, width, height, className, attributes = {}) => createSvg("rect", { x, y, width: Math.max(width, 0), height, class: className, ...attributes });
-var truncate = (text, letters) => text.length <= letters ? text : `${text.slice(0, Math.max(letters - 1, 0)).trimEnd()}…`;
+function truncate(text, letters) {
+  const characters = [...text];
+  if (characters.length <= letters) return text;
+  return `${characters.slice(0, Math.max(letters - 1, 0)).join("").trimEnd()}…`;
+}
 function tickStep(length, ticks) {
   for (let power = 1; ; power *= 10) {
     for (const factor of [1, 2, 5]) if (factor * power * ticks >= length) return factor * power;
