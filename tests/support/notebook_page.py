@@ -77,6 +77,7 @@ class Lab:
         """Close all documents without saving and restore the initial layout."""
         self.page.evaluate(CLEAR)
         self.page.set_viewport_size(SIZE)
+        self.page.emulate_media(forced_colors="none", color_scheme="light")
         if self.page.locator('body[data-jp-theme-light="false"]').count():
             theme(self.page, "JupyterLab Light")
 

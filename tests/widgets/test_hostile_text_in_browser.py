@@ -1,4 +1,4 @@
-"""Markup in texts of a service is inert, in trusted and untrusted notebooks."""
+"""Markup in texts of a service is inert, in trusted and untrusted notebooks; long names wrap."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import nbformat
+import pandas as pd
 import pytest
 from local_http import QuietHandler, serve
 from notebook_page import NotebookPage
 from waiting import wait_until
+
+import labext_widgets
 
 pytestmark = pytest.mark.browser
 
@@ -117,3 +120,21 @@ def test_service_texts_run_no_script(
     again.check_inert()
     assert nb.errors == again.errors == []
     assert refused == []
+
+
+def test_long_names_are_wrapped_in_static_views(browser: Any) -> None:
+    name = "a_very_long_name_" * 20
+    record = {"name": name, "bases": "ACGT" * 9, "isCircular": True, "annotations": []}
+    atom = "ATOM      1  CA  ALA A   1       0.000   0.000   0.000  1.00 20.00           C"
+    frame = pd.DataFrame({"x": [1, 2], "y": [3, 4]})
+    views = [
+        labext_widgets.sequence_viewer(record),
+        labext_widgets.alignment_view(">a\nACGT\n>b\nACGA", name=name),
+        labext_widgets.structure_viewer(atom, name=name),
+        labext_widgets.table_plot(frame, name, x="x", y="y"),
+    ]
+    page = browser.new_page()
+    for view in views:
+        page.set_content(f"<!doctype html><div style='width: 300px'>{view._render()[0]}</div>")
+        assert page.evaluate("document.body.firstElementChild.scrollWidth") == 300, view
+    page.close()

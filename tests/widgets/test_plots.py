@@ -181,12 +181,14 @@ def test_ranges_of_close_values_differ() -> None:
 
 JAVASCRIPT = """
 import { findTicks, formatValue } from "./plot/values.js";
+import { truncate } from "./svg.js";
 const number = { kind: "number" };
 console.log(JSON.stringify([
   [123456, 20240101123, 3.14159265, -5.5, 2e20].map((value) => formatValue(number, value)),
   [[123456781, 123456785], [1732636800.2, 1732640000]].map(
     ([low, high]) => findTicks(number, low, high, 3).map(({ label }) => label)),
   formatValue({ kind: "time" }, 1772359200000),
+  [truncate("gene 🧬🧬", 7), truncate("gene 🧬🧬", 6)],
 ]));
 """
 
@@ -203,13 +205,14 @@ def test_javascript_formats_large_numbers_exactly() -> None:
         timeout=60,
         check=True,
     )
-    values, ticks, time = json.loads(ran.stdout)
+    values, ticks, time, names = json.loads(ran.stdout)
     assert values == ["123,456", "20,240,101,123", "3.1416", "−5.5", "2e+20"]
     assert ticks == [
         ["123,456,782", "123,456,784"],
         ["1,732,638,000", "1,732,640,000"],
     ]
     assert time == "2026-03-01 10:00:00"
+    assert names == ["gene 🧬🧬", "gene…"], "an emoji is not cut in two"
 
 
 def test_times_as_colors_are_shown_as_times() -> None:

@@ -130,6 +130,9 @@ def test_hover_open_and_select(page_of: Pages, server: Server, refused: list[str
     live = page.locator(".labext-live").first
     wait_until(lambda: live.bounding_box()["width"] < 400)
     assert live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    nb.theme("JupyterLab Light")
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    assert out.evaluate(TICK_COLOR) == "rgb(255, 255, 255)", "on black"
     assert refused == nb.errors == []
 
     # Reopened without a kernel: the static view, also if untrusted.

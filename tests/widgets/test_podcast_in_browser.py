@@ -151,6 +151,10 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
 
     by_keyboard_alone(nb)
     fits_a_narrow_page(nb)
+    nb.page.emulate_media(forced_colors="active")
+    edges = "(all) => all.map((e) => getComputedStyle(e).borderLeftColor)"
+    colors = live.locator(".labext-turn").evaluate_all(edges)
+    assert colors.count(colors[spoken(nb)]) == 1
     nb.idle()
     assert nb.errors == []
     without_a_kernel(nb, page_of, server)

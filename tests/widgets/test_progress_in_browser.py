@@ -74,6 +74,8 @@ def test_dark_theme_and_narrow_page(watched: Watched) -> None:
     nb.theme("JupyterLab Dark")
     tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"
     assert nb.output().evaluate(tint) == "rgb(76, 175, 80)"
+    nb.page.emulate_media(forced_colors="active")
+    assert nb.output().evaluate(tint) == "rgb(76, 175, 80)"
     nb.page.set_viewport_size({"width": 620, "height": 700})
     nb.page.wait_for_function(
         "() => document.querySelector('.labext-live').getBoundingClientRect().width < 400"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -210,6 +211,16 @@ def test_strand_is_seen_from_its_flat_side() -> None:
     axes, _ = drawing.principal_axes(parse_structure("\n".join(rows)))
     assert abs(axes[0] @ (1, 0, 0)) > 0.99, "the longest axis is horizontal"
     assert abs(axes[1] @ (0, 0, 1)) > 0.9, "its C=O bonds are in the plane of the picture"
+
+
+def test_axes_of_a_large_structure_take_memory_in_proportion() -> None:
+    structure = parse_structure(pdb(2000))
+    tracemalloc.start()
+    axes, _ = drawing.principal_axes(structure)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert abs(axes[0] @ (0, 0, 1)) > 0.99
+    assert peak < 5_000_000
 
 
 def test_secondary_structure_of_a_motion_is_that_of_its_middle_model() -> None:

@@ -51,6 +51,9 @@ moving"""
 COMPARED = """structure_viewer(helix(30, "A"), name="straight").compare(
     helix(30, "A", bend=0.002), name="bent")"""
 
+BACKGROUNDS = "(all) => all.map((e) => getComputedStyle(e).backgroundColor)"
+SWATCHES = "(all) => all.map((e) => getComputedStyle(e, '::before').backgroundColor)"
+
 IN_VIEW = """(element) => {
   const { top, bottom } = element.closest(".jp-WindowedPanel-outer").getBoundingClientRect();
   const own = element.getBoundingClientRect().top;
@@ -119,6 +122,10 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     page.set_viewport_size({"width": 700, "height": 1000})
     live = out.locator(".labext-live")
     wait_until(lambda: live.evaluate("e => e.scrollWidth - e.clientWidth") <= 0)
+    page.emulate_media(forced_colors="active")
+    assert len(set(out.locator(".labext-button").evaluate_all(BACKGROUNDS))) == 2, "one is pressed"
+    swatches = out.locator(".labext-legend-item").evaluate_all(SWATCHES)
+    assert len(set(swatches)) == len(swatches) > 1
     nb.idle()
     html = nb.wait_for_saved_html("data:image/png;base64,")
     assert len(html) < 200_000

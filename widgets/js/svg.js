@@ -17,8 +17,11 @@ export const createLine = (x1, y1, x2, y2, className) =>
 export const createRect = (x, y, width, height, className, attributes = {}) =>
   createSvg("rect", { x, y, width: Math.max(width, 0), height, class: className, ...attributes });
 
-export const truncate = (text, letters) =>
-  text.length <= letters ? text : `${text.slice(0, Math.max(letters - 1, 0)).trimEnd()}…`;
+export function truncate(text, letters) {
+  const characters = [...text]; // an emoji is one character, but has two units
+  if (characters.length <= letters) return text;
+  return `${characters.slice(0, Math.max(letters - 1, 0)).join("").trimEnd()}…`;
+}
 
 /** Return a round tick distance for about `ticks` ticks. */
 export function tickStep(length, ticks) {

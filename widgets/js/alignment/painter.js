@@ -202,11 +202,13 @@ export class Painter {
   #fitted(text, width) {
     const isNarrow = (cut) => this.#context.measureText(cut).width <= width;
     if (isNarrow(text)) return text;
+    const characters = [...text];
     const shortened = (letters) => {
       const end = Math.floor(letters / 2);
-      return `${text.slice(0, letters - end)}…${end ? text.slice(-end) : ""}`;
+      const kept = [characters.slice(0, letters - end), end ? characters.slice(-end) : []];
+      return kept.map((part) => part.join("")).join("…");
     };
-    let [low, high] = [0, text.length];
+    let [low, high] = [0, characters.length];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       [low, high] = isNarrow(shortened(middle)) ? [middle, high] : [low, middle - 1];

@@ -104,8 +104,7 @@ export class Scene {
 
   /** Take the page's background for the fog, so that distant parts fade in either theme. */
   setBackground() {
-    const probe = getComputedStyle(this.#viewer.getCanvas());
-    this.#viewer.setBackgroundColor(probe.getPropertyValue("--labext-ground").trim() || "white", 0);
+    this.#viewer.setBackgroundColor(getComputedStyle(this.#viewer.getCanvas()).color, 0);
   }
 
   /** Draw in the state's style and color scheme; highlight a selection `{chain, start, end}`. */

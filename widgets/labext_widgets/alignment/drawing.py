@@ -11,7 +11,7 @@ from labext.messages import pluralize
 from labext_widgets.alignment.rows import Alignment, palette, residue_color
 from labext_widgets.alignment.tree import Tree, TreeNode, render_tree
 from labext_widgets.core.layout import nice_step
-from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape, plain
+from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, data_uri, div, escape, plain
 
 MAX_ROWS, MAX_COLUMNS = 60, 2000
 """Maximum numbers of rows and columns in the drawing."""
@@ -234,7 +234,8 @@ def render_html(name: str, tree: Tree | None, alignment: Alignment | None, note:
         if sentence:
             parts.append(div(escape(sentence), MUTED))
     body = "".join(parts)
-    return f'<div class="labext {UNTYPESET}" style="max-width:1000px;font-size:13px">{body}</div>'
+    style = f"max-width:1000px;font-size:13px;{WRAPPED}"
+    return f'<div class="labext {UNTYPESET}" style="{style}">{body}</div>'
 
 
 def render_summary(name: str, tree: Tree | None, alignment: Alignment | None) -> str:

@@ -99,7 +99,8 @@ class Alignment:
 
     @cached_property
     def _most_common(self) -> list[tuple[str, int]]:
-        return [_most_common(column) for column in zip(*self.rows, strict=True)]
+        rows = (row.upper() for row in self.rows)
+        return [_most_common(column) for column in zip(*rows, strict=True)]
 
     def ordered(self, names: Iterable[str]) -> Alignment:
         """Return the alignment with its rows in the order of `names`."""
@@ -210,5 +211,5 @@ def _kind(rows: Iterable[str]) -> Kind:
 
 def _most_common(column: Iterable[str]) -> tuple[str, int]:
     """Return the most frequent residue and its count; at a tie the first in the alphabet."""
-    counts = Counter(letter.upper() for letter in column)
+    counts = Counter(column)
     return min(counts.items(), key=lambda item: (-item[1], item[0] == "-", item[0]))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.display import display_html
-from labext_widgets.core.markup import FAINT, GOOD, UNTYPESET, color, div, escape, plain
+from labext_widgets.core.markup import GOOD, TRACK, UNTYPESET, color, div, escape, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,4 +91,4 @@ def _format(column: str, value: Any) -> str:
 def _bar(share: Any) -> str:
     percent = 100 * min(max(float(share), 0), 1)
     filled = f"display:block;height:8px;width:{percent:.0f}%;{color('background-color', *GOOD)}"
-    return f'<span style="{_BAR};{FAINT}"><span style="{filled}"></span></span>'
+    return f'<span style="{_BAR};{TRACK}"><span style="{filled}"></span></span>'

@@ -27,9 +27,10 @@ from labext_widgets.answers.text import transcript_note
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import (
     BUSY,
-    FAINT,
     MUTED,
+    TRACK,
     UNTYPESET,
+    color,
     div,
     escape,
     line_html,
@@ -52,7 +53,7 @@ _BAR_CELLS = 10  # … of a bar in text
 _BODY = "margin:2px 0 0;padding-left:16px"
 _LINES = "white-space:pre-line;overflow-wrap:break-word"
 _BAR = (
-    f"display:inline-block;vertical-align:middle;width:72px;height:6px;{FAINT};"
+    f"display:inline-block;vertical-align:middle;width:72px;height:6px;{TRACK};"
     "border-radius:3px;overflow:hidden"
 )
 
@@ -309,8 +310,8 @@ def _apply_marks(passage: _Passage, write: Any, mark: Any) -> str:
 def _bar_html(passage: _Passage) -> str:
     if passage.share is None:
         return ""
-    color = f"background-color:{BUSY[1]};background-color:var(--jp-{BUSY[0]},{BUSY[1]})"
-    filled = f'<span style="display:block;width:{passage.share:.0%};height:100%;{color}"></span>'
+    tint = color("background-color", *BUSY)
+    filled = f'<span style="display:block;width:{passage.share:.0%};height:100%;{tint}"></span>'
     label = f"{passage.share:.0%} of the best passage's relevance"
     return (
         f'<span role="img" aria-label="{label}" title="{label}" style="margin-left:8px;{_BAR}">'

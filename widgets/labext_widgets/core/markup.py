@@ -31,8 +31,13 @@ See JOBS-59."""
 UNTYPESET = "tex2jax_ignore mathjax_ignore"
 """Classes that disable MathJax: a `$` in a name or a reason is a dollar, not a formula."""
 
+WRAPPED = "overflow-wrap:break-word"
+"""The style of a view with names, which may have hundreds of characters without a blank."""
+
 MUTED = "opacity:0.7"
 FAINT = "background-color:rgba(128,128,128,0.25)"
+TRACK = f"{FAINT};forced-color-adjust:none"
+"""The background of a bar, which keeps its colors in high-contrast modes."""
 
 _BREAKS = {"Cc", "Zl", "Zp"}
 _DIRECTION_CONTROLS = re.compile(f"[{DIRECTION_CONTROLS}]")

@@ -11,7 +11,7 @@ from typing import Any
 from labext.errors import InputError
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape, plain
+from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, data_uri, div, escape, plain
 
 INK, MUTED_INK, RULE, PALE = "#222222", "#555555", "#8c8c8c", "#d9dde2"
 BLUE, VERMILLION = "#0072b2", "#d55e00"
@@ -227,7 +227,8 @@ class Drawing:
             _image_html(svg, f"{title}; {part}" if part else title)
             for part, svg in self.parts.items()
         )
-        return f'<div class="labext {UNTYPESET}">{div(title, MUTED)}{div(images, _ROW)}</div>'
+        heading = div(title, f"{MUTED};{WRAPPED}")
+        return f'<div class="labext {UNTYPESET}">{heading}{div(images, _ROW)}</div>'
 
     def _ipython_display_(self, **_: Any) -> None:
         if front_end() is FrontEnd.TERMINAL:

@@ -12,11 +12,11 @@ from labext.progress import Outcome, Part, Progress
 from labext_widgets.core.markup import (
     BAD,
     BUSY,
-    FAINT,
     GOOD,
     MUTED,
     NEUTRAL,
     STATES,
+    TRACK,
     WARN,
     clock,
     color,
@@ -403,7 +403,7 @@ def _bar(progress: Progress) -> str:
     announced = ", ".join([current_stage(progress), *format_counts(progress)])
     return div(
         pieces,
-        f"{shape};margin:6px 0;{FAINT}",
+        f"{shape};margin:6px 0;{TRACK}",
         f'class="labext-bar{" labext-indeterminate" if is_indeterminate else ""}" '
         f'role="progressbar" aria-label="{escape(progress.subject)}" '
         # Screen readers recognize an indeterminate bar by the missing value.

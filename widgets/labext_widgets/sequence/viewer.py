@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labext.errors import InputError
 from labext.messages import join_words, pluralize
 from labext_widgets.core.arguments import as_integer
-from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape
+from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, data_uri, div, escape
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.sequence import maps
 from labext_widgets.sequence.enzymes import COMMON, Site, cut_sites, find_enzymes, unique_cutters
@@ -38,7 +38,8 @@ def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> s
     if note:
         rows.append(div(escape(note), MUTED))
     body = "".join(rows)
-    return f'<div class="labext {UNTYPESET}" style="max-width:640px;font-size:13px">{body}</div>'
+    style = f"max-width:640px;font-size:13px;{WRAPPED}"
+    return f'<div class="labext {UNTYPESET}" style="{style}">{body}</div>'
 
 
 def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:

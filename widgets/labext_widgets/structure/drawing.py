@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labext.messages import pluralize
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, span
+from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, div, escape, span
 from labext_widgets.core.picture import image_html, picture_type
 from labext_widgets.structure.colors import (
     COMPARED,
@@ -152,7 +152,7 @@ def principal_axes(structure: Structure) -> tuple[Floats, Floats]:
         is_oxygen = np.char.strip(structure.atoms.atom_name[polymer]) == "O"
         points = np.concatenate([structure.trace, points[polymer[is_oxygen]]])
     center = points.mean(axis=0)
-    _, _, axes = np.linalg.svd(points - center, full_matrices=True)
+    _, _, axes = np.linalg.svd(points - center, full_matrices=len(points) < 3)
     if np.linalg.det(axes) < 0:
         axes[2] *= -1  # a mirrored helix would be left-handed
     return axes, center
@@ -307,7 +307,10 @@ SCHEME_LABELS: dict[Scheme, str] = {
 PNG = b"\x89PNG\r\n\x1a\n"
 MIN_CARTOON_RESIDUES = 4
 _LINE = 60
-_SWATCH = "display:inline-block;width:10px;height:10px;border-radius:2px;margin:0 4px 0 0"
+_SWATCH = (
+    "display:inline-block;width:10px;height:10px;border-radius:2px;margin:0 4px 0 0;"
+    "forced-color-adjust:none"
+)
 
 
 def styles(structure: Structure) -> tuple[Style, ...]:
@@ -362,7 +365,7 @@ def render_html(summary: str, legend: Legend, picture: bytes, note: str = "") ->
         image_html(picture, picture_type(picture), summary),
         div(escape(note), MUTED) if note else "",
     ]
-    return f'<div class="labext {UNTYPESET}">{"".join(rows)}</div>'
+    return f'<div class="labext {UNTYPESET}" style="{WRAPPED}">{"".join(rows)}</div>'
 
 
 _ENTRY = "margin:0 14px 4px 0;white-space:nowrap"

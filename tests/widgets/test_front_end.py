@@ -1,3 +1,5 @@
+"""The front end that displays the output of a cell, and what importing the package loads."""
+
 from __future__ import annotations
 
 import subprocess
