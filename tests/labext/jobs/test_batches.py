@@ -176,12 +176,14 @@ def test_mapping_arrays_and_list_define_the_same_jobs() -> None:
     [
         ({"jobNames": ["a", "b"], "settings": [{}]}, "2 job names and settings for 1 jobs"),
         ({"jobNames": ["a", "a"], "settings": [{}, {}]}, "more than once"),
-        ({"jobNames": ["a"], "settings": ["x"]}, "unsupported type"),
-        ({"jobNames": ["a"]}, "unsupported type"),
-        ({"a": 5}, "unsupported type"),
-        ([5], "unsupported type"),
-        ("text", "unsupported type"),
-        (5, "unsupported type"),
+        ({"jobNames": ["a"], "settings": ["x"]}, "unsupported format"),
+        ({"jobNames": ["a"]}, "unsupported format"),
+        ({"a": 5}, "unsupported format"),
+        ([5], "unsupported format"),
+        ([{"sequence": "AC"}], "unsupported format"),
+        ([{"jobName": "a", "sequence": "AC"}], "unsupported format"),
+        ("text", "unsupported format"),
+        (5, "unsupported format"),
     ],
 )
 def test_other_definitions_of_jobs_are_refused(form: Any, message: str) -> None:
