@@ -195,12 +195,16 @@ KINDS: Mapping[str, _Kind] = {k: v for k, v in vars(Action).items() if isinstanc
 """The kinds of actions by name."""
 
 
-def parameter(name: str, value: str | None = None) -> str:
+Value = str | Mapping[str, str] | None
+"""A parameter's value; None for a boolean parameter set to True."""
+
+
+def parameter(name: str, value: Value = None) -> str:
     """Render a parameter of a client's method in backticks, as `name=value` or as an option.
 
     Args:
         name: the name of the method's parameter.
-        value: a placeholder or an example value; None for a boolean parameter set to True.
+        value: a placeholder or an example value.
     """
     return f"`{_style.get().parameter(name, value)}`"
 
@@ -210,11 +214,11 @@ class Style(NamedTuple):
 
     Attributes:
         action: function that renders an action.
-        parameter: function that renders a parameter and its value, which may be None.
+        parameter: function that renders a parameter and its value.
     """
 
     action: Callable[[Action], str]
-    parameter: Callable[[str, str | None], str]
+    parameter: Callable[[str, Value], str]
 
 
 @contextmanager
@@ -262,21 +266,24 @@ def python_call(action: Action) -> str:
     return fill_template(KINDS[action.kind].python, action.arguments, _literal, _literal)
 
 
-def _python_parameter(name: str, value: str | None) -> str:
+def _python_parameter(name: str, value: Value) -> str:
     return f"{name}=True" if value is None else f"{name}={_literal(value)}"
 
 
-_OPTIONS = {"replace": "yes", "database_url": "database"}
-"""Options that have another name than the parameter of the function."""
-
-
-def shell_option(name: str, value: str | None) -> str:
+def shell_option(name: str, value: Value) -> str:
     """Render a parameter as an option of the command line."""
-    option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
-    return option if value is None else f"{option} {value}"
+    return option({"replace": "yes", "database_url": "database"}.get(name, name), value)
 
 
-def _literal(value: str) -> str:
+def option(name: str, value: Value) -> str:
+    """Render an option and its value."""
+    if isinstance(value, Mapping):
+        value = " ".join(f"{key}={item}" for key, item in value.items())
+    name = f"--{name.replace('_', '-')}"
+    return name if value is None else f"{name} {value}"
+
+
+def _literal(value: str | Mapping[str, str]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

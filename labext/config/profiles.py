@@ -42,7 +42,7 @@ def clean_url(base_url: str, *, secure: bool = False) -> str:
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise InputError(
             "The address contains a user, a password or a query.",
-            "Give the address only; `login` asks for the key.",
+            "Give the address only; keys are passed separately.",
         )
     if secure and parts.scheme != "https":
         raise InputError(

@@ -337,7 +337,7 @@ def new_session() -> requests.Session:
 
 
 class SessionPool:
-    """Sessions by thread, because a session is not thread-safe."""
+    """Sessions by process and thread, because neither can share the connections of a session."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -352,8 +352,9 @@ class SessionPool:
         request would then be unknown. A fresh session opens a new connection.
         """
         session: requests.Session | None = getattr(self._local, "session", None)
-        if session is None:
+        if session is None or self._local.process != os.getpid():
             session = self._local.session = new_session()
+            self._local.process = os.getpid()
             with self._lock:
                 self._all.add(session)
         elif fresh and self._clock() - getattr(self._local, "used", 0.0) > _MAX_IDLE_SECONDS:

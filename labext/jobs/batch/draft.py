@@ -140,7 +140,7 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
         )
         raise InputError(
             f"{message}.",
-            f"Name the columns that hold settings: {parameter('mapping', 'setting=column')}.",
+            f"Name the columns that hold settings: {parameter('mapping', {'setting': 'column'})}.",
         )
     return {column: column for column in others}
 
@@ -150,7 +150,7 @@ def _check_column(column: str, columns: list[str], use: str) -> None:
         hint = messages.did_you_mean(column, columns)
         step = f"The columns are {messages.join_words(columns)}."
         if use in columns and not hint:
-            step += f" Write the setting first: {parameter('mapping', f'{column}={use}')}."
+            step += f" Write the setting first: {parameter('mapping', {column: use})}."
         raise InputError(f'There is no column "{column}" for {use}{hint}.', step)
     if columns.count(column) > 1:
         raise InputError(

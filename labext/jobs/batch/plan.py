@@ -189,7 +189,9 @@ def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
         return _pair_settings(jobs["jobNames"], jobs.get("settings"), constants)
     if isinstance(jobs, Mapping):
         return _pair_settings(list(jobs), list(jobs.values()), constants)
-    if not isinstance(jobs, list | tuple) or not all(isinstance(job, Mapping) for job in jobs):
+    if not isinstance(jobs, list | tuple) or not all(
+        isinstance(job, Mapping) and job.keys() <= {"jobName", "settings"} for job in jobs
+    ):
         raise _unsupported_form()
     return _pair_settings(
         [job.get("jobName") for job in jobs], [job.get("settings", {}) for job in jobs], constants
@@ -216,7 +218,7 @@ def _pair_settings(names: Sequence[Any], settings: Any, constants: Settings) -> 
 
 def _unsupported_form() -> InputError:
     return InputError(
-        "The jobs of a batch have an unsupported type.",
+        "The jobs of a batch have an unsupported format.",
         "Give a DataFrame, or a mapping of job names to settings.",
     )
 

@@ -294,11 +294,12 @@ def _record_length(record: Record) -> int | None:
 
 
 def _circular_filter(name: str, value: Any) -> Filter:
-    if not isinstance(value, bool):
+    circular = value.item() if getattr(value, "ndim", None) == 0 else value  # of numpy
+    if not isinstance(circular, bool):
         raise InputError(
             f"{quote_value(value)} is neither true nor false.", f"Set {name} to true or false."
         )
-    return Filter(lambda record: record.get("isCircular") is value, ("isCircular",))
+    return Filter(lambda record: record.get("isCircular") is circular, ("isCircular",))
 
 
 FILTER_FACTORIES: Mapping[str, FilterFactory] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labext.actions import Action, Style, fill_template
+from labext.actions import Action, Style, Value, fill_template, option
 from labext_magics.core.line import quote
 
 LINES = {
@@ -79,9 +79,8 @@ def magic_line(action: Action) -> str:
     return fill_template(LINES[action.kind], action.arguments, quote, str)
 
 
-def _option(name: str, value: str | None) -> str:
-    option = f"--{_OPTIONS.get(name, name.replace('_', '-'))}"
-    return option if value is None else f"{option} {value}"
+def _option(name: str, value: Value) -> str:
+    return option(_OPTIONS.get(name, name), value)
 
 
 MAGIC_STYLE = Style(magic_line, _option)

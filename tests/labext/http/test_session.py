@@ -30,6 +30,7 @@ from labext.http.connection_pool import (
     ResponseLimits,
     ResponseTooLarge,
     ResponseTooSlow,
+    SessionPool,
     is_loopback,
     new_session,
     proxies_for,
@@ -251,6 +252,16 @@ def test_connection_whose_server_vanishes_ends_by_keepalive(server: Any) -> None
         assert seconds + interval * count == 120
     response.close()
     session.close()
+
+
+def test_forked_process_has_its_own_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = SessionPool(time.monotonic)
+    parent = pool.for_this_thread()
+    assert pool.for_this_thread() is parent
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    child = pool.for_this_thread()
+    assert child is not parent
+    assert pool.for_this_thread() is child
 
 
 def test_netrc_is_ignored(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

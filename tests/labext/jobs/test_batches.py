@@ -145,8 +145,7 @@ def test_empty_frame_and_duplicate_names_are_refused() -> None:
 def test_mapping_the_wrong_way_round_is_corrected() -> None:
     with pytest.raises(InputError, match='no column "sequence" for bases') as raised:
         read(FRAME, mapping={"bases": "sequence"})
-    assert "Write the setting first: `mapping=" in raised.value.next_step
-    assert "sequence=bases" in raised.value.next_step
+    assert 'Write the setting first: `mapping={"sequence": "bases"}`.' in raised.value.next_step
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])
@@ -177,12 +176,14 @@ def test_mapping_arrays_and_list_define_the_same_jobs() -> None:
     [
         ({"jobNames": ["a", "b"], "settings": [{}]}, "2 job names and settings for 1 jobs"),
         ({"jobNames": ["a", "a"], "settings": [{}, {}]}, "more than once"),
-        ({"jobNames": ["a"], "settings": ["x"]}, "unsupported type"),
-        ({"jobNames": ["a"]}, "unsupported type"),
-        ({"a": 5}, "unsupported type"),
-        ([5], "unsupported type"),
-        ("text", "unsupported type"),
-        (5, "unsupported type"),
+        ({"jobNames": ["a"], "settings": ["x"]}, "unsupported format"),
+        ({"jobNames": ["a"]}, "unsupported format"),
+        ({"a": 5}, "unsupported format"),
+        ([5], "unsupported format"),
+        ([{"sequence": "AC"}], "unsupported format"),
+        ([{"jobName": "a", "sequence": "AC"}], "unsupported format"),
+        ("text", "unsupported format"),
+        (5, "unsupported format"),
     ],
 )
 def test_other_definitions_of_jobs_are_refused(form: Any, message: str) -> None:

@@ -66,6 +66,7 @@ PLASMID = {
         ("min_length", 6, 7),
         ("max_length", np.int64(6), np.int64(5)),
         ("circular", True, False),
+        ("circular", np.True_, np.False_),
     ],
 )
 def test_filter_matches_records(name: str, right: Any, wrong: Any) -> None:
