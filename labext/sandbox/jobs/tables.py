@@ -42,11 +42,7 @@ class Base(DeclarativeBase):
 
 
 class Organization(Base):
-    """A group of accounts; its owners can see the jobs of all accounts.
-
-    Attributes:
-        budget: the limit of weighted hours of all accounts together; None for no limit.
-    """
+    """A group of accounts with a common budget of weighted hours; its owners see all their jobs."""
 
     __tablename__ = "jobs_organizations"
 
@@ -105,12 +101,7 @@ class Key(Base):
 
 
 class Usage(Base):
-    """Usage of a tool by an account, including deleted jobs.
-
-    Attributes:
-        jobs: the number of submitted jobs.
-        weighted_hours: the total of the ended jobs.
-    """
+    """The jobs of a tool that an account has submitted, and their hours; also of deleted jobs."""
 
     __tablename__ = "jobs_usage"
 
@@ -123,11 +114,7 @@ class Usage(Base):
 
 
 class SavedPipeline(Base):
-    """A saved pipeline, which the accounts of an organization run by name.
-
-    Attributes:
-        stages: the stages in the form of `/submit-pipeline`.
-    """
+    """Stages in the form of `/submit-pipeline`, which an organization's accounts run by name."""
 
     __tablename__ = "jobs_saved_pipelines"
     __table_args__ = (UniqueConstraint("organization_id", "name"),)

@@ -67,9 +67,7 @@ class Key:
 def key_for(provider: str, *, required: bool = False) -> Key:
     """Return the key of a provider from the environment, or prompt the user for it.
 
-    Args:
-        provider: the service's name of the provider.
-        required: True to require a key even if the provider needs none.
+    With `required`, also if the provider needs none.
 
     Raises:
         SetupError: input is not possible, or the input was empty.

@@ -186,11 +186,7 @@ class DomainsView(Drawing):
 
 
 def domains_view(csv: str, *, name: str) -> DomainsView:
-    """Return the drawing of the hits of a profile search.
-
-    Args:
-        csv: the table of the domains; the best sequence comes first.
-        name: the job's name.
+    """Return the drawing of the hits of a profile search, the domains of the best sequence first.
 
     Raises:
         InputError: the table is not valid.

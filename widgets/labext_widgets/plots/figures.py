@@ -60,12 +60,7 @@ class Figure:
 
 
 def job_chart(name: str, tables: Mapping[str, pd.DataFrame]) -> Chart | None:
-    """Return the standard figures of a job's tables, or None if there are none.
-
-    Args:
-        name: the job's name.
-        tables: the tables by the names of their files.
-    """
+    """Return the standard figures of a job's tables by file name, or None if there are none."""
     panels = [panel for file, table in tables.items() for panel in table_panels(table, file)]
     if not panels:
         return None

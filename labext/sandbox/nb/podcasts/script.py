@@ -70,12 +70,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Turn:
-    """An uninterrupted utterance of a speaker.
-
-    Attributes:
-        opens: whether it is the first turn of a segment.
-        sources: the titles of the texts that state its facts.
-    """
+    """An utterance of a speaker, with the titles of the sources that state its facts."""
 
     speaker: str
     dialogue: str

@@ -30,13 +30,7 @@ class SpeechRequest:
 
 @dataclass(frozen=True)
 class RecognizedText:
-    """A transcript.
-
-    Attributes:
-        text: the words.
-        segments: parts of it with their number of words and the logarithm of their mean
-            probability; empty if the server states no probabilities.
-    """
+    """A transcript, and the word counts and mean log-probabilities of its segments if stated."""
 
     text: str
     segments: Sequence[tuple[int, float]] = ()
@@ -45,8 +39,7 @@ class RecognizedText:
 class SpeechForm(ABC):
     """The wire form of a speech server; methods that parse raise as those of `WireForm`.
 
-    Attributes:
-        voices: voices for speakers without one; empty if the server lists its voices.
+    Speakers without a voice get one of `voices`, unless the server lists its own.
     """
 
     voices: ClassVar[Sequence[str]] = ()
