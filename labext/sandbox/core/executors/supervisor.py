@@ -32,7 +32,12 @@ from labext.sandbox.core.executors.task_run import (
     outcome_of,
     prepare_folders,
 )
-from labext.sandbox.core.executors.worker_states import WorkersFile, WorkerState, why_waiting
+from labext.sandbox.core.executors.worker_states import (
+    Executors,
+    WorkersFile,
+    WorkerState,
+    why_waiting,
+)
 from labext.sandbox.core.file_storage.service_files import NotCachedError
 from labext.sandbox.core.queue import Queue, TaskOutcome
 from labext.sandbox.core.task_transitions import ClaimedTask, Needs, TaskTransitions
@@ -62,7 +67,7 @@ STALL_SECONDS = 20.0
 log = logging.getLogger(__name__)
 
 
-class Supervisor:
+class Supervisor(Executors):
     """Start, limit and end tasks.
 
     Args:

@@ -23,11 +23,7 @@ from labext.sandbox.core.data_folder import DataFolder, FileLock, has_content, r
 from labext.sandbox.core.database import Database, error_line
 from labext.sandbox.core.file_storage.cache import DEFAULT_BYTES, FileCache
 from labext.sandbox.core.file_storage.objects import ObjectStore, StorageSettings, StoreError
-from labext.sandbox.core.file_storage.service_files import (
-    DataFolderFiles,
-    ServiceFiles,
-    StoredFiles,
-)
+from labext.sandbox.core.file_storage.service_files import ServiceFiles, StoredFiles
 from labext.sandbox.core.file_storage.tables import FileStorage, StoredFile, UnusedObject
 
 MARKER = "labext-storage"
@@ -80,7 +76,7 @@ class FileStorageSetup:
     def files(self, service: str, root: Path) -> ServiceFiles:
         """Return the files of a service with this folder."""
         if self._store is None:
-            return DataFolderFiles(root)
+            return ServiceFiles(root)
         return StoredFiles(service, root, self._database, self._store, self.copies, self._wakeup)
 
     def check(self, data_folders: Mapping[str, list[str]]) -> str | None:
