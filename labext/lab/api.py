@@ -179,11 +179,9 @@ def check_limit(limit: Any, noun: str = _NOUN) -> None:
 
 
 class Page(NamedTuple):
-    """One page of a list.
+    """One page of a list, and the token of the next one, empty if there is none.
 
     Attributes:
-        records: the unmodified records.
-        token: token of the next page; empty on the last page.
         has_token_field: True if the response has a token field, even if it is empty.
     """
 

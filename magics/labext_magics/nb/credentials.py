@@ -45,12 +45,7 @@ def check_address(provider: str, base_url: str | None) -> None:
 
 @dataclass(frozen=True)
 class Key:
-    """A provider's key and its origin.
-
-    Attributes:
-        value: the key; None for a provider without a key.
-        source: the environment variable with the key; empty if the key was typed.
-    """
+    """A provider's key, if it needs one, and the environment variable that has it, if any."""
 
     value: str | None
     source: str = ""

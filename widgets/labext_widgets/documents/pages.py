@@ -37,11 +37,7 @@ class Pages(Protocol):
 
 
 class PdfPages:
-    """The pages of a PDF in a temporary folder, which is deleted together with this object.
-
-    Attributes:
-        count: the number of pages.
-    """
+    """The pages of a PDF in a temporary folder, which is deleted together with this object."""
 
     is_markdown = False
 
