@@ -18,7 +18,6 @@ from labext.sandbox.core.account_files import read_people, write_new_keys
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.queue import MAX_WEIGHT, MIN_WEIGHT, QUEUED, Task
-from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.validation import (
     already_exists_error,
     next_free_name,
@@ -155,15 +154,8 @@ class JobsAdministration(Administration):
             accounts = [_add_account(session, email, organization) for email in emails]
             if key_file is not None:
                 keys = write_new_keys(key_file, emails)
-                session.add_all(
-                    Key(
-                        account_id=account.id,
-                        name="key1",
-                        hash=hash_key(key),
-                        created=current_timestamp(),
-                    )
-                    for account, key in zip(accounts, keys, strict=True)
-                )
+                pairs = zip(accounts, keys, strict=True)
+                session.add_all(Key.of(account, "key1", key) for account, key in pairs)
         return [{"email": email, "organization": organization} for email in emails]
 
     def set_scheduling(
@@ -270,14 +262,7 @@ class JobsAdministration(Administration):
         with self.database.write() as session:
             account = find_account(session, email)
             name = next_free_name(name, "key", _key_names(session, account))
-            session.add(
-                Key(
-                    account_id=account.id,
-                    name=name,
-                    hash=hash_key(key),
-                    created=current_timestamp(),
-                )
-            )
+            session.add(Key.of(account, name, key))
         return {"account": email, "name": name}
 
     def remove_key(self, email: str, name: str, *, yes: bool) -> Record:

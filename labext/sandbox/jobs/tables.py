@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
+from labext.sandbox.core.signing import hash_key
 from labext.sandbox.jobs.names import is_name
 
 IN_QUEUE, RUNNING, COMPLETE, STOPPED = "In Queue", "Running", "Complete", "Stopped"
@@ -98,6 +99,12 @@ class Key(Base):
     name: Mapped[str] = mapped_column(String(100))
     hash: Mapped[str] = mapped_column(String(64), unique=True)
     created: Mapped[str] = mapped_column(String(24))
+
+    @classmethod
+    def of(cls, account: Account, name: str, key: str) -> Key:
+        """Return a new key of an account."""
+        now = current_timestamp()
+        return cls(account_id=account.id, name=name, hash=hash_key(key), created=now)
 
 
 class Usage(Base):

@@ -11,6 +11,8 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from labext.sandbox.core.signing import hash_key
+
 IDENTIFIER_PATTERN = r"[0-9A-Za-z]{8}"
 """Pattern of an identifier after the prefix and the underscore."""
 
@@ -155,6 +157,14 @@ class Secret(Credential, Base):
 
     app_id: Mapped[str] = mapped_column(ForeignKey("lab_apps.id", ondelete="CASCADE"), index=True)
     app: Mapped[App] = relationship()
+
+
+def new_credential(
+    table: type[ApiKey | Secret], owner: User | App, name: str, value: str
+) -> ApiKey | Secret:
+    """Return a new key of a user or secret of an app."""
+    owner_id = {"user_id" if isinstance(owner, User) else "app_id": owner.id}
+    return table(name=name, hash=hash_key(value), created=current_timestamp(), **owner_id)
 
 
 class Token(Base):
