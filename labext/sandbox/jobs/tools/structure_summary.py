@@ -146,7 +146,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     as fractions of the residues; `radius_of_gyration` in ångström (heavy atoms, mass-weighted).
     """
     request = _read_request(settings)
-    residues = _protein.read_residues(inputs["pdbFile"], "pdbFile", request.model, request.chains)
+    residues = _protein.read_residues(inputs["pdbFile"], request.model, request.chains)
     atoms = [atom for residue in residues for atom in residue.heavy]
     if len(residues) > MAX_RESIDUES or len(atoms) > MAX_ATOMS:
         raise ToolError(
@@ -171,7 +171,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     areas = _protein.accessible_areas(residues, coordinates, request.probe)
     angles = _protein.backbone_angles(residues)
     _write_results(residues, structure, areas, angles, out)
-    masses = _protein.atom_masses(atoms, "pdbFile")
+    masses = _protein.atom_masses(atoms)
     score: Score = {
         "residues": len(residues),
         "atoms": len(atoms),

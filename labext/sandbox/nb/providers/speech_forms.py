@@ -92,7 +92,7 @@ class OpenAISpeech(SpeechForm):
         """Return the request for a transcript."""
         # Other models of OpenAI reject a format with the probabilities of segments.
         response_format = "verbose_json" if "whisper" in model.lower() else "json"
-        form = FormPayload({"model": model, "response_format": response_format}, "file", path)
+        form = FormPayload({"model": model, "response_format": response_format}, path)
         return SpeechRequest(model_path(server, model, "/audio/transcriptions"), form)
 
     def parse_text(self, value: Any) -> RecognizedText:
@@ -117,7 +117,7 @@ class ElevenLabsSpeech(SpeechForm):
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return the request for a transcript."""
         del server
-        return SpeechRequest("/speech-to-text", FormPayload({"model_id": model}, "file", path))
+        return SpeechRequest("/speech-to-text", FormPayload({"model_id": model}, path))
 
     def parse_text(self, value: Any) -> RecognizedText:
         """Parse a transcript with the probabilities of its words."""
@@ -144,7 +144,7 @@ class PiperSpeech(SpeechForm):
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return a path that Piper rejects, since it does not transcribe."""
         del server
-        return SpeechRequest("/transcribe", FormPayload({"model": model}, "file", path))
+        return SpeechRequest("/transcribe", FormPayload({"model": model}, path))
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, which are the keys of their configurations."""
