@@ -474,9 +474,7 @@ class Supervisor(Executors):
             if run.killed is None:
                 continue
             if not run.launched:
-                run.outcome = TaskOutcome("stopped", run.killed)
-                self._release(run)
-                self._wake()
+                self._end_unlaunched(run, TaskOutcome("stopped", run.killed))
             elif executor is not None:
                 executor.kill(run.task.id)
 
@@ -512,8 +510,7 @@ class Supervisor(Executors):
         try:
             if not self._transfers.prepare(run):
                 if run.outcome is not None:
-                    self._release(run)
-                    self._wake()
+                    self._end_unlaunched(run, run.outcome)
                 return
             prepare_folders(run)
         except (OSError, ValueError) as error:
@@ -521,9 +518,8 @@ class Supervisor(Executors):
                 log.warning("%s waits for room on the disk.", run.task.key)
                 run.later()
                 return
-            run.outcome = TaskOutcome("failed", f"The job's folder could not be created: {error}")
-            self._release(run)
-            self._wake()
+            reason = f"The job's folder could not be created: {error}"
+            self._end_unlaunched(run, TaskOutcome("failed", reason))
             return
         run.launched = True
         executor = self._executor(run)
@@ -531,9 +527,12 @@ class Supervisor(Executors):
             task = run.task
             executor.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
 
-    def _release(self, run: TaskRun) -> None:
+    def _end_unlaunched(self, run: TaskRun, outcome: TaskOutcome) -> None:
+        """Give back the slot of a task that has ended without a process."""
+        run.outcome = outcome
         if self.remote is not None:
             self.remote.release(run.task.id)
+        self._wake()
 
     def _lose(self, run: TaskRun, event: Mapping[str, Any]) -> None:
         """Queue a task again whose worker was lost; fail it if that happened too often."""
