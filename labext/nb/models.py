@@ -190,15 +190,9 @@ def likely_types(name: str) -> list[str]:
 
 
 def probe_type(models: Models, name: str, provider: str, credential: str) -> TypeProbe:
-    """Add a model with the first type for which the service's test succeeds.
+    """Add a model of a credential with the first type for which the service's test succeeds.
 
     The test endpoint accepts only stored models: a model whose test fails is deleted again.
-
-    Args:
-        models: the client's methods for models.
-        name: the name that the provider uses.
-        provider: the provider of the model.
-        credential: the identifier of the credential to use.
     """
     reason = ""
     for type in likely_types(name):
