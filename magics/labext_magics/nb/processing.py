@@ -88,9 +88,10 @@ def wait_for_text(
 ) -> None:
     """Wait until sources have been processed, and print the skipped sources.
 
-    A source whose record has not changed for an hour is skipped, since its worker has probably
-    been stopped. Without `wait` all unprocessed sources are skipped; `option` is the one for that,
-    if any. With `vectors` it waits for the vectors of the sources, too.
+    By default they are all sources of the notebook, or of all notebooks. One whose record has not
+    changed for an hour is skipped, since its worker has probably been stopped. Without `wait` all
+    unprocessed sources are skipped; `option` is the one for that, if any. With `vectors` it waits
+    for the vectors of the sources, too.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; no request was sent.

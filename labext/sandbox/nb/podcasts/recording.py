@@ -108,7 +108,7 @@ def record_dialogue(
     *,
     language: str | None = None,
 ) -> list[SpokenTurn]:
-    """Synthesize a dialogue into an MP3, which appears when it is complete.
+    """Synthesize a dialogue into an MP3, which appears when it is complete; by default in English.
 
     Synthesis and encoding run concurrently, and memory use doesn't grow with the length. Turns
     without speakable text are skipped. `on_progress` is called in this thread with `speech` and

@@ -70,7 +70,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Turn:
-    """An utterance of a speaker, with the titles of the sources that state its facts."""
+    """An utterance of a speaker, which may open a segment.
+
+    `sources` are the titles of the texts that state its facts.
+    """
 
     speaker: str
     dialogue: str

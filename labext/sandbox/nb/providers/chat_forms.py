@@ -19,7 +19,7 @@ JsonRequest = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request to a chat model, without tools; `stream` asks for the reply in pieces."""
+    """A request to a chat model, without tools; None for `max_tokens` is the model's own limit."""
 
     model: str
     messages: Messages
