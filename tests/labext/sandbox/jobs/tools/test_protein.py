@@ -79,7 +79,7 @@ def test_insertion_codes_separate_residues(write):
 @pytest.mark.parametrize("between", ["TER\n", "END\n", ""])
 def test_residue_that_occurs_twice_is_an_error(write, between):
     path = write(atom(1, chain=" "), atom(2, chain=" "), between, atom(2, (60, 0, 0), chain=" "))
-    with pytest.raises(ToolError, match=r"^x: residue 2 of chain _ occurs twice; give each chain"):
+    with pytest.raises(ToolError, match=r"^pdbFile: residue 2 of chain _ occurs twice; give each"):
         read_residues(path)
 
 
