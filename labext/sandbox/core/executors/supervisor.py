@@ -40,7 +40,7 @@ from labext.sandbox.core.executors.worker_states import (
 )
 from labext.sandbox.core.file_storage.service_files import NotCachedError
 from labext.sandbox.core.queue import Queue, TaskOutcome
-from labext.sandbox.core.task_transitions import ClaimedTask, Needs, TaskTransitions
+from labext.sandbox.core.task_transitions import ClaimedTask, TaskTransitions
 
 POLL_SECONDS = 1.0
 """Interval of polling the table for changes by other processes; own changes wake the supervisor."""
@@ -106,7 +106,11 @@ class Supervisor(Executors):
         self._queue = queue
         self._is_local = remote is None and workers_file is None
         self._transitions = TaskTransitions(
-            database, queue, claimant, leaves_workers=remote is None and not self._is_local
+            database,
+            queue,
+            claimant,
+            leaves_workers=remote is None and not self._is_local,
+            admit=None if remote is None else self._admit,
         )
         self._claimant = claimant
         self._work_dir = work_dir
@@ -119,7 +123,6 @@ class Supervisor(Executors):
         self._launcher: Launcher | None = None
         self._runs: dict[int, TaskRun] = {}
         self._lost: list[int] = []
-        self._unfit: set[Needs] = set()
         self._unfit_since = 0.0
         self._admitted = 0
         self._losses: Counter[int] = Counter()
@@ -306,7 +309,7 @@ class Supervisor(Executors):
 
     def _note(self, event: dict[str, Any]) -> None:
         if "started" not in event:
-            self._unfit.clear()
+            self._transitions.unfit.clear()
         ids = [event[kind] for kind in ("started", "ended", "lost") if kind in event]
         run = self._runs.get(ids[0]) if ids else None
         if run is None:
@@ -334,8 +337,6 @@ class Supervisor(Executors):
                 {run.attempt: run.outcome for run in ended if run.outcome is not None},
                 Counter(run.task.kind.name for run in self._alive()),
                 0 if self._stopping or self._launcher is None else self._room(),
-                None if self.remote is None else self._admit,
-                self._unfit,
             )
         except Exception as error:  # noqa: BLE001 - see `_loop`; one task must not block others
             log.info("Starts and ends of tasks are recorded one by one: %s", error)
@@ -362,7 +363,7 @@ class Supervisor(Executors):
         if self.remote is None:
             return here
         if time.monotonic() > self._unfit_since + UNFIT_SECONDS:
-            self._unfit.clear()
+            self._transitions.unfit.clear()
             self._unfit_since = time.monotonic()
         return here + self.remote.free_slots()
 
@@ -487,12 +488,10 @@ class Supervisor(Executors):
     def _start_tasks(self) -> None:
         while self._launcher is not None and not self._stopping and self._room():
             running = Counter(run.task.kind.name for run in self._alive())
-            task_id = self._transitions.next(running, self._unfit)
+            task_id = self._transitions.next(running)
             if task_id is None:
                 return
-            claim = self._transitions.claim(
-                task_id, None if self.remote is None else self._admit, self._unfit
-            )
+            claim = self._transitions.claim(task_id)
             if claim is None:
                 self._queue.ended()
                 continue
