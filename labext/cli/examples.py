@@ -142,14 +142,7 @@ class NotebookError(LabextError):
 
 @dataclass(frozen=True)
 class NotebookRun:
-    """The result of executing a notebook.
-
-    Attributes:
-        executed: the copy with its outputs.
-        cells: number of code cells that ran.
-        complete: number of complete jobs in the sandbox, jobs of batches included.
-        seconds: wall-clock duration.
-    """
+    """An executed copy of a notebook, and the code cells and complete jobs of the run."""
 
     executed: Path
     cells: int

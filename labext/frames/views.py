@@ -149,12 +149,7 @@ _PROPERTIES = _PropertiesView(name="properties")
 
 
 def properties_frame(values: Mapping[str, str], title: str) -> pd.DataFrame:
-    """Return a DataFrame with the column `value`, indexed by property.
-
-    Args:
-        values: the value of each property.
-        title: the name of the index.
-    """
+    """Return a DataFrame with the column `value`, indexed by property; the index has the title."""
     index = pd.Index(list(values), name=title)
     frame = pd.DataFrame({"value": [*map(strip_control, values.values())]}, index=index)
     return _PROPERTIES.show(frame)
@@ -453,13 +448,9 @@ def _frame_summary(frame: pd.DataFrame, by: str, note: str = "") -> str:
 def _html_cell(
     text: str, *, escaped: bool = False, is_sequence: bool = False, on_one_line: bool | None = None
 ) -> str:
-    """Return an HTML block for a cell's text.
+    """Return an HTML block for a cell's text, which may be HTML already.
 
-    Args:
-        text: the text of the cell.
-        escaped: True if the text is already HTML.
-        is_sequence: True for a monospaced font.
-        on_one_line: True to prevent wrapping, False to wrap at 32 em; None for no rule.
+    A sequence is monospaced. `on_one_line` prevents wrapping, or wraps at 32 em if it is False.
     """
     styles = [_LEFT, _MONOSPACED if is_sequence else ""]
     if on_one_line is not None:

@@ -47,10 +47,7 @@ class PageGuard:
         return new
 
     def check_next(self, cursor: str | None = None) -> None:
-        """Check that the next page may be requested.
-
-        Args:
-            cursor: the cursor of the next page; None if pages are requested by number.
+        """Check that the next page may be requested, by its cursor or (None) by its number.
 
         Raises:
             ResponseLimitError: the list repeats pages, or exceeds a limit.

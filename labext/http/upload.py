@@ -174,12 +174,7 @@ class PresignedStore:
         self._options = options
 
     def put(self, url: str, name: str, content: Callable[[], BinaryIO]) -> None:
-        """Upload a file's content; idempotent, so a lost response is retried.
-
-        Args:
-            url: the presigned URL.
-            name: the file name, for messages.
-            content: opens the content, once per attempt.
+        """Upload a file's content, opened for each attempt; a lost response is retried.
 
         Raises:
             AccessError: the URL is invalid or has expired.
@@ -274,13 +269,7 @@ class PresignedStore:
 def on_store_error(
     response: requests.Response, service: str, name: str
 ) -> LabextError | RetryableError:
-    """Return the exception for an error response of an object store, and read its body.
-
-    Args:
-        response: the response.
-        service: the service's name in errors.
-        name: the file name, for messages.
-    """
+    """Return the exception for an object store's error response to a file, and read its body."""
     status, method = response.status_code, response.request.method
     with response:
         message = read_message(response)

@@ -131,10 +131,7 @@ def changed_since(
 ) -> bool | None:
     """Return whether a file's content has changed since a submission; None if unknown.
 
-    Args:
-        submission: time of the submission by the clock of the service, if known.
-        then: version of the file at the submission, if recorded.
-        now: current version of the file, if known.
+    The time of the submission is by the clock of the service.
     """
     if now is None:
         return None
@@ -177,12 +174,7 @@ class UploadRecords:
         self._account = account_digest(address, api_key)
 
     def note(self, name: str, version: FileVersion, folder: str | None = None) -> None:
-        """Record an upload.
-
-        Args:
-            name: file name without a folder.
-            version: size and checksums of the content.
-            folder: folder on the service.
+        """Record the size and checksums of an upload under its name without the folder.
 
         Raises:
             StorageError: the record can't be written.

@@ -169,12 +169,7 @@ def check_name(name: object, noun: str = "job") -> str:
 
 
 def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) -> None:
-    """Check the names of the jobs of a batch, and their full names on the service.
-
-    Args:
-        names: names of the jobs.
-        stored_as: `<batch or part>-<job>` for each job.
-        batch: name of the batch, for the message.
+    """Check the names of the jobs of a batch, and their full names `<batch or part>-<job>`.
 
     Raises:
         InputError: a name is invalid or occurs twice, or a full name is too long.
@@ -274,11 +269,7 @@ def adapt_names(originals: Sequence[str], max_length: int = MAX_NAME_LENGTH) -> 
 
     Valid names are kept. In others, invalid characters are replaced by `-`, and the name is
     truncated. If the result is not unique, digits of a digest of the original are appended; they
-    do not depend on the order of the rows.
-
-    Args:
-        originals: the names; equal names have equal results.
-        max_length: maximum length of a name.
+    do not depend on the order of the rows. Equal originals have equal names.
     """
     adapted = {name: _replace_invalid(name, max_length) for name in originals}
     counts = Counter(adapted.values())
@@ -311,11 +302,7 @@ def _with_digest(name: str, adapted: str, max_length: int) -> str:
 
 
 def adapted_names_message(originals: Mapping[str, str]) -> str:
-    """Return a sentence that lists the adapted names; empty if `originals` is empty.
-
-    Args:
-        originals: the original names by job name, for adapted names only.
-    """
+    """Return a sentence that lists the adapted names, given with their originals; empty if none."""
     if not originals:
         return ""
     were = "name was" if len(originals) == 1 else "names were"

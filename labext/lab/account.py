@@ -124,12 +124,9 @@ class Folder(NamedTuple):
 
 
 def find_folder_id(http: HttpClient, name: str) -> str:
-    """Return the ID of a folder.
+    """Return the ID of a folder, given by its name or its ID.
 
-    Args:
-        http: HTTP client of the tenant.
-        name: the folder's name, or its ID, which is returned unchanged. Names match
-            case-insensitively, but an exact match takes precedence.
+    Names match case-insensitively, but an exact match takes precedence.
 
     Raises:
         InputError: the name is empty or not a string.
@@ -165,11 +162,7 @@ def find_folder_id(http: HttpClient, name: str) -> str:
 
 
 def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
-    """Yield the folders visible to the caller, requesting pages as needed.
-
-    Args:
-        http: HTTP client of the tenant.
-        query: query parameters of the platform's folder list.
+    """Yield the folders visible to the caller that match a query, requesting pages as needed.
 
     Raises:
         NotFoundError: the platform does not support listing folders.

@@ -107,11 +107,7 @@ _CONTACTS = {
 
 
 def error_mapper(method: str | None) -> Callable[[ErrorResponse], LabextError | None]:
-    """Return a function that maps error responses to exceptions.
-
-    Args:
-        method: the sign-in method of the client; None if it sends no credentials.
-    """
+    """Return a function that maps error responses to exceptions, for a client's sign-in method."""
 
     def map_error(failure: ErrorResponse) -> LabextError | None:
         match failure.status:
@@ -179,11 +175,9 @@ def check_limit(limit: Any, noun: str = _NOUN) -> None:
 
 
 class Page(NamedTuple):
-    """One page of a list.
+    """One page of a list, and the token of the next one, empty if there is none.
 
     Attributes:
-        records: the unmodified records.
-        token: token of the next page; empty on the last page.
         has_token_field: True if the response has a token field, even if it is empty.
     """
 
@@ -193,12 +187,7 @@ class Page(NamedTuple):
 
 
 def parse_page(document: Any, *, key: str = _KEY, noun: str = _NOUN) -> Page:
-    """Parse one page of a list.
-
-    Args:
-        document: the decoded JSON of the response.
-        key: the expected key of the list of records.
-        noun: what the records are called in error messages.
+    """Parse one page of a list from decoded JSON; errors call the records `noun`.
 
     Raises:
         ServiceError: the response contains no list of records, or several, or an invalid token.
@@ -226,14 +215,10 @@ def _is_list(value: Any) -> bool:
 def iter_pages(
     fetch_page: Callable[[str], Page], seen_ids: set[str], *, noun: str = _NOUN
 ) -> Iterator[list[Record]]:
-    """Yield the records of each page, skipping duplicates.
+    """Yield the records of each page without those in `seen_ids`, which is updated in place.
 
-    A record that is modified during the listing changes its position and may appear twice.
-
-    Args:
-        fetch_page: returns the page for a token; the first token is empty.
-        seen_ids: the IDs of earlier records; updated in place.
-        noun: what the records are called in error messages.
+    A record that is modified during the listing changes its position and may appear twice. The
+    token of the first page is empty.
 
     Raises:
         ResponseLimitError: the number of pages exceeds the limit, or the pages repeat.

@@ -175,13 +175,7 @@ _TYPE_PATTERNS = (
 
 @dataclass(frozen=True)
 class TypeProbe:
-    """The result of trying a model.
-
-    Attributes:
-        name: the name of the model.
-        type: the type that works, with which the model was added; None if no type works.
-        reason: the service's message about the failed test of the likeliest type.
-    """
+    """A tried model with the type that works, if any, or the failure of the likeliest type."""
 
     name: str
     type: str | None
@@ -196,15 +190,9 @@ def likely_types(name: str) -> list[str]:
 
 
 def probe_type(models: Models, name: str, provider: str, credential: str) -> TypeProbe:
-    """Add a model with the first type for which the service's test succeeds.
+    """Add a model of a credential with the first type for which the service's test succeeds.
 
     The test endpoint accepts only stored models: a model whose test fails is deleted again.
-
-    Args:
-        models: the client's methods for models.
-        name: the name that the provider uses.
-        provider: the provider of the model.
-        credential: the identifier of the credential to use.
     """
     reason = ""
     for type in likely_types(name):

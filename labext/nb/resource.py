@@ -28,19 +28,11 @@ def iter_sources(
     offset: int = 0,
     order_by: str | None = None,
 ) -> Iterator[Record]:
-    """Yield sources, page by page, until a page contains nothing new.
+    """Yield sources of a notebook or of all, page by page, until a page contains nothing new.
 
     A page shorter than requested is not the end: a server may apply
     a smaller maximum silently (NB-78). A source that moves to the next page
     during the listing is yielded once.
-
-    Args:
-        executor: sends the requests.
-        backend: builds the requests and parses the responses.
-        notebook: the identifier of a notebook; None lists all sources.
-        limit: the maximum number of sources; None for no limit.
-        offset: the number of sources to skip.
-        order_by: the sort order, as the service names it.
 
     Raises:
         InputError: a limit below 1, or an offset below 0.

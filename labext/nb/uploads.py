@@ -40,13 +40,7 @@ def original_file_name(source: Record) -> str:
 
 
 def has_content(executor: RequestExecutor, original: Request, file: Path) -> bool | None:
-    """Return True if an original has the content of a local file; None if it is missing.
-
-    Args:
-        executor: sends the request.
-        original: the request for the original.
-        file: the local file.
-    """
+    """Return True if an original has the content of a local file; None if it is missing."""
     size = file.stat().st_size
     try:
         with executor.open(original) as response:
@@ -206,12 +200,7 @@ def add_several(
 
 
 def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> InputError:
-    """Return the error that lists the rejected items with the reasons.
-
-    Args:
-        refused: the errors by item; at least one.
-        added: the number of items that were added.
-    """
+    """Return the error that lists rejected items with the reasons, and the number of added ones."""
     reasons = (f"{item}: {error.message.rstrip('.')}" for item, error in refused.items())
     count = f"{added} of {added + len(refused)} were added. Rejected: " if added else ""
     first = next(iter(refused.values()))

@@ -168,9 +168,8 @@ class Host:
     ) -> None:
         """Serve until SIGTERM or SIGINT; the second one ends the process at once.
 
-        Args:
-            sockets: those that `prepare` has opened in the parent of several service processes.
-            on_ready: called once the services respond; by default they are announced.
+        A parent of several service processes passes the sockets that `prepare` has opened.
+        `on_ready` is called once the services respond; by default they are announced.
         """
         stopped = asyncio.Event()
 

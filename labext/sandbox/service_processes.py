@@ -71,10 +71,7 @@ class ServiceProcesses:
             end.setblocking(False)
 
     def run(self, on_ready: Callable[[], None]) -> None:
-        """Serve until SIGTERM or SIGINT.
-
-        Args:
-            on_ready: called once all processes respond for the first time.
+        """Serve until SIGTERM or SIGINT; call `on_ready` once all processes respond.
 
         Raises:
             ServiceError: a process ended before it responded for the first time.

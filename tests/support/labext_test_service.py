@@ -11,7 +11,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.core import data_folder, web
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
-from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.service_protocol import Service, Site
 
 
 class Base(DeclarativeBase):
@@ -28,7 +28,7 @@ class Row(Base):
     result: Mapped[dict[str, Any] | None] = mapped_column(JSON)
 
 
-class TestService:
+class TestService(Service):
     name = "jobs"
     endpoints = ("jobs",)
     metadata: MetaData = Base.metadata
@@ -68,9 +68,6 @@ class TestService:
     def seed(self, site: Site) -> None:
         data_folder.ensure_secret(site.secrets / "jobs_api_key")
 
-    def has_sample_accounts(self, site: Site) -> bool:
-        return False
-
     def orphans(self, site: Site) -> list[Path]:
         with site.database.read() as session:
             existing_names = set(session.scalars(select(Row.name)))
@@ -83,9 +80,6 @@ class TestService:
     def connection(self, site: Site) -> dict[str, str]:
         key = data_folder.ensure_secret(site.secrets / "jobs_api_key")
         return {"base_url": f"{site.origin}/api/", "api_key": key}
-
-    def certificate(self, folder: Path, secrets: Path) -> None:
-        return None
 
     def apps(self, site: Site) -> dict[str, FastAPI]:
         app = FastAPI()

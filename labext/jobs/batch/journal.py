@@ -248,10 +248,6 @@ class Journal:
     def write(self, plan: BatchPlan, free: Iterable[str]) -> JournalEntry:
         """Record a batch before it is sent, or extend an earlier record of the same batch.
 
-        Args:
-            plan: the batch.
-            free: the parts whose names are free.
-
         Raises:
             StorageError: the record can't be written; the batch must not be sent.
         """

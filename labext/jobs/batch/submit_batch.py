@@ -51,13 +51,7 @@ class BatchSubmitter:
     def submit(
         self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
     ) -> BatchSubmission:
-        """Send the missing parts of a batch.
-
-        Args:
-            draft: the batch, validated locally.
-            tool: the tool of the batch.
-            content: the content of the files that its settings name.
-            skip_invalid: skip invalid rows.
+        """Send the missing parts of a batch that was validated locally.
 
         Raises:
             LabextError: as for `JobsClient.submit_batch`.
@@ -333,15 +327,10 @@ class BatchSubmitter:
         *,
         one_by_one: bool,
     ) -> None:
-        """Validate the jobs of these parts on the service, without submitting them.
+        """Validate the jobs of missing parts on the service, without submitting them.
 
-        Args:
-            draft: the draft of the plan.
-            plan: the batch.
-            parts: the missing parts.
-            tool: the tool of the batch.
-            one_by_one: also validate if the service only validates one job per request. This is
-                unnecessary for an unsplit batch, which is accepted or rejected as a whole.
+        With `one_by_one` also if the service only validates one job per request, which an unsplit
+        batch does not need: it is accepted or rejected as a whole.
 
         Raises:
             InvalidJobsError: the service rejects at least one job.

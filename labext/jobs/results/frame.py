@@ -23,11 +23,7 @@ from labext.jobs.results import manifest
 def initial_inputs(
     pipeline: JobRecord, jobs: Iterable[tuple[JobRecord, int | None]]
 ) -> list[str | None]:
-    """Return the initial input of each job of a pipeline.
-
-    Args:
-        pipeline: the row of the pipeline.
-        jobs: the row and stage number (None if unknown) of each job, in the order of the stages.
+    """Return the initial input of each job of a pipeline, given by its row and stage number.
 
     Returns:
         The initial inputs; None for a job without a piped input, and for a job whose settings have
@@ -94,14 +90,8 @@ def results_frame(
 ) -> pd.DataFrame:
     """Return the jobs of downloaded results; see `Results.frame`.
 
-    Args:
-        lister: lists the jobs of a batch or a pipeline.
-        row: row of the job, batch or pipeline.
-        email: owner of the job, if it is a teammate's.
-        folder: the results folder.
-        paths: paths of the files in the folder.
-        input_rows: the input rows; by default those in the journal, or the settings of the jobs.
-        name_column: column of `input_rows` with the names of the jobs.
+    The input rows are by default those in the journal, or the settings of the jobs; the job names
+    are in their column `name_column`.
     """
     name, is_parent = str(row.get("JobName")), records.is_parent(row)
     query = ListQuery(batch=name, email=email) if is_parent else ListQuery(email=email)

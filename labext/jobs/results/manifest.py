@@ -20,13 +20,7 @@ from labext.storage import make_state_folder, write_atomic
 
 
 def files_by_job(paths: Iterable[str], jobs: Iterable[str], parent: str) -> dict[str, list[str]]:
-    """Return the files of each job, by the name of the job on the service.
-
-    Args:
-        paths: paths of the files, relative to the results folder.
-        jobs: names of the jobs on the service.
-        parent: name of the fetched job, batch or pipeline.
-    """
+    """Return the files of each job of the fetched `parent`, by the job's name on the service."""
     by_job: dict[str, list[str]] = {job: [] for job in jobs}
     if list(by_job) == [parent]:
         return {parent: list(paths)}

@@ -66,12 +66,7 @@ def write_crate(folder: Path) -> Path | None:
 
 
 def render_crate(manifests: Sequence[Manifest], name: str = CRATE_FILE_NAMES[0]) -> bytes:
-    """Return the crate metadata of manifests as JSON-LD.
-
-    Args:
-        manifests: the manifests.
-        name: the file name of the metadata.
-    """
+    """Return the crate metadata of manifests as JSON-LD, for a file with this name."""
     crate = _Crate()
     for manifest in manifests:
         crate.add(manifest)

@@ -36,12 +36,7 @@ _SHOWN = 3
 
 
 def incomplete_jobs_message(jobs: Sequence[Mapping[str, Any]], parent: str) -> str:
-    """Return a message with the number, names and reasons of incomplete jobs; empty if none.
-
-    Args:
-        jobs: the rows of the jobs.
-        parent: the name of their batch or pipeline.
-    """
+    """Return a message with the number, names and reasons of incomplete jobs; empty if none."""
     failed = [job for job in jobs if records.outcome(job) is not Outcome.COMPLETE]
     if not failed:
         return ""
@@ -109,15 +104,7 @@ class Results:
 
 @dataclass(frozen=True)
 class ResultsFetcher:
-    """Downloads results from one service.
-
-    Attributes:
-        service: the service.
-        parts: finds the parts of split batches.
-        lister: lists the jobs of batches.
-        source: downloads archives and files.
-        state: folder for the manifests of single files.
-    """
+    """Downloads results from one service; `state` has the manifests of single files."""
 
     service: JobsApi
     parts: PartFinder

@@ -111,14 +111,7 @@ _CODON = 3
 def to_feature(
     annotation: Mapping[str, Any], length: int, spliced: Iterable[Fields] = (), *, circular: bool
 ) -> SeqFeature:
-    """Convert an annotation to a feature for a GenBank file.
-
-    Args:
-        annotation: an annotation of a platform record.
-        length: length of the sequence in bases.
-        spliced: the record's translations with several regions, the exons of its CDS.
-        circular: True if the sequence is circular.
-    """
+    """Convert an annotation to a feature for a GenBank file; `spliced` has the exons of its CDS."""
     kind = annotation.get("type")
     feature = SeqFeature(
         _feature_location(annotation, length, spliced, circular),

@@ -25,13 +25,7 @@ MAX_FASTA_NAME = 80
 
 
 def format_fasta(record: Mapping[str, Any], name: str, *, whole: bool) -> str:
-    """Return a FASTA entry.
-
-    Args:
-        record: a record with at least `bases`.
-        name: the identifier of the entry.
-        whole: True to preserve all other fields of the record in the description.
-    """
+    """Return a FASTA entry; a `whole` one preserves all other fields in the description."""
     bases = record["bases"]
     lines = "\n".join(encoding.split_text(bases, FASTA_LINE_WIDTH))
     preserved = encoding.preserve(_fasta_fields(name, bases), record) if whole else {}

@@ -72,14 +72,7 @@ REGENERATED_SECRETS = {"secrets/signing", "secrets/nb_providers"}
 
 @dataclass(frozen=True)
 class BackupResult:
-    """Result of a backup.
-
-    Attributes:
-        file: the archive.
-        files: the number of files.
-        bytes: their size before compression.
-        skipped: files that could not be read.
-    """
+    """The archive of a backup, its size before compression, and files that could not be read."""
 
     file: Path
     files: int

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
 from labext.sandbox.core.data_folder import DataFolder, ensure_secret
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.executors.worker_states import WorkerState
-from labext.sandbox.core.file_storage.service_files import DataFolderFiles, ServiceFiles
+from labext.sandbox.core.executors.worker_states import Executors
+from labext.sandbox.core.file_storage.service_files import ServiceFiles
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue, TaskKind
 from labext.sandbox.core.server_settings import LOOPBACK_ADDRESS, ServerSettings
@@ -47,48 +48,6 @@ class Certificate:
     key: Path
 
 
-class Executors(Protocol):
-    """What a service may know of the workers that run tasks."""
-
-    @property
-    def address(self) -> str:
-        """`local`, or the address of the scheduler of a cluster."""
-
-    def workers(self) -> list[WorkerState]:
-        """Return the workers; the first one is this machine."""
-
-    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:
-        """Return why no worker can run such a task; empty if one can once it has a free slot."""
-
-    def lost_workers(self) -> int:
-        """Return how many workers have ended without notice, or were cut off for long."""
-
-    def problem(self) -> str:
-        """Return why queued tasks do not run, as a sentence; empty if they do."""
-
-
-class NoExecutors:
-    """A service without workers."""
-
-    address = "local"
-
-    def workers(self) -> list[WorkerState]:
-        """Return none."""
-        return []
-
-    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:  # noqa: ARG002
-        """Return nothing."""
-        return ""
-
-    def lost_workers(self) -> int:
-        """Return none."""
-        return 0
-
-    def problem(self) -> str:
-        """Return nothing."""
-        return ""
-
-
 @dataclass(frozen=True)
 class Site:
     """Resources that the host gives to a service.
@@ -115,7 +74,7 @@ class Site:
     signer: Signer
     origins: Mapping[str, str]
     options: Options
-    executors: Executors = field(default_factory=NoExecutors)
+    executors: Executors = field(default_factory=Executors)
     server: ServerSettings | None = None
     storage: ServiceFiles | None = None
     in_task: bool = False
@@ -123,7 +82,7 @@ class Site:
     @property
     def files(self) -> ServiceFiles:
         """The users' files."""
-        return DataFolderFiles(self.folder) if self.storage is None else self.storage
+        return ServiceFiles(self.folder) if self.storage is None else self.storage
 
     @property
     def origin(self) -> str:
@@ -166,53 +125,56 @@ def create_site(
             for endpoint in service.endpoints
         },
         options=options,
-        executors=executors or NoExecutors(),
+        executors=executors or Executors(),
         server=server,
         storage=None if storage is None else storage.files(service.name, site_folder),
     )
 
 
-class Service(Protocol):
-    """A local service."""
+class Service(ABC):
+    """A local service; by default one without tasks, users' files and sample accounts.
 
-    @property
-    def name(self) -> str:
-        """`lab`, `jobs` or `nb`."""
+    Attributes:
+        name: `lab`, `jobs` or `nb`.
+        endpoints: names of its endpoints, each with its own address. Unique among services.
+        metadata: the metadata of its tables.
+        data_folders: the folders in `Site.folder` with users' files, each entry of which has a row.
+    """
 
-    @property
-    def endpoints(self) -> Sequence[str]:
-        """Names of its endpoints, each with its own address: `("jobs",)`. Unique among services."""
-
-    @property
-    def metadata(self) -> MetaData:
-        """The metadata of its tables."""
+    name: str
+    endpoints: Sequence[str]
+    metadata: MetaData
+    data_folders: Sequence[str] = ()
 
     @property
     def preload(self) -> Sequence[str]:
         """Modules that its tasks need, imported once by the fork server."""
+        return ()
 
-    @property
-    def data_folders(self) -> Sequence[str]:
-        """The folders in `Site.folder` that hold users' files, each entry of which has a row."""
-
-    def kinds(self, site: Site) -> Sequence[TaskKind]:
+    def kinds(self, site: Site) -> Sequence[TaskKind]:  # noqa: ARG002
         """Return its kinds of tasks."""
+        return ()
 
+    @abstractmethod
     def seed(self, site: Site) -> None:
         """Create the initial data unless it exists. Runs at every start.
 
         It never deletes files of users: see `orphans`.
         """
 
-    def has_sample_accounts(self, site: Site) -> bool:
+    def has_sample_accounts(self, site: Site) -> bool:  # noqa: ARG002
         """Return whether an account exists that `seed` creates in a sandbox only."""
+        return False
 
-    def orphans(self, site: Site) -> Iterable[Path]:
+    def orphans(self, site: Site) -> Iterable[Path]:  # noqa: ARG002
         """Return the entries of `data_folders` that have no row."""
+        return ()
 
-    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:
+    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
         """Return the certificate of its endpoints; None for plain HTTP. Called before `seed`."""
+        return None
 
+    @abstractmethod
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
         """Return the application of each endpoint.
 
@@ -220,6 +182,7 @@ class Service(Protocol):
         header and the body size limit.
         """
 
+    @abstractmethod
     def connection(self, site: Site) -> Mapping[str, Any]:
         """Return its entry in connection.json: `{"base_url": …, "api_key": …}`.
 

@@ -24,12 +24,7 @@ log = logging.getLogger("labext.sandbox")
 
 
 class Quarantine:
-    """The folder to which one start of a sandbox moves files without a database row.
-
-    Attributes:
-        path: the folder, created with the first move.
-        moved: the number of moved files and folders.
-    """
+    """The folder, created if needed, to which one start moves files without a database row."""
 
     def __init__(self, folder: DataFolder) -> None:
         self._root = folder.path

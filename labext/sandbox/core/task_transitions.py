@@ -67,12 +67,7 @@ Needs = tuple[str, str]
 
 @dataclass
 class TurnResult:
-    """The result of `TaskTransitions.turn`.
-
-    Attributes:
-        claims: tasks that need a process.
-        refused: tasks whose process must be killed, with their outcome.
-    """
+    """The tasks that need a process, and those whose process must be killed, with their outcome."""
 
     claims: list[ClaimedTask] = field(default_factory=list)
     refused: dict[int, TaskOutcome] = field(default_factory=dict)
@@ -84,6 +79,10 @@ class TaskTransitions:
     Args:
         claimant: the name of this service process among those that serve the same database.
         leaves_workers: whether another process claims the tasks that run on other machines.
+        admit: whether a task may start now; None admits all.
+
+    Attributes:
+        unfit: what `admit` has refused, and need not be asked again until this is cleared.
     """
 
     def __init__(
@@ -93,11 +92,14 @@ class TaskTransitions:
         claimant: str = "",
         *,
         leaves_workers: bool = False,
+        admit: Admit | None = None,
     ) -> None:
         self._database = database
         self._queue = queue
         self._claimant = claimant
         self._leaves_workers = leaves_workers
+        self._admit = admit
+        self.unfit: set[Needs] = set()
         self._repeats_from = 0.0
         self._set_aside: set[int] = set()
 
@@ -136,12 +138,12 @@ class TaskTransitions:
         with self._database.read() as session:
             return set(session.scalars(query))
 
-    def next(self, running: Counter[str], unfit: Collection[Needs] = ()) -> int | None:
+    def next(self, running: Counter[str]) -> int | None:
         """Return the task that may start next, given the number of running tasks of each kind."""
         with self._database.read() as session:
             limits = _OwnerLimits(self._queue, session)
             while True:
-                waiting = self._waiting(running, unfit, limits.reached)
+                waiting = self._waiting(running, limits.reached)
                 columns = waiting.with_only_columns(Task.id, Task.kind, Task.owner)
                 task = session.execute(columns).first()
                 if task is None or limits.allow(task.kind, task.owner):
@@ -153,8 +155,6 @@ class TaskTransitions:
         ends: Mapping[Attempt, TaskOutcome],
         running: Counter[str],
         free_workers: int,
-        admit: Admit | None = None,
-        unfit: set[Needs] | None = None,
     ) -> TurnResult:
         """Record started and ended tasks, and claim new ones, in one transaction.
 
@@ -167,15 +167,12 @@ class TaskTransitions:
             ends: results by attempt; the processes are gone.
             running: the number of running tasks of each kind.
             free_workers: the number of tasks that may be claimed.
-            admit: whether a task may start now; None admits all.
-            unfit: what `admit` refused before, and need not be asked again; added to.
         """
         turn = TurnResult()
-        unfit = set() if unfit is None else unfit
-        if not starts and not ends and (not free_workers or self.next(running, unfit) is None):
+        if not starts and not ends and (not free_workers or self.next(running) is None):
             return turn
         only_claims = not starts and not ends
-        if only_claims and self._claim_concurrently(turn, running, free_workers, admit, unfit):
+        if only_claims and self._claim_concurrently(turn, running, free_workers):
             return turn
         running = Counter(running)
         with self._database.write(durable=bool(ends)) as session:
@@ -186,17 +183,12 @@ class TaskTransitions:
             for attempt, outcome in ends.items():
                 refusal = turn.refused.get(attempt.task_id, outcome)
                 self._end_gone(session, attempt, replace(refusal, stored=outcome.stored))
-            self._claim_next(session, turn, running, free_workers, admit, unfit)
+            self._claim_next(session, turn, running, free_workers)
         self._queue.ended()
         return turn
 
     def _claim_concurrently(
-        self,
-        turn: TurnResult,
-        running: Counter[str],
-        free_workers: int,
-        admit: Admit | None,
-        unfit: set[Needs],
+        self, turn: TurnResult, running: Counter[str], free_workers: int
     ) -> bool:
         """Claim tasks without the write lock; return False if it is needed.
 
@@ -207,7 +199,7 @@ class TaskTransitions:
         try:
             # Not durable: after a power failure the task simply waits again.
             with self._database.write_concurrently() as session:
-                self._claim_next(session, claims, running, free_workers, admit, unfit, ends=False)
+                self._claim_next(session, claims, running, free_workers, ends=False)
         except _StartError:
             return False
         turn.claims += claims.claims
@@ -220,8 +212,6 @@ class TaskTransitions:
         turn: TurnResult,
         running: Counter[str],
         free_workers: int,
-        admit: Admit | None,
-        unfit: set[Needs],
         *,
         ends: bool = True,
     ) -> None:
@@ -232,14 +222,14 @@ class TaskTransitions:
         self._count_others(session, running)
         limits = _OwnerLimits(self._queue, session, lock=True)
         while len(turn.claims) < free_workers:
-            waiting = self._waiting(running, unfit, limits.reached)
+            waiting = self._waiting(running, limits.reached)
             next_task = waiting.with_for_update(skip_locked=True)
             task = session.scalar(next_task.execution_options(populate_existing=True))
             if task is None:
                 break
             if not limits.allow(task.kind, task.owner):
                 continue
-            claim = self._claim(session, task, admit, unfit, ends=ends)
+            claim = self._claim(session, task, ends=ends)
             if claim is not None:
                 turn.claims.append(claim)
                 running[task.kind] += 1
@@ -261,10 +251,7 @@ class TaskTransitions:
                 running[name] = limited[name] or 0
 
     def _waiting(
-        self,
-        running: Counter[str],
-        unfit: Collection[Needs] = (),
-        at_limit: Mapping[str, Collection[str]] | None = None,
+        self, running: Counter[str], at_limit: Mapping[str, Collection[str]]
     ) -> Select[Any]:
         """Select the first waiting task that is not unfit and whose kind is not at its limit.
 
@@ -275,10 +262,9 @@ class TaskTransitions:
             for kind in self._queue.kinds.values()
             if not (self._leaves_workers and kind.inputs is not None)
         ]
-        refused = [and_(Task.kind == kind, Task.needs == needs) for kind, needs in unfit]
+        refused = [and_(Task.kind == kind, Task.needs == needs) for kind, needs in self.unfit]
         refused += [
-            and_(Task.kind == kind, Task.owner.in_(owners))
-            for kind, owners in (at_limit or {}).items()
+            and_(Task.kind == kind, Task.owner.in_(owners)) for kind, owners in at_limit.items()
         ]
         if time.monotonic() < self._repeats_from:
             remote = [kind.name for kind in kinds if kind.inputs is not None]
@@ -297,9 +283,7 @@ class TaskTransitions:
             .limit(1)
         )
 
-    def claim(
-        self, task_id: int, admit: Admit | None = None, unfit: set[Needs] | None = None
-    ) -> ClaimedTask | None:
+    def claim(self, task_id: int) -> ClaimedTask | None:
         """Claim a waiting task; see `turn`.
 
         Returns None if it ended at once, is no longer waiting or may not start now.
@@ -317,22 +301,14 @@ class TaskTransitions:
                     and task.state == QUEUED
                     and limits.allow(task.kind, task.owner)
                 ):
-                    claim = self._claim(session, task, admit, set() if unfit is None else unfit)
+                    claim = self._claim(session, task)
         except _RETRIED:
             self._set_aside.discard(task_id)
             raise
         self._set_aside.discard(task_id)
         return claim
 
-    def _claim(
-        self,
-        session: Session,
-        task: Task,
-        admit: Admit | None,
-        unfit: set[Needs],
-        *,
-        ends: bool = True,
-    ) -> ClaimedTask | None:
+    def _claim(self, session: Session, task: Task, *, ends: bool = True) -> ClaimedTask | None:
         try:
             claim = self._describe(session, task)
         except _RETRIED:
@@ -343,8 +319,8 @@ class TaskTransitions:
             log.exception("%s could not be started.", task.key)
             self._end(session, task, _start_failure(error))
             return None
-        if admit is not None and not admit(claim):
-            unfit.add((task.kind, task.needs))
+        if self._admit is not None and not self._admit(claim):
+            self.unfit.add((task.kind, task.needs))
             return None
         task.state, task.attempt, task.claimed_by = STARTING, claim.attempt, self._claimant
         return claim
@@ -401,9 +377,7 @@ class TaskTransitions:
     def requeue(self, tasks: Collection[int], killed: Collection[int] = ()) -> None:
         """Requeue claimed tasks whose process is gone, unless they were cancelled.
 
-        Args:
-            tasks: all these tasks.
-            killed: those running when the service was killed, which they may have caused.
+        Tasks that ran when the service was killed are `killed`: they may have caused it.
         """
         for task_id in tasks:
             with self._database.write() as session:
@@ -466,13 +440,10 @@ class TaskTransitions:
 
 
 class _OwnerLimits:
-    """The limits of running tasks of the owners whose tasks are next.
+    """The owners, among those of the next tasks, that have as many running tasks as they may.
 
     With `lock` no other process starts tasks of a kind with such limits before the end of the
     transaction.
-
-    Attributes:
-        reached: the owners by kind of task that have as many running tasks as they may.
     """
 
     def __init__(self, queue: Queue, session: Session, *, lock: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Request guards, body limits, error handlers and rate limiting for all services."""
+"""Request guards, body limits, error handlers, downloads and rate limits of all services."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError
@@ -17,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labext.actions import Action
@@ -182,6 +183,59 @@ def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:
         del where[0]
     message = str(errors[0].get("msg", "could not be read"))
     return f"{'.'.join(where)}: {message}" if where else f"The request could not be read: {message}"
+
+
+class DownloadResponse(FileResponse):
+    """A file in large chunks, with support for Range, If-Range and ETag.
+
+    The status is sent once the file is open, so that a deleted file gives the error `not_found`.
+    Without a media type, it is that of the file's name; browsers are told not to guess another.
+
+    Raises:
+        HTTPException: `not_found`.
+    """
+
+    chunk_size = 1 << 20
+
+    def __init__(
+        self,
+        path: Path,
+        not_found: HTTPException,
+        media_type: str | None = None,
+        filename: str | None = None,
+    ) -> None:
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            raise not_found from None
+        super().__init__(
+            path,
+            filename=filename,
+            media_type=media_type,
+            headers={"X-Content-Type-Options": "nosniff"},
+            stat_result=stat,
+        )
+        self.size = stat.st_size
+        self._not_found = not_found
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        start_messages: list[Message] = []
+
+        async def send_when_open(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                start_messages.append(message)
+                return
+            while start_messages:
+                await send(start_messages.pop())
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, send_when_open)
+        except FileNotFoundError:
+            if not start_messages:
+                raise
+            raise self._not_found from None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from labext.sandbox.core.account_files import read_people, write_new_keys
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.queue import MAX_WEIGHT, MIN_WEIGHT, QUEUED, Task
-from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.validation import (
     already_exists_error,
     next_free_name,
@@ -141,12 +140,9 @@ class JobsAdministration(Administration):
     def import_accounts(
         self, file: Path, organization: str | None = None, key_file: Path | None = None
     ) -> list[Record]:
-        """Create accounts for the people in a CSV file, or none.
+        """Create accounts for the people in a CSV file with the column `email`, or none.
 
-        Args:
-            file: a table with the column `email`.
-            organization: as for `add_account`.
-            key_file: a new CSV file, with a key for each account; None for no keys.
+        With a key file, a new CSV file, each account gets a key.
 
         Raises:
             InputError: the file can't be read, or has an invalid row.
@@ -158,15 +154,8 @@ class JobsAdministration(Administration):
             accounts = [_add_account(session, email, organization) for email in emails]
             if key_file is not None:
                 keys = write_new_keys(key_file, emails)
-                session.add_all(
-                    Key(
-                        account_id=account.id,
-                        name="key1",
-                        hash=hash_key(key),
-                        created=current_timestamp(),
-                    )
-                    for account, key in zip(accounts, keys, strict=True)
-                )
+                pairs = zip(accounts, keys, strict=True)
+                session.add_all(Key.of(account, "key1", key) for account, key in pairs)
         return [{"email": email, "organization": organization} for email in emails]
 
     def set_scheduling(
@@ -179,12 +168,8 @@ class JobsAdministration(Administration):
     ) -> Record:
         """Change the share and the limits of an account in the queue; None keeps the value.
 
-        Args:
-            email: the email address of the account.
-            weight: the share of job starts relative to other accounts; also applies to queued jobs.
-            max_running: the maximum number of running jobs; 0 for no limit, `default` for the
-                limit of all accounts.
-            max_queued: the maximum number of queued jobs, with the same special values.
+        The weight is the share of job starts relative to other accounts, and applies to queued jobs
+        too. A limit of 0 is no limit, and `default` that of all accounts.
 
         Raises:
             InputError: a value is out of range.
@@ -277,14 +262,7 @@ class JobsAdministration(Administration):
         with self.database.write() as session:
             account = find_account(session, email)
             name = next_free_name(name, "key", _key_names(session, account))
-            session.add(
-                Key(
-                    account_id=account.id,
-                    name=name,
-                    hash=hash_key(key),
-                    created=current_timestamp(),
-                )
-            )
+            session.add(Key.of(account, name, key))
         return {"account": email, "name": name}
 
     def remove_key(self, email: str, name: str, *, yes: bool) -> Record:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from labext.sandbox.core.file_storage.service_files import with_fetched
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.rate_limits import rate_limiter
-from labext.sandbox.core.service_protocol import Certificate, Site
+from labext.sandbox.core.service_protocol import Service, Site
 from labext.sandbox.core.web import handle_errors
 from labext.sandbox.jobs import scheduling, seed, submission, tasks, usage
 from labext.sandbox.jobs import service as jobs_service
@@ -40,8 +40,8 @@ def openapi_description() -> bytes:
     return (files("labext.sandbox.jobs") / "openapi.json").read_bytes()
 
 
-class JobService:
-    """The job service for the host (`labext.sandbox.core.service_protocol.Service`)."""
+class JobService(Service):
+    """The job service for the host."""
 
     name = "jobs"
     endpoints = ("jobs",)
@@ -75,10 +75,6 @@ class JobService:
         """Return the base URL, and for a local sandbox the student's key."""
         record = {"base_url": f"{site.origin}/api/"}
         return record if site.server else record | {"api_key": seed.student_key(site)}
-
-    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
-        """Return None: the service uses plain HTTP on the loopback interface."""
-        return None
 
     def apps(self, site: Site) -> Mapping[str, ASGIApp]:
         """Return the application."""

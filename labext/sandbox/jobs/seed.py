@@ -119,8 +119,4 @@ def _seed_account(
         session.add(account)
         session.flush()
     if session.scalars(select(Key).where(Key.hash == hash_key(key))).one_or_none() is None:
-        session.add(
-            Key(
-                account_id=account.id, name="first", hash=hash_key(key), created=current_timestamp()
-            )
-        )
+        session.add(Key.of(account, "first", key))

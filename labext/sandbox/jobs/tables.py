@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
 
+from labext.sandbox.core.signing import hash_key
 from labext.sandbox.jobs.names import is_name
 
 IN_QUEUE, RUNNING, COMPLETE, STOPPED = "In Queue", "Running", "Complete", "Stopped"
@@ -42,11 +43,7 @@ class Base(DeclarativeBase):
 
 
 class Organization(Base):
-    """A group of accounts; its owners can see the jobs of all accounts.
-
-    Attributes:
-        budget: the limit of weighted hours of all accounts together; None for no limit.
-    """
+    """A group of accounts with a common budget of weighted hours; its owners see all their jobs."""
 
     __tablename__ = "jobs_organizations"
 
@@ -103,14 +100,15 @@ class Key(Base):
     hash: Mapped[str] = mapped_column(String(64), unique=True)
     created: Mapped[str] = mapped_column(String(24))
 
+    @classmethod
+    def of(cls, account: Account, name: str, key: str) -> Key:
+        """Return a new key of an account."""
+        now = current_timestamp()
+        return cls(account_id=account.id, name=name, hash=hash_key(key), created=now)
+
 
 class Usage(Base):
-    """Usage of a tool by an account, including deleted jobs.
-
-    Attributes:
-        jobs: the number of submitted jobs.
-        weighted_hours: the total of the ended jobs.
-    """
+    """The jobs of a tool that an account has submitted, and their hours; also of deleted jobs."""
 
     __tablename__ = "jobs_usage"
 
@@ -123,11 +121,7 @@ class Usage(Base):
 
 
 class SavedPipeline(Base):
-    """A saved pipeline, which the accounts of an organization run by name.
-
-    Attributes:
-        stages: the stages in the form of `/submit-pipeline`.
-    """
+    """Stages in the form of `/submit-pipeline`, which an organization's accounts run by name."""
 
     __tablename__ = "jobs_saved_pipelines"
     __table_args__ = (UniqueConstraint("organization_id", "name"),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.rate_limits import rate_limiter
-from labext.sandbox.core.service_protocol import Certificate, Site
+from labext.sandbox.core.service_protocol import Certificate, Service, Site
 from labext.sandbox.core.web import handle_errors
 from labext.sandbox.lab import endpoints, errors, folders, seed, tokens
 from labext.sandbox.lab.access_control import Caller, IdTokenVerifier
@@ -37,18 +36,12 @@ from labext.sandbox.lab.sequences import router as sequences
 from labext.sandbox.lab.tables import Base, Tenant
 
 
-class LabService:
-    """The laboratory platform as a `Service` of the host."""
+class LabService(Service):
+    """The laboratory platform for the host; all its data are in the database."""
 
     name = "lab"
     endpoints = ENDPOINTS
     metadata: MetaData = Base.metadata
-    preload: Sequence[str] = ()
-    data_folders: Sequence[str] = ()
-
-    def kinds(self, site: Site) -> Sequence[TaskKind]:  # noqa: ARG002
-        """Return no kinds: the platform has no background tasks."""
-        return []
 
     def seed(self, site: Site) -> None:
         """Create the initial tenants, users, apps, projects and sequences."""
@@ -57,10 +50,6 @@ class LabService:
     def has_sample_accounts(self, site: Site) -> bool:
         """Return whether an initial user exists."""
         return seed.has_sample_accounts(site)
-
-    def orphans(self, site: Site) -> Sequence[Path]:  # noqa: ARG002
-        """Return no files: all data are in the database."""
-        return []
 
     def certificate(self, folder: Path, secrets: Path) -> Certificate:
         """Return the certificate: the platform accepts HTTPS only (LAB-1)."""

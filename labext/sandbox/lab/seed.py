@@ -12,7 +12,6 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.data_folder import ensure_secret
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.core.signing import hash_key
 from labext.sandbox.lab import sample_data, tables
 from labext.sandbox.lab.endpoints import CAMPUS, CLINIC
 from labext.sandbox.lab.oidc.service import (
@@ -37,8 +36,8 @@ from labext.sandbox.lab.tables import (
     Team,
     Tenant,
     User,
-    current_timestamp,
     format_timestamp,
+    new_credential,
 )
 
 NOTEBOOK_APP = "notebook"
@@ -47,11 +46,7 @@ NOTEBOOK_APP = "notebook"
 
 @dataclass(frozen=True)
 class SeedUser:
-    """A user to create; the e-mail address is `HANDLE@sandbox.local`.
-
-    Attributes:
-        places: the names of the visible organizations, teams, projects and folders.
-    """
+    """A user `HANDLE@sandbox.local` to create, and the names of the places that it may see."""
 
     handle: str
     name: str
@@ -256,9 +251,7 @@ def _seed_user(session: Session, site: Site, tenant: Tenant, person: SeedUser) -
     session.add(user)
     session.flush()
     key = seeded_key(site, tenant.name, person.handle)
-    session.add(
-        ApiKey(user_id=user.id, name="first", hash=hash_key(key), created=current_timestamp())
-    )
+    session.add(new_credential(ApiKey, user, "first", key))
     return user
 
 
@@ -274,11 +267,7 @@ def _seed_app(session: Session, site: Site, tenant: Tenant, name: str) -> App:
     )
     session.add(app)
     session.flush()
-    session.add(
-        Secret(
-            app_id=app.id, name="first", hash=hash_key(client_secret), created=current_timestamp()
-        )
-    )
+    session.add(new_credential(Secret, app, "first", client_secret))
     return app
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from sqlalchemy import JSON, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
+from labext.sandbox.core.signing import hash_key
+
 IDENTIFIER_PATTERN = r"[0-9A-Za-z]{8}"
 """Pattern of an identifier after the prefix and the underscore."""
 
@@ -70,11 +72,7 @@ class Tenant(Base):
 
 
 class IpRange(Base):
-    """A network from which requests are allowed; without any, all are.
-
-    Attributes:
-        network: such as `192.0.2.0/24` or `2001:db8::/32`.
-    """
+    """A network, such as 192.0.2.0/24, from which requests are allowed; without any, all are."""
 
     __tablename__ = "lab_ip_ranges"
     __table_args__ = (UniqueConstraint("tenant_id", "network"),)
@@ -161,12 +159,16 @@ class Secret(Credential, Base):
     app: Mapped[App] = relationship()
 
 
-class Token(Base):
-    """An access token, which is valid only as long as the secret that it was issued for.
+def new_credential(
+    table: type[ApiKey | Secret], owner: User | App, name: str, value: str
+) -> ApiKey | Secret:
+    """Return a new key of a user or secret of an app."""
+    owner_id = {"user_id" if isinstance(owner, User) else "app_id": owner.id}
+    return table(name=name, hash=hash_key(value), created=current_timestamp(), **owner_id)
 
-    Attributes:
-        expires: seconds since 1970.
-    """
+
+class Token(Base):
+    """An access token, which is valid only as long as the secret that it was issued for."""
 
     __tablename__ = "lab_tokens"
 

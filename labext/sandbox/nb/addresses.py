@@ -68,15 +68,11 @@ def is_public(address: Address) -> bool:
 
 
 def resolve_host(host: str, port: int, *, private: bool) -> list[str]:
-    """Resolve a host to the addresses to connect to, in order of preference.
-
-    Args:
-        host: a name, or an address in any notation that the system understands.
-        port: the port to connect to.
-        private: whether addresses that are not public are allowed.
+    """Resolve a host, a name or an address, to the addresses to connect to, in order of preference.
 
     Raises:
-        UnreadableError: if the host does not exist or one of its addresses is refused.
+        UnreadableError: if the host does not exist, or one of its addresses is not public and
+            `private` is not given.
     """
     try:
         entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

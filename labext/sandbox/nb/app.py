@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 
 from labext.sandbox.core.monitoring import health
 from labext.sandbox.core.queue import TaskKind
-from labext.sandbox.core.service_protocol import Certificate, Site
+from labext.sandbox.core.service_protocol import Service, Site
 from labext.sandbox.core.web import handle_errors
 from labext.sandbox.nb import (
     chat,
@@ -256,8 +256,8 @@ def _with_policy(page: HTMLResponse) -> HTMLResponse:
     return page
 
 
-class NotebookService:
-    """The notebook service as a `Service` of the host."""
+class NotebookService(Service):
+    """The notebook service for the host; it has no accounts."""
 
     name = "nb"
     endpoints = ("nb",)
@@ -285,17 +285,9 @@ class NotebookService:
         with site.database.write() as session:
             full_text.build_index(session)
 
-    def has_sample_accounts(self, site: Site) -> bool:  # noqa: ARG002
-        """Return False: the service has no accounts."""
-        return False
-
     def orphans(self, site: Site) -> Sequence[Path]:
         """Return uploaded files without a source, and audio files without an episode."""
         return [*files.orphaned_originals(site), *files.orphaned_episodes(site)]
-
-    def certificate(self, folder: Path, secrets: Path) -> Certificate | None:  # noqa: ARG002
-        """Return None: the service speaks plain HTTP on this machine only."""
-        return None
 
     def connection(self, site: Site) -> Mapping[str, str]:
         """Return the address, and a sandbox's password if there is one."""

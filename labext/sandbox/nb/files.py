@@ -11,13 +11,13 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from labext.sandbox.core.data_folder import list_entries
 from labext.sandbox.core.database import after_commit
 from labext.sandbox.core.file_storage.service_files import StoredFiles
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.web import DownloadResponse
 from labext.sandbox.nb.errors import bad_request
 from labext.sandbox.nb.tables import COMPLETED, FAILED, Episode, Source
 
@@ -144,63 +144,28 @@ def _mark_failed(site: Site, identifiers: list[str]) -> None:
             episode.duration = episode.size = None
 
 
-class StoredFileResponse(FileResponse):
-    """A file response with large chunks; a file deleted before it is opened gives a 404.
+class StoredFileResponse(DownloadResponse):
+    """A download whose errors of ranges are JSON; other units than bytes are ignored.
 
-    Args:
-        path: the file.
-        media_type: the content type; browsers are told not to guess another.
-        not_found: the error if the file does not exist.
-        filename: the name for a download; None to let the browser play the file.
-
-    An unsatisfiable range gives a JSON error, and a Range in other units than bytes is ignored
-    (RFC 9110, 14.2).
+    See RFC 9110, 14.2.
 
     Raises:
         HTTPException: `not_found`; when served, 400 if the Range is invalid, 416 if it is outside
             the file.
     """
 
-    chunk_size = 1 << 20
-
-    def __init__(
-        self, path: Path, media_type: str, not_found: HTTPException, filename: str | None = None
-    ) -> None:
-        try:
-            stat = path.stat()
-        except OSError:
-            raise not_found from None
-        super().__init__(
-            path,
-            filename=filename,
-            media_type=media_type,
-            headers={"X-Content-Type-Options": "nosniff"},
-            stat_result=stat,
-        )
-        self._not_found, self._size = not_found, stat.st_size
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        pending: list[Message] = []
         scope["headers"] = [
             header for header in scope["headers"] if not _is_other_range_unit(*header)
         ]
 
         async def send_checked(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _check_status(message["status"], self._size)
-                pending.append(message)
-                return
-            while pending:
-                await send(pending.pop())
+                _check_status(message["status"], self.size)
             await send(message)
 
-        try:
-            await super().__call__(scope, receive, send_checked)
-        except FileNotFoundError:
-            if not pending:
-                raise
-            raise self._not_found from None
+        await super().__call__(scope, receive, send_checked)
 
 
 def _is_other_range_unit(name: bytes, value: bytes) -> bool:

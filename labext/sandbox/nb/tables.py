@@ -240,11 +240,7 @@ class Message(Base):
 
 
 class Credential(Entity):
-    """The address and key of a model provider; `key` is encrypted.
-
-    Attributes:
-        options: the other fields by name, such as `api_version`; see `credentials.service`.
-    """
+    """The address and encrypted key of a model provider; `credentials.service` has the options."""
 
     __tablename__ = "nb_credentials"
     noun = "credential"
@@ -280,11 +276,9 @@ class Model(Entity):
 
 
 class Transformation(Entity):
-    """A prompt that a model applies to a text.
+    """A prompt that a model applies to a text; without a model, that of the slot `transformation`.
 
-    Attributes:
-        by_default: whether it is run on every new source, creating an insight.
-        model_id: the model that runs it; None for that of the slot `transformation`.
+    One that is run `by_default` creates an insight of every new source.
     """
 
     __tablename__ = "nb_transformations"
@@ -299,12 +293,7 @@ class Transformation(Entity):
 
 
 class DefaultModel(Base):
-    """The model of a slot; a slot without a row has none.
-
-    Attributes:
-        slot: `chat`, `transformation`, `embedding`, `speech_to_text`, `text_to_speech`, `podcast`
-            or `summary`.
-    """
+    """The model of a slot, such as `chat` or `embedding`; a slot without a row has none."""
 
     __tablename__ = "nb_defaults"
 

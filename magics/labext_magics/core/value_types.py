@@ -55,12 +55,7 @@ class ValueType:
 
 @dataclass(frozen=True)
 class BareText:
-    """The unquoted text of a setting, to be cast by the tool's schema.
-
-    Attributes:
-        text: the text as typed.
-        default: the value if the schema does not declare a type.
-    """
+    """The unquoted text of a setting, to be cast by the tool's schema if it declares a type."""
 
     text: str
     default: Any

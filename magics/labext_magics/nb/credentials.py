@@ -45,12 +45,7 @@ def check_address(provider: str, base_url: str | None) -> None:
 
 @dataclass(frozen=True)
 class Key:
-    """A provider's key and its origin.
-
-    Attributes:
-        value: the key; None for a provider without a key.
-        source: the environment variable with the key; empty if the key was typed.
-    """
+    """A provider's key, if it needs one, and the environment variable that has it, if any."""
 
     value: str | None
     source: str = ""
@@ -67,9 +62,7 @@ class Key:
 def key_for(provider: str, *, required: bool = False) -> Key:
     """Return the key of a provider from the environment, or prompt the user for it.
 
-    Args:
-        provider: the service's name of the provider.
-        required: True to require a key even if the provider needs none.
+    With `required`, also if the provider needs none.
 
     Raises:
         SetupError: input is not possible, or the input was empty.

@@ -356,13 +356,13 @@ def delete(
 ) -> None:
     """Delete profiles after checking that all of them exist; their episodes are kept."""
     matches = (find_profile(call, profile, kind) for profile in dict.fromkeys(profiles))
-    targets = {record["id"]: (profile_kind, record) for profile_kind, record in matches}.values()
-    affected = [f"the {profile_kind} profile {record['name']}" for profile_kind, record in targets]
-    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return
-    for profile_kind, record in targets:
-        profiles_client(call, profile_kind).delete(record["id"])
-        output.print_message(f"Deleted the {profile_kind} profile {record['name']}.")
+    targets = {record["id"]: (profile_kind, record["name"]) for profile_kind, record in matches}
+    output.delete_each(
+        {identifier: f"the {kind} profile {name}" for identifier, (kind, name) in targets.items()},
+        lambda identifier: profiles_client(call, targets[identifier][0]).delete(identifier),
+        yes=yes,
+        preview=preview,
+    )
 
 
 COMMANDS = (

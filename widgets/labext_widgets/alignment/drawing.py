@@ -189,12 +189,7 @@ def _cut(name: str) -> str:
 
 
 def encode_png(rows: Sequence[Sequence[int]], colors: Sequence[str | None]) -> bytes:
-    """Return a PNG with one pixel per index.
-
-    Args:
-        rows: the rows, all of the same length.
-        colors: up to 16 colors as `#rrggbb`; None is transparent.
-    """
+    """Return a PNG of equally long rows of color indexes; a color of None is transparent."""
     width = len(rows[0])
     lines = bytearray()
     for row in rows:

@@ -67,13 +67,7 @@ _ALIGN = "Align the sequences first."
 
 @dataclass(frozen=True)
 class Alignment:
-    """Aligned sequences of equal length.
-
-    Attributes:
-        names: the names, in the order of display.
-        rows: the sequences with gaps, in the same order.
-        kind: `protein`, `DNA` or `RNA`.
-    """
+    """Aligned sequences of equal length, in the order of display; of `protein`, `DNA` or `RNA`."""
 
     names: tuple[str, ...]
     rows: tuple[str, ...]

@@ -16,12 +16,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class PictureView:
-    """A picture from a result file.
-
-    Attributes:
-        name: the job and the file.
-        content: the file's content.
-    """
+    """A picture from a result file, named by the job and the file."""
 
     def __init__(self, content: bytes, name: str) -> None:
         self.content = content

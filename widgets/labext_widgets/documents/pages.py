@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 import weakref
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Protocol
 
 from labext_widgets.answers.documents import is_markdown
 from labext_widgets.documents.pdf import Pdf, Picture, find_passage
 
 
-class Pages(Protocol):
-    """Pages with text, from 1.
+class Pages(ABC):
+    """Pages with text, from 1, of which there may be pictures.
 
     Attributes:
         count: the number of pages.
@@ -23,25 +23,25 @@ class Pages(Protocol):
     count: int
     is_markdown: bool
 
+    @abstractmethod
     def text(self, page: int) -> str:
         """Return the text of a page."""
 
+    @abstractmethod
     def find(self, passage: str) -> int | None:
         """Return the first page with a passage; None if no page has it."""
 
-    def render(self, page: int, passage: str) -> Picture | None:
+    def render(self, page: int, passage: str) -> Picture | None:  # noqa: ARG002
         """Return a page as a picture with the passage highlighted; None if it is only text."""
+        return None
 
-    def png(self, page: int, passage: str) -> bytes | None:
+    def png(self, page: int, passage: str) -> bytes | None:  # noqa: ARG002
         """Return a page as a PNG; None if it is only text."""
+        return None
 
 
-class PdfPages:
-    """The pages of a PDF in a temporary folder, which is deleted together with this object.
-
-    Attributes:
-        count: the number of pages.
-    """
+class PdfPages(Pages):
+    """The pages of a PDF in a temporary folder, which is deleted together with this object."""
 
     is_markdown = False
 
@@ -80,13 +80,8 @@ _KEPT = 16
 """Number of rendered pages that are kept."""
 
 
-class TextPages:
-    """A source's extracted text; form feeds separate its pages.
-
-    Attributes:
-        count: the number of pages; 1 for a text without form feeds.
-        is_markdown: True if it is displayed as Markdown.
-    """
+class TextPages(Pages):
+    """A source's extracted text; form feeds separate its pages."""
 
     def __init__(self, text: str, file_name: str | None = None) -> None:
         self._pages = re.split("\f", text.rstrip("\f")) or [""]
@@ -102,14 +97,6 @@ class TextPages:
         for number, text in enumerate(self._pages, 1):
             if locate(passage, text) is not None:
                 return number
-        return None
-
-    def render(self, page: int, passage: str) -> Picture | None:  # noqa: ARG002
-        """Return None: there is no picture of a text."""
-        return None
-
-    def png(self, page: int, passage: str) -> bytes | None:  # noqa: ARG002
-        """Return None: there is no picture of a text."""
         return None
 
 

@@ -59,11 +59,7 @@ def migration(size: float, ladder: str) -> float:
 
 
 def draw_gel(sizes: Mapping[int, int]) -> Picture:
-    """Draw the gel.
-
-    Args:
-        sizes: the number of fragments of each size.
-    """
+    """Draw the gel, given the number of fragments of each size."""
     ladder = choose_ladder(list(sizes))
     _, smallest = _RANGES[ladder]
     width = 2 * _LANE + 3 * _GAP

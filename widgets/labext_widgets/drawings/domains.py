@@ -63,14 +63,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Hit:
-    """A sequence with its domains.
-
-    Attributes:
-        target: the name of the sequence.
-        length: its length.
-        evalue: its E-value.
-        domains: its domains, in the order of the file.
-    """
+    """A sequence with its E-value, and its domains in the order of the file."""
 
     target: str
     length: int
@@ -186,11 +179,7 @@ class DomainsView(Drawing):
 
 
 def domains_view(csv: str, *, name: str) -> DomainsView:
-    """Return the drawing of the hits of a profile search.
-
-    Args:
-        csv: the table of the domains; the best sequence comes first.
-        name: the job's name.
+    """Return the drawing of the hits of a profile search, the domains of the best sequence first.
 
     Raises:
         InputError: the table is not valid.

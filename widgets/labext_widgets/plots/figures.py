@@ -48,24 +48,14 @@ _STRUCTURES = {"helix": ORANGE, "strand": BLUE, "coil": GREY}
 
 @dataclass(frozen=True)
 class Figure:
-    """A standard figure.
-
-    Attributes:
-        columns: the columns that a table must have.
-        panel: returns the panel of such a table and a file's name, or None if it has no values.
-    """
+    """A standard figure of tables with these columns; `panel` returns None without values."""
 
     columns: frozenset[str]
     panel: Callable[[pd.DataFrame, str], Panel | None]
 
 
 def job_chart(name: str, tables: Mapping[str, pd.DataFrame]) -> Chart | None:
-    """Return the standard figures of a job's tables, or None if there are none.
-
-    Args:
-        name: the job's name.
-        tables: the tables by the names of their files.
-    """
+    """Return the standard figures of a job's tables by file name, or None if there are none."""
     panels = [panel for file, table in tables.items() for panel in table_panels(table, file)]
     if not panels:
         return None

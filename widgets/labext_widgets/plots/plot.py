@@ -292,11 +292,7 @@ def table_plot(
 
 
 def job_plot(name: str, tables: Mapping[str, pd.DataFrame]) -> Plot | None:
-    """Return the standard figures of a job's tables, or None if there are none.
-
-    Args:
-        name: the job's name.
-        tables: its tables by the names of their files.
+    """Return the standard figures of a job's tables by file name, or None if there are none.
 
     Raises:
         PlotError: matplotlib is not installed.

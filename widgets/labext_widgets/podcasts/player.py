@@ -149,13 +149,7 @@ _BOX = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-wr
 
 
 def render_html(episode: Episode, audio: bytes | None = None, note: str = "") -> str:
-    """Return the static view.
-
-    Args:
-        episode: the episode.
-        audio: the MP3 to embed; it can then be played without a kernel.
-        note: an additional sentence.
-    """
+    """Return the static view, whose embedded MP3 can be played without a kernel."""
     rows = [
         div(escape(episode.title), "font-weight:600;font-size:15px"),
         div(escape(facts_text(episode)), MUTED),

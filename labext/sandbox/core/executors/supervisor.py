@@ -32,10 +32,15 @@ from labext.sandbox.core.executors.task_run import (
     outcome_of,
     prepare_folders,
 )
-from labext.sandbox.core.executors.worker_states import WorkersFile, WorkerState, why_waiting
+from labext.sandbox.core.executors.worker_states import (
+    Executors,
+    WorkersFile,
+    WorkerState,
+    why_waiting,
+)
 from labext.sandbox.core.file_storage.service_files import NotCachedError
 from labext.sandbox.core.queue import Queue, TaskOutcome
-from labext.sandbox.core.task_transitions import ClaimedTask, Needs, TaskTransitions
+from labext.sandbox.core.task_transitions import ClaimedTask, TaskTransitions
 
 POLL_SECONDS = 1.0
 """Interval of polling the table for changes by other processes; own changes wake the supervisor."""
@@ -62,7 +67,7 @@ STALL_SECONDS = 20.0
 log = logging.getLogger(__name__)
 
 
-class Supervisor:
+class Supervisor(Executors):
     """Start, limit and end tasks.
 
     Args:
@@ -101,7 +106,11 @@ class Supervisor:
         self._queue = queue
         self._is_local = remote is None and workers_file is None
         self._transitions = TaskTransitions(
-            database, queue, claimant, leaves_workers=remote is None and not self._is_local
+            database,
+            queue,
+            claimant,
+            leaves_workers=remote is None and not self._is_local,
+            admit=None if remote is None else self._admit,
         )
         self._claimant = claimant
         self._work_dir = work_dir
@@ -114,7 +123,6 @@ class Supervisor:
         self._launcher: Launcher | None = None
         self._runs: dict[int, TaskRun] = {}
         self._lost: list[int] = []
-        self._unfit: set[Needs] = set()
         self._unfit_since = 0.0
         self._admitted = 0
         self._losses: Counter[int] = Counter()
@@ -301,7 +309,7 @@ class Supervisor:
 
     def _note(self, event: dict[str, Any]) -> None:
         if "started" not in event:
-            self._unfit.clear()
+            self._transitions.unfit.clear()
         ids = [event[kind] for kind in ("started", "ended", "lost") if kind in event]
         run = self._runs.get(ids[0]) if ids else None
         if run is None:
@@ -329,8 +337,6 @@ class Supervisor:
                 {run.attempt: run.outcome for run in ended if run.outcome is not None},
                 Counter(run.task.kind.name for run in self._alive()),
                 0 if self._stopping or self._launcher is None else self._room(),
-                None if self.remote is None else self._admit,
-                self._unfit,
             )
         except Exception as error:  # noqa: BLE001 - see `_loop`; one task must not block others
             log.info("Starts and ends of tasks are recorded one by one: %s", error)
@@ -357,7 +363,7 @@ class Supervisor:
         if self.remote is None:
             return here
         if time.monotonic() > self._unfit_since + UNFIT_SECONDS:
-            self._unfit.clear()
+            self._transitions.unfit.clear()
             self._unfit_since = time.monotonic()
         return here + self.remote.free_slots()
 
@@ -469,9 +475,7 @@ class Supervisor:
             if run.killed is None:
                 continue
             if not run.launched:
-                run.outcome = TaskOutcome("stopped", run.killed)
-                self._release(run)
-                self._wake()
+                self._end_unlaunched(run, TaskOutcome("stopped", run.killed))
             elif executor is not None:
                 executor.kill(run.task.id)
 
@@ -484,12 +488,10 @@ class Supervisor:
     def _start_tasks(self) -> None:
         while self._launcher is not None and not self._stopping and self._room():
             running = Counter(run.task.kind.name for run in self._alive())
-            task_id = self._transitions.next(running, self._unfit)
+            task_id = self._transitions.next(running)
             if task_id is None:
                 return
-            claim = self._transitions.claim(
-                task_id, None if self.remote is None else self._admit, self._unfit
-            )
+            claim = self._transitions.claim(task_id)
             if claim is None:
                 self._queue.ended()
                 continue
@@ -507,8 +509,7 @@ class Supervisor:
         try:
             if not self._transfers.prepare(run):
                 if run.outcome is not None:
-                    self._release(run)
-                    self._wake()
+                    self._end_unlaunched(run, run.outcome)
                 return
             prepare_folders(run)
         except (OSError, ValueError) as error:
@@ -516,9 +517,8 @@ class Supervisor:
                 log.warning("%s waits for room on the disk.", run.task.key)
                 run.later()
                 return
-            run.outcome = TaskOutcome("failed", f"The job's folder could not be created: {error}")
-            self._release(run)
-            self._wake()
+            reason = f"The job's folder could not be created: {error}"
+            self._end_unlaunched(run, TaskOutcome("failed", reason))
             return
         run.launched = True
         executor = self._executor(run)
@@ -526,9 +526,12 @@ class Supervisor:
             task = run.task
             executor.start(task.id, run.scratch, task.max_memory, warm=task.is_warm)
 
-    def _release(self, run: TaskRun) -> None:
+    def _end_unlaunched(self, run: TaskRun, outcome: TaskOutcome) -> None:
+        """Give back the slot of a task that has ended without a process."""
+        run.outcome = outcome
         if self.remote is not None:
             self.remote.release(run.task.id)
+        self._wake()
 
     def _lose(self, run: TaskRun, event: Mapping[str, Any]) -> None:
         """Queue a task again whose worker was lost; fail it if that happened too often."""

@@ -49,17 +49,41 @@ class WorkerState:
     note: str = ""
 
 
+class Executors:
+    """What a service may know of the workers that run its tasks; without a supervisor, none."""
+
+    @property
+    def address(self) -> str:
+        """`local`, or the address of the scheduler of a cluster."""
+        return "local"
+
+    def workers(self) -> list[WorkerState]:
+        """Return the workers; the first one is this machine, with all service processes.
+
+        Raises:
+            sqlalchemy.exc.SQLAlchemyError: the database does not respond.
+        """
+        return []
+
+    def why_waiting(self, needs: str, cores: int, memory: int | None) -> str:  # noqa: ARG002
+        """Return why no worker can run such a task; empty if one can once it has a free slot."""
+        return ""
+
+    def lost_workers(self) -> int:
+        """Return how many workers have ended without notice, or were cut off for long."""
+        return 0
+
+    def problem(self) -> str:
+        """Return why queued tasks do not run, as a sentence; empty if they do."""
+        return ""
+
+
 def why_waiting(
     address: str, states: Sequence[WorkerState], needs: str, cores: int, memory: int | None
 ) -> str:
     """Return why no worker of a scheduler can run a task; empty if one can once it has a slot.
 
-    Args:
-        address: the address of the scheduler.
-        states: the workers.
-        needs: what the task needs; empty for nothing.
-        cores: the slots that it takes.
-        memory: the bytes that it reserves.
+    The task has `needs` (empty for none), takes `cores` slots and reserves `memory` bytes.
     """
     workers = [worker for worker in states if worker.state in ("ready", "full")]
     if not workers:

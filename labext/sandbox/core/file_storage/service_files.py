@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from sqlalchemy import select
@@ -51,11 +51,7 @@ _RECORDS = select(
 
 
 class NotCachedError(Exception):
-    """A file is needed in a writing transaction and must be fetched before; see `with_fetched`.
-
-    Attributes:
-        fetch: fetches it; raises StoreError.
-    """
+    """A file is needed in a writing transaction and must be fetched before; see `with_fetched`."""
 
     def __init__(self, path: str, fetch: Callable[[], object]) -> None:
         super().__init__(f"{path} must be fetched first.")
@@ -75,87 +71,59 @@ def with_fetched(call: Callable[[], T]) -> T:
             error.fetch()
 
 
-class ServiceFiles(Protocol):
-    """The files of a service by their path in its folder: `files/12`, `jobs/34/work`."""
+class ServiceFiles:
+    """The files of a service by their path in its folder: `files/12`, `jobs/34/work`.
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether the files are in an object store, and its folder has those of running tasks."""
+    They are in the folder itself, without staging and records, or in an object store.
+    """
 
-    def local(self, path: str, session: Session | None = None) -> Path:
+    is_remote = False
+    """Whether the files are in an object store, and the folder has those of running tasks."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def local(self, path: str, session: Session | None = None) -> Path:  # noqa: ARG002
         """Return the path on this machine; nothing is there if the file does not exist.
 
         Raises:
             StoreError: it cannot be fetched.
             NotCachedError: it must be fetched before the current transaction.
         """
+        return self._root / path
 
-    def existing(self, paths: Collection[str], session: Session) -> set[str]:
+    def existing(self, paths: Collection[str], session: Session) -> set[str]:  # noqa: ARG002
         """Return the paths at which there are files, without fetching them."""
+        return {path for path in paths if (self._root / path).is_file()}
 
-    def stage(self, source: Path, path: str) -> StagedFile:
+    def stage(self, source: Path, path: str) -> StagedFile:  # noqa: ARG002
         """Store the content of a file, before the transaction that places it.
 
         Raises:
             StoreError: it cannot be stored.
         """
+        return StagedFile(path, "", 0, "")
 
-    def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:
+    def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:  # noqa: ARG002
         """Move a staged file to a path."""
+        source.replace(self._root / path)
 
     def discard(self, staged: StagedFile) -> None:
         """Delete a staged file that is not placed."""
 
-    def link(self, session: Session, source: Path, path: str) -> None:
+    def link(self, session: Session, source: Path, path: str) -> None:  # noqa: ARG002
         """Place a file, as returned by `local`, also at another path."""
+        cache.link_or_copy(source, self._root / path)
 
-    def copy_path(self, path: str, session: Session) -> Path:
+    def copy_path(self, path: str, session: Session) -> Path:  # noqa: ARG002
         """Return the path that `local` returns, without fetching the file."""
+        return self._root / path
 
     def forget(self, session: Session, paths: Collection[str]) -> None:
         """Remove files and folders from the store; the caller removes those in the folder."""
 
 
-class DataFolderFiles:
-    """Files in the service's folder; staging and records are not needed."""
-
-    is_remote = False
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def local(self, path: str, session: Session | None = None) -> Path:  # noqa: ARG002
-        """Return the path."""
-        return self._root / path
-
-    def existing(self, paths: Collection[str], session: Session) -> set[str]:  # noqa: ARG002
-        """Return the paths at which there are files."""
-        return {path for path in paths if (self._root / path).is_file()}
-
-    def stage(self, source: Path, path: str) -> StagedFile:  # noqa: ARG002
-        """Do nothing."""
-        return StagedFile(path, "", 0, "")
-
-    def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:  # noqa: ARG002
-        """Move the file to its path."""
-        source.replace(self._root / path)
-
-    def discard(self, staged: StagedFile) -> None:
-        """Do nothing."""
-
-    def link(self, session: Session, source: Path, path: str) -> None:  # noqa: ARG002
-        """Create a hard link."""
-        cache.link_or_copy(source, self._root / path)
-
-    def copy_path(self, path: str, session: Session) -> Path:  # noqa: ARG002
-        """Return the path."""
-        return self._root / path
-
-    def forget(self, session: Session, paths: Collection[str]) -> None:
-        """Do nothing: the caller removes the files."""
-
-
-class StoredFiles:
+class StoredFiles(ServiceFiles):
     """Files in an object store, with copies on this machine.
 
     Args:
@@ -175,8 +143,8 @@ class StoredFiles:
         copies: FileCache,
         on_unused: threading.Event,
     ) -> None:
+        super().__init__(root)
         self._name = name
-        self._root = root
         self._database = database
         self.store = store
         self.copies = copies

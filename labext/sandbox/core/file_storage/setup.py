@@ -23,11 +23,7 @@ from labext.sandbox.core.data_folder import DataFolder, FileLock, has_content, r
 from labext.sandbox.core.database import Database, error_line
 from labext.sandbox.core.file_storage.cache import DEFAULT_BYTES, FileCache
 from labext.sandbox.core.file_storage.objects import ObjectStore, StorageSettings, StoreError
-from labext.sandbox.core.file_storage.service_files import (
-    DataFolderFiles,
-    ServiceFiles,
-    StoredFiles,
-)
+from labext.sandbox.core.file_storage.service_files import ServiceFiles, StoredFiles
 from labext.sandbox.core.file_storage.tables import FileStorage, StoredFile, UnusedObject
 
 MARKER = "labext-storage"
@@ -80,19 +76,14 @@ class FileStorageSetup:
     def files(self, service: str, root: Path) -> ServiceFiles:
         """Return the files of a service with this folder."""
         if self._store is None:
-            return DataFolderFiles(root)
+            return ServiceFiles(root)
         return StoredFiles(service, root, self._database, self._store, self.copies, self._wakeup)
 
     def check(self, data_folders: Mapping[str, list[str]]) -> str | None:
         """Check at a start that the store is the one of the database, and can be written.
 
-        The store is remembered, and objects without a record are moved to `quarantine/`.
-
-        Args:
-            data_folders: the names of the folders with users' files, by service.
-
-        Returns:
-            A message for the operator if objects were moved.
+        The store is remembered, and objects in the services' `data_folders` that have no record are
+        moved to `quarantine/`. If any were moved, a message for the operator is returned.
 
         Raises:
             SetupError, ConflictError: it belongs to another database, or cannot be used.

@@ -57,9 +57,7 @@ class UnusedObject(CoreBase):
 class FileStorage(CoreBase):
     """The location of the files; without a row they are in the data folder.
 
-    Attributes:
-        storage: the identifier that is also in the store, which thereby serves one database.
-        url: the address of the last start, without credentials.
+    The identifier `storage` is also in the store, which thereby serves one database.
     """
 
     __tablename__ = "file_storage"
@@ -70,12 +68,7 @@ class FileStorage(CoreBase):
 
 @dataclass(frozen=True)
 class StagedFile:
-    """An object that was stored and has no record yet.
-
-    Attributes:
-        path: the path that it will have.
-        key, bytes, sha256: as those of the record.
-    """
+    """An object that was stored and has no record yet, with the path that it will have."""
 
     path: str
     key: str

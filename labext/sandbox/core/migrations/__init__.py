@@ -55,9 +55,7 @@ def upgrade(connection: Connection) -> None:
 def alembic_config(connection: Connection, *metadata: MetaData) -> Config:
     """Return the configuration of Alembic's commands.
 
-    Args:
-        connection: the database.
-        metadata: the tables with which `check` and `revision` compare it.
+    `check` and `revision` compare the database with the tables in `metadata`.
     """
     from alembic.config import Config
 

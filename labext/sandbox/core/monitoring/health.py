@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from labext.extras import install_line
 from labext.sandbox.core.data_folder import DataFolder, ensure_secret, list_entries, remove_path
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.worker_states import Executors
 from labext.sandbox.core.monitoring.request_log import RequestMonitor, RequestRecord, log_request
 from labext.sandbox.core.queue import Queue
 from labext.sandbox.core.server_settings import ServerSettings
-from labext.sandbox.core.service_protocol import Executors
 
 PATH = "/health"
 

@@ -24,10 +24,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from labext.sandbox.core.database import Database, is_disk_full, is_unavailable
-from labext.sandbox.core.executors.worker_states import WorkerState
+from labext.sandbox.core.executors.worker_states import Executors, WorkerState
 from labext.sandbox.core.monitoring.request_log import RequestRecord
 from labext.sandbox.core.queue import QUEUED, RUNNING, STARTING, Queue, Task
-from labext.sandbox.core.service_protocol import Executors
 
 PATH = "/metrics"
 

@@ -35,12 +35,7 @@ class ArchiveTooLargeError(Exception):
 def write_archive(
     target: Path, entries: Iterable[tuple[str, Path]], max_bytes: int | None = None
 ) -> int:
-    """Write a ZIP file atomically; return its size in bytes.
-
-    Args:
-        target: the path of the archive.
-        entries: name in the archive and path of each file.
-        max_bytes: the size limit in bytes.
+    """Write a ZIP file of entries, given by name and path, atomically; return its size in bytes.
 
     Raises:
         ArchiveTooLargeError: the archive exceeds `max_bytes`.

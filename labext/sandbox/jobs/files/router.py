@@ -7,10 +7,9 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import ClientDisconnect
-from starlette.responses import FileResponse
-from starlette.types import Message, Receive, Scope, Send
 
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.web import DownloadResponse
 from labext.sandbox.jobs.dependencies import (
     Caller,
     Content,
@@ -115,33 +114,6 @@ def get_job_outputs(site: SiteOf, caller: Caller, request: Request) -> Response:
     return _attachment(job_logs.find_job_output(site, caller, query), "application/octet-stream")
 
 
-class _DownloadResponse(FileResponse):
-    """Send a file in chunks suited to large files, with support for Range, If-Range and ETag.
-
-    The status is sent once the file is open, so that a deleted file is a 404.
-    """
-
-    chunk_size = 1 << 20
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        start_messages: list[Message] = []
-
-        async def send_when_open(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                start_messages.append(message)
-                return
-            while start_messages:
-                await send(start_messages.pop())
-            await send(message)
-
-        try:
-            await super().__call__(scope, receive, send_when_open)
-        except FileNotFoundError:
-            if not start_messages:
-                raise
-            raise job_files.deleted_file_error() from None
-
-
 @keyless_router.api_route(
     job_files.DOWNLOAD_PREFIX + "/{rest:labext_name}", methods=["GET", "HEAD"]
 )
@@ -156,15 +128,5 @@ def get_download(site: SiteOf, request: Request, rest: str) -> Response:
 
 def _attachment(download: job_files.DownloadFile, media_type: str | None = None) -> Response:
     """Send a file as an attachment; the default media type is guessed from its name."""
-    try:
-        stat = download.file.stat()
-    except FileNotFoundError:
-        raise job_files.deleted_file_error() from None
-    headers = {"X-Content-Type-Options": "nosniff"}
-    return _DownloadResponse(
-        download.file,
-        filename=download.name,
-        media_type=media_type,
-        headers=headers,
-        stat_result=stat,
-    )
+    error = job_files.deleted_file_error()
+    return DownloadResponse(download.file, error, media_type, download.name)

@@ -64,31 +64,25 @@ class _AtomRecord:
     atom: Atom
 
 
-def read_residues(
-    path: Path, parameter: str, model: int = 1, chains: Collection[str] = ()
-) -> list[Residue]:
-    """Read the protein residues of a model (from 1), in the order of the file.
+def read_residues(path: Path, model: int = 1, chains: Collection[str] = ()) -> list[Residue]:
+    """Read the protein residues of a model (from 1) of the input file, in the order of the file.
 
     Raises:
         ToolError: the file is too large or not a protein in PDB format, a record is malformed, a
             residue occurs twice, or the model or a chain does not exist.
     """
-    lines = read_file(path, parameter, _MAX_FILE_BYTES).splitlines()
+    lines = read_file(path, "pdbFile", _MAX_FILE_BYTES).splitlines()
     content = (line for line in lines if line and not line.startswith("#"))
     if next(content, "").startswith("data_"):
-        raise ToolError(f"{parameter}: it is an mmCIF file; send the structure in PDB format.")
+        raise ToolError("pdbFile: it is an mmCIF file; send the structure in PDB format.")
     grouped: dict[tuple[str, str], list[_AtomRecord]] = {}
-    for record in _read_records(lines, parameter, model):
+    for record in _read_records(lines, model):
         grouped.setdefault(record.residue, []).append(record)
     residues = [
-        residue
-        for group in grouped.values()
-        if (residue := _build_residue(group, parameter)) is not None
+        residue for group in grouped.values() if (residue := _build_residue(group)) is not None
     ]
     if not residues:
-        raise ToolError(
-            f"{parameter}: it has no alpha carbons; a protein in PDB format is required."
-        )
+        raise ToolError("pdbFile: it has no alpha carbons; a protein in PDB format is required.")
     existing = dict.fromkeys(residue.chain for residue in residues)
     for chain in chains:
         if chain not in existing:
@@ -98,15 +92,13 @@ def read_residues(
     return [residue for residue in residues if not chains or residue.chain in chains]
 
 
-def check_size(residues: Sequence[Residue], parameter: str, low: int, high: int) -> None:
+def check_size(residues: Sequence[Residue], low: int, high: int) -> None:
     """Raise ToolError if a protein is too small or too large."""
     if not low <= len(residues) <= high:
-        raise ToolError(
-            f"{parameter}: it has {len(residues)} residues; {low} to {high} are allowed."
-        )
+        raise ToolError(f"pdbFile: it has {len(residues)} residues; {low} to {high} are allowed.")
 
 
-def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_AtomRecord]:
+def _read_records(lines: list[str], model: int) -> Iterator[_AtomRecord]:
     # Modified amino acids are in HETATM records.
     modified = {"MSE"} | {line[12:15].strip() for line in lines if line.startswith("MODRES")}
     keywords = ("MODEL ", "ENDMDL")
@@ -125,7 +117,7 @@ def _read_records(lines: list[str], parameter: str, model: int) -> Iterator[_Ato
                 yield _parse_record(line)
             except ValueError:
                 raise ToolError(
-                    f"{parameter}: line {line_number} is not a valid ATOM record."
+                    f"pdbFile: line {line_number} is not a valid ATOM record."
                 ) from None
 
 
@@ -169,7 +161,7 @@ def _parse_element(line: str) -> str:
     return letters[:1].upper()
 
 
-def _build_residue(records: list[_AtomRecord], parameter: str) -> Residue | None:
+def _build_residue(records: list[_AtomRecord]) -> Residue | None:
     """Build a residue from its main alternative location; None without an alpha carbon.
 
     Raises:
@@ -196,7 +188,7 @@ def _build_residue(records: list[_AtomRecord], parameter: str) -> Residue | None
     ]
     if len(alphas) > len({*alphas}):
         raise ToolError(
-            f"{parameter}: residue {number} of chain {chain} occurs twice; give each chain its own "
+            f"pdbFile: residue {number} of chain {chain} occurs twice; give each chain its own "
             "letter, and each model MODEL and ENDMDL records."
         )
     return residue
@@ -369,7 +361,7 @@ def backbone_angles(residues: Sequence[Residue]) -> list[tuple[float | None, flo
     return angles
 
 
-def atom_masses(atoms: Sequence[Atom], parameter: str) -> Array:
+def atom_masses(atoms: Sequence[Atom]) -> Array:
     """Return the masses of atoms in daltons.
 
     Raises:
@@ -383,5 +375,5 @@ def atom_masses(atoms: Sequence[Atom], parameter: str) -> Array:
         try:
             mass_by_element[element] = float(mass(element, is_residue=False))
         except KeyError:
-            raise ToolError(f"{parameter}: {element!r} is not a chemical element.") from None
+            raise ToolError(f"pdbFile: {element!r} is not a chemical element.") from None
     return np.array([mass_by_element[atom.element] for atom in atoms])

@@ -29,14 +29,10 @@ class TreeNode:
 
 
 def join_neighbours(distances: NDArray[Any], names: list[str]) -> TreeNode:
-    """Build a neighbour-joining tree, which has three branches at its root.
+    """Build a neighbour-joining tree of at least 3 leaves, which has three branches at its root.
 
     Ties are resolved in favour of the first pair. Branch lengths may be negative; see
     `without_negative_lengths`.
-
-    Args:
-        distances: the (n, n) distances; n is at least 3.
-        names: the n names of the leaves.
     """
     import numpy as np
 

@@ -193,8 +193,8 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     file has B-factors.
     """
     request = _read_request(settings)
-    residues = read_residues(inputs["pdbFile"], "pdbFile", chains=request.chains)
-    check_size(residues, "pdbFile", MIN_RESIDUES, MAX_RESIDUES)
+    residues = read_residues(inputs["pdbFile"], chains=request.chains)
+    check_size(residues, MIN_RESIDUES, MAX_RESIDUES)
 
     import numpy as np
 

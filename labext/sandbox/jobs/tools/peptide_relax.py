@@ -445,8 +445,8 @@ def _write_start(request: _Request, inputs: Mapping[str, Path], folder: Path) ->
         build_settings = {"sequence": request.sequence, "conformation": request.conformation}
         peptide_build.run(build_settings, {}, folder)
         return folder / "peptide.pdb"
-    residues = _protein.read_residues(inputs["pdbFile"], "pdbFile")
-    _protein.check_size(residues, "pdbFile", MIN_RESIDUES, MAX_RESIDUES)
+    residues = _protein.read_residues(inputs["pdbFile"])
+    _protein.check_size(residues, MIN_RESIDUES, MAX_RESIDUES)
     write_complete_residues(residues, "pdbFile", folder / "complete.pdb")
     return folder / "complete.pdb"
 

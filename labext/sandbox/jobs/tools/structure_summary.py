@@ -24,9 +24,7 @@ _PANEL_HEIGHT, _BAND_HEIGHT, _LABEL_ROOM = 90.0, 10.0, 44.0
 def draw_profile(chains: Sequence[tuple[str, Sequence[tuple[str, str, float | None]]]]) -> str:
     """Draw the areas and the secondary structure of residues, with one panel per chain.
 
-    Args:
-        chains: the name and the residues of each chain. A residue is `(number, structure, area)`:
-            helix, strand or coil, and the area in Å² or None.
+    A residue is `(number, structure, area)`: helix, strand or coil, and the area in Å² or None.
     """
     max_area = max((area or 0.0 for _, rows in chains for _, _, area in rows), default=0.0) or 1.0
     body = [_legend()]
@@ -148,7 +146,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     as fractions of the residues; `radius_of_gyration` in ångström (heavy atoms, mass-weighted).
     """
     request = _read_request(settings)
-    residues = _protein.read_residues(inputs["pdbFile"], "pdbFile", request.model, request.chains)
+    residues = _protein.read_residues(inputs["pdbFile"], request.model, request.chains)
     atoms = [atom for residue in residues for atom in residue.heavy]
     if len(residues) > MAX_RESIDUES or len(atoms) > MAX_ATOMS:
         raise ToolError(
@@ -173,7 +171,7 @@ def run(settings: Settings, inputs: Mapping[str, Path], out: Path) -> Score:
     areas = _protein.accessible_areas(residues, coordinates, request.probe)
     angles = _protein.backbone_angles(residues)
     _write_results(residues, structure, areas, angles, out)
-    masses = _protein.atom_masses(atoms, "pdbFile")
+    masses = _protein.atom_masses(atoms)
     score: Score = {
         "residues": len(residues),
         "atoms": len(atoms),

@@ -15,7 +15,6 @@ from labext.errors import ConflictError, InputError
 from labext.sandbox.core.account_files import read_people, write_new_keys
 from labext.sandbox.core.administration import Record
 from labext.sandbox.core.database import count_rows
-from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.validation import (
     already_exists_error,
     next_free_name,
@@ -49,6 +48,7 @@ from labext.sandbox.lab.tables import (
     Tenant,
     User,
     current_timestamp,
+    new_credential,
 )
 
 PERMISSIONS = (READ_SEQUENCES,)
@@ -59,14 +59,7 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class CredentialKind:
-    """A kind of credentials.
-
-    Attributes:
-        owner: `user` or `app`.
-        table: the table of the credentials, with a column `user_id` or `app_id`.
-        owners: the table of the owners.
-        consequence: the effect of removing one, for messages.
-    """
+    """A kind of credentials of a `user` or an `app`, and the consequence of removing one."""
 
     owner: str
     table: Any
@@ -104,10 +97,8 @@ class AccountAdministration(TenantAdministration):
     ) -> list[Record]:
         """Create the users of a CSV file, or none.
 
-        Args:
-            file: a table with the column `email` and an optional column `name`.
-            place: kind and name of a place that they may see.
-            key_file: a new CSV file, with a key for each user; None for no keys.
+        The file has the column `email` and an optional column `name`. The users may see the place
+        given by kind and name. With a key file, a new CSV file, each user gets a key.
 
         Raises:
             InputError: the file can't be read, or has an invalid row.
@@ -123,12 +114,7 @@ class AccountAdministration(TenantAdministration):
             if key_file is not None:
                 keys = write_new_keys(key_file, (user.email for user in users), "sk_")
                 session.add_all(
-                    ApiKey(
-                        user_id=user.id,
-                        name="key1",
-                        hash=hash_key(key),
-                        created=current_timestamp(),
-                    )
+                    new_credential(ApiKey, user, "key1", key)
                     for user, key in zip(users, keys, strict=True)
                 )
             session.flush()
@@ -194,14 +180,7 @@ class AccountAdministration(TenantAdministration):
             )
             session.add(app)
             session.flush()
-            session.add(
-                Secret(
-                    app_id=app.id,
-                    name="secret1",
-                    hash=hash_key(secret),
-                    created=current_timestamp(),
-                )
-            )
+            session.add(new_credential(Secret, app, "secret1", secret))
             session.flush()
             return _app_record(session, app)
 
@@ -284,12 +263,7 @@ class AccountAdministration(TenantAdministration):
                 select(credential_kind.table.name).where(_owner_id(credential_kind) == owner_row.id)
             )
             name = next_free_name(name, kind, names)
-            row = {
-                _owner_id(credential_kind).key: owner_row.id,
-                "name": name,
-                "hash": hash_key(value),
-            }
-            session.add(credential_kind.table(**row, created=current_timestamp()))
+            session.add(new_credential(credential_kind.table, owner_row, name, value))
             return {credential_kind.owner: owner_name(owner_row), "name": name}
 
     def remove_credential(self, kind: str, owner: str, name: str, *, yes: bool) -> Record:

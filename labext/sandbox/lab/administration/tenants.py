@@ -66,11 +66,7 @@ PLACE_KINDS = {
 
 @dataclass(frozen=True)
 class TenantAdministration(Administration):
-    """Administration of one tenant.
-
-    Attributes:
-        tenant: the name of the tenant.
-    """
+    """Administration of one tenant."""
 
     tenant: str = CAMPUS
 
@@ -188,15 +184,11 @@ def find_organization(session: Session, tenant: Tenant, name: str | None) -> Org
 
 
 def single_match(matches: Iterable[Row], description: str, names: Iterable[str]) -> Row:
-    """Return the only element of `matches`.
-
-    Args:
-        matches: at least one element.
-        description: end of the sentence "2 …" for the message.
-        names: the names of the elements.
+    """Return the only element of `matches`, which is not empty.
 
     Raises:
-        ConflictError: `matches` has several elements; the error lists their names.
+        ConflictError: there are several; `description` ends the sentence "2 …" of the error, which
+            lists their names.
     """
     first, *others = matches
     if others:
@@ -267,11 +259,9 @@ class SecurityAdministration(TenantAdministration):
             return _provider_record(tenant)
 
     def set_provider(self, url: str | None, audience: str | None) -> Record:
-        """Set the identity provider whose ID tokens are accepted; None removes it.
+        """Set the identity provider by the URL of its OpenID configuration; None removes it.
 
-        Args:
-            url: URL of the provider's OpenID configuration.
-            audience: audience of its tokens; optional for the sandbox's own provider.
+        The audience of its tokens is optional for the sandbox's own provider.
         """
         if url is not None:
             _check_url(url)
@@ -320,11 +310,7 @@ class SecurityAdministration(TenantAdministration):
         """Issue an ID token of the sandbox's provider, also for an address without a user.
 
         A user of `campus` is signed in with the user's secret, so this process needs access to it.
-
-        Args:
-            email: the claim `email`.
-            seconds: lifetime; negative for an expired token; None for an hour.
-            audience: the claim `aud`; None for the audience of `campus`.
+        With negative `seconds` the token has expired. By default it is for `campus` and an hour.
         """
         self.own_provider()
         validate_email(email)

@@ -33,10 +33,8 @@ Fields = Mapping[str, "Fields"]
 def parse_returning(text: str, *, of_list: bool = True) -> Fields:
     """Parse the names of the fields to return.
 
-    Args:
-        text: the value of the parameter.
-        of_list: whether the response is a list: names then start with `dnaSequences.`, and
-            `nextToken` is accepted and always returned.
+    In a response `of_list`, names start with `dnaSequences.`, and `nextToken` is accepted and
+    always returned.
 
     Raises:
         HTTPException: 400, a field is unknown.
@@ -138,12 +136,7 @@ class TimeBound:
 
 @dataclass(frozen=True)
 class FieldFilter:
-    """A filter for one field of the schema; the type of the field decides how it is compared.
-
-    Attributes:
-        name: the field's name.
-        value: the value as it was sent.
-    """
+    """A filter for one field of the schema; the type of the field decides how it is compared."""
 
     name: str
     value: str

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 class Embedder(ABC):
-    """Computes vectors of texts.
-
-    Attributes:
-        id: the embedding space: `labext.sandbox.nb.tables.Vector.space`.
-    """
+    """Computes vectors of texts in the embedding space `id` (`labext.sandbox.nb.tables.Vector`)."""
 
     id: str
 
@@ -44,9 +40,7 @@ class Embedder(ABC):
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
         """Return unit vectors of passages, of shape (texts, dimensions); raises as `embed`.
 
-        Args:
-            texts: the texts of the passages.
-            contexts: the title and the headings of each passage, if any; not all models use them.
+        Contexts are the title and the headings of each passage; not all models use them.
         """
         return self.embed(texts)
 

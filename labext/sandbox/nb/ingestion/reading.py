@@ -345,12 +345,9 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
 
 
 def detect_file_type(path: Path, name: str, media_type: str | None = None) -> FileType:
-    """Return the type of a file.
+    """Return the type of a file with this original name.
 
-    Args:
-        path: the file.
-        name: its original name.
-        media_type: the type declared by a web server, used only if the content is inconclusive.
+    The type declared by a web server is used only if the content is inconclusive.
 
     Raises:
         UnreadableError: if the file is empty or its type is not supported.

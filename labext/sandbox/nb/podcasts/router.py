@@ -183,7 +183,7 @@ def get_audio(site: SiteDep, episode_id: Identifier) -> Response:
     if episode.status != COMPLETED:
         raise errors.not_available(_missing_audio_reason(episode))
     missing = errors.not_available(f"The audio of the episode {episode.name} no longer exists.")
-    return StoredFileResponse(files.audio_path(site, episode_id), "audio/mpeg", missing)
+    return StoredFileResponse(files.audio_path(site, episode_id), missing, "audio/mpeg")
 
 
 @router.head("/podcasts/episodes/{episode_id}/audio", response_class=Response)

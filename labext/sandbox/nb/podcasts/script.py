@@ -70,11 +70,9 @@ class Segment:
 
 @dataclass(frozen=True)
 class Turn:
-    """An uninterrupted utterance of a speaker.
+    """An utterance of a speaker, which may open a segment.
 
-    Attributes:
-        opens: whether it is the first turn of a segment.
-        sources: the titles of the texts that state its facts.
+    `sources` are the titles of the texts that state its facts.
     """
 
     speaker: str

@@ -30,13 +30,7 @@ class SpeechRequest:
 
 @dataclass(frozen=True)
 class RecognizedText:
-    """A transcript.
-
-    Attributes:
-        text: the words.
-        segments: parts of it with their number of words and the logarithm of their mean
-            probability; empty if the server states no probabilities.
-    """
+    """A transcript, and the word counts and mean log-probabilities of its segments if stated."""
 
     text: str
     segments: Sequence[tuple[int, float]] = ()
@@ -45,8 +39,7 @@ class RecognizedText:
 class SpeechForm(ABC):
     """The wire form of a speech server; methods that parse raise as those of `WireForm`.
 
-    Attributes:
-        voices: voices for speakers without one; empty if the server lists its voices.
+    Speakers without a voice get one of `voices`, unless the server lists its own.
     """
 
     voices: ClassVar[Sequence[str]] = ()
@@ -99,7 +92,7 @@ class OpenAISpeech(SpeechForm):
         """Return the request for a transcript."""
         # Other models of OpenAI reject a format with the probabilities of segments.
         response_format = "verbose_json" if "whisper" in model.lower() else "json"
-        form = FormPayload({"model": model, "response_format": response_format}, "file", path)
+        form = FormPayload({"model": model, "response_format": response_format}, path)
         return SpeechRequest(model_path(server, model, "/audio/transcriptions"), form)
 
     def parse_text(self, value: Any) -> RecognizedText:
@@ -124,7 +117,7 @@ class ElevenLabsSpeech(SpeechForm):
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return the request for a transcript."""
         del server
-        return SpeechRequest("/speech-to-text", FormPayload({"model_id": model}, "file", path))
+        return SpeechRequest("/speech-to-text", FormPayload({"model_id": model}, path))
 
     def parse_text(self, value: Any) -> RecognizedText:
         """Parse a transcript with the probabilities of its words."""
@@ -151,7 +144,7 @@ class PiperSpeech(SpeechForm):
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
         """Return a path that Piper rejects, since it does not transcribe."""
         del server
-        return SpeechRequest("/transcribe", FormPayload({"model": model}, "file", path))
+        return SpeechRequest("/transcribe", FormPayload({"model": model}, path))
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, which are the keys of their configurations."""

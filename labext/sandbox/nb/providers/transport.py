@@ -50,11 +50,11 @@ class FormPayload:
 
     Args:
         fields: text by name; names are fixed by the caller, not by users.
-        name: the name of the file's field.
-        path: the file; only the suffix of its name is sent, which states the format.
+        path: the file, in the field `file`; of its name only the suffix is sent, which states the
+            format.
     """
 
-    def __init__(self, fields: Mapping[str, str], name: str, path: Path) -> None:
+    def __init__(self, fields: Mapping[str, str], path: Path) -> None:
         boundary = secrets.token_hex(16)
         self.media_type = f"multipart/form-data; boundary={boundary}"
         texts = "".join(
@@ -62,8 +62,8 @@ class FormPayload:
             for field, text in fields.items()
         )
         file = (
-            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; '
-            f'filename="{name}{_file_suffix(path)}"\r\nContent-Type: '
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; '
+            f'filename="file{_file_suffix(path)}"\r\nContent-Type: '
             "application/octet-stream\r\n\r\n"
         )
         self._head = (texts + file).encode()

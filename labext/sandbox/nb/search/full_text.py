@@ -42,13 +42,9 @@ _SEPARATOR = re.compile(r"[\s/:;|()\[\]{}]+")
 
 
 def match_expression(query: str, words: Collection[str] | None = None) -> str | None:
-    """Return an FTS5 expression for any of the words and all of the quoted phrases.
+    """Return an FTS5 expression for any of the words, or only those given, and all quoted phrases.
 
     None if the query has no letter or digit.
-
-    Args:
-        query: the query.
-        words: only these of its words.
     """
     phrases, content_words = _parse_query(query)
     if words is not None:
@@ -212,18 +208,10 @@ def find_by_words(
     counts: Mapping[str, int] | None = None,
     passage_count: int | None = None,
 ) -> list[tuple[int, float]]:
-    """Return the passages that match a query, the best first.
+    """Return the passages that match a query and their BM25 scores, the best (highest) first.
 
-    Args:
-        session: a session.
-        query: the query.
-        scope: the sources and notes that are searched.
-        limit: the maximum number of passages.
-        counts: the result of `count_terms`, if it is known.
-        passage_count: the number of all passages, if it is known.
-
-    Returns:
-        Pairs of passage identifier and BM25 score; higher is better.
+    The numbers of passages with each term (see `count_terms`) and of all passages are passed if
+    they are known.
     """
     if match_expression(query) is None:
         return []

@@ -38,10 +38,8 @@ def merge_scores(
 ) -> list[tuple[int, float]]:
     """Merge the scores of passages by words and by vectors into a weighted sum.
 
-    Args:
-        words: the share of the query's words in each passage, 0 to 1. Squared, since a few words
-            in common are a coincidence.
-        similarities: the cosine similarities; a missing or negative one counts as zero.
+    The share of the query's words, 0 to 1, is squared, since a few words in common are a
+    coincidence. A missing or negative similarity counts as zero.
 
     Returns:
         All passages with their scores, the best first; equal ones in the order of their numbers.
@@ -132,13 +130,8 @@ def index_passages(
 ) -> None:
     """Replace the stored passages of a source or a note in this transaction.
 
-    Args:
-        session: a session for writing.
-        parent_id: the identifier of the source or note.
-        title: its title, which is searched too.
-        pieces: its passages, in order.
-        vectors: unit vectors of shape (pieces, dimensions); None to embed later.
-        model: the `Embedder.id` of the vectors.
+    The title is searched too. Unit vectors, of shape (pieces, dimensions), come with the
+    `Embedder.id` of their model; without them the passages are embedded later.
     """
     remove_passages(session, [parent_id])
     passages = [
@@ -276,13 +269,7 @@ class SearchIndex:
 
 
 def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hit]) -> list[Hit]:
-    """Return hits, the best first, with the best of them scored by their lines, too.
-
-    Args:
-        terms: the terms of the query.
-        words: the scores of passages by words.
-        hits: the hits, the best first.
-    """
+    """Return hits, the best first, with the best of them scored by their lines, too."""
     best, others = hits[: ranking.MAX_RESCORED], hits[ranking.MAX_RESCORED :]
     candidates = [
         ranking.Candidate(

@@ -164,7 +164,7 @@ def get_original(site: SiteDep, source_id: Identifier) -> Response:
     if source.kind != "upload":
         raise missing
     path = site.files.local(files.original_name(source.id))
-    return StoredFileResponse(path, "application/octet-stream", missing, source.file_name)
+    return StoredFileResponse(path, missing, "application/octet-stream", source.file_name)
 
 
 @router.head("/sources/{source_id}/download", response_class=Response)

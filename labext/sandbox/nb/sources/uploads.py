@@ -222,24 +222,14 @@ _BOOLEAN = TypeAdapter(bool)
 
 @dataclass
 class SourceRequest:
-    """A request to create a source from exactly one of a file, a web address and a text.
-
-    Attributes:
-        body: all fields but the file.
-        form: the form with the file, until it is moved.
-    """
+    """A request to create a source from exactly one of a file, a web address and a text."""
 
     body: NewSource
     form: ParsedForm = field(default_factory=ParsedForm)
 
 
 async def read_request(site: Site, request: Request, *, json: bool = False) -> SourceRequest:
-    """Parse and validate a request.
-
-    Args:
-        site: the service's site.
-        request: the request, whose body is read.
-        json: whether to parse JSON regardless of its content type.
+    """Parse and validate a request; `json` parses JSON regardless of its content type.
 
     Raises:
         HTTPException: 400 if it is invalid; 413 if it exceeds a limit.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -26,7 +27,19 @@ _SPEC = importlib.util.spec_from_file_location("new_revision", _PATH)
 new_revision: Any = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(new_revision)
 METADATA: tuple[MetaData, ...] = new_revision.METADATA
-FIRST, *LATER = migrations.revisions()
+FIRST = migrations.revisions()[0]
+LATER = f"""
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "9000", "{migrations.newest_revision()}"
+
+
+def upgrade() -> None:
+    with op.batch_alter_table("jobs_organizations") as batch_op:
+        batch_op.add_column(sa.Column("remark", sa.String(20), server_default="none"))
+        batch_op.alter_column("name", type_=sa.String(300))
+"""
 
 
 def _upgrade(database: Database, revision: str) -> None:
@@ -97,15 +110,25 @@ def test_database_of_a_newer_version_is_refused_unchanged(each_database: Databas
     assert _content(each_database) == before
 
 
-def test_older_database_is_upgraded_with_its_rows(each_database: Database, tmp_path: Path) -> None:
+def test_older_database_is_upgraded_with_its_rows(
+    each_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _upgrade(each_database, FIRST)
+    pipeline = "INSERT INTO jobs_saved_pipelines VALUES (1, 1, 'fold', '[]', '2026-11-20')"
     with each_database.write() as session:
         session.execute(text("INSERT INTO jobs_organizations (id, name) VALUES (1, 'Institute')"))
+        session.execute(text(pipeline))
+    folder = shutil.copytree(migrations.FOLDER, tmp_path / "migrations")
+    (folder / "versions" / "9000_add_a_remark.py").write_text(LATER)
+    monkeypatch.setattr(migrations, "FOLDER", folder)
     each_database.create(*METADATA)
-    assert each_database.check_version() == migrations.newest_revision()
+    assert each_database.check_version() == "9000"
     with each_database.read() as session:
-        assert session.scalar(text("SELECT name FROM jobs_organizations")) == "Institute"
-    if LATER and not each_database.is_postgresql:
+        columns = text("SELECT name, remark FROM jobs_organizations")
+        assert session.execute(columns).one() == ("Institute", "none")
+        # SQLite changes a table by copying and deleting it, which does not cascade.
+        assert session.scalar(text("SELECT name FROM jobs_saved_pipelines")) == "fold"
+    if not each_database.is_postgresql:
         with closing(sqlite3.connect(tmp_path / f"some.sqlite.{FIRST}")) as copy:
             assert copy.execute("SELECT version_num FROM alembic_version").fetchone() == (FIRST,)
             assert copy.execute("SELECT name FROM jobs_organizations").fetchone() == ("Institute",)

@@ -364,22 +364,23 @@ def test_result_of_an_earlier_attempt_is_refused(database, queue, transitions, r
     assert recorder.endings["a"].outcome == "failed"
 
 
-def test_tasks_that_are_not_admitted_do_not_block_others(database, queue, transitions):
+def test_tasks_that_are_not_admitted_do_not_block_others(database, queue):
     with database.write() as session:
         for number, needs in enumerate(["rna", "rna", "dna", "rna", "dna"]):
             queue.put(session, "kind", f"{needs}{number}", {}, needs=needs)
-    unfit = set()
     considered = []
 
     def admit(claim):
         considered.append(claim.key)
         return claim.needs == "dna"
 
-    turn = transitions.turn({}, {}, Counter(), 5, admit, unfit)
+    transitions = TaskTransitions(database, queue, admit=admit)
+    turn = transitions.turn({}, {}, Counter(), 5)
     assert [claim.key for claim in turn.claims] == ["dna2", "dna4"]
     assert considered == ["rna0", "dna2", "dna4"]
-    assert unfit == {("kind", "rna")}
-    assert transitions.next(Counter(), unfit) is None
+    assert transitions.unfit == {("kind", "rna")}
+    assert transitions.next(Counter()) is None
+    transitions.unfit.clear()
     assert transitions.next(Counter()) is not None
     assert _state(database, "rna0") == "queued"
 
@@ -414,7 +415,7 @@ def test_turn_with_a_failing_end_changes_nothing(database, queue, transitions):
 
 @pytest.mark.parametrize("each_database", ["sqlite"], indirect=True)
 def test_next_task_is_found_through_the_index(database, queue, transitions):
-    query = transitions._waiting(Counter())
+    query = transitions._waiting(Counter(), {})
     statement = query.compile(database.engine, compile_kwargs={"literal_binds": True})
     with database.read() as session:
         steps = session.execute(text(f"EXPLAIN QUERY PLAN {statement}")).all()

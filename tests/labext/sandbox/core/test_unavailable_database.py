@@ -24,9 +24,9 @@ from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
 from labext.sandbox.core import database as database_module
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.worker_states import Executors
 from labext.sandbox.core.monitoring.health import HealthCheck, HealthEndpoint
 from labext.sandbox.core.queue import QueueBase
-from labext.sandbox.core.service_protocol import NoExecutors
 from labext.sandbox.core.web import guard_app, handle_errors
 
 pytestmark = pytest.mark.faults
@@ -48,7 +48,7 @@ def _client(database: Database, written: Callable[[], None] = lambda: None) -> T
     app = Starlette(routes=[Route("/", write, methods=["POST"])])
     handle_errors(app, lambda _status, message: {"error": message})
     guarded = HealthEndpoint(
-        guard_app(app, hosts=["testserver"]), HealthCheck(database, NoExecutors())
+        guard_app(app, hosts=["testserver"]), HealthCheck(database, Executors())
     )
     return TestClient(guarded)
 

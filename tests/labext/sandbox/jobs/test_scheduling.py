@@ -10,8 +10,9 @@ import pytest
 from sqlalchemy import select
 from starlette.exceptions import HTTPException
 
+from labext.sandbox.core.executors.worker_states import Executors
 from labext.sandbox.core.queue import Attempt, TaskOutcome
-from labext.sandbox.core.service_protocol import NoExecutors, Options
+from labext.sandbox.core.service_protocol import Options
 from labext.sandbox.core.task_transitions import TaskTransitions
 from labext.sandbox.jobs import limits, seed, service, submission
 from labext.sandbox.jobs.pipelines import service as pipelines
@@ -132,7 +133,7 @@ def test_queued_job_has_the_reason_why_it_waits(site, student):
 
 
 def test_queued_job_names_what_no_worker_has(site, student):
-    class Workers(NoExecutors):
+    class Workers(Executors):
         def why_waiting(self, needs, cores, memory):
             return f"No worker has {needs}."
 

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 
 from labext.sandbox.core.queue import Attempt, Task, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
+from labext.sandbox.core.web import DownloadResponse
 from labext.sandbox.jobs import job_creation, parent_jobs, service, submission, usage
 from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.files import job_files, result_archives, router
@@ -169,12 +170,12 @@ def test_file_deleted_before_it_is_opened_is_404(site, student, monkeypatch):
     assert get(site, address).content == b"ATOM"
     file = job_files.output_folder(site, number) / "a.pdb"
 
-    class Late(router._DownloadResponse):
+    class Late(DownloadResponse):
         async def __call__(self, *asgi):
             file.unlink()
             await super().__call__(*asgi)
 
-    monkeypatch.setattr(router, "_DownloadResponse", Late)
+    monkeypatch.setattr(router, "DownloadResponse", Late)
     response = get(site, address)
     assert response.status_code == 404
     assert "deleted" in response.json()["error"]

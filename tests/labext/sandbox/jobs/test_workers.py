@@ -18,8 +18,7 @@ from waiting import wait_until
 from labext.errors import LabextError
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
-from labext.sandbox.core.executors.worker_states import WorkerState
-from labext.sandbox.core.service_protocol import NoExecutors
+from labext.sandbox.core.executors.worker_states import Executors, WorkerState
 from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.jobs.job_creation import run_key
 from labext.sandbox.jobs.scheduling import list_workers
@@ -121,7 +120,7 @@ def _check_loopback_only(cluster: Sandbox, worker: int) -> None:
 
 
 def test_jobs_of_others_are_counted_and_not_named(site, student) -> None:
-    class OneWorker(NoExecutors):
+    class OneWorker(Executors):
         def workers(self) -> list[WorkerState]:
             keys = (run_key(1), run_key(2), "nb.read 7")
             return [WorkerState("w", "", "ready", 4, 3, None, (), keys, 0.0)]

@@ -23,9 +23,9 @@ from waiting import wait_until
 
 from labext.errors import ServiceError
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.worker_states import Executors
 from labext.sandbox.core.monitoring.metrics import ServerState
 from labext.sandbox.core.queue import Queue
-from labext.sandbox.core.service_protocol import NoExecutors
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.contract
@@ -263,7 +263,7 @@ def test_metrics_sum_all_processes_also_after_one_is_replaced(
 
 def test_metrics_report_that_the_database_is_down(tmp_path: Path) -> None:
     database = Database("postgresql+psycopg://nobody@127.0.0.1:1/none")
-    state = ServerState(tmp_path, database, Queue(), NoExecutors())
+    state = ServerState(tmp_path, database, Queue(), Executors())
     up, *rest = state.collect()
     assert up.samples[0].value == 0
     assert "labext_tasks" not in {family.name for family in rest}

@@ -79,14 +79,7 @@ async def send_inputs(
     target: Path,
     call: CallWorker,
 ) -> None:
-    """Copy the inputs of an attempt to its worker.
-
-    Args:
-        attempt: the attempt.
-        files: the inputs, as `list_inputs` returns them.
-        target: the folder at the worker.
-        call: sends a message about the attempt to the worker.
-    """
+    """Copy the inputs of an attempt, from `list_inputs`, into a folder at its worker."""
     if attempt.worker.shared is not None:
         for name, path, _ in files:
             await asyncio.to_thread(copy_file, path, resolve_inside(target, name))
@@ -104,13 +97,7 @@ async def send_inputs(
 async def fetch_outputs(
     attempt: RemoteAttempt, state: Mapping[str, Any], incoming: Path, call: CallWorker
 ) -> None:
-    """Copy the outputs of an attempt from its worker into an emptied folder.
-
-    Args:
-        attempt: the attempt.
-        state: the last state reported by the worker, with the names and sizes of the files.
-        incoming: the folder.
-        call: sends a message about the attempt to the worker.
+    """Copy the outputs in the worker's last state of an attempt into an emptied folder.
 
     Raises:
         LostAttemptError: a file at the worker has become shorter.

@@ -93,11 +93,8 @@ def open_cluster(
 ) -> Cluster:
     """Check that the scheduler at an address can be reached; with `dask` start one.
 
-    Args:
-        address: `dask`, or the address of a running scheduler.
-        certificates: a folder with `ca.pem`, `server.pem` and `server.key`.
-        folder: the data folder of the service.
-        allow_plaintext: whether the connection to another machine may be unencrypted.
+    The folder of certificates has `ca.pem`, `server.pem` and `server.key`. `allow_plaintext`
+    permits an unencrypted connection to another machine.
 
     Raises:
         SetupError: a package is missing, the address or the certificates are wrong, or the

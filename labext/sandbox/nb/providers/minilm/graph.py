@@ -24,11 +24,7 @@ _ONNX_RUNTIME = "com.microsoft"
 
 
 def build_model(path: str) -> bytes:
-    """Return the model as ONNX, for texts with equal numbers of tokens.
-
-    Args:
-        path: the ONNX file of the package, whose weights are taken.
-    """
+    """Return the ONNX model at `path` with its weights, for texts with equal numbers of tokens."""
     content: bytes = _Builder(onnx.load(path).graph).build().SerializeToString()
     return content
 

@@ -131,11 +131,11 @@ def test_written_mode_oscillates_with_the_amplitude(tmp_path):
     structures = []
     for part in text.split("MODEL")[1:]:
         (tmp_path / "model.pdb").write_text(part)
-        residues = read_residues(tmp_path / "model.pdb", "x")
+        residues = read_residues(tmp_path / "model.pdb")
         structures.append([residue.atoms["CA"].xyz for residue in residues])
     models = np.array(structures)
     assert models.shape == (11, 70, 3)
-    start = [residue.atoms["CA"].xyz for residue in read_residues(DATA / "1A8O.pdb", "x")]
+    start = [residue.atoms["CA"].xyz for residue in read_residues(DATA / "1A8O.pdb")]
     assert np.allclose(models[5], start, atol=0.001)
     for end in (models[0], models[-1]):
         rms = np.sqrt(((end - start) ** 2).sum(axis=1).mean())

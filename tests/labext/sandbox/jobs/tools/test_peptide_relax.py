@@ -96,7 +96,7 @@ def test_energy_terms_add_up(magainin):
 
 def test_helix_keeps_its_chirality_and_bonds(magainin):
     score, out = magainin
-    start, end = (_protein.read_residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
+    start, end = (_protein.read_residues(out / name) for name in ("start.pdb", "rank_1.pdb"))
     assert handedness(start) == handedness(end)
     assert set(handedness(end)) == {0, 1}
     assert [residue.name for residue in start] == [residue.name for residue in end]
@@ -163,7 +163,7 @@ def test_ends_have_the_only_form_that_the_force_field_has(tmp_path, sequence, ph
 
 def test_disulfide_between_ends_is_kept(tmp_path):
     peptide_build.run({"sequence": "CG"}, {}, tmp_path)
-    first, last = _protein.read_residues(tmp_path / "peptide.pdb", "x")
+    first, last = _protein.read_residues(tmp_path / "peptide.pdb")
     carbon, sulfur = (np.array(first.atoms[name].xyz) for name in ("CB", "SG"))
     along = (sulfur - carbon) / np.linalg.norm(sulfur - carbon)
     axis = np.cross(along, (1.0, 0.0, 0.0))
@@ -197,8 +197,8 @@ def test_crystal_fragment_hardly_moves(tmp_path):
     score = run(tmp_path / "out", path, iterations=60)
     assert score["residues"] == 10
     assert score["rmsd"] < 1
-    start = _protein.read_residues(path, "x")
-    end = _protein.read_residues(tmp_path / "out" / "start.pdb", "x")
+    start = _protein.read_residues(path)
+    end = _protein.read_residues(tmp_path / "out" / "start.pdb")
     assert [residue.number for residue in end] == [residue.number for residue in start]
     for first, two in zip(start, end, strict=True):
         for atom in first.heavy:  # the heavy atoms start at the positions of the file
@@ -212,7 +212,7 @@ def test_helix_and_strand_are_different_minima(tmp_path):
     radii = []
     for conformation in ("helix", "strand"):
         run(tmp_path / "out", sequence="A" * 10, conformation=conformation, iterations=30)
-        ends = _protein.read_residues(tmp_path / "out" / "rank_1.pdb", "x")
+        ends = _protein.read_residues(tmp_path / "out" / "rank_1.pdb")
         alphas = (ends[0].atoms["CA"].xyz, ends[-1].atoms["CA"].xyz)
         radii.append(np.linalg.norm(np.subtract(*alphas)))
     assert radii[0] == pytest.approx(1.5 * 9, rel=0.15)
@@ -228,7 +228,7 @@ def test_any_peptide_loses_energy_and_keeps_its_chirality(tmp_path_factory, sequ
     score = run(out, sequence=sequence, conformation=conformation, iterations=40)
     assert score["residues"] == len(sequence)
     assert score["energy_after"] <= score["energy_before"]
-    start, end = (_protein.read_residues(out / name, "x") for name in ("start.pdb", "rank_1.pdb"))
+    start, end = (_protein.read_residues(out / name) for name in ("start.pdb", "rank_1.pdb"))
     assert handedness(start) == handedness(end)
     assert all(1.2 < length < 1.45 for length in bond_lengths(end))
 

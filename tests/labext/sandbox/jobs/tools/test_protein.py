@@ -21,7 +21,7 @@ def write(tmp_path):
 
 def test_residues_are_read_from_the_first_model(write):
     path = write(f"MODEL        1\n{atom(1)}ENDMDL\n", f"MODEL        2\n{atom(2)}ENDMDL\n")
-    assert [residue.number for residue in read_residues(path, "x")] == ["1"]
+    assert [residue.number for residue in read_residues(path)] == ["1"]
 
 
 def test_alpha_carbon_with_highest_occupancy_wins_and_the_first_on_a_tie(write):
@@ -31,7 +31,7 @@ def test_alpha_carbon_with_highest_occupancy_wins_and_the_first_on_a_tie(write):
         atom(2, (3, 0, 0), alternative="A", occupancy="0.50"),
         atom(2, (4, 0, 0), alternative="B", occupancy="0.50"),
     )
-    assert [residue.atoms["CA"].xyz[0] for residue in read_residues(path, "x")] == [2, 3]
+    assert [residue.atoms["CA"].xyz[0] for residue in read_residues(path)] == [2, 3]
 
 
 def test_residue_is_read_from_one_alternative_location(write):
@@ -44,7 +44,7 @@ def test_residue_is_read_from_one_alternative_location(write):
         atom(2, (9, 0, 0), alternative="A", residue="SER", occupancy="0.50"),
         atom(2, (9, 1, 0), alternative="B", residue="THR", occupancy="0.50"),
     )
-    first_residue, two = read_residues(path, "x")
+    first_residue, two = read_residues(path)
     assert [a.xyz for a in first_residue.atoms.values()] == [(0, 0, 0), (2, 0, 0), (2, 1, 0)]
     assert (two.name, two.atoms["CA"].xyz) == ("SER", (9, 0, 0))
 
@@ -59,7 +59,7 @@ def test_only_modified_residues_are_read_from_hetatm_records(write):
         atom(5, (9, 9, 0), "CA  ", record="HETATM", residue="CA", element="CA"),
         atom(6, (9, 9, 9), " CB "),
     )
-    assert [residue.number for residue in read_residues(path, "x")] == ["1", "2", "3"]
+    assert [residue.number for residue in read_residues(path)] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(
@@ -68,31 +68,31 @@ def test_only_modified_residues_are_read_from_hetatm_records(write):
 @pytest.mark.parametrize("number", [1, 5])
 def test_calcium_in_an_atom_record_is_no_residue(write, ion, number):
     path = write(atom(1), atom(number, (9, 9, 0), "CA  ", **ion))
-    assert [residue.number for residue in read_residues(path, "x")] == ["1"]
+    assert [residue.number for residue in read_residues(path)] == ["1"]
 
 
 def test_insertion_codes_separate_residues(write):
     path = write(atom(52), atom(52, (4, 0, 0), insertion="A"), atom(52, (8, 0, 0), insertion="B"))
-    assert [residue.number for residue in read_residues(path, "x")] == ["52", "52A", "52B"]
+    assert [residue.number for residue in read_residues(path)] == ["52", "52A", "52B"]
 
 
 @pytest.mark.parametrize("between", ["TER\n", "END\n", ""])
 def test_residue_that_occurs_twice_is_an_error(write, between):
     path = write(atom(1, chain=" "), atom(2, chain=" "), between, atom(2, (60, 0, 0), chain=" "))
-    with pytest.raises(ToolError, match=r"^x: residue 2 of chain _ occurs twice; give each chain"):
-        read_residues(path, "x")
+    with pytest.raises(ToolError, match=r"^pdbFile: residue 2 of chain _ occurs twice; give each"):
+        read_residues(path)
 
 
 def test_chains_can_be_selected_and_a_missing_chain_is_named(write):
     path = write(atom(1, chain="A"), atom(1, chain="b"), atom(1, chain=" "))
-    assert len(read_residues(path, "x")) == 3
-    assert [residue.chain for residue in read_residues(path, "x", chains=["b"])] == ["b"]
+    assert len(read_residues(path)) == 3
+    assert [residue.chain for residue in read_residues(path, chains=["b"])] == ["b"]
     with pytest.raises(ToolError, match=r"^chains: there is no chain B; the file has A, b, _\.$"):
-        read_residues(path, "x", chains=["B"])
+        read_residues(path, chains=["B"])
 
 
 def test_short_line_without_occupancy_is_read(write):
-    (residue,) = read_residues(write(atom(1, (1, 2, 3))[:54]), "x")
+    (residue,) = read_residues(write(atom(1, (1, 2, 3))[:54]))
     assert residue.atoms["CA"] == Atom("CA", "C", (1, 2, 3))
 
 
@@ -111,7 +111,7 @@ def test_short_line_without_occupancy_is_read(write):
 )
 def test_invalid_file_is_an_error_with_the_line(write, text, message):
     with pytest.raises(ToolError, match=message) as error:
-        read_residues(write(text), "pdbFile")
+        read_residues(write(text))
     assert str(error.value).startswith("pdbFile: ")
 
 
@@ -119,5 +119,5 @@ def test_invalid_file_is_an_error_with_the_line(write, text, message):
     ("text", "b_factor"), [(" 12.50", 12.5), ("      ", None), ("******", None)]
 )
 def test_b_factor_is_none_unless_it_is_a_number(write, text, b_factor):
-    (residue,) = read_residues(write(atom(1, b_factor=text)), "x")
+    (residue,) = read_residues(write(atom(1, b_factor=text)))
     assert residue.atoms["CA"].b_factor == b_factor

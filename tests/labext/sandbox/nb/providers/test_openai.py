@@ -433,7 +433,7 @@ def test_multipart_form_follows_the_rfc(tmp_path):
     """Lines end with CRLF (RFC 2046, 5.1.1); only the announced bytes of a file are sent."""
     path = tmp_path / "sound.wav"
     path.write_bytes(b"RIFF")
-    form = FormPayload({"model": "whisper-1"}, "file", path)
+    form = FormPayload({"model": "whisper-1"}, path)
     path.write_bytes(b"RIFF and more")
     boundary = form.media_type.partition("boundary=")[2].encode()
     assert b"".join(form) == (

@@ -1,4 +1,4 @@
-"""Create the tables."""
+"""Create the tables, as the revisions 0001 to 0006 did before the first release."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+revision = "0006"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -38,6 +38,7 @@ def upgrade() -> None:
         sa.Column("created", sa.Double(), nullable=False),
         sa.Column("started", sa.Double(), nullable=True),
         sa.Column("attempt", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("claimed_by", sa.String(60), server_default="", nullable=False),
         sa.Column("needs", sa.String(100), server_default="", nullable=False),
         sa.Column("kills", sa.Integer(), nullable=False),
         sa.Column("cancelled", sa.Text(), nullable=True),
@@ -46,6 +47,27 @@ def upgrade() -> None:
     )
     op.create_index("tasks_owner", "tasks", ["owner", "priority", "turn"])
     op.create_index("tasks_turn", "tasks", ["state", sa.text("priority DESC"), "turn", "id"])
+    op.create_table(
+        "stored_files",
+        sa.Column("path", sa.String(1000), primary_key=True),
+        sa.Column("entry", sa.String(200), nullable=False),
+        sa.Column("key", sa.String(200), nullable=False),
+        sa.Column("member", sa.String(1000), nullable=False),
+        sa.Column("bytes", sa.Integer(), nullable=False),
+        sa.Column("sha256", sa.String(64), nullable=False),
+    )
+    op.create_index("stored_files_entry", "stored_files", ["entry"])
+    op.create_index("stored_files_key", "stored_files", ["key"])
+    op.create_table(
+        "unused_objects",
+        sa.Column("key", sa.String(200), primary_key=True),
+        sa.Column("since", sa.Double(), nullable=False),
+    )
+    op.create_table(
+        "file_storage",
+        sa.Column("storage", sa.String(40), primary_key=True),
+        sa.Column("url", sa.String(1000), nullable=False),
+    )
     op.create_table(
         "lab_limits",
         sa.Column("name", sa.String(100), primary_key=True),
@@ -93,6 +115,14 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("lab_audit_tenant", "lab_audit", ["tenant_id", "id"])
+    op.create_table(
+        "lab_codes",
+        sa.Column("id", sa.Integer(), primary_key=True),
+        sa.Column("hash", sa.String(64), nullable=False, unique=True),
+        sa.Column("expires", sa.Double(), nullable=False),
+        sa.Column("request", sa.JSON(), nullable=False),
+        sa.Column("email", sa.String(200), nullable=False),
+    )
     op.create_table(
         "lab_ip_ranges",
         sa.Column("id", sa.Integer(), primary_key=True),
@@ -270,6 +300,9 @@ def upgrade() -> None:
         sa.Column("budget", sa.Double(), nullable=True),
         sa.Column("gates", sa.JSON(), nullable=False),
         sa.Column("storage_quota", sa.BigInteger(), nullable=False),
+        sa.Column("weight", sa.Double(), server_default="1", nullable=False),
+        sa.Column("max_running", sa.Integer(), nullable=True),
+        sa.Column("max_queued", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["organization_id"], ["jobs_organizations.id"]),
         sa.UniqueConstraint("email"),
         sqlite_autoincrement=True,
@@ -559,3 +592,7 @@ def upgrade() -> None:
             "words TSVECTOR NOT NULL, length INTEGER NOT NULL)"
         )
         op.execute("CREATE INDEX nb_words_words ON nb_words USING gin (words)")
+        op.execute(
+            "CREATE UNLOGGED TABLE rate_windows "
+            "(identity TEXT PRIMARY KEY, times DOUBLE PRECISION[] NOT NULL)"
+        )
