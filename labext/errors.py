@@ -25,6 +25,8 @@ class LabextError(Exception):
         status: the HTTP status; None if no service responded.
         method, path: the method and the path of the request, without host and query.
         server: the service's own message.
+        request_id: the ID of the request in the service's log, if it sent one (`X-Request-ID`).
+        retry_after: the seconds that the service asked to wait (`Retry-After`), if it did.
 
     Args:
         message: as the attribute.
@@ -44,6 +46,8 @@ class LabextError(Exception):
         method: str | None = None,
         path: str | None = None,
         server: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
     ) -> None:
         self.message = _one_line(message)
         self.action = action
@@ -53,6 +57,8 @@ class LabextError(Exception):
         self.method = method
         self.path = None if path is None else strip_control(mask(path))
         self.server = None if server is None else strip_control(mask(server))
+        self.request_id = request_id
+        self.retry_after = retry_after
         super().__init__(f"{self.message} {self.next_step}".rstrip())
 
     def about(self, subject: str) -> Self:

@@ -216,6 +216,7 @@ class RateLimiter:
                 raise BusyError(
                     f"The service asks to wait {due - now:.0f} seconds.",
                     f"Try again after {due - now:.0f} seconds.",
+                    retry_after=due - now,
                 )
             self._sleep(due - now)
 

@@ -213,9 +213,11 @@ def on_error_response(
         sent_action(body),
     )
     error = to_exception(failure, service, map_error)
-    request_id = _request_id(response) if status >= 500 else None
-    hint = f"The request ID in the service's log is {request_id}." if request_id else ""
-    error = error.with_hint(hint) if hint else error
+    error.request_id, error.retry_after = _request_id(response), after
+    hint = ""
+    if status >= 500 and error.request_id:
+        hint = f"The request ID in the service's log is {error.request_id}."
+        error = error.with_hint(hint)
     if from_service and status in final_statuses:
         return error
     if status in REJECTED or (status == 503 and after is not None):
@@ -256,4 +258,5 @@ def _outcome_unknown(request: Request, error: LabextError) -> OutcomeUnknownErro
         method=request.op.method,
         path=request.path,
         server=error.server,
+        request_id=error.request_id,
     )

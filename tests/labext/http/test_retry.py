@@ -237,11 +237,14 @@ def test_clients_with_one_limiter_obey_each_others_headers(
 
 
 def test_endless_429_raises_busy_error(faulty: Any, transport_to: Any, clock: Any) -> None:
-    server = faulty(faulty.answer({"error": "slow down"}, 429, Retry_After="2"))
+    server = faulty(
+        faulty.answer({"error": "slow down"}, 429, Retry_After="2", X_Request_ID="a1b2")
+    )
     with pytest.raises(BusyError, match="slow down") as caught:
         transport_to(server, rate=Rate(None)).send(SUBMIT)
     assert server.count == 5
-    assert caught.value.status == 429
+    assert (caught.value.status, caught.value.retry_after) == (429, 2)
+    assert caught.value.request_id == "a1b2"
 
 
 @pytest.mark.parametrize(("status", "error"), [(429, BusyError), (503, ServiceError)])
@@ -254,6 +257,7 @@ def test_delay_beyond_patience_fails_at_once_and_is_stated(
         with pytest.raises(kind) as caught:
             transport.send(READ)
         assert caught.value.next_step == "Try again after 280 seconds."
+        assert caught.value.retry_after == pytest.approx(280)
     assert clock.slept == []
     assert server.count == 1  # nothing is sent while the service asks to wait
 

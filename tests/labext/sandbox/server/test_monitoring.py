@@ -155,9 +155,8 @@ def test_failure_is_logged_with_its_request_id(new_server, new_key):
     database.close()
     with pytest.raises(ServiceError) as failed:
         jobs_client(server, key).jobs()
-    (request_id,) = re.findall(
-        r"request ID in the service's log is ([0-9a-f]{32})", str(failed.value)
-    )
+    request_id = failed.value.request_id
+    assert f"request ID in the service's log is {request_id}." in str(failed.value)
     log = server.data_dir / "host.log"
 
     def records_of_request() -> list[dict[str, Any]]:
