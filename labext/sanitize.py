@@ -41,12 +41,23 @@ def contains_control(text: str) -> bool:
     return "\\" in text and _ESCAPED.search(text.replace("\\\\", "")) is not None
 
 
-def strip_control_json(value: Any) -> Any:
-    """Return a JSON value with all strings sanitized, keys included."""
+MAX_DEPTH = 100
+"""Levels of JSON values that are kept; hundreds would exceed Python's recursion limit."""
+
+
+def strip_control_json(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return a JSON value with all strings sanitized, keys included.
+
+    Lists and objects that are nested too deeply are replaced by U+FFFD.
+    """
     if isinstance(value, str):
         return strip_control(value)
-    if isinstance(value, dict):
-        return {strip_control_json(key): strip_control_json(item) for key, item in value.items()}
+    if not isinstance(value, dict | list):
+        return value
+    if depth == 0:
+        return REPLACEMENT
     if isinstance(value, list):
-        return [strip_control_json(item) for item in value]
-    return value
+        return [strip_control_json(item, depth - 1) for item in value]
+    return {
+        strip_control_json(key): strip_control_json(item, depth - 1) for key, item in value.items()
+    }

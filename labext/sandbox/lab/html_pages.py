@@ -111,13 +111,15 @@ testing. {about}</p>
 <form method="post" action="/authorize">
 <input type="hidden" name="request" value="{request}">
 <p><label for="email">User</label></p>
-<p><select id="email" name="email" required autofocus>{users}</select></p>
+<p>{user}</p>
 {field}<p><button>Sign in</button></p>
 </form>
 <p>You will return to <code>{client}</code>.</p>
 """
 
 
+_EMAIL_FIELD = """<input id="email" name="email" type="email" value="{email}" required autofocus
+autocomplete="username">"""
 _OPEN_SIGN_IN_NOTE = "No secret is required: choose a user."
 _SIGN_IN_NOTE = """Sign in with the secret of a user, which
 <code>{command}</code> prints for the administrator."""
@@ -127,13 +129,34 @@ _SIGN_IN_FIELD = """<p><label for="secret">Secret of this user</label></p>
 
 
 def sign_in_page(
-    users: Sequence[User], request: str, client: str, selected: str | None, *, requires_secret: bool
+    users: Sequence[User] | None,
+    request: str,
+    client: str,
+    selected: str | None,
+    *,
+    requires_secret: bool,
 ) -> HTMLResponse:
     """Return the page on which a user signs in.
 
-    `request` is the sealed authorization request, `client` the URL to which the user returns, and
-    `selected` the e-mail address of the preselected user.
+    `users` can be chosen; if it is None, the user types the e-mail address. `request` is the sealed
+    authorization request, `client` the URL to which the user returns, and `selected` the e-mail
+    address of the preselected user.
     """
+    content = _SIGN_IN_FORM.format(
+        about=_SIGN_IN_NOTE.format(command=admin_command("lab users secret EMAIL").strip("`"))
+        if requires_secret
+        else _OPEN_SIGN_IN_NOTE,
+        user=_EMAIL_FIELD.format(email=escape(selected or ""))
+        if users is None
+        else _user_choice(users, selected),
+        field=_SIGN_IN_FIELD if requires_secret else "",
+        request=escape(request),
+        client=escape(client),
+    )
+    return HTMLResponse(render_page(SIGN_IN_TITLE, content), headers=PAGE_HEADERS)
+
+
+def _user_choice(users: Sequence[User], selected: str | None) -> str:
     options = "".join(
         f'<option value="{escape(user.email)}"{" selected" if user.email == selected else ""}>'
         f"{escape(user.name)} ({escape(user.email)})</option>"
@@ -141,16 +164,7 @@ def sign_in_page(
     )
     if selected not in {user.email for user in users}:
         options = f'<option value="" selected disabled>Choose …</option>{options}'
-    content = _SIGN_IN_FORM.format(
-        about=_SIGN_IN_NOTE.format(command=admin_command("lab users secret EMAIL").strip("`"))
-        if requires_secret
-        else _OPEN_SIGN_IN_NOTE,
-        users=options,
-        field=_SIGN_IN_FIELD if requires_secret else "",
-        request=escape(request),
-        client=escape(client),
-    )
-    return HTMLResponse(render_page(SIGN_IN_TITLE, content), headers=PAGE_HEADERS)
+    return f'<select id="email" name="email" required autofocus>{options}</select>'
 
 
 def sign_in_error_page(message: str, status: int = 400) -> HTMLResponse:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import secrets
+from contextlib import nullcontext
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -35,22 +37,22 @@ class PasswordVerifier:
     def __init__(self) -> None:
         self._verified: tuple[str, bytes] | None = None
 
+    def is_known(self, password: str) -> bool:
+        """Return whether a password is the last one that was right."""
+        digest = hashlib.sha256(password.encode()).digest()
+        return self._verified is not None and hmac.compare_digest(self._verified[1], digest)
+
     def verify(self, password: str, stored_hash: str) -> bool:
         """Return whether a hash was made from a password."""
-        digest = hashlib.sha256(password.encode()).digest()
         verified = self._verified
-        if (
-            verified is not None
-            and verified[0] == stored_hash
-            and hmac.compare_digest(verified[1], digest)
-        ):
+        if verified is not None and verified[0] == stored_hash and self.is_known(password):
             return True
         _, salt, stored_digest = stored_hash.split("$")
         if not hmac.compare_digest(
             _scrypt(password, bytes.fromhex(salt)), bytes.fromhex(stored_digest)
         ):
             return False
-        self._verified = stored_hash, digest
+        self._verified = stored_hash, hashlib.sha256(password.encode()).digest()
         return True
 
 
@@ -82,6 +84,8 @@ class RequestGuard(BodyLimitedApp):
         self._site = site
         self._guard = rate_limiter(site.database, "nb")
         self._verifier = PasswordVerifier()
+        # Hashing keeps a core busy: one password at a time, and no threads that others need.
+        self._guesses = asyncio.Semaphore()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -90,8 +94,10 @@ class RequestGuard(BodyLimitedApp):
             return
         max_bytes = MAX_OPEN_BODY
         if not scope["path"].startswith(f"{ASSETS_PATH}/") and scope["path"] not in OPEN_PATHS:
+            request = Request(scope)
             try:
-                max_bytes = await run_in_threadpool(self._passed, Request(scope))
+                async with self._guesses if self._is_guess(request.headers) else nullcontext():
+                    max_bytes = await run_in_threadpool(self._passed, request)
             except Exception as failure:
                 error = failure if isinstance(failure, HTTPException) else unavailable(failure)
                 if error is None:
@@ -118,6 +124,11 @@ class RequestGuard(BodyLimitedApp):
         return BODY_OVERHEAD + (
             max(file, 2 * text) if form and request.url.path == UPLOAD_PATH else 2 * text
         )
+
+    def _is_guess(self, headers: Headers) -> bool:
+        """Return whether a request has a password that must be hashed to be verified."""
+        _, _, password = headers.get("authorization", "").partition(" ")
+        return bool(password) and not self._verifier.is_known(password.strip())
 
     def _check(self, headers: Headers, stored_hash: str) -> None:
         """Check the password; wrong guesses have their own rate limit."""

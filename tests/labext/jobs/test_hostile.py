@@ -51,6 +51,14 @@ def test_frame_replaces_control_characters_only() -> None:
     assert not [character for character in STEERING if character in rendered]
 
 
+@pytest.mark.parametrize("as_text", [True, False])
+def test_deeply_nested_values_do_not_break_a_frame(as_text: bool) -> None:
+    value = json.loads("[" * 900 + json.dumps(STEER) + "]" * 900)
+    cell = json.dumps(value) if as_text else value
+    frame = records_to_frame([{"j": cell, "x": cell}], [Column("j", "json")])
+    assert not [character for character in STEERING if character in frame.to_html()]
+
+
 DIRECTION_CONTROLS = {
     character
     for character in map(chr, range(0x110000))

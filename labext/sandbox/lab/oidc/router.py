@@ -122,7 +122,8 @@ def authorize(request: Request, site: SiteOf) -> Response:
         [time.time() + SIGN_IN_PAGE_SECONDS, asdict(authorization)], "lab-authorize"
     )
     return html_pages.sign_in_page(
-        list_users(site),
+        # The page of a server needs no credentials, so it must not tell who the users are.
+        list_users(site) if site.server is None else None,
         sealed,
         authorization.redirect_uri,
         query.get("login_hint"),

@@ -24,6 +24,9 @@ MAX_UNPACKED_BYTES = 1 << 30
 _EXCEL_LITERAL = re.compile(r'"[^"]*"|\\.')
 """Literal text in a number format."""
 
+_MAX_EXCEL_ROWS = 1 << 20
+"""Rows of a sheet; openpyxl yields each row up to the last number, which a file can make up."""
+
 _MAX_REPEATED_CELLS = 100
 """Maximum copies of a repeated cell or row; spreadsheets repeat the empty ones to the last one."""
 
@@ -192,7 +195,8 @@ def read_spreadsheet(file: SourceFile, on_stage: OnStage) -> Document:
             for sheet in book.worksheets:
                 on_stage(f"sheet {sheet.title}")
                 sheet.reset_dimensions()  # some programs write wrong dimensions
-                table = _limited_table(map(_excel_row, sheet.iter_rows()), file.max_bytes)
+                rows = map(_excel_row, sheet.iter_rows(max_row=_MAX_EXCEL_ROWS))
+                table = _limited_table(rows, file.max_bytes)
                 sheets.append(f"# {sheet.title}\n\n{table}" if table else "")
     return Document([(None, "\n\n".join(filter(None, sheets)))])
 

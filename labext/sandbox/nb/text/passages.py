@@ -98,13 +98,13 @@ class _Layout:
     Attributes:
         headings: the start of each heading, with its level and text.
         heading_ends: the ends of the headings with their rulers, by their starts.
-        rows: the start of each table row, with the start and end of its table's header.
+        rows: the start of each table row, with the start and the text of its table's header.
         items: the starts of list items and fields.
     """
 
     headings: dict[int, tuple[int, str]] = field(default_factory=dict)
     heading_ends: dict[int, int] = field(default_factory=dict)
-    rows: dict[int, tuple[int, int]] = field(default_factory=dict)
+    rows: dict[int, tuple[int, str]] = field(default_factory=dict)
     items: set[int] = field(default_factory=set)
 
 
@@ -161,7 +161,7 @@ def _split_page(page: int | None, text: str, path: dict[int, str]) -> Iterator[P
         parts = [path[level] for level in sorted(path)]
         header = layout.rows.get(_line_start(text, start))
         if header is not None and header[0] < start:
-            parts.append(" ".join(text[slice(*header)].split()).strip("| ")[:MAX_HEADING_LENGTH])
+            parts.append(header[1])
         yield PassageText(text[start:end], page, PATH_SEPARATOR.join(parts))
         while next_heading[0] < end:
             _enter(path, *next_heading[1])
@@ -186,7 +186,7 @@ def _parse_layout(text: str) -> _Layout:
     stripped = [line.strip() for line in lines]
     fenced = False
     numbered = _numbered_lines(stripped)
-    header: tuple[int, int] | None = None
+    header: tuple[int, str] | None = None
     skipped = -1
     for number, line in enumerate(stripped):
         start, end = starts[number], starts[number] + len(lines[number])
@@ -206,7 +206,7 @@ def _parse_layout(text: str) -> _Layout:
             )
         is_row = heading is None and _ROW.match(line) is not None
         if is_row:
-            header = header or (start, end)
+            header = header or (start, " ".join(line.split()).strip("| ")[:MAX_HEADING_LENGTH])
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
             header = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import re
@@ -10,14 +11,16 @@ import threading
 from typing import Any
 from urllib.parse import urlsplit
 
+import event_loops
 import psutil
 import pytest
 import requests
 from nb_service import PASSWORD, Api, Back, detail, new_name
 from starlette.testclient import TestClient
 
+from labext.sandbox.nb import middleware
 from labext.sandbox.nb.app import service
-from labext.sandbox.nb.middleware import PasswordVerifier, hash_password
+from labext.sandbox.nb.middleware import PasswordVerifier, RequestGuard, hash_password
 from labext.sandbox.nb.search.index import SearchIndex
 
 pytestmark = pytest.mark.contract
@@ -265,6 +268,42 @@ def test_requests_and_password_guesses_are_rate_limited_separately(in_process) -
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 10
         assert ask(PASSWORD, "/health").status_code == 200
     assert ask(PASSWORD).status_code == 200
+
+
+def test_guesses_of_the_password_do_not_keep_others_waiting(in_process, monkeypatch) -> None:
+    served: list[str] = []
+    released = threading.Event()
+
+    async def serve(scope: Any, _receive: Any, _send: Any) -> None:
+        served.append(scope["path"])
+
+    async def ignore(_message: Any) -> None:
+        pass
+
+    guard = RequestGuard(serve, in_process())
+
+    def ask(path: str, password: str) -> Any:
+        headers = [(b"authorization", f"Bearer {password}".encode())]
+        scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
+        return guard(scope, None, ignore)
+
+    def hash_slowly(_password: str, _salt: bytes) -> bytes:
+        released.wait(20)
+        return b""
+
+    async def main() -> None:
+        await ask("/first", PASSWORD)
+        monkeypatch.setattr(middleware, "_scrypt", hash_slowly)
+        guesses = [asyncio.create_task(ask("/guess", f"wrong{n}")) for n in range(100)]
+        await asyncio.sleep(0.2)
+        try:
+            await asyncio.wait_for(ask("/second", PASSWORD), 10)
+        finally:
+            released.set()
+            await asyncio.gather(*guesses)
+
+    event_loops.run(main())
+    assert served == ["/first", "/second"]
 
 
 def test_rate_limit_can_be_switched_off(in_process) -> None:

@@ -221,7 +221,8 @@ def test_doctor_shows_the_server_of_this_machine(server, monkeypatch, capsys):
     assert line in capsys.readouterr().out
 
 
-def test_sign_in_page_names_the_command_of_the_server(server):
+def test_sign_in_page_of_a_server_names_its_command_but_no_users(server, admin):
+    admin("lab", "users", "add", "listed@lab.example.org")
     configuration = f"{origin(server, 'lab-oidc')}/.well-known/openid-configuration"
     endpoints = requests.get(configuration, verify=ca(server), timeout=30).json()
     query = {
@@ -231,8 +232,11 @@ def test_sign_in_page_names_the_command_of_the_server(server):
         "scope": "openid",
         "code_challenge": "x" * 43,
         "code_challenge_method": "S256",
+        "login_hint": '"><script>',
     }
     page = requests.get(
         endpoints["authorization_endpoint"], params=query, verify=ca(server), timeout=30
     )
     assert "labext server lab users secret EMAIL" in page.text
+    assert "listed@lab.example.org" not in page.text
+    assert 'name="email" type="email" value="&quot;&gt;&lt;script&gt;"' in page.text

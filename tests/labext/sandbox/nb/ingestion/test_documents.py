@@ -18,6 +18,7 @@ from pptx.opc.package import Part
 from pptx.opc.packuri import PackURI
 from pptx.oxml import parse_xml
 
+from labext.sandbox.nb.ingestion import office_readers
 from labext.sandbox.nb.text.passages import split_passages
 
 
@@ -178,6 +179,14 @@ def test_sheets_are_tables_under_their_names(read):
         "# Plasmids\n\nname | length\npBAD30 | 4923\npUC19 | 2686.5\n0.3\n\n"
         "# Dates\n\n2026-11-23 | two lines"
     )
+
+
+def test_rows_of_a_sheet_beyond_those_of_excel_are_not_read(read, monkeypatch):
+    monkeypatch.setattr(office_readers, "_MAX_EXCEL_ROWS", 100)
+    book = openpyxl.Workbook()
+    book.active.cell(100, 1, "last")
+    book.active.cell(101, 1, "beyond")
+    assert read(saved(book), "plasmids.xlsx").text == "# Sheet\n\nlast"
 
 
 @pytest.mark.parametrize(

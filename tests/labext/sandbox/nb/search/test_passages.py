@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import example, given
@@ -128,6 +129,12 @@ def test_passage_within_a_table_has_the_header_of_the_table() -> None:
     first, *others = headings(f"# Enzymes\n\n| enzyme | site |\n| --- | --- |\n{rows}")
     assert first == "Enzymes"
     assert {*others} == {"Enzymes › enzyme | site"}
+
+
+def test_long_line_of_a_table_is_split_in_linear_time() -> None:
+    started = time.process_time()
+    assert len(split_passages([(None, "| " * 300_000)])) > 400
+    assert time.process_time() - started < 5.0
 
 
 def test_passages_of_a_transcript_have_the_mean_confidence_of_their_words() -> None:
