@@ -142,7 +142,14 @@ class NotebookError(LabextError):
 
 @dataclass(frozen=True)
 class NotebookRun:
-    """An executed copy of a notebook, and the code cells and complete jobs of the run."""
+    """The result of executing a notebook.
+
+    Attributes:
+        executed: the copy with its outputs.
+        cells: number of code cells that ran.
+        complete: number of complete jobs in the sandbox, jobs of batches included.
+        seconds: wall-clock duration.
+    """
 
     executed: Path
     cells: int

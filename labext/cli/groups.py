@@ -288,8 +288,11 @@ def issue_credentials(
 ) -> tuple[Record, str]:
     """Create credentials, and print or store them as `--json` and `--profile` require.
 
-    `create` makes them valid and returns a record. `connection`, which returns the address and
-    options of the profile, is called only to store them.
+    Args:
+        service: `lab`, `jobs` or `nb`.
+        secrets: by name, as in `secret_store.NAMES`.
+        create: makes them valid and returns a record.
+        connection: returns the address and options of the profile; called only to store them.
 
     Returns:
         The record with the profile, and with the secrets if they are to be printed; and how the

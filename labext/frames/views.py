@@ -448,9 +448,13 @@ def _frame_summary(frame: pd.DataFrame, by: str, note: str = "") -> str:
 def _html_cell(
     text: str, *, escaped: bool = False, is_sequence: bool = False, on_one_line: bool | None = None
 ) -> str:
-    """Return an HTML block for a cell's text, which may be HTML already.
+    """Return an HTML block for a cell's text.
 
-    A sequence is monospaced. `on_one_line` prevents wrapping, or wraps at 32 em if it is False.
+    Args:
+        text: the text of the cell.
+        escaped: True if the text is already HTML.
+        is_sequence: True for a monospaced font.
+        on_one_line: True to prevent wrapping, False to wrap at 32 em; None for no rule.
     """
     styles = [_LEFT, _MONOSPACED if is_sequence else ""]
     if on_one_line is not None:

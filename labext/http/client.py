@@ -197,7 +197,13 @@ class HttpClient:
     ) -> Path:
         """Stream an operation's response to `target`, as `download` does, but authenticated.
 
-        With `page` the response may be a web page.
+        Args:
+            op: a GET.
+            target: the file to write; its folder is created.
+            path: the values of the path's placeholders.
+            params: the query.
+            page: the response may be a web page.
+            on_bytes: called with the number of bytes present, and the total if known.
 
         Raises:
             LabextError: the service refused the request, or sent no response.

@@ -42,7 +42,13 @@ class FailureStage(Enum):
 
 @dataclass(frozen=True)
 class ConnectionFailure:
-    """A request without a response; `error` is raised if no retry succeeds."""
+    """A request without a response.
+
+    Attributes:
+        stage: the stage at which the connection was lost.
+        reason: the reason in a few words, without the address.
+        error: the exception to raise if no retry succeeds.
+    """
 
     stage: FailureStage
     reason: str

@@ -30,7 +30,11 @@ _SAFE_HEADERS = ("Accept", "Accept-Encoding", "Range", "If-Range", "User-Agent")
 
 
 class RedirectError(Exception):
-    """A redirect that is not followed, with the exception to raise."""
+    """A redirect that is not followed.
+
+    Attributes:
+        error: the exception to raise.
+    """
 
     def __init__(self, error: LabextError) -> None:
         super().__init__()
@@ -147,11 +151,15 @@ def send_following_redirects(
     deadline: Deadline,
     away: bool,
 ) -> requests.Response | ConnectionFailure:
-    """Send a signed request, follow its redirects, and return the response before its body is read.
+    """Send a request, follow its redirects, and return the response before its body is read.
 
-    The timeout replaces that of the options. The deadline limits each response from its first byte
-    on, also while the caller reads it. With `away` a GET may be redirected to another origin,
-    without its key.
+    Args:
+        session: sends it.
+        request: the request, signed by its `auth`.
+        options: TLS verification, timeout, and the service's name in errors.
+        timeout: replaces that of `options`.
+        deadline: limits each response from its first byte on, also while the caller reads it.
+        away: a GET may be redirected to another origin, without its key.
     """
     url, service = request.url or "", options.service
     try:

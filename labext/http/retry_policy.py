@@ -39,9 +39,12 @@ GATEWAY = frozenset({502, 504})
 
 
 class RetryableError(Exception):
-    """A failed attempt that may succeed if it is repeated, at most `max_attempts` times.
+    """A failed attempt that may succeed if it is repeated.
 
-    `error` is raised if no attempt succeeds; the service asked to wait `after` seconds.
+    Attributes:
+        error: the exception to raise if no attempt succeeds.
+        after: seconds that the service asked to wait.
+        max_attempts: maximum number of attempts for this kind of failure.
     """
 
     def __init__(
@@ -191,9 +194,13 @@ def on_error_response(
 ) -> Exception:
     """Return the exception for a response with status 400 or above, and read its body.
 
-    `map_error` turns an error response of this service into an exception. Statuses in
-    `final_statuses` are final if the service itself sends them: the request is not retried, and its
-    outcome counts as known.
+    Args:
+        request: the request.
+        response: the response.
+        service: the service's name in errors.
+        map_error: turns an error response of this service into an exception.
+        final_statuses: statuses that are final if the service itself sends them: the request is not
+            retried, and its outcome counts as known.
     """
     status = response.status_code
     after = requested_delay(status, response.headers)

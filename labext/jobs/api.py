@@ -317,8 +317,10 @@ class JobsApi:
         """Validate the rows of a batch on the service; return its error messages by row position.
 
         None if the service does not validate rows: it validates one job per request, or rejects
-        the whole request, in which case the submission reports the error. The body has `type`,
-        `settings` (an array) and `jobNames`.
+        the whole request, in which case the submission reports the error.
+
+        Args:
+            body: `type`, `settings` (an array) and `jobNames`.
         """
         try:
             answer = self.http.send(VALIDATE, json=body).json()

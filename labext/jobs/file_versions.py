@@ -131,7 +131,10 @@ def changed_since(
 ) -> bool | None:
     """Return whether a file's content has changed since a submission; None if unknown.
 
-    The time of the submission is by the clock of the service.
+    Args:
+        submission: time of the submission by the clock of the service, if known.
+        then: version of the file at the submission, if recorded.
+        now: current version of the file, if known.
     """
     if now is None:
         return None

@@ -212,10 +212,15 @@ def join_input_rows(
     name_column: str | None = None,
     missing: bool = True,
 ) -> pd.DataFrame:
-    """Return jobs in the order of their input, joined with the input rows if there are any.
+    """Return jobs in the order of their input, joined with the input rows.
 
-    The names of jobs are in the column `key`, and the original ones in `name_column` of the rows,
-    which is then included. With `missing`, names without a job have empty job columns.
+    Args:
+        jobs: one row per job.
+        key: column of `jobs` with the names.
+        order: names in the order of the input.
+        rows: input row of each name; None to only reorder the jobs.
+        name_column: column of `rows` with the original names, if it should be included.
+        missing: include names without a job, with empty job columns.
 
     Returns:
         One row per job; jobs without an input row are at the end.

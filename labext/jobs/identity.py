@@ -269,7 +269,11 @@ def adapt_names(originals: Sequence[str], max_length: int = MAX_NAME_LENGTH) -> 
 
     Valid names are kept. In others, invalid characters are replaced by `-`, and the name is
     truncated. If the result is not unique, digits of a digest of the original are appended; they
-    do not depend on the order of the rows. Equal originals have equal names.
+    do not depend on the order of the rows.
+
+    Args:
+        originals: the names; equal names have equal results.
+        max_length: maximum length of a name.
     """
     adapted = {name: _replace_invalid(name, max_length) for name in originals}
     counts = Counter(adapted.values())

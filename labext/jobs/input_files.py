@@ -327,9 +327,12 @@ class InputContent:
                 self._records.write(name, self._files.values())
 
     def check(self, name: str, row: JobRecord, values: Collection[str] | None = None) -> None:
-        """Compare the content of these values, or of all, with that of an existing submission.
+        """Compare the content with that of an existing submission.
 
-        The row is that of the submission `name` (see `remember`), or of a part of a batch.
+        Args:
+            name: name of the submission, as given to `remember`.
+            row: row of the submission, or of a part of a batch.
+            values: values in the settings of the row; None for all.
 
         Raises:
             ConflictError: the existing submission was made with other content.
@@ -417,7 +420,9 @@ class ContentReader:
     ) -> InputContent:
         """Return the current content of the files that the settings of a submission name.
 
-        `uploaded` has the paths of uploaded files, `outputs` the rows of earlier jobs, by value.
+        Args:
+            uploaded: paths of uploaded files, by value.
+            outputs: rows of the earlier jobs whose outputs are named, by value.
         """
         return self._read(
             [

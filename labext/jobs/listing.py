@@ -512,9 +512,14 @@ class JobLister:
 def _inputs_from_rows(
     rows: pd.DataFrame, name_column: str, batch: str, known: Mapping[str, str], existing: set[str]
 ) -> JobInputs:
-    """Return the inputs of the jobs of a batch from the user's rows, with the original names.
+    """Return the inputs of the jobs of a batch, from the user's rows.
 
-    `known` has the original names in the journal by job name, `existing` the jobs on the service.
+    Args:
+        rows: the input rows.
+        name_column: column of `rows` with the original names.
+        batch: name of the batch.
+        known: original names in the journal, by job name.
+        existing: names of the jobs on the service.
     """
     originals = frames.original_names(rows, name_column)
     jobs = {original: job for job, original in known.items()}

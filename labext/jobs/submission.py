@@ -89,8 +89,14 @@ def submit_once(
 ) -> Submission:
     """Send a submission unless it already exists.
 
-    `send` returns the service's message. `difference` describes how a row differs from the
-    submission in the compared properties (in the plural); None if they are the same.
+    Args:
+        service: the service.
+        name: unique name of the submission.
+        type: the tool, or `pipeline`.
+        send: sends the submission, and returns the service's message.
+        difference: describes how a row differs from the submission; None if they are the same.
+        compared: the compared properties in the plural, for messages.
+        content: the content of the files that the settings name.
 
     Raises:
         ConflictError: the name is taken by another submission.
@@ -157,9 +163,12 @@ def send_once(
 ) -> tuple[str, JobRecord | None, bool]:
     """Send a submission whose name was free; if its response is lost, look up the outcome.
 
-    `send` returns the service's message. `look_up` returns the row if the submission exists, None
-    if the name is free, and raises ConflictError if another submission has it. The description, in
-    messages, is the number of jobs and the tool.
+    Args:
+        name: the name of the submission, for messages.
+        send: sends the submission, and returns the service's message.
+        look_up: returns the row if the submission exists, None if the name is free; raises
+            ConflictError if another submission has the name.
+        description: number of jobs and tool, for messages.
 
     Returns:
         The service's message; the row if it was looked up; True if this call created it.

@@ -275,8 +275,13 @@ def normalize_settings(
     """Return the settings to send, and descriptions of all faults.
 
     Values are converted to JSON types, and text to numbers or booleans if the parameter requires
-    them. Defaults are not added, and missing values in a row of a frame are left out. The
-    placeholder of an output of the previous stage of a pipeline is valid for every parameter.
+    them. Defaults are not added.
+
+    Args:
+        tool: the tool.
+        settings: the settings; missing values in a row of a frame are left out.
+        placeholder: value that stands for an output of the previous stage of a pipeline; valid for
+            every parameter.
     """
     if not hasattr(settings, "items"):  # a row of a frame has them, too
         return {}, [f"they are a {type(settings).__name__}, not a mapping of names to values"]

@@ -124,9 +124,12 @@ class Folder(NamedTuple):
 
 
 def find_folder_id(http: HttpClient, name: str) -> str:
-    """Return the ID of a folder, given by its name or its ID.
+    """Return the ID of a folder.
 
-    Names match case-insensitively, but an exact match takes precedence.
+    Args:
+        http: HTTP client of the tenant.
+        name: the folder's name, or its ID, which is returned unchanged. Names match
+            case-insensitively, but an exact match takes precedence.
 
     Raises:
         InputError: the name is empty or not a string.

@@ -175,9 +175,11 @@ def check_limit(limit: Any, noun: str = _NOUN) -> None:
 
 
 class Page(NamedTuple):
-    """One page of a list, and the token of the next one, empty if there is none.
+    """One page of a list.
 
     Attributes:
+        records: the unmodified records.
+        token: token of the next page; empty on the last page.
         has_token_field: True if the response has a token field, even if it is empty.
     """
 
@@ -215,10 +217,14 @@ def _is_list(value: Any) -> bool:
 def iter_pages(
     fetch_page: Callable[[str], Page], seen_ids: set[str], *, noun: str = _NOUN
 ) -> Iterator[list[Record]]:
-    """Yield the records of each page without those in `seen_ids`, which is updated in place.
+    """Yield the records of each page, skipping duplicates.
 
-    A record that is modified during the listing changes its position and may appear twice. The
-    token of the first page is empty.
+    A record that is modified during the listing changes its position and may appear twice.
+
+    Args:
+        fetch_page: returns the page for a token; the first token is empty.
+        seen_ids: the IDs of earlier records; updated in place.
+        noun: what the records are called in error messages.
 
     Raises:
         ResponseLimitError: the number of pages exceeds the limit, or the pages repeat.

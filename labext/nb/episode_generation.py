@@ -148,9 +148,13 @@ _STAGE_UNITS = {"outline": "segment", "dialogue": "segment", "speech": "turn"}
 def build_snapshot(
     name: str, status: str | None, record: Record, episode: Record | None
 ) -> Progress:
-    """Return a progress snapshot of an episode with the status that the service reports.
+    """Return a progress snapshot of an episode.
 
-    The record, of the job or the episode, has the stage, progress and error.
+    Args:
+        name: the name to display.
+        status: the status that the service reports.
+        record: the job or the episode that has the stage, progress and error.
+        episode: the episode, if it is known.
     """
     phase = phase_of(status)
     reason = str(record["error_message"] or "")

@@ -133,10 +133,14 @@ def explain_message(
     action: Action | None = None,
     server_action: Action | None = None,
 ) -> Explanation:
-    """Return the error and the next step for a service's message about a failed operation.
+    """Return the error and the next step for a service's message.
 
-    The step and its action are used if the message implies none. `server_action` came with the
-    message.
+    Args:
+        words: the message.
+        doing: the name of the operation that failed: `delete a model`.
+        step: the next step if the message implies none.
+        action: the action of that.
+        server_action: the action that was downloaded with the message.
     """
     message, own = split_message(words, "")
     if server_action is not None:

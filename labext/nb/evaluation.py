@@ -112,7 +112,14 @@ def _summarize(kind: str, part: pd.DataFrame, *, searched: bool) -> Record:
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """Asks questions and compares the answers; `cited` has the identifiers of expected sources."""
+    """Asks questions and compares the answers.
+
+    Attributes:
+        client: asks and searches.
+        notebook: the notebook to answer from.
+        cited: by expected source, the identifiers of the records that it names.
+        search_type, limit, model: as for `NotebookClient.evaluate`.
+    """
 
     client: SearchResource
     notebook: str | None

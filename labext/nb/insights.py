@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PendingInsight:
-    """An insight that a command is creating, and the identifiers of its source's earlier ones."""
+    """An insight that is being created.
+
+    Attributes:
+        job: the command that creates it.
+        source: the source of the insight.
+        title: the title of the transformation.
+        before: the identifiers of the source's earlier insights.
+    """
 
     job: str
     source: str

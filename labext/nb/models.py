@@ -175,7 +175,13 @@ _TYPE_PATTERNS = (
 
 @dataclass(frozen=True)
 class TypeProbe:
-    """A tried model with the type that works, if any, or the failure of the likeliest type."""
+    """The result of trying a model.
+
+    Attributes:
+        name: the name of the model.
+        type: the type that works, with which the model was added; None if no type works.
+        reason: the service's message about the failed test of the likeliest type.
+    """
 
     name: str
     type: str | None

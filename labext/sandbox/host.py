@@ -168,8 +168,9 @@ class Host:
     ) -> None:
         """Serve until SIGTERM or SIGINT; the second one ends the process at once.
 
-        A parent of several service processes passes the sockets that `prepare` has opened.
-        `on_ready` is called once the services respond; by default they are announced.
+        Args:
+            sockets: those that `prepare` has opened in the parent of several service processes.
+            on_ready: called once the services respond; by default they are announced.
         """
         stopped = asyncio.Event()
 

@@ -105,10 +105,16 @@ class ListedParts(NamedTuple):
 def merge_part_rows(
     name: str, part_rows: Mapping[str, JobRecord | None], sizes: Mapping[str, int]
 ) -> JobRecord:
-    """Merge the rows of the parts of a split batch, None for missing ones, into one row.
+    """Merge the rows of the parts of a split batch into one row.
 
-    It is like that of an unsplit batch: `batchStatus` is `Complete` only if all parts are complete;
-    `statuses` are summed, and the jobs of missing parts, of known sizes, are counted as `not sent`.
+    Args:
+        name: the name of the batch.
+        part_rows: the row of each part, in order; None for a missing part.
+        sizes: the number of jobs of each part, if known.
+
+    Returns:
+        A row like that of an unsplit batch: `batchStatus` is `Complete` only if all parts are
+        complete; `statuses` are summed, and the jobs of missing parts are counted as `not sent`.
     """
     rows = [row for row in part_rows.values() if row is not None]
     missing = [part for part, row in part_rows.items() if row is None]
@@ -326,8 +332,9 @@ class PartMerger:
     def rows(self, find: Callable[[str], JobRecord | None] | None) -> list[JobRecord]:
         """Return the matching rows.
 
-        `find` looks up an unlisted part of a truncated list. It is None if the list is complete, so
-        that unlisted parts do not exist.
+        Args:
+            find: looks up an unlisted part of a truncated list; None if the list is complete, so
+                that unlisted parts do not exist.
         """
         merged = (self._merged(row, find) if isinstance(row, tuple) else row for row in self._rows)
         return [row for row in merged if self._matches(row)]

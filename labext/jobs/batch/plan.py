@@ -173,7 +173,11 @@ def named_settings(jobs: Any, constants: Settings) -> dict[str, Settings]:
 
     Formats: `{name: settings}`; the service's parallel arrays
     `{"jobNames": […], "settings": […]}`; and its list `[{"jobName": …, "settings": …}, …]`, which
-    may also be the value of a key `jobs`. Settings of a job take precedence over the constants.
+    may also be the value of a key `jobs`.
+
+    Args:
+        jobs: the jobs.
+        constants: settings of all jobs; settings of a single job take precedence.
 
     Raises:
         InputError: the numbers of names and settings differ, a name occurs twice, or the format is

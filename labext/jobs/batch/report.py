@@ -78,8 +78,12 @@ def build_report(
 ) -> BatchSubmission:
     """Return the report of a batch after all parts have been processed.
 
-    `refused` has the invalid rows, which were skipped; caveats are sentences about file content
-    that could not be compared.
+    Args:
+        plan: the batch.
+        outcomes: the outcomes of its parts.
+        resumed: True if the caller is `resume`.
+        refused: the invalid rows, which were skipped.
+        caveats: sentences about file content that could not be compared.
     """
     sentences = [
         _resume_message(plan, outcomes) if resumed else _submission_message(plan, outcomes)

@@ -327,10 +327,15 @@ class BatchSubmitter:
         *,
         one_by_one: bool,
     ) -> None:
-        """Validate the jobs of missing parts on the service, without submitting them.
+        """Validate the jobs of these parts on the service, without submitting them.
 
-        With `one_by_one` also if the service only validates one job per request, which an unsplit
-        batch does not need: it is accepted or rejected as a whole.
+        Args:
+            draft: the draft of the plan.
+            plan: the batch.
+            parts: the missing parts.
+            tool: the tool of the batch.
+            one_by_one: also validate if the service only validates one job per request. This is
+                unnecessary for an unsplit batch, which is accepted or rejected as a whole.
 
         Raises:
             InvalidJobsError: the service rejects at least one job.

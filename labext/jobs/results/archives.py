@@ -358,7 +358,13 @@ class MetricsMerger:
 
 @dataclass(frozen=True)
 class JobArchive:
-    """Archive of a single job, with its names on the service and inside the batch."""
+    """Archive of a single job of a batch.
+
+    Attributes:
+        name: the name on the service, which includes the batch.
+        own_name: the name inside the batch.
+        path: the archive.
+    """
 
     name: str
     own_name: str
@@ -374,10 +380,15 @@ def merge_archives(
     jobs: Sequence[JobArchive] = (),
     tables: Mapping[str, bytes] | None = None,
 ) -> None:
-    """Merge the archives of the parts of a split batch into one, written atomically.
+    """Merge several archives into one, written atomically.
 
-    The jobs, in the order of the input, are named as inside the batch. Archives of single `jobs`
-    are copied to a folder each; `tables` are the metrics of parts without an archive.
+    Args:
+        parts: the archives of the parts of a split batch, in order.
+        target: the archive to write.
+        order: the names of the jobs inside the batch, in the order of the input.
+        on_bytes: called with the number of merged bytes.
+        jobs: archives of single jobs, each copied to a folder.
+        tables: the metrics tables of parts without an archive.
 
     Raises:
         ArchiveError: an archive is damaged, or not safe to unpack.

@@ -132,7 +132,14 @@ class ResultsJob:
 
 @dataclass(frozen=True)
 class ResultsSource:
-    """Reads results from one service; `uploaded` records uploads from this machine."""
+    """Reads results from one service.
+
+    Attributes:
+        service: the service.
+        parts: finds the parts of split batches.
+        catalogue: the tools.
+        uploaded: records of uploads from this machine.
+    """
 
     service: JobsApi
     parts: PartFinder

@@ -72,7 +72,14 @@ REGENERATED_SECRETS = {"secrets/signing", "secrets/nb_providers"}
 
 @dataclass(frozen=True)
 class BackupResult:
-    """The archive of a backup, its size before compression, and files that could not be read."""
+    """Result of a backup.
+
+    Attributes:
+        file: the archive.
+        files: the number of files.
+        bytes: their size before compression.
+        skipped: files that could not be read.
+    """
 
     file: Path
     files: int

@@ -21,9 +21,12 @@ _NOT_DUMPED = {"rate_windows"}
 
 
 def dump_tables(database: Database, target: Path, snapshot: str | None = None) -> None:
-    """Dump the tables of the services and of the queue to a new file.
+    """Dump the tables of the services and of the queue to a file.
 
-    The state is the current one, or a snapshot that another transaction has exported.
+    Args:
+        database: the database.
+        target: the file to create.
+        snapshot: the state to dump, as exported by another transaction; None for the current one.
 
     Raises:
         SetupError: pg_dump is not installed.
@@ -39,9 +42,12 @@ def dump_tables(database: Database, target: Path, snapshot: str | None = None) -
 
 
 def restore_tables(database: Database, dump: Path, folder: Path) -> None:
-    """Replace the tables by those of a dump, in one transaction; those of other applications stay.
+    """Replace the tables by those of a dump, in one transaction.
 
-    The temporary files in `folder` are as large as the dump.
+    Args:
+        database: the database; the tables of other applications are kept.
+        dump: a file of `dump_tables`.
+        folder: for temporary files, which are as large as the dump.
 
     Raises:
         SetupError: pg_restore or psql is not installed.

@@ -73,7 +73,13 @@ _ARCHIVE_ERRORS = (
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """Result of a restore: the backup's time in ISO 8601, and the folder of replaced data."""
+    """Result of a restore.
+
+    Attributes:
+        created: the time of the backup, ISO 8601.
+        files: the number of restored files.
+        previous: the folder of the replaced data; None if there were none.
+    """
 
     created: str
     files: int

@@ -24,7 +24,12 @@ log = logging.getLogger("labext.sandbox")
 
 
 class Quarantine:
-    """The folder, created if needed, to which one start moves files without a database row."""
+    """The folder to which one start of a sandbox moves files without a database row.
+
+    Attributes:
+        path: the folder, created with the first move.
+        moved: the number of moved files and folders.
+    """
 
     def __init__(self, folder: DataFolder) -> None:
         self._root = folder.path

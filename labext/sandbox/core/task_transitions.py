@@ -67,7 +67,12 @@ Needs = tuple[str, str]
 
 @dataclass
 class TurnResult:
-    """The tasks that need a process, and those whose process must be killed, with their outcome."""
+    """The result of `TaskTransitions.turn`.
+
+    Attributes:
+        claims: tasks that need a process.
+        refused: tasks whose process must be killed, with their outcome.
+    """
 
     claims: list[ClaimedTask] = field(default_factory=list)
     refused: dict[int, TaskOutcome] = field(default_factory=dict)
@@ -377,7 +382,9 @@ class TaskTransitions:
     def requeue(self, tasks: Collection[int], killed: Collection[int] = ()) -> None:
         """Requeue claimed tasks whose process is gone, unless they were cancelled.
 
-        Tasks that ran when the service was killed are `killed`: they may have caused it.
+        Args:
+            tasks: all these tasks.
+            killed: those running when the service was killed, which they may have caused.
         """
         for task_id in tasks:
             with self._database.write() as session:
@@ -440,10 +447,13 @@ class TaskTransitions:
 
 
 class _OwnerLimits:
-    """The owners, among those of the next tasks, that have as many running tasks as they may.
+    """The limits of running tasks of the owners whose tasks are next.
 
     With `lock` no other process starts tasks of a kind with such limits before the end of the
     transaction.
+
+    Attributes:
+        reached: the owners by kind of task that have as many running tasks as they may.
     """
 
     def __init__(self, queue: Queue, session: Session, *, lock: bool = False) -> None:

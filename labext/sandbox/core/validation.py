@@ -92,7 +92,11 @@ YEAR_SECONDS = 366 * 24 * 3600
 
 @dataclass(frozen=True)
 class LimitDefinition:
-    """Definition of a limit; a `size` is a number of bytes, which may be given with a unit."""
+    """Definition of a limit: its description, default and bounds.
+
+    Attributes:
+        size: whether it is a number of bytes, which may have a unit.
+    """
 
     about: str
     default: int

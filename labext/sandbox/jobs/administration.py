@@ -140,9 +140,12 @@ class JobsAdministration(Administration):
     def import_accounts(
         self, file: Path, organization: str | None = None, key_file: Path | None = None
     ) -> list[Record]:
-        """Create accounts for the people in a CSV file with the column `email`, or none.
+        """Create accounts for the people in a CSV file, or none.
 
-        With a key file, a new CSV file, each account gets a key.
+        Args:
+            file: a table with the column `email`.
+            organization: as for `add_account`.
+            key_file: a new CSV file, with a key for each account; None for no keys.
 
         Raises:
             InputError: the file can't be read, or has an invalid row.
@@ -168,8 +171,12 @@ class JobsAdministration(Administration):
     ) -> Record:
         """Change the share and the limits of an account in the queue; None keeps the value.
 
-        The weight is the share of job starts relative to other accounts, and applies to queued jobs
-        too. A limit of 0 is no limit, and `default` that of all accounts.
+        Args:
+            email: the email address of the account.
+            weight: the share of job starts relative to other accounts; also applies to queued jobs.
+            max_running: the maximum number of running jobs; 0 for no limit, `default` for the
+                limit of all accounts.
+            max_queued: the maximum number of queued jobs, with the same special values.
 
         Raises:
             InputError: a value is out of range.

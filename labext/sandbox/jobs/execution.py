@@ -55,8 +55,11 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Run the tool of a job, write the result archive, and return the Score.
 
     The archive contains the tool's files, `settings.json` (as submitted), `score.json` and
-    `log.txt` (the versions of the packages, then the output of the process). The input file of a
-    setting is in `../inputs/<setting>/` of the working folder.
+    `log.txt` (the versions of the packages, then the output of the process).
+
+    Args:
+        work: the working folder; `../inputs/<setting>/` has the input file of a setting.
+        payload: the task's payload with the keys `tool` and `settings`.
 
     Raises:
         TaskError: the tool is no longer installed.

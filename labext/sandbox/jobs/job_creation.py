@@ -225,9 +225,16 @@ def store_jobs(
 ) -> None:
     """Store the rows, tasks and input files of jobs, and count the jobs as submitted.
 
-    The jobs are listed and started in the order of `orders`. The row of their parent, a batch or
-    the pipeline of which they are a stage, is already flushed. `max_seconds` is one of several
-    limits of each job's time, of which the lowest applies.
+    Args:
+        session: the transaction; the row of the parent is already flushed.
+        site: the site with the files and the queue.
+        account: the owner of the jobs.
+        tool: the tool of all jobs.
+        orders: the jobs, in the order in which they are listed and started.
+        project: the `projectTag`.
+        parent: the batch or pipeline of the jobs.
+        stage: the pipeline stage of the jobs.
+        max_seconds: time limit of each job; the lowest of all limits applies.
     """
     created = current_timestamp()
     jobs = [

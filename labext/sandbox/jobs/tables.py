@@ -43,7 +43,11 @@ class Base(DeclarativeBase):
 
 
 class Organization(Base):
-    """A group of accounts with a common budget of weighted hours; its owners see all their jobs."""
+    """A group of accounts; its owners can see the jobs of all accounts.
+
+    Attributes:
+        budget: the limit of weighted hours of all accounts together; None for no limit.
+    """
 
     __tablename__ = "jobs_organizations"
 
@@ -108,7 +112,12 @@ class Key(Base):
 
 
 class Usage(Base):
-    """The jobs of a tool that an account has submitted, and their hours; also of deleted jobs."""
+    """Usage of a tool by an account, including deleted jobs.
+
+    Attributes:
+        jobs: the number of submitted jobs.
+        weighted_hours: the total of the ended jobs.
+    """
 
     __tablename__ = "jobs_usage"
 
@@ -121,7 +130,11 @@ class Usage(Base):
 
 
 class SavedPipeline(Base):
-    """Stages in the form of `/submit-pipeline`, which an organization's accounts run by name."""
+    """A saved pipeline, which the accounts of an organization run by name.
+
+    Attributes:
+        stages: the stages in the form of `/submit-pipeline`.
+    """
 
     __tablename__ = "jobs_saved_pipelines"
     __table_args__ = (UniqueConstraint("organization_id", "name"),)

@@ -47,7 +47,11 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class PendingEntry:
-    """The log entry of a call in progress, whose caller's credentials may be no longer valid."""
+    """The log entry of a call in progress.
+
+    Attributes:
+        caller: the owner of the credentials, even if these are no longer valid.
+    """
 
     tenant_id: int
     method: str

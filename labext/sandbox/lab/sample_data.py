@@ -41,9 +41,12 @@ from labext.sandbox.lab.tables import (
 def extract_subsequence(
     entry: SequenceEntry, start: int, length: int
 ) -> tuple[str, SequenceFeatures]:
-    """Return the bases of a region from `start`, counted from 0, and its features relative to it.
+    """Return the bases of a region and its features, with positions relative to its start.
 
-    The region of a circular sequence may span its origin; in a linear one it ends within it.
+    Args:
+        entry: the sequence; in a circular one the region may span the origin.
+        start: the first base, from 0.
+        length: at most that of the sequence; in a linear one the region ends within it.
     """
     bases, features = entry.bases, entry.features
     extended = bases + bases[: start + length - len(bases)] if entry.circular else bases

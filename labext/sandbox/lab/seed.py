@@ -46,7 +46,11 @@ NOTEBOOK_APP = "notebook"
 
 @dataclass(frozen=True)
 class SeedUser:
-    """A user `HANDLE@sandbox.local` to create, and the names of the places that it may see."""
+    """A user to create; the e-mail address is `HANDLE@sandbox.local`.
+
+    Attributes:
+        places: the names of the visible organizations, teams, projects and folders.
+    """
 
     handle: str
     name: str

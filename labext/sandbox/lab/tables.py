@@ -72,7 +72,11 @@ class Tenant(Base):
 
 
 class IpRange(Base):
-    """A network, such as 192.0.2.0/24, from which requests are allowed; without any, all are."""
+    """A network from which requests are allowed; without any, all are.
+
+    Attributes:
+        network: such as `192.0.2.0/24` or `2001:db8::/32`.
+    """
 
     __tablename__ = "lab_ip_ranges"
     __table_args__ = (UniqueConstraint("tenant_id", "network"),)
@@ -168,7 +172,11 @@ def new_credential(
 
 
 class Token(Base):
-    """An access token, which is valid only as long as the secret that it was issued for."""
+    """An access token, which is valid only as long as the secret that it was issued for.
+
+    Attributes:
+        expires: seconds since 1970.
+    """
 
     __tablename__ = "lab_tokens"
 

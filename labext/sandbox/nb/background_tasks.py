@@ -72,9 +72,11 @@ def parse_progress(text: str) -> tuple[str, int, int] | None:
 
 @contextmanager
 def open_site(work: Path) -> Iterator[Site]:
-    """Open the service's folders and database, from a task's folder (`files.work_folder`).
+    """Open the service's folders and database.
 
-    The service's folder is derived from it: queued tasks must survive a move of the data folder.
+    Args:
+        work: the task's folder (`files.work_folder`), from which the service's folder is derived:
+            queued tasks must survive a move of the data folder.
     """
     service = work.parents[1]
     folder = DataFolder(service.parent)

@@ -126,7 +126,12 @@ _DIRECTIONS = {"asc": False, "desc": True}
 
 @dataclass(frozen=True)
 class SortKey:
-    """A column that a list may be ordered by, and its default direction."""
+    """A column that a list may be ordered by.
+
+    Attributes:
+        column: the column; texts are ordered case-insensitively.
+        descending: the default direction, True for times.
+    """
 
     column: InstrumentedAttribute[Any]
     descending: bool = False
@@ -135,9 +140,12 @@ class SortKey:
 def order_by_terms(
     order_by: str, sort_keys: Mapping[str, SortKey], last: Any
 ) -> list[ColumnElement[Any]]:
-    """Return the terms of an ORDER BY clause, which end with the unique column `last`.
+    """Return the terms of an ORDER BY clause.
 
-    `order_by` is the name of a sort key, optionally followed by a blank and `asc` or `desc`.
+    Args:
+        order_by: a sort key, optionally followed by a blank and `asc` or `desc`.
+        sort_keys: the allowed keys by name.
+        last: the column that makes the order unique.
 
     Raises:
         HTTPException: 400 if `order_by` is invalid.

@@ -216,7 +216,14 @@ def delete_link(site: SiteDep, notebook_id: Identifier, source_id: Identifier) -
 
 @dataclass(frozen=True)
 class _NotebookContents:
-    """The contents of a notebook; its `exclusive` sources are in no other one."""
+    """The contents of a notebook.
+
+    Attributes:
+        notes: the identifiers of its notes.
+        exclusive: the identifiers of sources used by no other notebook.
+        shared: the identifiers of sources also used by other notebooks.
+        sessions: the number of its chat sessions.
+    """
 
     notes: Sequence[str]
     exclusive: Sequence[str]

@@ -240,7 +240,11 @@ class Message(Base):
 
 
 class Credential(Entity):
-    """The address and encrypted key of a model provider; `credentials.service` has the options."""
+    """The address and key of a model provider; `key` is encrypted.
+
+    Attributes:
+        options: the other fields by name, such as `api_version`; see `credentials.service`.
+    """
 
     __tablename__ = "nb_credentials"
     noun = "credential"
@@ -276,9 +280,11 @@ class Model(Entity):
 
 
 class Transformation(Entity):
-    """A prompt that a model applies to a text; without a model, that of the slot `transformation`.
+    """A prompt that a model applies to a text.
 
-    One that is run `by_default` creates an insight of every new source.
+    Attributes:
+        by_default: whether it is run on every new source, creating an insight.
+        model_id: the model that runs it; None for that of the slot `transformation`.
     """
 
     __tablename__ = "nb_transformations"
@@ -293,7 +299,12 @@ class Transformation(Entity):
 
 
 class DefaultModel(Base):
-    """The model of a slot, such as `chat` or `embedding`; a slot without a row has none."""
+    """The model of a slot; a slot without a row has none.
+
+    Attributes:
+        slot: `chat`, `transformation`, `embedding`, `speech_to_text`, `text_to_speech`, `podcast`
+            or `summary`.
+    """
 
     __tablename__ = "nb_defaults"
 

@@ -58,9 +58,12 @@ def tokenize(line: str) -> TokenizedLine:
 
 
 def iter_tokens(line: str, *, partial: bool = False) -> Iterator[Token]:
-    """Yield the tokens of a line, given without the name of the magic.
+    """Yield the tokens of a line.
 
-    In a `partial` line, which is still being typed, unclosed quotes and braces extend to its end.
+    Args:
+        line: the line without the name of the magic.
+        partial: True for a line that is still being typed; unclosed quotes and braces extend to
+            its end.
     """
     position = 0
     while position < len(line):

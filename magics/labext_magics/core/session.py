@@ -28,7 +28,13 @@ MAX_AGE = 10.0
 
 
 class NameCache:
-    """A cache of name lists fetched in threads; keys start with the service: `jobs/files`."""
+    """A cache of name lists, which are fetched in threads.
+
+    Keys start with the service: `jobs/files`.
+
+    Attributes:
+        prefetched: the services whose names have been prefetched.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -55,7 +55,12 @@ class ValueType:
 
 @dataclass(frozen=True)
 class BareText:
-    """The unquoted text of a setting, to be cast by the tool's schema if it declares a type."""
+    """The unquoted text of a setting, to be cast by the tool's schema.
+
+    Attributes:
+        text: the text as typed.
+        default: the value if the schema does not declare a type.
+    """
 
     text: str
     default: Any

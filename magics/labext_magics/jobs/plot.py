@@ -142,9 +142,14 @@ def _tool_figures(jobs: JobsClient, tool: str) -> list[str]:
 def _read_tables(
     jobs: JobsClient, name: str, file: str | None, email: str | None, figures: list[str]
 ) -> dict[str, pd.DataFrame]:
-    """Return the CSV tables of a job by path: only this file, or all.
+    """Return the CSV tables of a job by path.
 
-    Of `figures`, the first one that the job wrote is preferred.
+    Args:
+        jobs: the client of the job service.
+        name: the job's name.
+        file: the only table to read; None for all tables.
+        email: the owner of the job; None for the caller.
+        figures: the tables to prefer, in order, if the job wrote one of them.
     """
     import pandas as pd
 

@@ -101,8 +101,15 @@ def _continue_chat(
 ) -> str:
     """Return the ID of the chat to continue, and make it the current chat of its subject.
 
-    The subject is a notebook or source by its ID; `find` returns the ID of a chat about it by title
-    or ID. The title of a new chat is derived from the message unless it is given.
+    Args:
+        call: the context of the command.
+        subject: the ID of the notebook or source.
+        message: the message, from which the title of a new chat is derived.
+        client: the client's chats about notebooks or about sources.
+        find: function that returns the ID of a chat about the subject by its title or ID.
+        session: the title or ID of a chat to continue.
+        new: True to start a new chat.
+        title: the title of a new chat.
     """
     if session is not None and (new or title is not None):
         raise InputError(

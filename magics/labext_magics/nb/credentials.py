@@ -45,7 +45,12 @@ def check_address(provider: str, base_url: str | None) -> None:
 
 @dataclass(frozen=True)
 class Key:
-    """A provider's key, if it needs one, and the environment variable that has it, if any."""
+    """A provider's key and its origin.
+
+    Attributes:
+        value: the key; None for a provider without a key.
+        source: the environment variable with the key; empty if the key was typed.
+    """
 
     value: str | None
     source: str = ""
@@ -62,7 +67,9 @@ class Key:
 def key_for(provider: str, *, required: bool = False) -> Key:
     """Return the key of a provider from the environment, or prompt the user for it.
 
-    With `required`, also if the provider needs none.
+    Args:
+        provider: the service's name of the provider.
+        required: True to require a key even if the provider needs none.
 
     Raises:
         SetupError: input is not possible, or the input was empty.

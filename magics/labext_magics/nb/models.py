@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
 
 def run_test(label: str, test: Callable[[], Record], fallback: Callable[[], str]) -> None:
-    """Run a test of an object, such as `the model gpt-4o of openai`, and print the response time.
+    """Run a test, and print the response time.
 
-    `fallback` returns the next step if the service does not suggest one.
+    Args:
+        label: the tested object, such as `the model gpt-4o of openai`.
+        test: function that lets the service run the test.
+        fallback: function that returns the next step if the service does not suggest one.
 
     Raises:
         ServiceError: the test failed.

@@ -28,7 +28,11 @@ def watch_episode(
 ) -> pd.DataFrame | None:
     """Show the progress of an episode until it ends, and return its row; None in the background.
 
-    It is watched by its ID, or by that of its job while the episode is unknown.
+    Args:
+        call: the context of the command.
+        identifier: the ID of the episode, or the ID of its job while the episode is unknown.
+        name: the episode's name.
+        background: True to return at once and update the progress bar in the background.
 
     Raises:
         JobFailedError: the generation failed.

@@ -88,10 +88,16 @@ def wait_for_text(
 ) -> None:
     """Wait until sources have been processed, and print the skipped sources.
 
-    By default they are all sources of the notebook, or of all notebooks. One whose record has not
-    changed for an hour is skipped, since its worker has probably been stopped. Without `wait` all
-    unprocessed sources are skipped; `option` is the one for that, if any. With `vectors` it waits
-    for the vectors of the sources, too.
+    A source whose record has not changed for an hour is skipped, since its worker has probably
+    been stopped.
+
+    Args:
+        call: the context of the command.
+        notebook: the notebook of the sources; None for all notebooks.
+        sources: the titles or IDs of the sources; None for all sources.
+        wait: False to skip unprocessed sources without waiting.
+        option: the option of the command that skips the waiting; None if it has none.
+        vectors: True to wait for the vectors of the sources, too.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; no request was sent.

@@ -130,7 +130,10 @@ def order_parameter(order: str | None) -> str | None:
 def require_changes(values: Mapping[str, Any], line: str, more: str = "") -> dict[str, Any]:
     """Return the options that are not None; raise InputError if all options are None.
 
-    The error has the beginning of the line, and `more`, such as another way to make a change.
+    Args:
+        values: the values of the options by name.
+        line: the beginning of the line.
+        more: the end of the error's sentence, such as another way to make a change.
     """
     changes = {name: value for name, value in values.items() if value is not None}
     if not changes:
@@ -140,9 +143,14 @@ def require_changes(values: Mapping[str, Any], line: str, more: str = "") -> dic
 
 
 def text_of(call: Call, typed: str | None, noun: str, line: str, option: str = "") -> str:
-    """Return the text, described by a noun, from the line or the cell body.
+    """Return the text from the line or the cell body.
 
-    `line` is the line without the text; `option` is the option for it, if it is not an argument.
+    Args:
+        call: the call of the command.
+        typed: the text on the line.
+        noun: what the text is.
+        line: the line without the text.
+        option: the option for the text, if it is not an argument.
 
     Raises:
         InputError: the text is missing, or is both on the line and in the cell body.

@@ -277,8 +277,10 @@ _SIDE = "margin:6px 0;padding:0 0 0 10px;border-left:3px solid rgba(128,128,128,
 def render_html(state: AnswerState, *, live: bool = False, opens: bool = False) -> str:
     """Return the answer's state as HTML.
 
-    With `live` the marks are buttons for `js/answer.js`; with `opens` the citations of the answer
-    have buttons that open their sources.
+    Args:
+        state: the state.
+        live: the marks are buttons for `js/answer.js`.
+        opens: the citations of the answer have buttons that open their sources.
     """
     rows = [div(escape(state.question, LONG), "font-weight:600")] if state.question else []
     rows += (

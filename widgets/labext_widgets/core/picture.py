@@ -16,7 +16,12 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class PictureView:
-    """A picture from a result file, named by the job and the file."""
+    """A picture from a result file.
+
+    Attributes:
+        name: the job and the file.
+        content: the file's content.
+    """
 
     def __init__(self, content: bytes, name: str) -> None:
         self.content = content

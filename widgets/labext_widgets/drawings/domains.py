@@ -63,7 +63,14 @@ class Domain:
 
 @dataclass(frozen=True)
 class Hit:
-    """A sequence with its E-value, and its domains in the order of the file."""
+    """A sequence with its domains.
+
+    Attributes:
+        target: the name of the sequence.
+        length: its length.
+        evalue: its E-value.
+        domains: its domains, in the order of the file.
+    """
 
     target: str
     length: int

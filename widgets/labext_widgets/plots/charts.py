@@ -80,9 +80,18 @@ def table_chart(
     units: Mapping[str, str] | None = None,
     hint: str = "",
 ) -> Chart:
-    """Return the chart of the columns of a table; arguments as for `plot.table_plot`.
+    """Return the chart of the columns of a table.
 
-    One of `x` and `y` may be None. `names` is what each row is called.
+    Args:
+        frame: the table.
+        title: of the chart.
+        x: the column of the horizontal axis.
+        y: the column of the vertical axis; at least one of both is not None.
+        color: the column that colors the points.
+        kind: the kind of chart; by default that which fits the columns.
+        names: what each row is called.
+        units: the units of the columns.
+        hint: a sentence for errors, on where further columns come from.
 
     Raises:
         InputError: a column does not exist, or the columns do not fit the kind.

@@ -171,7 +171,10 @@ def numeric_columns(frame: pd.DataFrame) -> list[str]:
 def find_column(frame: pd.DataFrame, name: str, hint: str = "") -> str:
     """Return the column that a name stands for; a score or setting also without its prefix.
 
-    The error ends with the hint, a sentence on where further columns come from.
+    Args:
+        frame: the table.
+        name: the name as typed.
+        hint: a sentence on where further columns come from.
 
     Raises:
         InputError: there is no such column, or its values can't be plotted.

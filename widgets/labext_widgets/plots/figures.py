@@ -48,7 +48,12 @@ _STRUCTURES = {"helix": ORANGE, "strand": BLUE, "coil": GREY}
 
 @dataclass(frozen=True)
 class Figure:
-    """A standard figure of tables with these columns; `panel` returns None without values."""
+    """A standard figure.
+
+    Attributes:
+        columns: the columns that a table must have.
+        panel: returns the panel of such a table and a file's name, or None if it has no values.
+    """
 
     columns: frozenset[str]
     panel: Callable[[pd.DataFrame, str], Panel | None]

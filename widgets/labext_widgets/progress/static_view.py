@@ -192,7 +192,10 @@ class _Segment(NamedTuple):
 def render_html(progress: Progress, note: str = "", seen_at: str = "") -> str:
     """Return the view as HTML: name, phases, a bar by state, and the reason and note if any.
 
-    `seen_at` is the time of the snapshot, for a static view that may be seen much later.
+    Args:
+        progress: the progress to render.
+        note: an additional sentence about the watch.
+        seen_at: the time of the snapshot, for a static view that may be seen much later.
     """
     if note:  # the watch has ended
         progress = replace(progress, rate=None)

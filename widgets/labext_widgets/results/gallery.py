@@ -33,7 +33,13 @@ _CARD_SIZE = (300, 190)
 
 @dataclass(frozen=True)
 class Entry:
-    """A job of a gallery with its numeric scores; `open` returns the view of its main file."""
+    """A job of a gallery.
+
+    Attributes:
+        name: the job's name.
+        scores: its numeric scores.
+        open: reads the job's main file and returns its view.
+    """
 
     name: str
     scores: Mapping[str, float]

@@ -69,8 +69,12 @@ def draw_structure(
 ) -> str:
     """Return an SVG picture, seen along the axis of the smallest extent.
 
-    It has this width and at most this height in pixels. With an `other` structure superposed on it,
-    the scheme `model` colors it as the first of two.
+    Args:
+        structure: the structure.
+        scheme: how its residues are colored; `model` colors it as the first of two.
+        other: a structure that is superposed on it, with the transformation.
+        width: the width in pixels.
+        height: the maximum height in pixels.
     """
     return _svg(_project(structure, scheme, other, width, height), structure.name)
 

@@ -24,10 +24,13 @@ class Executor(Protocol):
     def start(
         self, task_id: int, scratch: Path, max_memory: int | None = None, *, warm: bool = False
     ) -> None:
-        """Start the process of a task, whose request is in its scratch folder.
+        """Start the process of a task.
 
-        `max_memory` limits the process and its descendants, in bytes. A `warm` process is used for
-        several tasks, one after another.
+        Args:
+            task_id: the task.
+            scratch: the folder with its request.
+            max_memory: the memory limit of the process and its descendants, in bytes.
+            warm: whether to use a process for several tasks, one after another.
         """
 
     def kill(self, task_id: int) -> None:

@@ -83,7 +83,12 @@ def why_waiting(
 ) -> str:
     """Return why no worker of a scheduler can run a task; empty if one can once it has a slot.
 
-    The task has `needs` (empty for none), takes `cores` slots and reserves `memory` bytes.
+    Args:
+        address: the address of the scheduler.
+        states: the workers.
+        needs: what the task needs; empty for nothing.
+        cores: the slots that it takes.
+        memory: the bytes that it reserves.
     """
     workers = [worker for worker in states if worker.state in ("ready", "full")]
     if not workers:

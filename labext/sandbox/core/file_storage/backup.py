@@ -32,7 +32,11 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class StoredRecords:
-    """The objects at the moment of a backup: key, size, SHA-256 and the path of a file."""
+    """The objects at the moment of a backup: key, size, SHA-256 and the path of a file.
+
+    Attributes:
+        storage: the identifier of the store.
+    """
 
     storage: str
     objects: Sequence[tuple[str, int, str, str]]
@@ -54,7 +58,11 @@ def read_records(session: Session) -> StoredRecords | None:
 
 @dataclass(frozen=True)
 class StoredObjects:
-    """The objects of a backup, read one by one; none is deleted while its lock is held."""
+    """The objects of a backup, read one by one; none is deleted while its lock is held.
+
+    Attributes:
+        storage: the identifier of the store.
+    """
 
     storage: str
     _records: StoredRecords

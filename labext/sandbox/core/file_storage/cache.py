@@ -30,7 +30,12 @@ _PARTIAL_FOLDER = ".partial"
 
 @dataclass
 class FileCache:
-    """Copies of objects, of `max_bytes` after `evict` unless more are in use by any process."""
+    """Copies of objects in a folder, which several processes may use.
+
+    Attributes:
+        folder: the folder, created if missing.
+        max_bytes: the size that `evict` keeps; copies in use may exceed it.
+    """
 
     folder: Path
     max_bytes: int = DEFAULT_BYTES

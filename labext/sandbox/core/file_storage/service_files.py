@@ -51,7 +51,11 @@ _RECORDS = select(
 
 
 class NotCachedError(Exception):
-    """A file is needed in a writing transaction and must be fetched before; see `with_fetched`."""
+    """A file is needed in a writing transaction and must be fetched before; see `with_fetched`.
+
+    Attributes:
+        fetch: fetches it; raises StoreError.
+    """
 
     def __init__(self, path: str, fetch: Callable[[], object]) -> None:
         super().__init__(f"{path} must be fetched first.")

@@ -82,8 +82,13 @@ class FileStorageSetup:
     def check(self, data_folders: Mapping[str, list[str]]) -> str | None:
         """Check at a start that the store is the one of the database, and can be written.
 
-        The store is remembered, and objects in the services' `data_folders` that have no record are
-        moved to `quarantine/`. If any were moved, a message for the operator is returned.
+        The store is remembered, and objects without a record are moved to `quarantine/`.
+
+        Args:
+            data_folders: the names of the folders with users' files, by service.
+
+        Returns:
+            A message for the operator if objects were moved.
 
         Raises:
             SetupError, ConflictError: it belongs to another database, or cannot be used.

@@ -57,7 +57,9 @@ class UnusedObject(CoreBase):
 class FileStorage(CoreBase):
     """The location of the files; without a row they are in the data folder.
 
-    The identifier `storage` is also in the store, which thereby serves one database.
+    Attributes:
+        storage: the identifier that is also in the store, which thereby serves one database.
+        url: the address of the last start, without credentials.
     """
 
     __tablename__ = "file_storage"
@@ -68,7 +70,12 @@ class FileStorage(CoreBase):
 
 @dataclass(frozen=True)
 class StagedFile:
-    """An object that was stored and has no record yet, with the path that it will have."""
+    """An object that was stored and has no record yet.
+
+    Attributes:
+        path: the path that it will have.
+        key, bytes, sha256: as those of the record.
+    """
 
     path: str
     key: str

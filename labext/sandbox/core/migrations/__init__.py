@@ -55,7 +55,9 @@ def upgrade(connection: Connection) -> None:
 def alembic_config(connection: Connection, *metadata: MetaData) -> Config:
     """Return the configuration of Alembic's commands.
 
-    `check` and `revision` compare the database with the tables in `metadata`.
+    Args:
+        connection: the database.
+        metadata: the tables with which `check` and `revision` compare it.
     """
     from alembic.config import Config
 

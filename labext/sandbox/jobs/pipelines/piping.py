@@ -115,10 +115,13 @@ def _resolve_content(tool: Tool, settings: Mapping[str, Any], kind: str) -> str 
 def accepts_file(
     parameter: Parameter, file_name: str, content: str | None = None, kinds: Sequence[str] = ()
 ) -> bool:
-    """Return whether a file, given by its name or a glob pattern, can be the value of a parameter.
+    """Return whether a file can be the value of a parameter.
 
-    `content` is the kind of the file's content, if known; the parameter accepts those in `kinds`,
-    or any if it is empty.
+    Args:
+        parameter: the parameter.
+        file_name: the name of the file, or a glob pattern.
+        content: the kind of the file's content, if known.
+        kinds: the kinds of content that the parameter accepts; empty for any.
     """
     if content is not None and kinds and content not in kinds:
         return False

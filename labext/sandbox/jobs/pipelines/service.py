@@ -64,7 +64,13 @@ from labext.sandbox.jobs.tools.tool import Tool, settings_error
 
 @dataclass(frozen=True)
 class RejectedJob:
-    """A job that can't run with the piped value in its settings; it is stored as Stopped."""
+    """A job that can't run with its piped value; it is stored as Stopped.
+
+    Attributes:
+        name: the job's full name.
+        settings: the stage's settings, with the text or the path of the piped value filled in.
+        reason: the reason in one sentence.
+    """
 
     name: str
     settings: dict[str, Any]

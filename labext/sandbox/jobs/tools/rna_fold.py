@@ -29,10 +29,13 @@ def draw_structure(
     points: Sequence[tuple[float, float]],
     probabilities: Mapping[tuple[int, int], float],
 ) -> str:
-    """Draw a structure as SVG, with bases colored by the probability of their state.
+    """Draw a secondary structure as SVG, with bases colored by the probability of their state.
 
-    The structure is in dot-bracket notation. `probabilities` has those of base pairs `(i, j)`,
-    i < j, from 1; an omitted one is 0.
+    Args:
+        sequence: the bases.
+        structure: the structure in dot-bracket notation.
+        points: the coordinates of each base.
+        probabilities: the probability of each base pair `(i, j)`, i < j, from 1; 0 if omitted.
     """
     pairs = list(base_pairs(structure))
     paired = [0.0] * (len(sequence) + 1)

@@ -176,8 +176,12 @@ def settings_error(
 ) -> str | None:
     """Return the first error of `settings` for an account with the permissions `gates`, or None.
 
-    The values of piped settings, whose names are in `unknown`, are not checked. `Tool.check` is
-    skipped unless all of them are files, which it does not read.
+    Args:
+        tool: the tool of the settings.
+        settings: the settings as sent.
+        gates: the permissions, which determine the available parameters.
+        unknown: names of piped settings, whose values are not checked. `Tool.check` is skipped
+            unless all of them are files, which it does not read.
     """
     visible = {parameter.name: parameter for parameter in tool.visible(gates)}
     has_unknown_value = any(name in visible and not visible[name].file for name in unknown)

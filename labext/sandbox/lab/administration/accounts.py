@@ -59,7 +59,14 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class CredentialKind:
-    """A kind of credentials of a `user` or an `app`, and the consequence of removing one."""
+    """A kind of credentials.
+
+    Attributes:
+        owner: `user` or `app`.
+        table: the table of the credentials, with a column `user_id` or `app_id`.
+        owners: the table of the owners.
+        consequence: the effect of removing one, for messages.
+    """
 
     owner: str
     table: Any
@@ -97,8 +104,10 @@ class AccountAdministration(TenantAdministration):
     ) -> list[Record]:
         """Create the users of a CSV file, or none.
 
-        The file has the column `email` and an optional column `name`. The users may see the place
-        given by kind and name. With a key file, a new CSV file, each user gets a key.
+        Args:
+            file: a table with the column `email` and an optional column `name`.
+            place: kind and name of a place that they may see.
+            key_file: a new CSV file, with a key for each user; None for no keys.
 
         Raises:
             InputError: the file can't be read, or has an invalid row.

@@ -259,9 +259,11 @@ class SecurityAdministration(TenantAdministration):
             return _provider_record(tenant)
 
     def set_provider(self, url: str | None, audience: str | None) -> Record:
-        """Set the identity provider by the URL of its OpenID configuration; None removes it.
+        """Set the identity provider whose ID tokens are accepted; None removes it.
 
-        The audience of its tokens is optional for the sandbox's own provider.
+        Args:
+            url: URL of the provider's OpenID configuration.
+            audience: audience of its tokens; optional for the sandbox's own provider.
         """
         if url is not None:
             _check_url(url)
@@ -310,7 +312,11 @@ class SecurityAdministration(TenantAdministration):
         """Issue an ID token of the sandbox's provider, also for an address without a user.
 
         A user of `campus` is signed in with the user's secret, so this process needs access to it.
-        With negative `seconds` the token has expired. By default it is for `campus` and an hour.
+
+        Args:
+            email: the claim `email`.
+            seconds: lifetime; negative for an expired token; None for an hour.
+            audience: the claim `aud`; None for the audience of `campus`.
         """
         self.own_provider()
         validate_email(email)

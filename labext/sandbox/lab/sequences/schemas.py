@@ -33,8 +33,10 @@ Fields = Mapping[str, "Fields"]
 def parse_returning(text: str, *, of_list: bool = True) -> Fields:
     """Parse the names of the fields to return.
 
-    In a response `of_list`, names start with `dnaSequences.`, and `nextToken` is accepted and
-    always returned.
+    Args:
+        text: the value of the parameter.
+        of_list: whether the response is a list: names then start with `dnaSequences.`, and
+            `nextToken` is accepted and always returned.
 
     Raises:
         HTTPException: 400, a field is unknown.
@@ -136,7 +138,12 @@ class TimeBound:
 
 @dataclass(frozen=True)
 class FieldFilter:
-    """A filter for one field of the schema; the type of the field decides how it is compared."""
+    """A filter for one field of the schema; the type of the field decides how it is compared.
+
+    Attributes:
+        name: the field's name.
+        value: the value as it was sent.
+    """
 
     name: str
     value: str

@@ -189,9 +189,12 @@ def lacks_rare_terms(question: Question, hit: Hit) -> bool:
 def match_scores(
     question: Question, hits: Sequence[Hit], *, uses_similarity: bool
 ) -> list[tuple[Hit, float]]:
-    """Return the passages that match with their scores, in the order of `hits`.
+    """Return the passages that match, in order, with their scores.
 
-    Their similarities count if the search `uses_similarity`.
+    Args:
+        question: the question.
+        hits: the passages found, the best first.
+        uses_similarity: whether their similarities count.
     """
     uses_similarity = uses_similarity and question.is_latin
     known = question.stems & frozenset().union(*map(_stems_of, hits))

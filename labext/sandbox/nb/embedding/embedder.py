@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 class Embedder(ABC):
-    """Computes vectors of texts in the embedding space `id` (`labext.sandbox.nb.tables.Vector`)."""
+    """Computes vectors of texts.
+
+    Attributes:
+        id: the embedding space: `labext.sandbox.nb.tables.Vector.space`.
+    """
 
     id: str
 
@@ -40,7 +44,9 @@ class Embedder(ABC):
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
         """Return unit vectors of passages, of shape (texts, dimensions); raises as `embed`.
 
-        Contexts are the title and the headings of each passage; not all models use them.
+        Args:
+            texts: the texts of the passages.
+            contexts: the title and the headings of each passage, if any; not all models use them.
         """
         return self.embed(texts)
 

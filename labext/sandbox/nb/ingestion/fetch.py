@@ -44,9 +44,12 @@ def split_url(url: str) -> SplitResult:
 
 
 def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
-    """Return the response of the first reachable address of a page's host, with the body unread.
+    """Return the response of the first reachable address of a host, with the body unread.
 
-    Connecting and each read may take `seconds`; `private` allows non-public addresses.
+    Args:
+        parts: the page's address.
+        seconds: the timeout for connecting and for each read.
+        private: whether non-public addresses are allowed.
 
     Raises:
         UnreadableError: if the host does not exist, is refused, or is not a web server.
@@ -115,9 +118,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """The limits of a fetch with its redirects: total time, and bytes of the page as decompressed.
+    """The limits of a fetch.
 
-    `private` allows addresses of this machine and its network.
+    Attributes:
+        seconds: the total time, including redirects.
+        size: the maximum bytes of the page after decompression.
+        private: whether addresses of this machine and its network are allowed.
     """
 
     seconds: float
@@ -127,7 +133,13 @@ class FetchLimits:
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """A fetched page in a file, with the type and charset that the server declared."""
+    """A fetched page.
+
+    Attributes:
+        path: the file with its content.
+        name: the last segment of its path; may be empty.
+        media_type, charset: as declared by the server.
+    """
 
     path: Path
     name: str

@@ -345,9 +345,12 @@ _MAGIC: tuple[tuple[bytes, FileType], ...] = (
 
 
 def detect_file_type(path: Path, name: str, media_type: str | None = None) -> FileType:
-    """Return the type of a file with this original name.
+    """Return the type of a file.
 
-    The type declared by a web server is used only if the content is inconclusive.
+    Args:
+        path: the file.
+        name: its original name.
+        media_type: the type declared by a web server, used only if the content is inconclusive.
 
     Raises:
         UnreadableError: if the file is empty or its type is not supported.

@@ -131,8 +131,12 @@ class ProcessTask(RowTask[Source, IngestionResult]):
     ) -> None:
         """Queue the processing of a source in the current transaction.
 
-        The source's own title does not replace one that the user gave (`titled`). If it is
-        `awaited`, a request waits for the result.
+        Args:
+            session: a session for writing.
+            site: the service's site.
+            source: the source.
+            titled: whether the user gave a title, which the source's own does not replace.
+            awaited: whether a request waits for the result.
         """
         short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
         priority = _AWAITED_PRIORITY if awaited else _SHORT_PRIORITY if short else _LONG_PRIORITY

@@ -108,11 +108,17 @@ def record_dialogue(
     *,
     language: str | None = None,
 ) -> list[SpokenTurn]:
-    """Synthesize a dialogue into an MP3, which appears when it is complete; by default in English.
+    """Synthesize a dialogue into an MP3, which appears when it is complete.
 
-    Synthesis and encoding run concurrently, and memory use doesn't grow with the length. Turns
-    without speakable text are skipped. `on_progress` is called in this thread with `speech` and
-    turns, then `encoding` and seconds.
+    Synthesis and encoding run concurrently, and memory use doesn't grow with the length.
+
+    Args:
+        site: the service's site.
+        turns: the dialogue; turns without speakable text are skipped.
+        voice_requests: the model and voice (or None) of each speaker, by name.
+        target: the file, in an existing folder.
+        on_progress: called in this thread with `speech` and turns, then `encoding` and seconds.
+        language: the language of the dialogue, such as `de`; None is English.
 
     Returns:
         The turns with their original text and their times, counted in samples written.

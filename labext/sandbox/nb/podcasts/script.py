@@ -70,9 +70,11 @@ class Segment:
 
 @dataclass(frozen=True)
 class Turn:
-    """An utterance of a speaker, which may open a segment.
+    """An uninterrupted utterance of a speaker.
 
-    `sources` are the titles of the texts that state its facts.
+    Attributes:
+        opens: whether it is the first turn of a segment.
+        sources: the titles of the texts that state its facts.
     """
 
     speaker: str

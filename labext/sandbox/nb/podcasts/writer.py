@@ -47,7 +47,13 @@ _NOT_FOR_LISTENING = re.compile(
 
 @dataclass(frozen=True)
 class _Quote:
-    """A sentence of the source of a number, in its original form and as it is read aloud."""
+    """A sentence of a source.
+
+    Attributes:
+        source: the source's number in the material.
+        sentence: the original text.
+        spoken: the text as it is read aloud.
+    """
 
     source: int
     sentence: Sentence

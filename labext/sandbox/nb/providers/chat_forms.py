@@ -19,7 +19,14 @@ JsonRequest = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request to a chat model, without tools; None for `max_tokens` is the model's own limit."""
+    """A request to a chat model; no tools are offered to it.
+
+    Attributes:
+        model: the provider's name of the model.
+        messages: the conversation.
+        max_tokens: the maximum length of the reply; None for the model's own.
+        stream: whether the reply is sent in pieces.
+    """
 
     model: str
     messages: Messages

@@ -30,7 +30,13 @@ class SpeechRequest:
 
 @dataclass(frozen=True)
 class RecognizedText:
-    """A transcript, and the word counts and mean log-probabilities of its segments if stated."""
+    """A transcript.
+
+    Attributes:
+        text: the words.
+        segments: parts of it with their number of words and the logarithm of their mean
+            probability; empty if the server states no probabilities.
+    """
 
     text: str
     segments: Sequence[tuple[int, float]] = ()
@@ -39,7 +45,8 @@ class RecognizedText:
 class SpeechForm(ABC):
     """The wire form of a speech server; methods that parse raise as those of `WireForm`.
 
-    Speakers without a voice get one of `voices`, unless the server lists its own.
+    Attributes:
+        voices: voices for speakers without one; empty if the server lists its voices.
     """
 
     voices: ClassVar[Sequence[str]] = ()

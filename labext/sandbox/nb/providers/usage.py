@@ -9,7 +9,13 @@ from typing import Any
 
 @dataclass
 class Usage:
-    """The tokens and the cost in US dollars of calls, as far as the provider states them."""
+    """The tokens and the cost of one or more calls, as far as the provider states them.
+
+    Attributes:
+        input_tokens: the tokens sent.
+        output_tokens: the tokens received.
+        cost: in the provider's currency, which is US dollars; None if the provider states none.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -29,7 +35,12 @@ class Usage:
 
 @dataclass
 class Monitor:
-    """Sums the usage of model calls, and passes on the words of replies as they arrive."""
+    """Observes model calls.
+
+    Attributes:
+        usage: the sum over the calls.
+        on_words: called with the words of a reply as they arrive; None for replies in one piece.
+    """
 
     usage: Usage
     on_words: Callable[[str], None] | None = None

@@ -38,8 +38,10 @@ def merge_scores(
 ) -> list[tuple[int, float]]:
     """Merge the scores of passages by words and by vectors into a weighted sum.
 
-    The share of the query's words, 0 to 1, is squared, since a few words in common are a
-    coincidence. A missing or negative similarity counts as zero.
+    Args:
+        words: the share of the query's words in each passage, 0 to 1. Squared, since a few words
+            in common are a coincidence.
+        similarities: the cosine similarities; a missing or negative one counts as zero.
 
     Returns:
         All passages with their scores, the best first; equal ones in the order of their numbers.
@@ -130,8 +132,13 @@ def index_passages(
 ) -> None:
     """Replace the stored passages of a source or a note in this transaction.
 
-    The title is searched too. Unit vectors, of shape (pieces, dimensions), come with the
-    `Embedder.id` of their model; without them the passages are embedded later.
+    Args:
+        session: a session for writing.
+        parent_id: the identifier of the source or note.
+        title: its title, which is searched too.
+        pieces: its passages, in order.
+        vectors: unit vectors of shape (pieces, dimensions); None to embed later.
+        model: the `Embedder.id` of the vectors.
     """
     remove_passages(session, [parent_id])
     passages = [

@@ -41,7 +41,10 @@ class Terms:
     def of_query(cls, query: str, counts: Mapping[str, int], passage_count: int) -> Terms:
         """Return the terms of a query.
 
-        `counts` has the number of passages with each word, `passage_count` is that of all passages.
+        Args:
+            query: the query.
+            counts: the number of passages with each of its words.
+            passage_count: the number of all passages.
         """
         weights = {
             stem: math.log(1 + (max(passage_count - count, 0) + 0.5) / (count + 0.5))

@@ -222,7 +222,12 @@ _BOOLEAN = TypeAdapter(bool)
 
 @dataclass
 class SourceRequest:
-    """A request to create a source from exactly one of a file, a web address and a text."""
+    """A request to create a source from exactly one of a file, a web address and a text.
+
+    Attributes:
+        body: all fields but the file.
+        form: the form with the file, until it is moved.
+    """
 
     body: NewSource
     form: ParsedForm = field(default_factory=ParsedForm)

@@ -33,7 +33,13 @@ _COMPRESSION = 0.7
 
 @dataclass(frozen=True)
 class Transcript:
-    """The speech that a model recognized in a file, and the probability of each word, if known."""
+    """The speech that a model recognized in a file.
+
+    Attributes:
+        text: the words; empty if there is no speech.
+        model: the name of the model.
+        confidences: the probability of each word of the text, 0 to 1; empty if it is unknown.
+    """
 
     text: str
     model: str
@@ -42,7 +48,12 @@ class Transcript:
 
 @dataclass(frozen=True)
 class DecodedAudio:
-    """Decoded audio of a file: 16-bit mono samples at `RATE`, and the total duration, if known."""
+    """Decoded audio of a file.
+
+    Attributes:
+        blocks: 16-bit mono samples at `RATE`.
+        seconds: the total duration, if known.
+    """
 
     blocks: Iterator[bytes]
     seconds: float | None = None

@@ -34,10 +34,13 @@ VoiceAssignments = dict[str, tuple[Model, str]]
 def assign_voices(
     site: Site, requests: VoiceRequests, language: str | None = None
 ) -> VoiceAssignments:
-    """Assign an unused voice to each speaker without one, in their order.
+    """Assign an unused voice to each speaker without one.
 
-    The language is such as `de`, `de-DE` or `German`; None is English. A model without voices for
-    it uses its other voices.
+    Args:
+        site: the service's site.
+        requests: the speakers, in the order of assignment.
+        language: the language, such as `de`, `de-DE` or `German`; None is English. A model without
+            voices for it uses its other voices.
 
     Raises:
         HTTPException: 422 if a model has too few voices or lacks a requested one, or if a package

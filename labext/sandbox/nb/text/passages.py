@@ -68,7 +68,9 @@ def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]
     """Split a text into passages, if possible at headings, paragraphs, lines or sentences.
 
     Joined in order, they are the complete text except for whitespace. No passage spans two pages.
-    Pages are numbered from 1; a text without pages is a single one with None.
+
+    Args:
+        pages: texts with their page numbers from 1; a text without pages is a single one with None.
     """
     path: dict[int, str] = {}
     return [piece for page, text in pages for piece in _split_page(page, text, path)]

@@ -97,7 +97,7 @@ async def send_inputs(
 async def fetch_outputs(
     attempt: RemoteAttempt, state: Mapping[str, Any], incoming: Path, call: CallWorker
 ) -> None:
-    """Copy the outputs in the worker's last state of an attempt into an emptied folder.
+    """Copy the outputs of an attempt, as in the last `state` of its worker, into an emptied folder.
 
     Raises:
         LostAttemptError: a file at the worker has become shorter.

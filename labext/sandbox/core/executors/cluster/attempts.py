@@ -14,7 +14,11 @@ from labext.sandbox.core.task_transitions import ClaimedTask
 
 
 class LostAttemptError(Exception):
-    """An attempt cannot continue at its worker; if it `is_gone`, no process of it is left there."""
+    """An attempt cannot continue at its worker; the message is the reason.
+
+    Attributes:
+        is_gone: the worker has confirmed that there is no process of the attempt.
+    """
 
     def __init__(self, reason: str, *, is_gone: bool = False) -> None:
         super().__init__(reason)

@@ -93,8 +93,11 @@ def open_cluster(
 ) -> Cluster:
     """Check that the scheduler at an address can be reached; with `dask` start one.
 
-    The folder of certificates has `ca.pem`, `server.pem` and `server.key`. `allow_plaintext`
-    permits an unencrypted connection to another machine.
+    Args:
+        address: `dask`, or the address of a running scheduler.
+        certificates: a folder with `ca.pem`, `server.pem` and `server.key`.
+        folder: the data folder of the service.
+        allow_plaintext: whether the connection to another machine may be unencrypted.
 
     Raises:
         SetupError: a package is missing, the address or the certificates are wrong, or the
