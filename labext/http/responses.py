@@ -82,7 +82,8 @@ def server_message(body: bytes, content_type: str = "") -> str:
         message = _html_title(text)
     else:
         try:
-            message = _json_message(json.loads(text)) or text
+            value = json.loads(text)
+            message = _json_message(value) or (text if value else "")
         except (ValueError, RecursionError):
             message = text
     return excerpt(message, MESSAGE_LIMIT)

@@ -343,8 +343,8 @@ def _insert_odf_formulas(content: Any, archive: zipfile.ZipFile) -> None:
 def _odf_blocks(parent: Any) -> Iterator[str]:
     for element in parent:
         if element.tag == _ODF_HEADING:
-            level = element.get(_ODF % ("text", "outline-level"), "1")
-            yield f"{'#' * int(level)} {_odf_text(element)}"
+            level = int(element.get(_ODF % ("text", "outline-level"), "1"))
+            yield f"{'#' * min(level, reading.MAX_HEADING_LEVEL)} {_odf_text(element)}"
         elif element.tag == _ODF_PARAGRAPH:
             if text := _odf_text(element):
                 yield text

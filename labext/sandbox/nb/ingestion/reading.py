@@ -20,6 +20,7 @@ SAMPLE_BYTES = 256 * 1024
 """Bytes used to guess an encoding."""
 
 MAX_TITLE_LENGTH = 200
+MAX_HEADING_LEVEL = 6
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

@@ -18,7 +18,6 @@ from labext.sandbox.nb.ingestion.office_readers import MATH_MARKS, open_package
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
 _HEADING_STYLE = re.compile(r"heading ([1-6])")
-_MAX_HEADING_LEVEL = 6
 _MAX_SPAN = 62
 """Maximum further columns of a cell; tables of Word have at most 63."""
 
@@ -174,7 +173,7 @@ class _WordReader:
                 return int(heading[1])
             outline = _value(style, "{*}pPr/{*}outlineLvl")
         level = int(outline) + 1 if outline.isdecimal() else 0
-        return level if 0 < level <= _MAX_HEADING_LEVEL else None
+        return level if 0 < level <= reading.MAX_HEADING_LEVEL else None
 
     def _list_mark(self, paragraph: Any) -> str:
         """Return the number of a list item, or a hyphen; empty for other paragraphs."""

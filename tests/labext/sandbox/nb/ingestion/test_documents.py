@@ -260,6 +260,7 @@ def test_open_document_has_headings_lists_and_tables(read):
         open_document(
             '<office:text><text:h text:outline-level="2">Induction</text:h>'
             "<text:p>Add<text:s/>arabinose<text:line-break/>now.</text:p>"
+            '<text:h text:outline-level="900000000">Steps</text:h>'
             "<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list>"
             '<table:table table:name="T"><table:table-row>'
             "<table:table-cell><text:p>Sugar</text:p></table:table-cell>"
@@ -268,7 +269,7 @@ def test_open_document_has_headings_lists_and_tables(read):
             "</table:table-row></table:table></office:text>"
         )
     )
-    assert result.text == "## Induction\n\nAdd arabinose\nnow.\n\none\n\nSugar | %"
+    assert result.text == "## Induction\n\nAdd arabinose\nnow.\n\n###### Steps\n\none\n\nSugar | %"
     assert result.title == "Induction"
 
 
