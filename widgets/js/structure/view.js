@@ -42,7 +42,7 @@ export function structure(root, handle) {
   let moved = false; // by the user, who chose another part or direction
   let evictedView = null; // of a canvas that was closed to make room, to restore it
   const resizes = new ResizeObserver(() => {
-    if (moved) return;
+    if (moved || !stage.clientWidth) return; // a hidden view can't be measured
     handle.guard(() => {
       canvas?.viewer?.resize(); // 3Dmol observes its size too, but is called after this
       scene?.reset();
