@@ -416,11 +416,9 @@ def add_folder(admin: Admin, name: str, project: str) -> Result:
 @option(
     "--creator",
     "EMAIL",
-    "The user shown as their creator.",
-    default="student@sandbox.local",
-    show_default=True,
+    "The user shown as their creator; in a sandbox by default student@sandbox.local.",
 )
-def import_sequences(admin: Admin, file: Path, folder: str, creator: str) -> Result:
+def import_sequences(admin: Admin, file: Path, folder: str, creator: str | None) -> Result:
     """Import the sequences of a FASTA or GenBank file, gzipped or not."""
     created = admin.import_sequences(file, folder, creator)
     bases = sum(sequence["length"] for sequence in created)

@@ -14,6 +14,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from labext.dna import complete_locus_lines
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
 from labext.lab.files import encoding
@@ -198,7 +199,8 @@ def parse_genbank(text: str) -> list[Fields]:
         warnings.simplefilter("ignore", BiopythonWarning)  # about malformed lines
         try:
             return [
-                from_seqrecord(seqrecord) for seqrecord in SeqIO.parse(io.StringIO(text), "genbank")
+                from_seqrecord(seqrecord)
+                for seqrecord in SeqIO.parse(io.StringIO(complete_locus_lines(text)), "genbank")
             ]
         except ValueError:
             raise

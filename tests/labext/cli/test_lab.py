@@ -286,6 +286,8 @@ def test_grant_gives_access_to_its_place(lab, api, person, key, kind, name, sequ
 def test_place_is_created_filled_listed_and_removed(lab, api, person, key, tmp_path):
     file = tmp_path / "two.fa"
     file.write_text(">one\nACGT\n>two\nGGGCCC\n")
+    line = ["sequences", "import", str(file), "--tenant", "clinic", "--folder"]
+    assert "`--creator EMAIL`" in lab.error(*line, "Reference sequences")
     lab.output("organizations", "add", "Physics")
     try:
         assert "2 organizations" in lab.error("teams", "add", "Optics")

@@ -10,7 +10,8 @@ from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from labext import messages
-from labext.errors import NotFoundError
+from labext.actions import parameter
+from labext.errors import InputError, NotFoundError
 from labext.sandbox.core.administration import Record
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.validation import already_exists_error, require_confirmation, validate_name
@@ -27,6 +28,7 @@ from labext.sandbox.lab.administration.tenants import (
     list_places,
     owner_name,
 )
+from labext.sandbox.lab.seed import student_email
 from labext.sandbox.lab.sequences import importing
 from labext.sandbox.lab.tables import (
     App,
@@ -115,7 +117,7 @@ class ProjectAdministration(TenantAdministration):
             session.delete(place)
             return {"removed": place.name, "id": place.id} | counts
 
-    def import_sequences(self, file: Path, folder: str, creator: str) -> list[Record]:
+    def import_sequences(self, file: Path, folder: str, creator: str | None) -> list[Record]:
         """Import all sequences of a FASTA or GenBank file, which may be gzipped, or none.
 
         Returns:
@@ -125,9 +127,16 @@ class ProjectAdministration(TenantAdministration):
         entries = importing.read_sequences(file)
         with self.write() as (session, tenant):
             target = find_place(session, tenant, "folder", folder)
-            return importing.add_sequences(
-                session, target, entries, find_user(session, tenant, creator)
-            )
+            try:
+                user = find_user(session, tenant, creator or student_email())
+            except NotFoundError:
+                if creator:
+                    raise
+                raise InputError(
+                    f"{tenant.name} has no sample user as the creator.",
+                    f"Give the address of a user: {parameter('creator', 'EMAIL')}.",
+                ) from None
+            return importing.add_sequences(session, target, entries, user)
 
     def grants(self, holder: tuple[str, str] | None = None) -> list[Record]:
         """List the grants of a holder, `("user", EMAIL)` or `("app", NAME)`, or of all holders."""

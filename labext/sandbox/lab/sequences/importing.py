@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
+from labext.dna import complete_locus_lines
 from labext.errors import InputError
 from labext.messages import quote_value
 from labext.sandbox.lab import tables
@@ -98,7 +99,7 @@ def _parse_genbank(text: str, file: str) -> Iterator[SequenceEntry]:
         # Biopython tolerates faults; a wrong length is not acceptable.
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", "Expected sequence length")
-        parsed = GenBankScanner().parse_records(io.StringIO(text))
+        parsed = GenBankScanner().parse_records(io.StringIO(complete_locus_lines(text)))
         while True:
             where = f"{file}, record {number + 1}"
             try:

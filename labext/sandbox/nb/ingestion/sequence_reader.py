@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from labext.dna import complete_locus_lines
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 
@@ -30,7 +31,7 @@ def read_sequences(file: SourceFile, _on_stage: OnStage) -> Document:
     records = []
     # The parser warns of unusual lines, and raises many different exceptions.
     with warnings.catch_warnings(action="ignore"), contextlib.suppress(Exception):
-        records = [*SeqIO.parse(io.StringIO(text), kind)]
+        records = [*SeqIO.parse(io.StringIO(complete_locus_lines(text)), kind)]
     if not records:
         return Document([(None, text)])
     if kind == "fasta":

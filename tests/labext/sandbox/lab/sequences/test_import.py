@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.errors import InputError
+from labext.lab import files
 from labext.sandbox.lab import sample_data, tables
 from labext.sandbox.lab.sequences import importing
 from labext.sandbox.lab.sequences.importing import add_sequences
@@ -78,6 +79,24 @@ def test_line_endings_and_byte_order_mark_are_ignored(own_lists, put):
     (imported,) = put(b"\xef\xbb\xbf\r\n>one\r\nAC GT\r\nAC\r\n")
     assert imported["length"] == 6
     assert own_lists.all({"ids": imported["id"]})[0]["bases"] == "ACGTAC"
+
+
+@pytest.mark.parametrize(
+    ("rest", "circular"),
+    [
+        ("DNA circular", True),
+        ("ds-DNA     circular     29-OCT-2019", True),  # as ApE writes it
+        ("ds-DNA     linear       29-OCT-2019", False),
+        ("DNA     circular SYN 29-OCT-2019", True),
+    ],
+)
+def test_topology_is_read_without_a_division(tmp_path, rest, circular):
+    path = tmp_path / "ape.gb"
+    path.write_text(f"LOCUS       pUC19   12 bp {rest}\nORIGIN\n        1 acgtacgtac gt\n//\n")
+    (entry,) = importing.read_sequences(path)
+    (record,) = files.read(path)
+    assert entry.circular is record["isCircular"] is circular
+    assert entry.name == record["name"] == "pUC19"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "latin-1"])

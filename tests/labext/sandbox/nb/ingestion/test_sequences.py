@@ -51,6 +51,11 @@ def test_genbank_file_is_read_as_descriptions_and_features_without_bases(read):
     ]
 
 
+def test_topology_without_a_division_is_read(read):
+    result = read(GENBANK.replace(" SYN ", " ").encode(), "ape.gb")
+    assert "pTest, 12 bp circular DNA" in result.text
+
+
 def test_several_genbank_records_have_no_common_title(read):
     result = read((GENBANK + GENBANK.replace("Test", "Other")).encode(), "plasmids.gb")
     assert result.title is None
