@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 WRITE_SIZE = 1 << 20
 MAX_FIELDS = 100
-MAX_HEADER_LENGTH = 16 * 1024
 
 FILE_FIELD = "file"
 """The field that may hold a file (NB-62)."""
@@ -152,15 +151,10 @@ class _MultipartReader:
         self._headers, self._name = {}, None
 
     def _header_name(self, data: bytes, start: int, end: int) -> None:
-        self._grow(0, data[start:end])
+        self._header[0].extend(data[start:end])
 
     def _header_value(self, data: bytes, start: int, end: int) -> None:
-        self._grow(1, data[start:end])
-
-    def _grow(self, index: int, part: bytes) -> None:
-        self._header[index].extend(part)
-        if len(self._header[index]) > MAX_HEADER_LENGTH:
-            raise errors.bad_request("The form has a header that is too long.")
+        self._header[1].extend(data[start:end])
 
     def _header_end(self) -> None:
         name, value = self._header

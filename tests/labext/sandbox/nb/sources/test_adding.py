@@ -51,6 +51,9 @@ def test_uploaded_file_is_read_and_kept(sources, name, content, title, message):
         ('quo"te.txt', 'quo"te.txt'),
         ("x" * 300 + ".txt", "x" * 251 + ".txt"),
         ("..", "file"),
+        ("-rf.txt", "-rf.txt"),
+        ("a\r\nSet-Cookie: b=c;.txt", "aSet-Cookie: b=c;.txt"),
+        ("a\0b\u202etxt.exe", "abtxt.exe"),
     ],
 )
 def test_uploaded_file_keeps_its_name_without_folder(sources, name, stored):
@@ -166,6 +169,11 @@ def test_invalid_source_is_refused(sources, body, expected):
             "UTF-8",
         ),
         ("multipart/form-data; boundary=x", b"--x\r\nA: " + b"b" * 20_000, "The form"),
+        (
+            "multipart/form-data; boundary=x",
+            b"--x\r\n" + b"".join(b"%d: b\r\n" % number for number in range(10_000)),
+            "The form",
+        ),
     ],
 )
 def test_invalid_form_is_refused(sources, content_type, body, expected):
