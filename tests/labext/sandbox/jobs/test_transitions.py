@@ -181,6 +181,16 @@ def test_file_deleted_before_it_is_opened_is_404(site, student, monkeypatch):
     assert "deleted" in response.json()["error"]
 
 
+def test_symbolic_link_out_of_the_outputs_is_404(site, student, tmp_path):
+    job(site, student, "f")
+    number = finish(site, "f")
+    (tmp_path / "secret.pdb").write_text("secret")
+    (job_files.output_folder(site, number) / "b.pdb").symlink_to(tmp_path / "secret.pdb")
+    with pytest.raises(HTTPException) as refused:
+        job_files.create_result_url(site, student, body_of("f", fileName="b.pdb"))
+    assert refused.value.status_code == 404
+
+
 def test_file_deleted_before_the_download_is_404(site, student, monkeypatch):
     job(site, student, "f")
     finish(site, "f")
