@@ -15,7 +15,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
-from labext.sandbox.core.signing import ExpiredSignatureError, InvalidSignatureError, Signer
+from labext.redaction import mask
+from labext.sandbox.core.signing import (
+    ExpiredSignatureError,
+    InvalidSignatureError,
+    Signer,
+    new_key,
+)
 from labext.sandbox.core.web import guard_app, handle_errors
 
 NOW = 1_800_000_000.0
@@ -28,6 +34,11 @@ def _signer(now: float = NOW, key: str = "a key") -> Signer:
 
 def _query(path: str = PATH, seconds: float = 900) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(_signer().presign(path, seconds)).items()}
+
+
+def test_new_key_is_masked_in_messages():
+    key = new_key()
+    assert key not in mask(f"Refused: {key}")
 
 
 def test_presigned_path_is_valid_until_it_expires():
