@@ -195,11 +195,11 @@ KINDS: Mapping[str, _Kind] = {k: v for k, v in vars(Action).items() if isinstanc
 """The kinds of actions by name."""
 
 
-Value = str | Mapping[str, str] | None
+ParameterValue = str | Mapping[str, str] | None
 """A parameter's value; None for a boolean parameter set to True."""
 
 
-def parameter(name: str, value: Value = None) -> str:
+def parameter(name: str, value: ParameterValue = None) -> str:
     """Render a parameter of a client's method in backticks, as `name=value` or as an option.
 
     Args:
@@ -218,7 +218,7 @@ class Style(NamedTuple):
     """
 
     action: Callable[[Action], str]
-    parameter: Callable[[str, Value], str]
+    parameter: Callable[[str, ParameterValue], str]
 
 
 @contextmanager
@@ -266,16 +266,16 @@ def python_call(action: Action) -> str:
     return fill_template(KINDS[action.kind].python, action.arguments, _literal, _literal)
 
 
-def _python_parameter(name: str, value: Value) -> str:
+def _python_parameter(name: str, value: ParameterValue) -> str:
     return f"{name}=True" if value is None else f"{name}={_literal(value)}"
 
 
-def shell_option(name: str, value: Value) -> str:
+def shell_option(name: str, value: ParameterValue) -> str:
     """Render a parameter as an option of the command line."""
     return option({"replace": "yes", "database_url": "database"}.get(name, name), value)
 
 
-def option(name: str, value: Value) -> str:
+def option(name: str, value: ParameterValue) -> str:
     """Render an option and its value."""
     if isinstance(value, Mapping):
         value = " ".join(f"{key}={item}" for key, item in value.items())

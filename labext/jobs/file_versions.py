@@ -177,7 +177,12 @@ class UploadRecords:
         self._account = account_digest(address, api_key)
 
     def note(self, name: str, version: FileVersion, folder: str | None = None) -> None:
-        """Record the size and checksums of an upload under its name without the folder.
+        """Record an upload.
+
+        Args:
+            name: file name without a folder.
+            version: size and checksums of the content.
+            folder: folder on the service.
 
         Raises:
             StorageError: the record can't be written.

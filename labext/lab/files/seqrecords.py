@@ -14,9 +14,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from labext.dna import complete_locus_lines
 from labext.errors import InputError, SetupError
 from labext.extras import install_line
+from labext.genbank import complete_locus_lines
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
 

@@ -1,4 +1,4 @@
-"""The protocol between the host and a sandbox service."""
+"""The interface between the host and a sandbox service."""
 
 from __future__ import annotations
 

@@ -188,8 +188,13 @@ def _first_error(errors: Sequence[Mapping[str, Any]]) -> str:
 class DownloadResponse(FileResponse):
     """A file in large chunks, with support for Range, If-Range and ETag.
 
-    The status is sent once the file is open, so that a deleted file gives the error `not_found`.
-    Without a media type, it is that of the file's name; browsers are told not to guess another.
+    The status is sent once the file is open, so that a file deleted just before is an error, too.
+
+    Args:
+        path: the file.
+        not_found: the error if it does not exist.
+        media_type: the content type, by default guessed from the name; browsers guess no other.
+        filename: the name for a download; None to let the browser display the file.
 
     Raises:
         HTTPException: `not_found`.

@@ -158,7 +158,7 @@ class JobsAdministration(Administration):
             if key_file is not None:
                 keys = write_new_keys(key_file, emails)
                 pairs = zip(accounts, keys, strict=True)
-                session.add_all(Key.of(account, "key1", key) for account, key in pairs)
+                session.add_all(Key.create(account, "key1", key) for account, key in pairs)
         return [{"email": email, "organization": organization} for email in emails]
 
     def set_scheduling(
@@ -269,7 +269,7 @@ class JobsAdministration(Administration):
         with self.database.write() as session:
             account = find_account(session, email)
             name = next_free_name(name, "key", _key_names(session, account))
-            session.add(Key.of(account, name, key))
+            session.add(Key.create(account, name, key))
         return {"account": email, "name": name}
 
     def remove_key(self, email: str, name: str, *, yes: bool) -> Record:

@@ -119,4 +119,4 @@ def _seed_account(
         session.add(account)
         session.flush()
     if session.scalars(select(Key).where(Key.hash == hash_key(key))).one_or_none() is None:
-        session.add(Key.of(account, "first", key))
+        session.add(Key.create(account, "first", key))

@@ -105,7 +105,7 @@ class Key(Base):
     created: Mapped[str] = mapped_column(String(24))
 
     @classmethod
-    def of(cls, account: Account, name: str, key: str) -> Key:
+    def create(cls, account: Account, name: str, key: str) -> Key:
         """Return a new key of an account."""
         now = current_timestamp()
         return cls(account_id=account.id, name=name, hash=hash_key(key), created=now)

@@ -145,16 +145,9 @@ def _mark_failed(site: Site, identifiers: list[str]) -> None:
 
 
 class StoredFileResponse(DownloadResponse):
-    """A file response with large chunks; a file deleted before it is opened gives a 404.
+    """A download with JSON errors for ranges; a range in other units than bytes is ignored.
 
-    Args:
-        path: the file.
-        media_type: the content type; browsers are told not to guess another.
-        not_found: the error if the file does not exist.
-        filename: the name for a download; None to let the browser play the file.
-
-    An unsatisfiable range gives a JSON error, and a Range in other units than bytes is ignored
-    (RFC 9110, 14.2).
+    See RFC 9110, 14.2.
 
     Raises:
         HTTPException: `not_found`; when served, 400 if the Range is invalid, 416 if it is outside

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labext.actions import Action, Style, Value, fill_template, option
+from labext.actions import Action, ParameterValue, Style, fill_template, option
 from labext_magics.core.line import quote
 
 LINES = {
@@ -79,7 +79,7 @@ def magic_line(action: Action) -> str:
     return fill_template(LINES[action.kind], action.arguments, quote, str)
 
 
-def _option(name: str, value: Value) -> str:
+def _option(name: str, value: ParameterValue) -> str:
     return option(_OPTIONS.get(name, name), value)
 
 

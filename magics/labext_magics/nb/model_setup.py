@@ -33,7 +33,7 @@ def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
     record = call.nb.credentials.get(credential)
     with scope.interrupted_as_error("Run this line again; models added so far are kept."):
         offered = call.nb.credentials.discover(record["id"])
-    if offered["model_type"].notna().any():  # then those without one are of no use
+    if offered["model_type"].notna().any():  # one without a type, as for images, is unusable
         offered = offered[offered["model_type"].notna()]
     typed = {
         str(name): kind if isinstance(kind, str) else likely_types(str(name))[0]

@@ -50,7 +50,7 @@ class WorkerState:
 
 
 class Executors:
-    """What a service may know of the workers that run its tasks; without a supervisor, none."""
+    """The workers that run a service's tasks; this base class has none."""
 
     @property
     def address(self) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 from sqlalchemy import insert
 from sqlalchemy.orm import Session
 
-from labext.dna import complete_locus_lines
 from labext.errors import InputError
+from labext.genbank import complete_locus_lines
 from labext.messages import quote_value
 from labext.sandbox.lab import tables
 from labext.sandbox.lab.sequences import records

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from labext.dna import complete_locus_lines
+from labext.genbank import complete_locus_lines
 from labext.sandbox.nb.ingestion import reading
 from labext.sandbox.nb.ingestion.reading import Document, OnStage, SourceFile
 

@@ -148,7 +148,7 @@ def chat(
     text = reply.finish()
     if not text:
         error = servers.invalid_response(server, "")
-        raise servers.no_room(server, model.name) if is_truncated else error
+        raise servers.length_limit_reached(server, model.name) if is_truncated else error
     if monitor is not None:
         monitor.usage.add(usage)
         if is_truncated and max_tokens is None:

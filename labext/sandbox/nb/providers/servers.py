@@ -119,11 +119,11 @@ def refused(provider: ProviderServer, model: str, reason: str) -> HTTPException:
     )
 
 
-def no_room(provider: ProviderServer, model: str) -> HTTPException:
+def length_limit_reached(provider: ProviderServer, model: str) -> HTTPException:
     """Return a 502: the reply reached the limit of its length before it had any words."""
     return errors.bad_gateway(
         f"The model {model} of {provider.name} reached the limit of its length before it answered, "
-        "since its reasoning counts too. Choose another model, or allow it more tokens."
+        "since its reasoning counts too. Choose another model, such as one without reasoning."
     )
 
 
