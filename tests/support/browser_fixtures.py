@@ -29,6 +29,7 @@ PARTS = Path(__file__).parents[1] / "support"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-gpu-watchdog",  # it ends the process of WebGL, which is slow on a busy machine
     "--disable-quic",
     # Only loopback resolves. A route would do the same, but disables the page's cache.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
