@@ -54,9 +54,11 @@ def _cached_session() -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # keeps the memory of the largest batch
     options.log_severity_level = 3
+    levels = onnxruntime.GraphOptimizationLevel
     # The fused operators of the higher levels are slower for this model.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    if not _sums_products_exactly():
+    options.graph_optimization_level = levels.ORT_ENABLE_BASIC
+    if not _sums_products_exactly():  # make the weights unsigned, which the next level does
+        options.graph_optimization_level = levels.ORT_ENABLE_EXTENDED
         options.add_session_config_entry("session.x64quantprecision", "1")
     new_session = functools.partial(
         onnxruntime.InferenceSession, sess_options=options, providers=["CPUExecutionProvider"]
