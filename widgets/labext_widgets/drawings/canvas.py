@@ -290,11 +290,11 @@ class Table:
             f"This is not a valid table of a {self.kind}: {plain(reason, 200)}.", "Download it."
         )
 
-    def whole(self, row: Mapping[str, str | None], column: str, low: int = 1) -> int:
-        """Return a whole number of at least `low`."""
+    def whole(self, row: Mapping[str, str | None], column: str) -> int:
+        """Return a whole number of at least 1."""
         value = row[column] or ""
-        if not (value.isascii() and value.isdigit() and len(value) <= 10) or int(value) < low:
-            raise self.invalid(f'{column} "{plain(value, 30)}" is not a whole number from {low}')
+        if not (value.isascii() and value.isdigit() and len(value) <= 10) or int(value) < 1:
+            raise self.invalid(f'{column} "{plain(value, 30)}" is not a whole number from 1')
         return int(value)
 
     def number(self, row: Mapping[str, str | None], column: str) -> float:
