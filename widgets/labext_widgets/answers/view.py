@@ -14,7 +14,7 @@ from labext_widgets.answers import static_view, text
 from labext_widgets.answers.text import AnswerState, number_citations, render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import BAD, UNTYPESET, div, edge, escape, plain, tidy
+from labext_widgets.core.markup import BAD, div, edge, escape, plain, tidy, view_html
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
@@ -71,10 +71,7 @@ class FinalOutput:
 
     def finish(self, state: AnswerState) -> None:
         """Display everything received."""
-        display_html(
-            f'<div class="labext {UNTYPESET}">{static_view.render_html(state)}</div>',
-            text.render_text(state),
-        )
+        display_html(view_html(static_view.render_html(state)), text.render_text(state))
 
 
 class TerminalOutput:
