@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from labext.redaction import mask
-from labext.sanitize import strip_control
+from labext.redaction import mask_line
 
 _FIELD = re.compile(r"\$(\w+)")
 _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
@@ -188,7 +187,7 @@ class Action:
         arguments = {name: value[name] for name in kind.parameters if name in value}
         if not all(isinstance(text, str) for text in arguments.values()):
             return None
-        return cls(kind.name, {name: _clean(text) for name, text in arguments.items()})
+        return cls(kind.name, {name: mask_line(text) for name, text in arguments.items()})
 
 
 KINDS: Mapping[str, _Kind] = {k: v for k, v in vars(Action).items() if isinstance(v, _Kind)}
@@ -285,10 +284,6 @@ def option(name: str, value: ParameterValue) -> str:
 
 def _literal(value: str | Mapping[str, str]) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _clean(text: Any) -> str:
-    return " ".join(strip_control(mask(text)).split())
 
 
 PYTHON_STYLE = Style(python_call, _python_parameter)

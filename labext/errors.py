@@ -8,7 +8,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 from labext.actions import Action
-from labext.redaction import mask
+from labext.redaction import mask, mask_line
 from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
@@ -49,10 +49,10 @@ class LabextError(Exception):
         request_id: str | None = None,
         retry_after: float | None = None,
     ) -> None:
-        self.message = _one_line(message)
+        self.message = mask_line(message)
         self.action = action
         if next_step is not None or action is not None:
-            self.next_step = _one_line(render_next_step(next_step, action))
+            self.next_step = mask_line(render_next_step(next_step, action))
         self.status = status
         self.method = method
         self.path = None if path is None else strip_control(mask(path))
@@ -75,7 +75,7 @@ class LabextError(Exception):
 
     def _replaced(self, message: str, next_step: str, action: Action | None) -> Self:
         error = copy(self)
-        error.message, error.next_step = _one_line(message), _one_line(next_step)
+        error.message, error.next_step = mask_line(message), mask_line(next_step)
         error.action = action
         error.args = (f"{error.message} {error.next_step}".rstrip(),)
         return error
@@ -104,10 +104,6 @@ def render_next_step(next_step: str | None, action: Action | None) -> str:
     if action is None:
         return next_step or ""
     return action.sentence() if next_step is None else next_step.replace("{action}", str(action))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(strip_control(mask(text)).split())
 
 
 class SetupError(LabextError):

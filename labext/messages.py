@@ -29,6 +29,12 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     return "" if match is None else f' (did you mean "{match}"?)'
 
 
+def suggest(word: str, candidates: Iterable[str], otherwise: str, form: str = "{}") -> str:
+    """Return `Did you mean …?` with the closest match in a form, or the other step without one."""
+    match = closest_match(word, candidates)
+    return f"Did you mean {form.format(match)}?" if match else otherwise
+
+
 def quote_value(value: object) -> str:
     """Return a value in quotes, with secrets masked, truncated to 60 characters."""
     text = mask(value if isinstance(value, str) else repr(value))

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple, TypeAlias
 
+from labext.sanitize import strip_control
+
 MASK = "•••"
 
 MIN_SECRET_LENGTH = 4
@@ -47,6 +49,11 @@ def mask(text: str) -> str:
     if len(text) > MAX_LENGTH:
         return mask_start(text, MAX_LENGTH - len(TRUNCATION_MARK)) + TRUNCATION_MARK
     return mask_all(text)
+
+
+def mask_line(text: str) -> str:
+    """Return `text` masked and in one line, with control characters replaced by U+FFFD."""
+    return " ".join(strip_control(mask(text)).split())
 
 
 def mask_only(text: str, secret: str) -> str:

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from labext import messages
 from labext.errors import InputError, StorageError
 
 _DISK_FULL_ERRNOS = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -50,6 +51,15 @@ def user_path(path: str | os.PathLike[str]) -> Path:
     if expanded is None or "\0" in str(expanded):
         raise InputError(f"{path!r} is not a path.", "Give the path of a file or folder.")
     return expanded
+
+
+def similar_file_hint(path: Path) -> str:
+    """Return ` (did you mean "…"?)` with a similar name in the folder of a missing file, if any."""
+    try:
+        names = [entry.name for entry in path.parent.iterdir()]
+    except OSError:
+        return ""
+    return messages.did_you_mean(path.name, names)
 
 
 def is_folder_name(path: Path | str) -> bool:

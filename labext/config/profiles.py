@@ -160,8 +160,7 @@ def get_profile(name: str, *others: str) -> Profile:
     if name in profiles:
         return profiles[name]
     names = [*profiles, *others]
-    suggestion = messages.closest_match(name, names)
-    hint = f"Did you mean {suggestion}?" if suggestion else f"There are: {', '.join(names)}."
+    hint = messages.suggest(name, names, f"There are: {', '.join(names)}.")
     raise SetupError(f"There is no profile {name}.", hint)
 
 

@@ -222,12 +222,9 @@ _CHUNK_SIZE = 250
 """Number of cells to check at once: single cells are slow, whole columns need much memory."""
 
 
-def _chunks(cells: list[Any]) -> Iterator[list[Any]]:
-    return (cells[start : start + _CHUNK_SIZE] for start in range(0, len(cells), _CHUNK_SIZE))
-
-
 def _joined_chunks(cells: list[Any]) -> Iterator[str]:
-    return ("".join(filter(None, piece)) for piece in _chunks(cells))
+    for start in range(0, len(cells), _CHUNK_SIZE):
+        yield "".join(filter(None, cells[start : start + _CHUNK_SIZE]))
 
 
 def _json_array(cells: list[Any]) -> Any:

@@ -26,17 +26,16 @@ class RefreshableAuth(requests.auth.AuthBase):
 class ApiKeyAuth(requests.auth.AuthBase):
     """API key in the header `x-api-key` (JOBS-1)."""
 
-    def __init__(self, key: str, header: str = "x-api-key") -> None:
+    def __init__(self, key: str) -> None:
         self._key = clean_secret(key, "key")
-        self._header = header
 
     def __call__(self, request: PreparedRequest) -> PreparedRequest:
         """Add the header."""
-        request.headers[self._header] = self._key
+        request.headers["x-api-key"] = self._key
         return request
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._header})"
+        return f"{type(self).__name__}(x-api-key)"
 
 
 class BearerAuth(requests.auth.AuthBase):

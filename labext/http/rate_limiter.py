@@ -379,15 +379,13 @@ class RateLimitStatus:
         return cls(None if limit is None else int(limit), int(remaining), resets)
 
 
-def requested_delay(
-    status: int, headers: Mapping[str, str], now: datetime | None = None
-) -> float | None:
+def requested_delay(status: int, headers: Mapping[str, str]) -> float | None:
     """Return the longest delay in seconds that a rejection demands.
 
     `Retry-After` counts with any status; `x-rate-limit-reset` counts with a 429, unless the headers
     report remaining requests: then another limit caused the 429.
     """
-    delays = [retry_after_seconds(headers, now)]
+    delays = [retry_after_seconds(headers)]
     if status == 429 and not header_number(headers.get("x-rate-limit-remaining")):
         delays.append(header_number(headers.get("x-rate-limit-reset")))
     return max((seconds for seconds in delays if seconds is not None), default=None)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from labext import messages
 from labext.actions import parameter
 from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SignInError
 from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion
-from labext.storage import user_path
+from labext.storage import similar_file_hint, user_path
 
 TOO_LARGE = 413
 """HTTP status of an upload that is too large for `/upload`."""
@@ -89,9 +88,8 @@ def check_readable(path: Path | str) -> Path:
             f"Upload its files; {parameter('folder', 'NAME')} is a folder on the service.",
         )
     if not source.is_file():
-        hint = messages.did_you_mean(source.name, _similar_files(source))
         raise InputError(
-            f"There is no file {source}{hint}.",
+            f"There is no file {source}{similar_file_hint(source)}.",
             "Check the path; it is relative to the working directory.",
         )
     try:
@@ -175,10 +173,3 @@ def _incomplete_upload(source: Path, reason: str) -> ServiceError:
     return ServiceError(
         f"{source.name} was sent to the service's storage, but {reason}.", "Upload it again."
     )
-
-
-def _similar_files(path: Path) -> list[str]:
-    try:
-        return [entry.name for entry in path.parent.iterdir()]
-    except OSError:
-        return []

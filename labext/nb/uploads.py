@@ -15,7 +15,7 @@ from labext.http.headers import content_length
 from labext.nb.backends import Request, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Record, has_number_suffix
-from labext.storage import user_path
+from labext.storage import similar_file_hint, user_path
 
 MAX_COMPARED_BYTES = 2**20
 """Originals up to this number of bytes are compared by content, larger ones by size only.
@@ -119,7 +119,7 @@ def validate_file(path: Path | str) -> Path:
     if file.is_dir():
         raise InputError(f"{file} is a folder.", "Add its files, such as `FOLDER/*.pdf`.")
     if not file.is_file():
-        raise InputError(f"There is no file {file}{_similar_file_hint(file)}.", "Check the path.")
+        raise InputError(f"There is no file {file}{similar_file_hint(file)}.", "Check the path.")
     try:
         with file.open("rb") as opened:
             empty = not opened.read(1)
@@ -213,11 +213,3 @@ def rejection_error(refused: Mapping[Path | str, InputError], added: int) -> Inp
         path=first.path,
         server=first.server,
     )
-
-
-def _similar_file_hint(file: Path) -> str:
-    try:
-        names = [path.name for path in file.parent.iterdir()]
-    except OSError:
-        return ""
-    return messages.did_you_mean(file.name, names)

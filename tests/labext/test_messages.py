@@ -29,6 +29,8 @@ def test_closest_match_by_prefix_or_similarity(word: str, match: str | None) -> 
     among = ["sequence", "sequence_of_bases", "helix10", "helix1"]
     assert messages.closest_match(word, among) == match
     assert messages.did_you_mean(word, among) == (f' (did you mean "{match}"?)' if match else "")
+    hint = f"Did you mean `--{match}`?" if match else "See the list."
+    assert messages.suggest(word, among, "See the list.", "`--{}`") == hint
 
 
 def test_pluralize_and_join_words() -> None:

@@ -31,6 +31,7 @@ from labext.redaction import (
     TRUNCATION_MARK,
     get_logger,
     mask,
+    mask_line,
     mask_only,
     mask_start,
     register_secret,
@@ -287,6 +288,11 @@ def test_short_secrets_are_not_masked() -> None:
     register_secret("")
     register_secret(None)
     assert mask("abcdef") == "abcdef"
+
+
+def test_masked_line_has_no_line_ends_and_no_control_characters() -> None:
+    register_secret("swordfish")
+    assert mask_line(" a\r\n swordfish\t\x1b[0m ") == f"a {MASK} \ufffd[0m"
 
 
 @given(st.integers(0, 300), st.sampled_from(["swordfish-of-the-deep", "sk-abcdefgh12345678"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -80,6 +81,12 @@ class TestMarks:
             "A. [source:a1, note:b2] B. [source:zz] C. [note:b2, note:zz]", PAPER, PLAN
         )
         assert output.startswith("A.[1][2] B. [source:zz] C.[2] [note:zz]")
+
+    def test_long_blanks_are_read_in_linear_time(self) -> None:
+        text = f"A.{' ' * 90_000}B."  # took 20 seconds in quadratic time
+        start = time.monotonic()
+        assert shown_as(f"{text} [note:b2]", PLAN) == f"{text}[1] Plan None"
+        assert time.monotonic() - start < 5
 
     def test_other_brackets_stay_and_internal_markers_are_stripped(self) -> None:
         text = "[1] [see: Fig. 2] arr[i:j] \ue0001\ue001"

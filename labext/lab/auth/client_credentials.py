@@ -241,17 +241,15 @@ class ClientCredentials(RenewableBearerAuth):
         verify: bool | str = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(clock)
         self.client_id = _check_word(client_id, "client ID")
         self.user = None if user is None else _check_email(user)
         self._secret = _check_word(clean_secret(client_secret, "client secret"), "client secret")
         self._basic = basic
         self._verify = verify
-        self._clock = clock
         self._endpoint: TokenEndpoint | None = None
         self._tenant = ""
-        self._value, self._renew_at = "", 0.0
-        self._expires_at = float("inf")
+        self._renew_at = 0.0
         if base_url is not None:
             self.for_tenant(base_url)
 
@@ -259,12 +257,6 @@ class ClientCredentials(RenewableBearerAuth):
     def identity(self) -> str:
         """The identity whose rate limit the requests count against: the app (LAB-90)."""
         return f"app {self.client_id}"
-
-    @property
-    def expires_in(self) -> float | None:
-        """Seconds until the token expires; None without a token, or if its lifetime is unknown."""
-        left = self._expires_at - self._clock()
-        return left if self._value and left != float("inf") else None
 
     def __repr__(self) -> str:
         behalf = f", user={self.user!r}" if self.user else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -79,8 +80,16 @@ class RenewableBearerAuth(RefreshableAuth):
     token: if it is rejected for several threads at once, one of them renews it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._lock = threading.RLock()
+        self._clock = clock
+        self._value, self._expires_at = "", float("inf")
+
+    @property
+    def expires_in(self) -> float | None:
+        """Seconds until the token expires; None without a token, or if it has no known end."""
+        left = self._expires_at - self._clock()
+        return left if self._value and left != float("inf") else None
 
     @abstractmethod
     def _token(self, url: str) -> str:

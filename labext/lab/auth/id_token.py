@@ -174,10 +174,9 @@ class IdToken(RenewableBearerAuth):
     def __init__(
         self, token: str | Callable[[], str], *, clock: Callable[[], float] = time.time
     ) -> None:
-        super().__init__()
-        self._clock = clock
+        super().__init__(clock)
         self._fetch_token = None if isinstance(token, str) else token
-        self._value, self._expires_at = "", 0.0
+        self._expires_at = 0.0
         self._email: str | None = None
         if isinstance(token, str):
             self._set_token(token)
@@ -188,12 +187,6 @@ class IdToken(RenewableBearerAuth):
         if self._fetch_token is None:
             return f"user {self._email}"
         return str(getattr(self._fetch_token, "identity", f"tokens of {id(self._fetch_token)}"))
-
-    @property
-    def expires_in(self) -> float | None:
-        """Seconds until the token expires; None without a token, or if it never expires."""
-        left = self._expires_at - self._clock()
-        return left if self._value and left != float("inf") else None
 
     def ready(self) -> None:
         """Fetch a token if none is valid."""

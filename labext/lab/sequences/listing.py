@@ -7,7 +7,7 @@ from typing import Any
 
 from labext import messages
 from labext.actions import Action
-from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
+from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext.http import HttpClient
 from labext.http.headers import header_number
 from labext.lab import api
@@ -145,22 +145,14 @@ class _PageFetcher:
         params["returning"] = ",".join(self._returning) or None
         response = self._http.send(SEQUENCES, params=params)
         document = response.json()
-        # Searching the text once is faster than visiting every record.
+        # Callers may print the records. Searching the text once is faster than visiting them all.
         if contains_control(response.text()):
-            document = _strip_control(document)
+            document = strip_control_json(document)
         page = api.parse_page(document)
         if page.token:
             total = header_number(response.headers.get("Result-Count"))
             self._on_page(len(page.records), None if total is None else int(total))
         return page
-
-
-def _strip_control(document: Any) -> Any:
-    """Remove terminal control characters, since callers may print the records."""
-    try:
-        return strip_control_json(document)
-    except RecursionError:
-        raise ServiceError("The lab platform returned an invalid list of sequences.") from None
 
 
 def _page_size(limit: int) -> int:

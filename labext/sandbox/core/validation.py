@@ -18,12 +18,10 @@ MAX_NAME_LENGTH = 200
 def not_found_error(noun: str, name: str, existing: Iterable[str]) -> NotFoundError:
     """Return the error for an unknown name, suggesting the closest match or all names."""
     names = sorted(existing)
-    closest = messages.closest_match(name, names)
-    if closest is not None:
-        hint = f"Did you mean {closest}?"
-    else:
-        hint = f"There are: {messages.join_words(names, 10)}." if names else "There is none yet."
-    return NotFoundError(f"There is no {noun} {messages.quote_value(name)}.", hint)
+    listed = f"There are: {messages.join_words(names, 10)}." if names else "There is none yet."
+    return NotFoundError(
+        f"There is no {noun} {messages.quote_value(name)}.", messages.suggest(name, names, listed)
+    )
 
 
 def already_exists_error(noun: str, name: str) -> ConflictError:

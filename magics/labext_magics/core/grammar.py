@@ -353,12 +353,11 @@ def _option(
     option = command.option(name)
     if option is None:
         # without the dashes, which make all options similar
-        suggestion = messages.closest_match(name[2:], [o.name for o in command.options])
+        names = [o.name for o in command.options]
+        listed = f"`{title} --help` lists its options."
         raise InputError(
             f"`{title}` has no option `{name}`.",
-            f"Did you mean `--{suggestion}`?"
-            if suggestion
-            else f"`{title} --help` lists its options.",
+            messages.suggest(name[2:], names, listed, "`--{}`"),
         )
     if option.kind is None:
         if equals or token.expression is not None:
@@ -404,12 +403,10 @@ def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope:
         raise
     except (ValueError, TypeError, OverflowError) as error:
         name = parameter.name if parameter.name.isupper() else f"--{parameter.name}"
-        suggestion = messages.closest_match(raw.text, kind.choices)
+        syntax = f"`{title} --help` shows the syntax."
         raise InputError(
             f"`{name}` takes {kind.expects}, not {f'`{raw}`' if str(raw) else 'an empty text'}.",
-            f"Did you mean `{suggestion}`?"
-            if suggestion
-            else f"`{title} --help` shows the syntax.",
+            messages.suggest(raw.text, kind.choices, syntax, "`{}`"),
         ) from error
 
 

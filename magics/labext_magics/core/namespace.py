@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.errors import CommandInterrupted, InputError
-from labext.messages import closest_match
+from labext.messages import suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,12 +66,10 @@ class Namespace:
         self._namespace[name] = value
 
     def _unknown(self, name: str, suffix: str = "") -> InputError:
-        suggestion = closest_match(name, user_names({**self._namespace, **self._local}))
+        names = user_names({**self._namespace, **self._local})
         return InputError(
             f"There is no variable `{name}`{suffix}.",
-            f"Did you mean `{suggestion}`?"
-            if suggestion
-            else "Run the cell that defines it first.",
+            suggest(name, names, "Run the cell that defines it first.", "`{}`"),
         )
 
 

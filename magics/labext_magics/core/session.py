@@ -36,8 +36,7 @@ class NameCache:
         prefetched: the services whose names have been prefetched.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cached: dict[str, Sequence[Any]] = {}
         self._fetched_at: dict[str, float] = {}
@@ -54,7 +53,7 @@ class NameCache:
         with self._lock:
             thread = self._threads.get(key)
             fetched_at = self._fetched_at.get(key)
-            stale = fetched_at is None or self._clock() - fetched_at > MAX_AGE
+            stale = fetched_at is None or time.monotonic() - fetched_at > MAX_AGE
             if thread is None and stale and not self._closed:
                 thread = self._start(key, partial(self._refresh, key, fetch))
         if thread is not None:
@@ -115,7 +114,7 @@ class NameCache:
             with self._lock:
                 if names is not None:
                     self._cached[key] = names
-                self._fetched_at[key] = self._clock()
+                self._fetched_at[key] = time.monotonic()
 
 
 _CLIENTS = {"lab": "LabClient", "jobs": "JobsClient", "nb": "NotebookClient"}

@@ -167,12 +167,9 @@ def _merge_with_line(
 def _unknown_field(name: str, fields: Mapping[str, str], command: str) -> InputError:
     if name == "gpuType":
         return InputError("`gpuType` is not supported.", "Remove it.")
-    suggestion = messages.closest_match(name, fields)
     return InputError(
         f"The body has `{name}`, which is not a field of `%%jobs {command}`.",
-        f"Did you mean `{suggestion}`?"
-        if suggestion
-        else f"`%jobs {command} --help` lists the fields.",
+        messages.suggest(name, fields, f"`%jobs {command} --help` lists the fields.", "`{}`"),
     )
 
 

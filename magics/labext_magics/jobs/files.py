@@ -144,10 +144,8 @@ def _find_uploaded(call: Call, file: str) -> str:
 
 
 def _not_uploaded(kind: str, name: str, names: Sequence[str], listing: str) -> NotFoundError:
-    suggestion = messages.closest_match(name, names)
     return NotFoundError(
-        f"There is no uploaded {kind} {name}.",
-        f"Did you mean {suggestion}?" if suggestion else f"See {listing}.",
+        f"There is no uploaded {kind} {name}.", messages.suggest(name, names, f"See {listing}.")
     )
 
 

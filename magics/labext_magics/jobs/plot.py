@@ -158,13 +158,8 @@ def _read_tables(
     if file is not None:
         matches = [path for path in tables if path == file or path.endswith(f"/{file}")]
         if not matches:
-            suggestion = messages.closest_match(file, tables)
-            raise InputError(
-                f"{name} has no table {file}.",
-                f"Did you mean {suggestion}?"
-                if suggestion
-                else f"Its tables are {messages.join_words(tables) or 'none'}.",
-            )
+            listed = f"Its tables are {messages.join_words(tables) or 'none'}."
+            raise InputError(f"{name} has no table {file}.", messages.suggest(file, tables, listed))
         tables = matches[:1]
     elif preferred := [path for path in figures if path in tables]:
         tables = preferred

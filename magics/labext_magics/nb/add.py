@@ -46,7 +46,8 @@ def add_text(
         record = call.nb.sources.get(source["id"])
         if (record["full_text"] or "").strip() == content:
             output.print_message(
-                f"{_title(record)} with this text is already in {target.name}; it was kept."
+                f"{scope.source_name(record)} with this text is already in {target.name}; "
+                "it was kept."
             )
             return record
     if title is not None and candidates:
@@ -55,7 +56,7 @@ def add_text(
             f"Use another title, or delete it first: `%nb sources delete {quote(title)} --yes`.",
         )
     record = call.nb.sources.add_text(content, target.id, title, **arguments)
-    output.print_message(f"Added {_title(record)} to {target.name}.")
+    output.print_message(f"Added {scope.source_name(record)} to {target.name}.")
     return record
 
 
@@ -190,13 +191,9 @@ def _send_items(
         else:
             added.append(call.nb.sources.add_url(new[0], target.id, title, **arguments))
         if added:
-            transfer.end(f"Added to {target.name}: {messages.join_words(map(_title, added))}.")
+            names = messages.join_words(map(scope.source_name, added))
+            transfer.end(f"Added to {target.name}: {names}.")
     return dict(zip((item for item in new if item not in rejected), added, strict=True))
-
-
-def _title(record: Record) -> str:
-    """Return the file name or URL of a source, or its title."""
-    return str(record["file_name"] or record["url"] or record["title"] or record["id"])
 
 
 _MAX_NAMED = 3

@@ -216,14 +216,14 @@ def delete_sessions(call: Call, *, sessions: list[str], yes: bool, preview: bool
         + scope.notebook_names_suffix(call, [record["notebook_id"]])
         for record in records
     }
-    if not output.confirm_destruction("delete", list(labels.values()), yes=yes, preview=preview):
-        return
     chats = call.session.chats
-    for identifier, chat in labels.items():
+
+    def delete(identifier: str) -> None:
         call.nb.chat.delete(identifier)
         for target in [target for target, session_id in chats.items() if session_id == identifier]:
             del chats[target]
-        output.print_message(f"Deleted {chat}.")
+
+    output.delete_each(labels, delete, yes=yes, preview=preview)
 
 
 def session_context(
@@ -373,16 +373,15 @@ def delete_source_chats(
 ) -> None:
     """Delete chats about a source with their messages after checking that all of them exist."""
     source_id = scope.resolve_id(call, "source", source, to_delete=True)
-    matches = (call.nb.source_chats.get(source_id, session) for session in dict.fromkeys(sessions))
-    records = list({record["id"]: record for record in matches}.values())
-    affected = [session_label(record) for record in records]
-    if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return
-    for record in records:
-        call.nb.source_chats.delete(source_id, record["id"])
-        if call.session.chats.get(source_id) == record["id"]:
+    records = [call.nb.source_chats.get(source_id, session) for session in dict.fromkeys(sessions)]
+
+    def delete(identifier: str) -> None:
+        call.nb.source_chats.delete(source_id, identifier)
+        if call.session.chats.get(source_id) == identifier:
             del call.session.chats[source_id]
-        output.print_message(f"Deleted {session_label(record)}.")
+
+    labels = {record["id"]: session_label(record) for record in records}
+    output.delete_each(labels, delete, yes=yes, preview=preview)
 
 
 def _source_chat_row(record: Record) -> pd.DataFrame:

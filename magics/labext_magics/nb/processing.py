@@ -133,7 +133,8 @@ def wait_for_text(
         if source["id"] in failed:
             reason = failed[source["id"]] or "no reason given"
             output.print_message(
-                f"{_name(source)} is not included because its processing failed: {reason}"
+                f"{scope.source_name(source)} is not included because its processing failed: "
+                f"{reason}"
             )
 
 
@@ -152,12 +153,7 @@ def _being_processed(sources: Sequence[Record], suffix: str) -> str:
 
 
 def _names(sources: Sequence[Record]) -> str:
-    return messages.join_words(map(_name, sources))
-
-
-def _name(source: Record) -> str:
-    """Return a source's file name or URL, or its title."""
-    return str(source["file_name"] or source["url"] or source["title"] or source["id"])
+    return messages.join_words(map(scope.source_name, sources))
 
 
 WAIT = Parameter("wait", None, "wait until all sources are processed")

@@ -122,6 +122,11 @@ def source_title(record: Record) -> str:
     return str(record["title"] or record["id"])
 
 
+def source_name(source: Record) -> str:
+    """Return a source's file name or URL, or its title."""
+    return str(source["file_name"] or source["url"] or source["title"] or source["id"])
+
+
 def order_parameter(order: str | None) -> str | None:
     """Return a sort order in the service's syntax: `name:desc` becomes `name desc`."""
     return None if order is None else order.replace(":", " ")

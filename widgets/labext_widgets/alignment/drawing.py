@@ -11,7 +11,8 @@ from labext.messages import pluralize
 from labext_widgets.alignment.rows import Alignment, palette, residue_color
 from labext_widgets.alignment.tree import Tree, TreeNode, render_tree
 from labext_widgets.core.layout import nice_step
-from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, data_uri, div, escape, plain
+from labext_widgets.core.markup import data_uri, escape, plain
+from labext_widgets.core.picture import drawing_html
 
 MAX_ROWS, MAX_COLUMNS = 60, 2000
 """Maximum numbers of rows and columns in the drawing."""
@@ -219,18 +220,8 @@ MAX_TEXT_ROWS, MAX_TEXT_BLOCKS, BLOCK = 50, 10, 60
 
 def render_html(name: str, tree: Tree | None, alignment: Alignment | None, note: str = "") -> str:
     """Return the drawing as an image with a line of text below it."""
-    image = data_uri(draw(tree, alignment).encode(), "image/svg+xml")
-    summary = escape(render_summary(name, tree, alignment))
-    parts = [
-        f'<img src="{image}" alt="{summary}" style="max-width:100%;height:auto">',
-        div(summary, MUTED),
-    ]
-    for sentence in (shown_part(tree, alignment), note):
-        if sentence:
-            parts.append(div(escape(sentence), MUTED))
-    body = "".join(parts)
-    style = f"max-width:1000px;font-size:13px;{WRAPPED}"
-    return f'<div class="labext {UNTYPESET}" style="{style}">{body}</div>'
+    lines = [render_summary(name, tree, alignment), shown_part(tree, alignment), note]
+    return drawing_html(draw(tree, alignment), lines, 1000)
 
 
 def render_summary(name: str, tree: Tree | None, alignment: Alignment | None) -> str:

@@ -18,7 +18,7 @@ from labext_widgets.answers import static_view
 from labext_widgets.answers.text import render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, scrolled, span, tidy
+from labext_widgets.core.markup import MUTED, div, escape, plain, scrolled, span, tidy, view_html
 
 _OPEN = 20_000
 """Maximum total length of the documents, in characters, that are displayed unfolded."""
@@ -77,8 +77,7 @@ class DocumentView(RowView):
             f"{self._body_html(content, row)}</details>"
             for heading, content, details, row in self._rows(frame)
         ]
-        body = div("".join(documents), static_view.STYLE)
-        return f'<div class="labext {UNTYPESET}">{body}</div>'
+        return view_html(div("".join(documents), static_view.STYLE))
 
     def _are_short(self, frame: pd.DataFrame) -> bool:
         return int(frame[self.content].astype("str").str.len().sum()) <= _OPEN
@@ -192,8 +191,7 @@ class SourceText:
             )
             rows.append(div(escape(note), MUTED))
             excerpt = f"{excerpt}\n\n{note}"
-        body = div("".join(rows), static_view.STYLE)
-        display_html(f'<div class="labext {UNTYPESET}">{body}</div>', excerpt)
+        display_html(view_html(div("".join(rows), static_view.STYLE)), excerpt)
 
 
 def is_markdown(text: str, file_name: str | None) -> bool:

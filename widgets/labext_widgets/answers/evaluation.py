@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from labext_widgets.core.display import display_html
-from labext_widgets.core.markup import GOOD, TRACK, UNTYPESET, color, div, escape, plain
+from labext_widgets.core.markup import GOOD, TRACK, color, escape, plain, view_html
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ def summary_html(summary: pd.DataFrame) -> str:
         f'<table style="border-collapse:collapse;font-size:13px"><thead><tr>{header}</tr></thead>'
         f"<tbody>{body}</tbody></table>"
     )
-    return div(table, attributes=f'class="labext {UNTYPESET}"')
+    return view_html(table)
 
 
 def summary_text(summary: pd.DataFrame) -> str:

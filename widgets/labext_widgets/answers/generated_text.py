@@ -12,7 +12,7 @@ from labext_widgets.answers import static_view
 from labext_widgets.answers.text import model_text
 from labext_widgets.core.display import display_html, update_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, div, escape, plain, tidy
+from labext_widgets.core.markup import MUTED, div, escape, plain, tidy, view_html
 
 
 class GeneratedText:
@@ -54,7 +54,7 @@ class GeneratedText:
         """Return the text as HTML and as plain text."""
         title = plain(self.title)
         text = f"{title}\n\n{self}" if title else str(self)
-        return f'<div class="labext {UNTYPESET}">{self._html()}</div>', text
+        return view_html(self._html()), text
 
     def _html(self) -> str:
         rows = [div(escape(self.title), "font-weight:600")] if self.title else []

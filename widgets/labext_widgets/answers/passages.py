@@ -29,7 +29,6 @@ from labext_widgets.core.markup import (
     BUSY,
     MUTED,
     TRACK,
-    UNTYPESET,
     color,
     div,
     escape,
@@ -37,6 +36,7 @@ from labext_widgets.core.markup import (
     plain,
     span,
     tidy,
+    view_html,
     view_line,
 )
 
@@ -171,7 +171,7 @@ class PassageView(RowView):
         ]
         if more := _remainder(frame):
             rows.append(div(escape(more), MUTED))
-        return f'<div class="labext {UNTYPESET}">{div("".join(rows), STYLE)}</div>'
+        return view_html(div("".join(rows), STYLE))
 
     def _passages(self, frame: pd.DataFrame) -> list[_Passage]:
         search = frame.attrs.get(VIEW_ATTRIBUTE, {})

@@ -49,7 +49,7 @@ class AnswerState:
 
 
 _ID = r"[a-z_]{2,40}:[A-Za-z0-9_-]{1,80}"
-_MARK = re.compile(rf"[ \t]*\[({_ID}(?:[,;] ?{_ID})*)\]")
+_MARK = re.compile(rf"(?<![ \t])[ \t]*\[({_ID}(?:[,;] ?{_ID})*)\]")
 _BEGIN, _END = "\ue000", "\ue001"
 _NUMBER = re.compile(f"{_BEGIN}([0-9]+){_END}")
 

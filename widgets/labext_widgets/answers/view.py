@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol
 
 from labext.errors import LabextError, ServiceError, WatchInterrupted
 from labext.messages import pluralize, quote_value
@@ -14,7 +14,7 @@ from labext_widgets.answers import static_view, text
 from labext_widgets.answers.text import AnswerState, number_citations, render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import BAD, UNTYPESET, div, edge, escape, plain, tidy
+from labext_widgets.core.markup import BAD, div, edge, escape, plain, tidy, view_html
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
@@ -60,9 +60,7 @@ def answer_surface(front: FrontEnd, open_citation: OpenCitation | None = None) -
     """Return the output for an answer in a front end."""
     if front is FrontEnd.TERMINAL:
         return TerminalOutput()
-    return (
-        LiveOutput(open_citation=open_citation) if front is FrontEnd.INTERACTIVE else FinalOutput()
-    )
+    return LiveOutput(open_citation) if front is FrontEnd.INTERACTIVE else FinalOutput()
 
 
 class FinalOutput:
@@ -73,17 +71,14 @@ class FinalOutput:
 
     def finish(self, state: AnswerState) -> None:
         """Display everything received."""
-        display_html(
-            f'<div class="labext {UNTYPESET}">{static_view.render_html(state)}</div>',
-            text.render_text(state),
-        )
+        display_html(view_html(static_view.render_html(state)), text.render_text(state))
 
 
 class TerminalOutput:
     """Lines of plain text, each printed as soon as it is known, and words as they arrive."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stdout
+    def __init__(self) -> None:
+        self._stream = sys.stdout
         self._printed = 0
         self._line = ""  # the words printed on the current line
         self._streamed = ""  # the last answer printed word by word
@@ -145,10 +140,7 @@ class TerminalOutput:
 class LiveOutput:
     """A placeholder with a live view; the static view is updated less often."""
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, open_citation: OpenCitation | None = None
-    ) -> None:
-        self._clock = clock
+    def __init__(self, open_citation: OpenCitation | None) -> None:
         self._open_citation = open_citation
         self._citations: tuple[Citation, ...] = ()  # of the complete answer, by number
         self._placeholder: Any = None
@@ -168,7 +160,7 @@ class LiveOutput:
         if self._placeholder is None:
             self._open(state)
             return
-        now = self._clock()
+        now = time.monotonic()
         is_same_step = bool(state.writing) and not over and len(state.writing) > self._written > 0
         self._written = len(state.writing)
         if is_same_step and now - self._drawn < DRAW_INTERVAL:
@@ -189,7 +181,7 @@ class LiveOutput:
 
         self._placeholder = Placeholder(static_view.render_html(state), text.render_text(state))
         self._live = self._placeholder.live("answer", self._live_state(state), self._receive)
-        self._opened = self._saved = self._clock()
+        self._opened = self._saved = time.monotonic()
 
     def _live_state(self, state: AnswerState) -> dict[str, Any]:
         if state.answer is not None:

@@ -50,8 +50,7 @@ def plain(text: object, limit: int = 600) -> str:
     """
     cleaned = _DIRECTION_CONTROLS.sub("", str(text)).encode("utf-8", "replace").decode()
     cleaned = "".join(" " if unicodedata.category(c) in _BREAKS else c for c in cleaned)
-    line = mask(" ".join(cleaned.split()))
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    return truncate(mask(" ".join(cleaned.split())), limit)
 
 
 def tidy(text: object, limit: int = 100_000) -> str:
@@ -59,7 +58,12 @@ def tidy(text: object, limit: int = 100_000) -> str:
     cleaned = _DIRECTION_CONTROLS.sub("", str(text)).encode("utf-8", "replace").decode()
     cleaned = "".join(_replace_break(c) for c in cleaned.replace("\r\n", "\n"))
     masked = mask_all("\n".join(line.rstrip() for line in cleaned.split("\n")).strip("\n"))
-    return masked if len(masked) <= limit else masked[: limit - 1].rstrip() + "…"
+    return truncate(masked, limit)
+
+
+def truncate(text: str, limit: int) -> str:
+    """Return `text` shortened to at most `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def escape(text: object, limit: int = 600) -> str:
@@ -98,6 +102,12 @@ def div(inner: str, style: str = "", attributes: str = "") -> str:
     """Wrap HTML in a styled div."""
     styled = f' style="{style}"' if style else ""
     return f"<div{styled}{attributes and ' ' + attributes}>{inner}</div>"
+
+
+def view_html(inner: str, style: str = "") -> str:
+    """Return HTML as the outermost element of a view."""
+    styled = f' style="{style}"' if style else ""
+    return f'<div class="labext {UNTYPESET}"{styled}>{inner}</div>'
 
 
 def scrolled(inner: str, label: str) -> str:

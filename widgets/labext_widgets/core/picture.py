@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from labext.errors import InputError
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import UNTYPESET, data_uri, escape, plain
+from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
 
 MAX_PICTURE_BYTES = 2_000_000
 """Maximum size of a picture; with a larger one, a notebook would be slow to open."""
@@ -46,7 +47,7 @@ class PictureView:
         if front_end() is FrontEnd.TERMINAL:
             print(repr(self))
         else:
-            display_html(f'<div class="labext {UNTYPESET}">{self.html()}</div>', repr(self))
+            display_html(view_html(self.html()), repr(self))
 
 
 def picture_type(content: bytes) -> Literal["image/svg+xml", "image/png"]:
@@ -56,6 +57,22 @@ def picture_type(content: bytes) -> Literal["image/svg+xml", "image/png"]:
     if b"<svg" in content[:2000]:
         return "image/svg+xml"
     raise InputError("The file is neither an SVG nor a PNG picture.", "Download it.")
+
+
+def drawing_html(svg: str, lines: Sequence[str], width: int) -> str:
+    """Return a drawing as an HTML image with lines of text below it.
+
+    Args:
+        svg: the drawing.
+        lines: its description, which also replaces the image for screen readers, and notes.
+        width: the maximum width in pixels.
+    """
+    image = (
+        f'<img src="{data_uri(svg.encode(), "image/svg+xml")}" alt="{escape(lines[0])}" '
+        'style="max-width:100%;height:auto">'
+    )
+    below = [div(escape(line), MUTED) for line in lines if line]
+    return view_html(image + "".join(below), f"max-width:{width}px;font-size:13px;{WRAPPED}")
 
 
 def image_html(content: bytes, media_type: str, alt: str) -> str:

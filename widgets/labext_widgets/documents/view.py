@@ -13,7 +13,6 @@ from labext_widgets.answers.static_view import MARK, STYLE, details_html
 from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import (
     MUTED,
-    UNTYPESET,
     data_uri,
     div,
     escape,
@@ -22,6 +21,7 @@ from labext_widgets.core.markup import (
     scrolled,
     span,
     tidy,
+    view_html,
 )
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.documents.pages import Pages, locate
@@ -268,8 +268,7 @@ class SourceView(LiveOutput):
             output.live("document", self._live_state(), self._receive)
 
     def _render(self) -> tuple[str, str]:
-        html = render_html(self._state)
-        return f'<div class="labext {UNTYPESET}">{html}</div>', render_text(self._state)
+        return view_html(render_html(self._state)), render_text(self._state)
 
     def _live_state(self, error: str = "") -> dict[str, Any]:
         return {"page": self.page, "pages": self.pages, "html": self.html(), "error": error}

@@ -11,7 +11,7 @@ from typing import Any
 from labext.errors import InputError
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, data_uri, div, escape, plain
+from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
 
 INK, MUTED_INK, RULE, PALE = "#222222", "#555555", "#8c8c8c", "#d9dde2"
 BLUE, VERMILLION = "#0072b2", "#d55e00"
@@ -136,12 +136,6 @@ def text_width(content: str, size: float = FONT_SIZE, *, mono: bool = False) -> 
     return len(content) * size * (0.61 if mono else 0.6)
 
 
-def shorten(content: object, limit: int) -> str:
-    """Return a name of at most `limit` characters."""
-    name = plain(content)
-    return name if len(name) <= limit else name[: limit - 1].rstrip() + "…"
-
-
 def shade(share: float) -> str:
     """Return the color of a value between 0 and 1 on the sequential scale."""
     place = min(max(share, 0.0), 1.0) * (len(SHADES) - 1)
@@ -228,7 +222,7 @@ class Drawing:
             for part, svg in self.parts.items()
         )
         heading = div(title, f"{MUTED};{WRAPPED}")
-        return f'<div class="labext {UNTYPESET}">{heading}{div(images, _ROW)}</div>'
+        return view_html(heading + div(images, _ROW))
 
     def _ipython_display_(self, **_: Any) -> None:
         if front_end() is FrontEnd.TERMINAL:
@@ -290,11 +284,11 @@ class Table:
             f"This is not a valid table of a {self.kind}: {plain(reason, 200)}.", "Download it."
         )
 
-    def whole(self, row: Mapping[str, str | None], column: str, low: int = 1) -> int:
-        """Return a whole number of at least `low`."""
+    def whole(self, row: Mapping[str, str | None], column: str) -> int:
+        """Return a whole number of at least 1."""
         value = row[column] or ""
-        if not (value.isascii() and value.isdigit() and len(value) <= 10) or int(value) < low:
-            raise self.invalid(f'{column} "{plain(value, 30)}" is not a whole number from {low}')
+        if not (value.isascii() and value.isdigit() and len(value) <= 10) or int(value) < 1:
+            raise self.invalid(f'{column} "{plain(value, 30)}" is not a whole number from 1')
         return int(value)
 
     def number(self, row: Mapping[str, str | None], column: str) -> float:

@@ -160,9 +160,6 @@ def _labels(
 _ROWS_SHOWN = 40
 _SPACE = 24
 
-Part = tuple[float, float, list[str]]
-"""The width, the height and the SVG elements of a part of the picture."""
-
 
 @dataclass(frozen=True)
 class Fragment:
@@ -209,9 +206,12 @@ class DigestView(Drawing):
         notes = []
         if len(largest) > _ROWS_SHOWN:
             notes.append(f"Showing the {_ROWS_SHOWN} largest of {len(largest)} fragments.")
+        draw = restriction_map.draw_circle if circular else restriction_map.draw_line
+        cuts_map = draw(length, self.cuts)
+        gel = draw_gel(Counter(fragment.length for fragment in fragments))
         super().__init__(
             name,
-            self._draw(),
+            _side_by_side(cuts_map, gel),
             summary,
             ["bp", "start", "end", "cut by"],
             [
@@ -224,32 +224,26 @@ class DigestView(Drawing):
                 for fragment in largest[:_ROWS_SHOWN]
             ],
             notes,
-            {"restriction map": svg_document(*self._map()), "gel": svg_document(*self._gel())},
+            {"restriction map": svg_document(*cuts_map), "gel": svg_document(*gel)},
         )
 
-    def _map(self) -> Part:
-        draw = restriction_map.draw_circle if self.circular else restriction_map.draw_line
-        return draw(self.length, self.cuts)
 
-    def _gel(self) -> Part:
-        return draw_gel(Counter(fragment.length for fragment in self.fragments))
-
-    def _draw(self) -> str:
-        map_width, map_height, map_elements = self._map()
-        gel_width, gel_height, gel_elements = self._gel()
-        height = max(map_height, gel_height)
-        x = map_width + _SPACE
-        return svg_document(
-            x + gel_width,
-            height,
-            [
-                f'<g transform="translate(0 {(height - map_height) / 2:.1f})">',
-                *map_elements,
-                f'</g><g transform="translate({x:.1f} {(height - gel_height) / 2:.1f})">',
-                *gel_elements,
-                "</g>",
-            ],
-        )
+def _side_by_side(left: Picture, right: Picture) -> str:
+    left_width, left_height, left_elements = left
+    right_width, right_height, right_elements = right
+    height = max(left_height, right_height)
+    x = left_width + _SPACE
+    return svg_document(
+        x + right_width,
+        height,
+        [
+            f'<g transform="translate(0 {(height - left_height) / 2:.1f})">',
+            *left_elements,
+            f'</g><g transform="translate({x:.1f} {(height - right_height) / 2:.1f})">',
+            *right_elements,
+            "</g>",
+        ],
+    )
 
 
 def digest_view(csv: str, *, name: str, length: int | None, circular: bool) -> DigestView:

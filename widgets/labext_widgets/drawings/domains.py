@@ -95,7 +95,7 @@ class DomainsView(Drawing):
         summary = f"profile search, {pluralize(len(hits), 'sequence')} with {_count(count)}"
         rows = [
             [
-                canvas.shorten(hit.target, 40),
+                plain(hit.target, 40),
                 domain.start,
                 domain.end,
                 *([domain.strand] if self._is_dna else []),
@@ -119,7 +119,7 @@ class DomainsView(Drawing):
 
     def _draw(self, notes: Sequence[str]) -> str:
         hits = self.hits[:MAX_ROWS]
-        names = [canvas.shorten(hit.target, _NAME_LENGTH) for hit in hits]
+        names = [plain(hit.target, _NAME_LENGTH) for hit in hits]
         left = 20 + max([80.0, *map(canvas.text_width, names)])
         longest = max((hit.length for hit in hits), default=1)
         scale = _MAP / longest

@@ -129,12 +129,12 @@ class PrimersView(Drawing):
             row = y + index * _ROW
             if index % 2 == 0:
                 elements.append(rectangle(0, row, width, _ROW, "#f4f6f8"))
-            elements.append(text(10, row + 23, f"Pair {canvas.shorten(pair.number, 4)}", bold=True))
+            elements.append(text(10, row + 23, f"Pair {plain(pair.number, 4)}", bold=True))
             elements += self._draw_pair(pair, row + 27)
             for (side, color), line_y in zip(_SIDES, (row + 14, row + 32), strict=True):
                 primer = pair.forward if side == "forward" else pair.reverse
                 elements += _draw_icon(table_x, line_y, side, color)
-                sequence = canvas.shorten(primer.sequence, letters)
+                sequence = plain(primer.sequence, letters)
                 elements.append(text(table_x + 16, line_y, sequence, mono=True))
                 elements.append(text(tm_x, line_y, f"{primer.tm:.1f}", "end"))
                 elements.append(text(gc_x, line_y, f"{primer.gc:.0f}", "end"))

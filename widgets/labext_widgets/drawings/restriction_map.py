@@ -8,6 +8,7 @@ from math import ceil, cos, pi, sin
 from typing import NamedTuple
 
 from labext_widgets.core.layout import nice_step, spread
+from labext_widgets.core.markup import plain
 from labext_widgets.drawings import canvas
 from labext_widgets.drawings.canvas import Point, line, text, text_width
 
@@ -137,7 +138,7 @@ def _distinct(cuts: Sequence[Cut], length: int) -> Sequence[Cut]:
 
 
 def _label(cut: Cut) -> str:
-    return f"{canvas.shorten(cut.enzyme, 24)} {cut.position:,}"
+    return f"{plain(cut.enzyme, 24)} {cut.position:,}"
 
 
 def _scale_number(point: Point, angle: float, position: int) -> str:
@@ -192,7 +193,7 @@ def _with_legend(
     if not colors:
         return width, height, elements
     entries = [
-        (color, f"{canvas.shorten(enzyme, 16)}: {counts[enzyme]} cuts")
+        (color, f"{plain(enzyme, 16)}: {counts[enzyme]} cuts")
         for enzyme, color in colors.items()
         if color != canvas.RULE
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import LabextError
 from labext.extras import install_line
+from labext_widgets.core.markup import truncate
 from labext_widgets.plots.chart import (
     Axis,
     Bars,
@@ -289,5 +290,4 @@ def _place(values: Sequence[float], axis: Axis | Scale) -> list[float]:
 
 def _text(text: str, limit: int = 80) -> str:
     """Escape a text so that matplotlib does not draw it as a formula."""
-    short = text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-    return short.replace("$", r"\$")
+    return truncate(text, limit).replace("$", r"\$")

@@ -12,7 +12,7 @@ from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize
 from labext.storage import user_path
 from labext_widgets.core.arguments import as_integer
-from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, data_uri, div, escape, plain
+from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.plots import drawing
 from labext_widgets.plots.chart import Bars, Chart, Line, Panel, Points, chart_state
@@ -46,8 +46,7 @@ def render_html(chart: Chart) -> str:
         f'style="width:{width}px;max-width:100%;height:auto">'
         + div(escape(render_text(chart)), MUTED)
     )
-    style = f"max-width:{width}px;font-size:13px;{WRAPPED}"
-    return f'<div class="labext {UNTYPESET}" style="{style}">{body}</div>'
+    return view_html(body, f"max-width:{width}px;font-size:13px;{WRAPPED}")
 
 
 def render_text(chart: Chart) -> str:

@@ -16,7 +16,6 @@ from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import (
     MUTED,
-    UNTYPESET,
     clock,
     color,
     data_uri,
@@ -25,6 +24,7 @@ from labext_widgets.core.markup import (
     plain,
     span,
     tidy,
+    view_html,
 )
 from labext_widgets.progress.static_view import format_bytes
 
@@ -270,7 +270,7 @@ def show_player(record: Mapping[str, Any], load_audio: LoadAudio, *, embed: bool
         )
     html = render_html(episode, audio, "" if embed else NEEDS_KERNEL)
     if front is FrontEnd.EXECUTED:
-        display_html(f'<div class="labext {UNTYPESET}">{html}</div>', text)
+        display_html(view_html(html), text)
         return
     from labext_widgets.core.placeholder import Placeholder
 

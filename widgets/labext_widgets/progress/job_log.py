@@ -17,7 +17,6 @@ from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
 from labext_widgets.core.markup import (
     BAD,
     MUTED,
-    UNTYPESET,
     WARN,
     color,
     div,
@@ -25,6 +24,7 @@ from labext_widgets.core.markup import (
     escape,
     plain,
     span,
+    view_html,
 )
 
 LINES_SHOWN = 200
@@ -168,7 +168,7 @@ class Excerpt:
         if note:
             rows.append(div(escape(note), MUTED))
         style = f"font-size:13px;line-height:1.6;{color('color', 'ui-font-color1', 'inherit')}"
-        return f'<div class="labext {UNTYPESET}">{div("".join(rows), style)}</div>'
+        return view_html(div("".join(rows), style))
 
     def _fitting_lines(self) -> list[str]:
         """Return as many of the last lines as a saved notebook should hold."""

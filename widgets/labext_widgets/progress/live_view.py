@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from labext.progress import Progress
 from labext_widgets.core.display import display_html, render_message
-from labext_widgets.core.markup import UNTYPESET
+from labext_widgets.core.markup import view_html
 from labext_widgets.progress import static_view
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class FinalState:
 
     def finish(self, progress: Progress, note: str = "") -> None:
         """Display the last snapshot."""
-        html = f'<div class="labext {UNTYPESET}">{static_view.render_html(progress, note)}</div>'
+        html = view_html(static_view.render_html(progress, note))
         display_html(html, static_view.render_lines(progress, note))
 
 

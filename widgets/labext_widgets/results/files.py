@@ -9,7 +9,7 @@ from typing import Any
 
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, div, escape, plain, scrolled, tidy
+from labext_widgets.core.markup import MUTED, WRAPPED, div, escape, plain, scrolled, tidy, view_html
 
 MAX_TEXT = 20_000
 """Maximum number of characters of a text that are displayed."""
@@ -78,4 +78,4 @@ class TextView:
         title = div(escape(self.name), f"{MUTED};{WRAPPED}")
         body = scrolled(f'<pre style="{_TEXT}">{html.escape(excerpt)}</pre>', self.name)
         rows = [title, body, div(escape(note), MUTED) if note else ""]
-        display_html(f'<div class="labext {UNTYPESET}">{"".join(rows)}</div>', text)
+        display_html(view_html("".join(rows)), text)

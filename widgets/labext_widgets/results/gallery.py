@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
-from labext.messages import closest_match, join_words, pluralize
-from labext_widgets.core.markup import MUTED, UNTYPESET, data_uri, div, escape, plain
+from labext.messages import join_words, pluralize, suggest
+from labext_widgets.core.markup import MUTED, data_uri, div, escape, plain, view_html
 from labext_widgets.core.picture import PictureView, image_html, picture_type
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.drawings.canvas import Drawing
@@ -111,10 +111,9 @@ class Gallery(LiveOutput):
         if score is not None:
             score = score.removeprefix("score.")
             if score not in self.scores:
-                near = closest_match(score, self.scores)
                 raise InputError(
                     f"The jobs of {self.name} have no score {score}.",
-                    f"Did you mean {near}?" if near else f"They have {join_words(self.scores)}.",
+                    suggest(score, self.scores, f"They have {join_words(self.scores)}."),
                 )
             sign = 1 if ascending else -1
 
@@ -173,7 +172,7 @@ class Gallery(LiveOutput):
             cards.append(div(_card_html(card, self.sorted_by, size <= MAX_PAGE_BYTES), _CARD))
         heading = div(escape(self._line()), MUTED)
         grid = div("".join(cards), _GRID)
-        return f'<div class="labext {UNTYPESET}">{heading}{grid}</div>', self._line()
+        return view_html(heading + grid), self._line()
 
     def _state(self) -> dict[str, Any]:
         return {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, NotFoundError
 from labext.jobs.output_kinds import output_kind
-from labext.messages import closest_match, join_words
+from labext.messages import join_words, suggest
 from labext_widgets.core.picture import PictureView
 from labext_widgets.results.files import JobFiles, TextView
 from labext_widgets.results.gallery import Entry, Gallery
@@ -161,10 +161,9 @@ def _find_path(files: JobFiles, path: str) -> str:
             f"{files.job} has {len(same_name):,} files called {path}: {join_words(same_name, 3)}.",
             f"Give the path of one of them, such as {same_name[0]}.",
         )
-    near = closest_match(path, files.paths)
     raise NotFoundError(
         f"{files.job} has no result file {path}.",
-        f"Did you mean {near}?" if near else f"It has {join_words(files.paths, 8)}.",
+        suggest(path, files.paths, f"It has {join_words(files.paths, 8)}."),
     )
 
 

@@ -9,6 +9,7 @@ from math import cos, pi, sin
 from typing import NamedTuple
 
 from labext_widgets.core.layout import nice_step, spread
+from labext_widgets.core.markup import truncate
 from labext_widgets.sequence.enzymes import Site
 from labext_widgets.sequence.molecule import Annotation, Molecule
 
@@ -43,11 +44,6 @@ def path_element(path: str, color: str, title: str = "") -> str:
     """Return a filled path."""
     named = f"<title>{escape(title)}</title>" if title else ""
     return f'<path d="{path}" fill="{readable_color(color)}">{named}</path>'
-
-
-def truncate(text: str, letters: int) -> str:
-    """Return a name shortened to at most `letters` characters."""
-    return text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
 
 
 def text_width(text: str) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labext.errors import InputError
 from labext.messages import join_words, pluralize
 from labext_widgets.core.arguments import as_integer
-from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, data_uri, div, escape
+from labext_widgets.core.picture import drawing_html
 from labext_widgets.core.placeholder import LiveOutput
 from labext_widgets.sequence import maps
 from labext_widgets.sequence.enzymes import COMMON, Site, cut_sites, find_enzymes, unique_cutters
@@ -29,17 +29,7 @@ The longest annotations and the first sites are kept.
 
 def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> str:
     """Return the map as an image with a line of text below it."""
-    image = data_uri(render_svg(molecule, enzymes).encode(), "image/svg+xml")
-    summary = escape(render_text(molecule, enzymes))
-    rows = [
-        f'<img src="{image}" alt="{summary}" style="max-width:100%;height:auto">',
-        div(summary, MUTED),
-    ]
-    if note:
-        rows.append(div(escape(note), MUTED))
-    body = "".join(rows)
-    style = f"max-width:640px;font-size:13px;{WRAPPED}"
-    return f'<div class="labext {UNTYPESET}" style="{style}">{body}</div>'
+    return drawing_html(render_svg(molecule, enzymes), [render_text(molecule, enzymes), note], 640)
 
 
 def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from labext.messages import pluralize
-from labext_widgets.core.markup import MUTED, UNTYPESET, WRAPPED, div, escape, span
+from labext_widgets.core.markup import MUTED, WRAPPED, div, escape, span, view_html
 from labext_widgets.core.picture import image_html, picture_type
 from labext_widgets.structure.colors import (
     COMPARED,
@@ -365,7 +365,7 @@ def render_html(summary: str, legend: Legend, picture: bytes, note: str = "") ->
         image_html(picture, picture_type(picture), summary),
         div(escape(note), MUTED) if note else "",
     ]
-    return f'<div class="labext {UNTYPESET}" style="{WRAPPED}">{"".join(rows)}</div>'
+    return view_html("".join(rows), WRAPPED)
 
 
 _ENTRY = "margin:0 14px 4px 0;white-space:nowrap"

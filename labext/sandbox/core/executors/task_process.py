@@ -16,8 +16,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from labext.redaction import mask
-from labext.sanitize import strip_control
+from labext.redaction import mask, mask_line
 
 TASK_VARIABLE = "LABEXT_TASK"
 """Environment variable that marks the processes of a task: its scratch folder."""
@@ -178,7 +177,7 @@ def _call_entry(entry: str, work: Path, payload: dict[str, Any]) -> bytes | None
         sys.stderr.write(mask(traceback.format_exc()))
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     # PostgreSQL stores no NUL characters, which files of users may contain.
-    reason = " ".join(strip_control(mask(reason)).split())[:MAX_REASON_LENGTH]
+    reason = mask_line(reason)[:MAX_REASON_LENGTH]
     return json.dumps({"outcome": "failed", "reason": reason}).encode()
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext.actions import Action
-from labext.redaction import MASK, MIN_SECRET_LENGTH, mask, mask_only
+from labext.redaction import MASK, MIN_SECRET_LENGTH, mask, mask_line, mask_only
 from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
@@ -26,7 +26,6 @@ from labext.sandbox.nb.providers.provider_keys import decrypt_key, key_error
 from labext.sandbox.nb.providers.registry import OPENAI_COMPATIBLE, PROVIDERS, ProviderInfo
 from labext.sandbox.nb.tables import Credential, Model
 from labext.sandbox.nb.text import segmentation
-from labext.sanitize import strip_control
 
 if TYPE_CHECKING:
     import requests
@@ -301,7 +300,7 @@ def _server_name(provider: ProviderServer) -> str:
 
 def quote_reply(text: str) -> str:
     """Return a reply for use in messages: one line of limited length, without secrets."""
-    line = " ".join(strip_control(mask(segmentation.encodable(text))).split())
+    line = mask_line(segmentation.encodable(text))
     return line if len(line) <= _MAX_QUOTE_LENGTH else f"{line[:_MAX_QUOTE_LENGTH]}…"
 
 

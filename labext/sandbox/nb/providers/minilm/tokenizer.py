@@ -19,15 +19,15 @@ _CJK = re.compile("([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+|[!-/:-@\[-`{-~]")
 
 
-def split_tokens(text: str, limit: int = MAX_TOKENS) -> list[int]:
+def split_tokens(text: str) -> list[int]:
     """Return the identifiers of a text's first tokens, with the special ones around them."""
     vocabulary = _vocabulary()
     tokens: list[int] = []
-    for word in _words(text[: limit * _CHARACTERS_PER_TOKEN]):
+    for word in _words(text[: MAX_TOKENS * _CHARACTERS_PER_TOKEN]):
         tokens += _word_tokens(word)
-        if len(tokens) >= limit - 2:
+        if len(tokens) >= MAX_TOKENS - 2:
             break
-    return [vocabulary[_START], *tokens[: limit - 2], vocabulary[_END]]
+    return [vocabulary[_START], *tokens[: MAX_TOKENS - 2], vocabulary[_END]]
 
 
 @functools.cache
