@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,12 @@ def test_closest_match_by_prefix_or_similarity(word: str, match: str | None) -> 
     among = ["sequence", "sequence_of_bases", "helix10", "helix1"]
     assert messages.closest_match(word, among) == match
     assert messages.did_you_mean(word, among) == (f' (did you mean "{match}"?)' if match else "")
+
+
+def test_long_text_is_compared_quickly() -> None:
+    started = time.process_time()
+    assert messages.closest_match("z" * 10_000_000, ["sequence"]) is None
+    assert time.process_time() - started < 0.5
 
 
 def test_pluralize_and_join_words() -> None:
