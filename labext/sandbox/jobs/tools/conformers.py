@@ -13,7 +13,6 @@ from labext.sandbox.jobs.tools import _inputs, _outputs
 from labext.sandbox.jobs.tools.tool import Parameter, Score, Settings, Tool, ToolError
 
 MAX_SMILES_LENGTH = 1000
-_MAX_ATOMIC_NUMBER = 118
 
 
 def parse_smiles(name: str, smiles: str, max_atoms: int) -> Any:
@@ -54,10 +53,12 @@ def _check_molecule(name: str, text: str, molecule: Any) -> None:
     """Raise ToolError unless the SMILES is a single, complete molecule."""
     from rdkit import Chem
 
-    highest = max(atom.GetAtomicNum() for atom in molecule.GetAtoms())
-    if highest > _MAX_ATOMIC_NUMBER:  # RDKit would raise a RuntimeError
-        raise ToolError(f"{name}: there is no element {highest}.")
-    problems = Chem.DetectChemistryProblems(molecule)
+    try:
+        problems = Chem.DetectChemistryProblems(molecule)
+    except RuntimeError:  # an atomic number of no element, or an atom with more than 127 bonds
+        raise ToolError(
+            f"{name}: {_inputs.quote_value(text)} can't be read as a molecule."
+        ) from None
     if problems:
         message = " ".join(problems[0].Message().split()).rstrip(".")
         raise ToolError(f"{name}: it is not a valid molecule: {message}.")
