@@ -61,6 +61,9 @@ class PartialFile:
     def __enter__(self) -> Self:
         if self.target.is_dir():
             raise StorageError(f"{self.target} is a folder.", "Choose the name of a file.")
+        for path in (self._path, self._state_path):
+            if path.is_symlink():  # from another user of a shared folder
+                self._store(path.unlink)
         self._file = self._store(self._open)
         try:
             self._load_state()

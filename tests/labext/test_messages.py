@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,12 @@ def test_closest_match_by_prefix_or_similarity(word: str, match: str | None) -> 
     assert messages.did_you_mean(word, among) == (f' (did you mean "{match}"?)' if match else "")
     hint = f"Did you mean `--{match}`?" if match else "See the list."
     assert messages.suggest(word, among, "See the list.", "`--{}`") == hint
+
+
+def test_long_text_is_compared_quickly() -> None:
+    started = time.process_time()
+    assert messages.closest_match("z" * 10_000_000, ["sequence"]) is None
+    assert time.process_time() - started < 0.5
 
 
 def test_pluralize_and_join_words() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import pickle
 import re
@@ -240,6 +241,13 @@ def pdf(tmp_path: Path) -> PdfPages:
     folder.mkdir()
     shutil.copy(examples.examples_folder() / "data" / "paper.pdf", folder / "source.pdf")
     return PdfPages(folder / "source.pdf", "paper.pdf")
+
+
+def test_pages_of_a_pdf_keep_its_folder(tmp_path: Path) -> None:
+    paper = Path(shutil.copy(examples.examples_folder() / "data" / "paper.pdf", tmp_path))
+    assert PdfPages(paper, "paper.pdf").count == 2
+    gc.collect()
+    assert paper.exists()
 
 
 def test_passage_is_found_across_line_breaks_hyphens_and_ligatures() -> None:

@@ -34,6 +34,8 @@ def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
     make_folder(folder)
     stage = folder / f"{_stage_pattern(name)}{key[:12]}"
     remove_old_stages(folder, name, keep=stage)
+    if stage.is_symlink():  # from another user of a shared folder: its files would be deleted
+        raise _conflict_error(stage)
     make_folder(stage)
     try:
         yield stage

@@ -128,7 +128,7 @@ class Database:
         newest = migrations.newest_revision()
         if stored in (None, newest) or (upgradable and stored in migrations.revisions()):
             return stored
-        name = self.engine.url.set(password=None).render_as_string().removeprefix("sqlite:///")
+        name = self.engine.url.render_as_string().removeprefix("sqlite:///")
         raise SetupError(
             f"The database {name} was made by another version of labext: its "
             f"schema version is {stored}, this one needs {newest}.",

@@ -66,6 +66,8 @@ _NO_CONNECTION = ("08", "57P", "53300", "28", "3D000")
 def parse_url(text: str) -> URL:
     """Return the address of a PostgreSQL database, with psycopg as its driver.
 
+    A password in the query becomes that of the user.
+
     Raises:
         InputError: the address is not that of a PostgreSQL database.
     """
@@ -80,6 +82,8 @@ def parse_url(text: str) -> URL:
             f"Databases of the kind {url.drivername} are not supported.",
             f"Use a PostgreSQL database: {example}.",
         )
+    if passwords := url.normalized_query.get("password"):
+        url = url.set(password=passwords[-1]).difference_update_query(["password"])
     if url.password is not None:
         register_secret(str(url.password))
     return url.set(drivername=DRIVER)
@@ -193,8 +197,8 @@ def libpq_address(text: str) -> str:
 
 
 def display(text: str) -> str:
-    """Return the address of a database without its password."""
-    return parse_url(text).set(password=None).render_as_string()
+    """Return the address of a database with *** for its password."""
+    return parse_url(text).difference_update_query(["sslpassword"]).render_as_string()
 
 
 def explain(error: BaseException, text: str) -> LabextError:

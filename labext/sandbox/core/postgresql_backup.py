@@ -74,7 +74,7 @@ def _run(program: str, arguments: Sequence[str], url: str | None = None) -> None
         address = postgresql.parse_url(url)
         if address.password is not None:  # arguments of processes are visible to all users
             environment["PGPASSWORD"] = str(address.password)
-        address = address.set(drivername="postgresql", password=None)
+        address = address._replace(drivername="postgresql", password=None)
         database = ["--dbname", address.render_as_string()]
     done = subprocess.run(
         [program, *arguments, *database],

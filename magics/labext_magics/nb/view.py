@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,7 +106,7 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
     file = Path(folder) / "source.pdf"
     try:
         nb.sources.download(record["id"], file)
-        return PdfPages(file, title)
+        pages = PdfPages(file, title)
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, LabextError) and (
@@ -113,6 +114,8 @@ def _pdf_pages(nb: NotebookClient, record: Record, title: str) -> Pages | None:
         ):
             return None
         raise
+    weakref.finalize(pages, shutil.rmtree, folder, ignore_errors=True)
+    return pages
 
 
 SHORTCUTS = (

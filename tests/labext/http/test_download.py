@@ -136,6 +136,19 @@ def test_partial_file_of_an_earlier_run_is_resumed(faulty: Any, into: Any, tmp_p
     assert files_in(tmp_path) == ["a.zip"]
 
 
+@pytest.mark.parametrize("name", [".a.zip.part", ".a.zip.part.json"])
+def test_symbolic_link_with_the_name_of_a_partial_file_is_not_followed(
+    name: str, faulty: Any, into: Any, tmp_path: Path
+) -> None:
+    private = tmp_path / "private"
+    private.write_text("mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to(private)
+    assert into(faulty(Store())).read_bytes() == CONTENT
+    assert private.read_text() == "mine"
+    assert files_in(tmp_path) == ["a.zip"]
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
 def test_expired_url_is_replaced_without_delay_and_the_download_resumed(
     status: int, faulty: Any, into: Any, clock: Any, tmp_path: Path

@@ -145,6 +145,21 @@ def test_symbolic_link_in_the_folder_is_not_followed(
     assert not all_files(outside)
 
 
+def test_symbolic_link_in_place_of_the_staging_folder_is_not_followed(
+    client: JobsClient, done: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labext.jobs.results.results._stage_key", lambda _: "key")
+    home, folder = tmp_path / "home", tmp_path / "shared"
+    (home / "files").mkdir(parents=True)
+    (home / "files" / "thesis.txt").write_text("mine")
+    folder.mkdir()
+    (folder / "log.txt").write_text("an earlier file")
+    (folder / ".labext-f1.key").symlink_to(home)
+    with pytest.raises(ConflictError, match=r"labext-f1\.key already exists"):
+        client.download("f1", folder)
+    assert all_files(home) == ["files/thesis.txt"]
+
+
 def test_download_as_archive(client: JobsClient, done: Any, tmp_path: Path) -> None:
     target = tmp_path / "new" / "f.zip"
     assert client.download("f1", target).path == target

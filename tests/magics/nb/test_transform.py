@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import shutil
+import tempfile
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pptx
 import pytest
 from labext_test_shell import RefusedLines, Run, check_refused
 
+from labext.cli import examples
 from labext.errors import (
     ConflictError,
     InputError,
@@ -19,6 +24,7 @@ from labext.errors import (
 )
 from labext.frames.views import frame_text
 from labext.nb.sources import Sources
+from labext_magics.nb.view import _pdf_pages
 
 pytestmark = pytest.mark.contract
 
@@ -195,6 +201,17 @@ def test_pages_and_passages_of_sources(run, refused, added):
     assert run('%nb view paper.pdf --passage "Vary the concentration"').page == 2
     assert "arabinose" in run("%nb view protocol.docx").text
     assert "its pages are 1 to 2" in str(refused("%nb view paper.pdf --page 3"))
+
+
+def test_downloaded_pdf_is_deleted_with_its_pages(tmp_path, monkeypatch):
+    paper = examples.examples_folder() / "data" / "paper.pdf"
+    sources = SimpleNamespace(download=lambda _source, file: shutil.copy(paper, file))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    pages = _pdf_pages(SimpleNamespace(sources=sources), {"id": "source:1"}, "paper.pdf")
+    assert len([*tmp_path.glob("*/source.pdf")]) == 1
+    del pages
+    gc.collect()
+    assert not [*tmp_path.iterdir()]
 
 
 def test_passage_on_a_slide_is_marked_in_the_text_of_all_slides(run, tmp_path):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import weakref
 from abc import ABC, abstractmethod
 from pathlib import Path
 
@@ -41,12 +39,11 @@ class Pages(ABC):
 
 
 class PdfPages(Pages):
-    """The pages of a PDF in a temporary folder, which is deleted together with this object."""
+    """The pages of a PDF."""
 
     is_markdown = False
 
     def __init__(self, path: Path, title: str) -> None:
-        weakref.finalize(self, shutil.rmtree, path.parent, ignore_errors=True)
         self._pdf = Pdf(path, title)
         self.count = self._pdf.page_count
         self._rendered: dict[tuple[int, str], Picture] = {}

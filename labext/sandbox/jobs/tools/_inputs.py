@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from labext import messages
 from labext.sandbox.jobs import names
 from labext.sandbox.jobs.tools.tool import Settings, ToolError
 from labext.text_files import MAX_BYTES, decode_text
@@ -231,7 +231,7 @@ def check_length(name: str, letters: str, min_length: int, max_length: int) -> N
 
 
 def parse_fasta(
-    text: str, parameter: str, alphabet: Alphabet, *, aligned: bool = False
+    text: str, parameter: str, alphabet: Alphabet, max_count: int, *, aligned: bool = False
 ) -> dict[str, str]:
     """Parse FASTA; return the sequences by name, in the order of the file.
 
@@ -240,8 +240,9 @@ def parse_fasta(
     same length.
 
     Raises:
-        ToolError: the text is not FASTA, a name is missing or duplicate, a sequence is empty or has
-            an invalid letter, or the rows of an alignment differ in length.
+        ToolError: the text is not FASTA, it has more than `max_count` records, a name is missing or
+            duplicate, a sequence is empty or has an invalid letter, or the rows of an alignment
+            differ in length.
     """
     gaps: dict[str, str | int | None] = {"-": "-", ".": "-"} if aligned else {"-": "", ".": ""}
     plain_text = text.replace("\r", "\n").lstrip("\ufeff \n\t")
@@ -251,6 +252,10 @@ def parse_fasta(
     head, *entries = re.split(r"^[ \t]*>", plain_text, flags=re.MULTILINE)
     if head:
         raise ToolError(f"{parameter}: it is not FASTA; a record starts with > and a name.")
+    if len(entries) > max_count:  # a text can have millions of records
+        raise ToolError(
+            f"{parameter}: {len(entries):,} sequences; at most {max_count:,} are allowed."
+        )
     sequences: dict[str, str] = {}
     for number, entry in enumerate(entries, 1):
         header, _, body = entry.partition("\n")
@@ -311,9 +316,7 @@ def _find_enzyme(word: str, name: str) -> Any:
     enzyme = known.get(word.lower())
     if enzyme is None:
         roman = word.lower().translate(_ROMAN_NUMERALS)
-        matches = (
-            [roman] if roman in known else difflib.get_close_matches(word.lower(), sorted(known), 1)
-        )
-        hint = f"; did you mean {known[matches[0]]}?" if matches else "."
+        match = roman if roman in known else messages.closest_match(word, sorted(known))
+        hint = f"; did you mean {known[match]}?" if match else "."
         raise ToolError(f"{name}: {quote_value(word)} is not in REBASE{hint}")
     return enzyme

@@ -53,7 +53,12 @@ def _check_molecule(name: str, text: str, molecule: Any) -> None:
     """Raise ToolError unless the SMILES is a single, complete molecule."""
     from rdkit import Chem
 
-    problems = Chem.DetectChemistryProblems(molecule)
+    try:
+        problems = Chem.DetectChemistryProblems(molecule)
+    except RuntimeError:  # an atomic number of no element, or an atom with more than 127 bonds
+        raise ToolError(
+            f"{name}: {_inputs.quote_value(text)} can't be read as a molecule."
+        ) from None
     if problems:
         message = " ".join(problems[0].Message().split()).rstrip(".")
         raise ToolError(f"{name}: it is not a valid molecule: {message}.")

@@ -45,11 +45,7 @@ def _read_request(settings: Settings) -> _Request:
 
 def _read_records(text: str, request: _Request) -> tuple[dict[str, str], str]:
     """Return the sequences by name, and the mode to use."""
-    records = _inputs.parse_fasta(text, "sequences", _inputs.IUPAC_DNA)
-    if len(records) > MAX_SEQUENCES:
-        raise ToolError(
-            f"sequences: {len(records):,} sequences; at most {MAX_SEQUENCES:,} are allowed."
-        )
+    records = _inputs.parse_fasta(text, "sequences", _inputs.IUPAC_DNA, MAX_SEQUENCES)
     bases = sum(map(len, records.values()))
     mode = request.mode
     if mode == "auto":

@@ -25,11 +25,7 @@ def read_query(text: str, molecule: str) -> dict[str, str]:
     Raises:
         ToolError: the text is invalid or too large.
     """
-    rows = _inputs.parse_fasta(text, "query", ALPHABETS[molecule], aligned=True)
-    if len(rows) > MAX_QUERY_ROWS:
-        raise ToolError(
-            f"query: it has {len(rows):,} rows; at most {MAX_QUERY_ROWS:,} are allowed."
-        )
+    rows = _inputs.parse_fasta(text, "query", ALPHABETS[molecule], MAX_QUERY_ROWS, aligned=True)
     for name, letters in rows.items():
         _inputs.check_length(f"query, {name}", letters, 1, MAX_QUERY_LENGTH)
     return rows
@@ -191,12 +187,8 @@ def _read_request(settings: Settings) -> _Request:
 
 
 def _read_targets(text: str, settings: Settings, molecule: str) -> dict[str, str]:
-    records = _inputs.parse_fasta(text, "targets", ALPHABETS[molecule])
+    records = _inputs.parse_fasta(text, "targets", ALPHABETS[molecule], MAX_TARGETS)
     _inputs.check_default_molecule(settings, "targets", "".join(records.values()))
-    if len(records) > MAX_TARGETS:
-        raise ToolError(
-            f"targets: {len(records):,} sequences; at most {MAX_TARGETS:,} are allowed."
-        )
     total = sum(map(len, records.values()))
     if total > MAX_RESIDUES:
         raise ToolError(

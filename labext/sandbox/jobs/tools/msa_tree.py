@@ -128,8 +128,8 @@ def _read_request(settings: Settings) -> _Request:
 
 
 def _read_records(text: str, molecule: str) -> dict[str, str]:
-    records = _inputs.parse_fasta(text, "sequences", _ALPHABETS[molecule])
-    if not MIN_SEQUENCES <= len(records) <= MAX_SEQUENCES:
+    records = _inputs.parse_fasta(text, "sequences", _ALPHABETS[molecule], MAX_SEQUENCES)
+    if len(records) < MIN_SEQUENCES:
         raise ToolError(
             f"sequences: {len(records)} sequences; {MIN_SEQUENCES} to {MAX_SEQUENCES} are allowed."
         )

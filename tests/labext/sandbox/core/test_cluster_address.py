@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import stat
 import threading
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import trustme
 
 from labext.errors import SetupError
 from labext.sandbox.core.data_folder import DataFolder, read_json, write_json
 from labext.sandbox.core.executors.cluster import setup
 from labext.sandbox.core.executors.cluster.address import (
     TlsFiles,
+    check_connection,
     scheduler_address,
     write_certificates,
 )
@@ -27,6 +32,52 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
     folder = tmp_path_factory.mktemp("certificates") / "new"
     write_certificates(folder, ["lab.example.org"])
     return TlsFiles(folder / "ca.pem", folder / "worker.pem", folder / "worker.key")
+
+
+def _written(folder: Path, certificate: trustme.LeafCert) -> TlsFiles:
+    """Write a certificate and its key, which the authority in the same folder has issued."""
+    certificate.cert_chain_pems[0].write_to_path(folder / "leaf.pem")
+    (folder / "leaf.key").touch(mode=0o600)
+    certificate.private_key_pem.write_to_path(folder / "leaf.key")
+    return TlsFiles(folder / "ca.pem", folder / "leaf.pem", folder / "leaf.key")
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "reason"), [(-2, -1, "expired on"), (1, 2, "is valid only from")]
+)
+def test_certificate_that_is_not_valid_now_is_refused(
+    tmp_path: Path, begin: int, end: int, reason: str
+) -> None:
+    authority, now = trustme.CA(), datetime.now(UTC)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    dates = [now + timedelta(days=days) for days in (begin, end)]
+    outdated = authority.issue_cert("localhost", not_before=dates[0], not_after=dates[1])
+    files = _written(tmp_path, outdated)
+    with pytest.raises(SetupError, match=rf"leaf\.pem {reason} "):
+        TlsFiles.of(files.ca, files.certificate, files.key)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    outdated.configure_cert(server)
+    valid = _written(tmp_path, authority.issue_cert("localhost"))
+
+    def accept() -> None:
+        with suppress(OSError), server.wrap_socket(listener.accept()[0], server_side=True):
+            pass
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=accept)
+        thread.start()
+        with pytest.raises(SetupError, match=r"refused: certificate (has expired|is not yet)"):
+            check_connection(f"tls://127.0.0.1:{listener.getsockname()[1]}", valid)
+        thread.join()
+
+
+def test_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    files = _written(tmp_path, authority.issue_cert("localhost"))
+    files.key.chmod(0o644)
+    with pytest.raises(SetupError, match=r"leaf\.key can be read or changed by others"):
+        TlsFiles.of(files.ca, files.certificate, files.key)
 
 
 def test_previous_port_of_the_scheduler_is_awaited_for_a_time(

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import InternalError, OperationalError
 
 from labext.errors import InputError
+from labext.redaction import mask
 from labext.sandbox.core import postgresql
 from labext.sandbox.core.database import Database, after_commit, text_table
 
@@ -214,6 +215,21 @@ def test_other_databases_are_refused():
     with pytest.raises(InputError, match="cannot be parsed") as caught:
         Database("secret of mine")
     assert "secret" not in f"{caught.value}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://me:hidden@host/lab?sslmode=require",
+        "postgresql://me@host/lab?password=hidden&sslmode=require",
+        "postgresql://me:hidden@host/lab?sslmode=require&sslpassword=hidden",
+    ],
+)
+def test_displayed_address_of_a_database_has_no_password(address):
+    shown = postgresql.display(address)
+    assert shown == "postgresql+psycopg://me:***@host/lab?sslmode=require"
+    assert postgresql.libpq_address(address).startswith("postgresql://me:hidden@host/lab?")
+    assert "hidden" not in mask("the password is hidden")
 
 
 @ON_POSTGRESQL

@@ -25,6 +25,7 @@ from labext.sandbox.core.executors.cluster.attempt_runner import (
     create_folder,
 )
 from labext.sandbox.core.executors.cluster.attempts import RemoteWorker
+from labext.sandbox.core.executors.cluster.dask_worker import create_local_folder
 from labext.sandbox.core.executors.cluster.protocol import (
     DOUBT_SECONDS,
     LEASE_SECONDS,
@@ -237,6 +238,24 @@ def test_workers_that_start_together_delete_only_folders_of_dead_ones(
     assert not dead.exists()
     for lock in locks:
         lock.release()
+
+
+def test_worker_deletes_no_folders_beside_its_own(tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    create_folder(create_local_folder(tmp_path) / "a916247c").release()
+    assert (tmp_path / "thesis").is_dir()
+
+
+def test_folder_that_others_can_change_is_refused(tmp_path: Path) -> None:
+    folder = create_local_folder(tmp_path)
+    assert create_local_folder(tmp_path) == folder
+    folder.chmod(0o777)
+    with pytest.raises(SetupError, match="others can change its files"):
+        create_local_folder(tmp_path)
+    folder.rename(tmp_path / "moved")
+    folder.symlink_to(tmp_path / "moved")
+    with pytest.raises(SetupError, match="belongs to another user"):
+        create_local_folder(tmp_path)
 
 
 def test_worker_is_refused_if_another_does_not_finish_its_start(

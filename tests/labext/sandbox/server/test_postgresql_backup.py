@@ -17,6 +17,8 @@ from tls_server import jobs_client
 from labext.errors import ConflictError, LabextError, SetupError, StorageError
 from labext.jobs import JobsClient
 from labext.sandbox.core import restore as restore_module
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.postgresql_backup import dump_tables
 from labext.sandbox.server import Server
 
 pytestmark = [
@@ -148,6 +150,26 @@ def test_failed_restore_of_the_database_changes_nothing(
             server.restore(tmp_path / "saved.zip", replace=True)
     server.start()
     assert len(run(server, "jobs", "accounts", "list")) == 2
+
+
+@pytest.mark.parametrize("query", [False, True])
+def test_programs_get_the_password_in_their_environment(
+    postgresql_server, tmp_path, monkeypatch, query
+):
+    seen = tmp_path / "seen"
+    (tmp_path / "pg_dump").write_text(f'#!/bin/sh\necho "$PGPASSWORD:" "$@" >{seen}\n')
+    (tmp_path / "pg_dump").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    url = postgresql_server.new_database()
+    address = f"{url}&password=hidden" if query else url.replace("labext@", "labext:hidden@")
+    database = Database(address)
+    dump_tables(database, tmp_path / "dump")
+    database.close()
+    password, arguments = seen.read_text().split(":", 1)
+    assert password == "hidden"
+    # A password of the address, even a masked one, would be used instead.
+    assert "--dbname postgresql://labext@/" in arguments
+    assert "hidden" not in arguments
 
 
 def test_missing_program_and_another_kind_of_database_are_refused(

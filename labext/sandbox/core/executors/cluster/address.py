@@ -12,12 +12,15 @@ from urllib.parse import urlsplit
 
 from labext.actions import parameter
 from labext.errors import SetupError
+from labext.sandbox.core.server_settings import check_certificate, check_key_file
 
 if TYPE_CHECKING:
     from distributed.security import Security
 
 PROBE_SECONDS = 5.0
 DEFAULT_PORT = 8786
+_OUT_OF_DATE = (9, 10)
+"""OpenSSL's codes of a certificate that is not valid yet, or has expired."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class TlsFiles:
         """Return the context of a client.
 
         Raises:
-            SetupError: a file is missing or is not a certificate or key.
+            SetupError: a file is missing or is not a certificate or key, the certificate is not
+                valid now, or others can read the key.
         """
         try:
             context = ssl.create_default_context(cafile=str(self.ca))
@@ -82,6 +86,8 @@ class TlsFiles:
                 f"{error.strerror or error}.",
                 "Name the PEM files of the cluster's authority, a certificate and its key.",
             ) from error
+        check_key_file(self.key)
+        check_certificate(self.certificate, self.key, ())
         return context
 
 
@@ -145,6 +151,13 @@ def check_connection(address: str, tls: TlsFiles | None) -> None:
             elif not connection.recv(1):
                 raise TimeoutError
     except ssl.SSLCertVerificationError as error:
+        if error.verify_code in _OUT_OF_DATE:
+            raise SetupError(
+                f"The certificate of the scheduler at {address} is refused: "
+                f"{error.verify_message}.",
+                "Renew the certificates of the cluster; if they are valid, check the clock of this "
+                "machine.",
+            ) from error
         raise SetupError(
             f"The scheduler at {address} has a certificate of another authority.",
             f"Use the authority of the cluster instead of {tls.ca if tls else 'this one'}.",

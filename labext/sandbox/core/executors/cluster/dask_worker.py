@@ -9,6 +9,7 @@ import os
 import secrets
 import signal
 import socket
+import stat
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from pathlib import Path
 
 import psutil
 
+from labext.actions import parameter
 from labext.errors import ServiceError, SetupError
 from labext.sandbox.core.executors.cluster.address import TlsFiles, check_connection, is_loopback
 from labext.sandbox.core.executors.cluster.attempt_runner import AttemptRunner, create_folder
 from labext.sandbox.core.executors.cluster.protocol import WORKER_PREFIX
 from labext.sandbox.core.executors.task_process import adopt_orphans
+from labext.storage import storage_errors
 
 RECONNECT_SECONDS = 1.0
 """Seconds between two attempts to reach the scheduler again."""
@@ -76,7 +79,7 @@ async def _serve(options: WorkerOptions, announce: Callable[[str], None]) -> Non
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     identity = secrets.token_hex(4)
-    local = options.local_dir or Path(tempfile.gettempdir(), f"labext-workers-{os.getuid()}")
+    local = create_local_folder(options.local_dir or Path(tempfile.gettempdir()))
     runner = _create_runner(options, local, identity)
     try:
         lock = create_folder(runner.folder)
@@ -95,6 +98,27 @@ async def _serve(options: WorkerOptions, announce: Callable[[str], None]) -> Non
         lock.release()
     if runner.refusal:
         raise ServiceError("The service refuses this worker.", runner.refusal)
+
+
+def create_local_folder(parent: Path) -> Path:
+    """Create the folder of this user's workers in a folder that may have other files.
+
+    Raises:
+        SetupError: another user has created it, and could exchange the files of jobs.
+        StorageError: it can't be created.
+    """
+    folder = parent / f"labext-workers-{os.getuid()}"
+    with storage_errors(folder):
+        parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        state = folder.lstat()
+    if not stat.S_ISDIR(state.st_mode) or state.st_uid != os.getuid() or state.st_mode & 0o022:
+        raise SetupError(
+            f"The folder {folder} belongs to another user, or others can change its files.",
+            f"Delete it, or name another folder with {parameter('local_dir', 'DIR')}.",
+        )
+    return folder
 
 
 def _create_runner(options: WorkerOptions, local: Path, identity: str) -> AttemptRunner:

@@ -217,6 +217,8 @@ def test_any_text_is_checked_without_an_exception(text):
         ({"smiles": "c1cccc1"}, "smiles: it is not a valid molecule: Can't kekulize mol."),
         ({"smiles": "CC(=O)[O-].[Na+]"}, "smiles: it is a salt or mixture of 2 parts; send one"),
         ({"smiles": "C*"}, "smiles: it has an atom without an element (*)."),
+        ({"smiles": "C[#119]"}, "smiles: 'C[#119]' can't be read as a molecule."),
+        ({"smiles": "[Fe]" + "(C)" * 128}, "smiles: '[Fe](C)(C)"),
         ({"smiles": "[H][H]"}, "smiles: it has 0 heavy atoms; 1 to 60 are allowed."),
         ({"smiles": "C" * 61}, "smiles: it has 61 heavy atoms; 1 to 60 are allowed."),
         ({"smiles": "C" * 1001}, "smiles: it has 1,001 characters; at most 1,000 are allowed."),

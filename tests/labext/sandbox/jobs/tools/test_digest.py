@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import tracemalloc
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -208,6 +209,15 @@ def test_enzyme_names_ignore_case_and_duplicates(tmp_path):
 )
 def test_invalid_setting_is_named(settings, message):
     assert TOOL.check(settings) == message
+
+
+def test_unknown_enzyme_of_any_length_is_refused_quickly():
+    TOOL.check({"sequence": "GAATTC", "enzymes": "EcoR1"})  # loads the enzymes
+    started = time.process_time()
+    error = TOOL.check({"sequence": "GAATTC", "enzymes": ["A" * 10_000_000]})
+    assert error is not None
+    assert "is not in REBASE" in error
+    assert time.process_time() - started < 1
 
 
 def test_large_text_of_another_molecule_is_refused_in_little_memory():

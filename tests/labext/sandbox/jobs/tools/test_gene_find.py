@@ -77,7 +77,7 @@ def stop(row: dict[str, str]) -> tuple[int, str]:
 
 
 def sequences(path: Path) -> dict[str, str]:
-    return _inputs.parse_fasta(path.read_text(), "x", _inputs.PROTEIN + "X")
+    return _inputs.parse_fasta(path.read_text(), "x", _inputs.PROTEIN + "X", 10_000)
 
 
 @needs_pyrodigal

@@ -88,7 +88,7 @@ def test_family_finds_a_relative_within_a_longer_protein(tmp_path):
     assert score["members"] == 1
     alphabet = _inputs.Alphabet(letters, "letter")
     text = (tmp_path / "domains.fasta").read_text()
-    aligned = _inputs.parse_fasta(text, "x", alphabet, aligned=True)
+    aligned = _inputs.parse_fasta(text, "x", alphabet, 10_000, aligned=True)
     assert len(aligned) == 2
     for row in members:
         place = slice(int(row["start"]) - 1, int(row["end"]))

@@ -148,18 +148,24 @@ def test_newick_round_trips_unusual_names():
 )
 def test_invalid_fasta_is_an_error(text, message):
     with pytest.raises(ToolError) as caught:
-        _inputs.parse_fasta(text, "sequences", _inputs.DNA + "N")
+        _inputs.parse_fasta(text, "sequences", _inputs.DNA + "N", 9)
     assert str(caught.value) == message
 
 
 def test_fasta_is_normalized():
     text = "\ufeff\n>a first\r\nac-g\r\nT.\r\n\r\n>b\nAC GT*\n"
-    assert _inputs.parse_fasta(text, "x", _inputs.DNA) == {"a": "ACGT", "b": "ACGT"}
+    assert _inputs.parse_fasta(text, "x", _inputs.DNA, 9) == {"a": "ACGT", "b": "ACGT"}
+
+
+def test_records_are_counted_before_they_are_read():
+    text = ">invalid\nX\n" + ">a\nA\n" * 9
+    with pytest.raises(ToolError, match=r"^x: 10 sequences; at most 9 are allowed\.$"):
+        _inputs.parse_fasta(text, "x", _inputs.DNA, 9)
 
 
 def test_only_a_line_starts_a_record():
     text = ">a c.524G>A\nACGT\n >b->c\nACGA\n"
-    assert _inputs.parse_fasta(text, "x", _inputs.DNA) == {"a": "ACGT", "b->c": "ACGA"}
+    assert _inputs.parse_fasta(text, "x", _inputs.DNA, 9) == {"a": "ACGT", "b->c": "ACGA"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
@@ -291,7 +297,7 @@ def test_orchids_of_a_genus_are_monophyletic(tmp_path):
     ("options", "message"),
     [
         ({"sequences": fasta(a="ACGT", b="ACGT")}, "2 sequences; 3 to 60 are allowed."),
-        ({"sequences": fasta(**{f"s{i}": "A" for i in range(61)})}, "61 sequences; 3 to 60 are"),
+        ({"sequences": fasta(**{f"s{i}": "A" for i in range(61)})}, "61 sequences; at most 60 are"),
         ({"sequences": fasta(a="A", b="A", c="A" * 3001)}, "c: it has 3001 letters; 1 to 3000 are"),
         (
             {"sequences": fasta(**{f"s{i}": "ACGT" * 500 for i in range(40)})},
