@@ -362,8 +362,11 @@ def _secondary_structure(trace: Any, nucleotides: list[bool]) -> str:
             continue
         part = trace[indices]
         part.res_id = np.arange(len(indices)) + _gaps(part.coord)
-        for i, state in zip(indices, bio.annotate_sse(part), strict=True):
-            states[i] = {"a": "h", "b": "s"}.get(str(state), "c")
+        elements = bio.annotate_sse(part)
+        if elements.dtype.kind == "i":  # biotite 2
+            elements = bio.PSeaElement.to_symbols(elements)
+        for i, element in zip(indices, elements, strict=True):
+            states[i] = {"a": "h", "b": "s"}.get(str(element), "c")
     return "".join(states)
 
 
