@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from labext.errors import InputError, ServiceError, UnreachableError
+from labext.http.pagination import check_count
 from labext.nb.backends import IDLE_TIMEOUT, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Answer, AskEvent, Final, Query, Question
@@ -186,6 +187,7 @@ class SearchResource(Resource):
     def _build_query(
         self, kind: type[Q], text: str, notebook: str | None, options: Mapping[str, Any]
     ) -> Q:
+        check_count("limit", options.get("limit"))
         scope = {key: options[key] for key in options if key in ScopeOptions.__optional_keys__}
         others = {key: options[key] for key in options if key not in scope}
         return kind(text, resolve_scope(self._titles, notebook=notebook, **scope), **others)

@@ -49,6 +49,24 @@ def library(nb: NotebookClient, tmp_path_factory: pytest.TempPathFactory) -> str
     return "Shelf"
 
 
+@pytest.mark.parametrize("limit", [0, -1, True, "5", 2.5])
+def test_invalid_limit_is_refused_by_every_method(client_of, faulty, limit):
+    server = faulty(faulty.answer("[]"))
+    client = client_of(server)
+    for act in (
+        client.search,
+        client.ask,
+        client.ask_stream,
+        lambda _, limit: client.sources.list(limit=limit),
+        lambda _, limit: client.commands.list(limit=limit),
+    ):
+        with pytest.raises(InputError, match=f"The limit is {limit!r}"):
+            act("Why?", limit=limit)
+    with pytest.raises(InputError, match="The offset is '1'"):
+        client.sources.list(offset="1")
+    assert server.received == []
+
+
 def test_status_and_password(nb, box):
     status = nb.status()
     assert status["password_needed"] is True
