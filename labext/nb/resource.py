@@ -337,6 +337,14 @@ def _describe(record: Record) -> str:
     return f"{origin or (f'of {created}' if created else title_of(record))}{failed}"
 
 
+def check_keywords(keywords: Iterable[str], allowed: Collection[str]) -> None:
+    """Raise TypeError if a keyword argument is not allowed; the message suggests a similar one."""
+    for name in keywords:
+        if name not in allowed:
+            hint = messages.did_you_mean(name, allowed)
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
+
+
 class ScopeOptions(TypedDict, total=False):
     """Keyword arguments that restrict a request to some sources and notes.
 
