@@ -29,6 +29,7 @@ from requests.utils import get_environ_proxies
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from labext.actions import parameter
 from labext.errors import SetupError
 from labext.redaction import get_logger
 
@@ -410,8 +411,8 @@ def tls_verification(verify: bool | str) -> bool | str:
     else:
         return str(path)
     by_default = "REQUESTS_CA_BUNDLE in the environment"
-    source = by_default if verify is True else "the profile's ca_bundle"
-    raise SetupError(fault, f"Correct {source}.")
+    given = f"{parameter('verify', 'FILE')}, or ca_bundle in the profile or the environment"
+    raise SetupError(fault, f"Correct {by_default if verify is True else given}.")
 
 
 @lru_cache(maxsize=16)

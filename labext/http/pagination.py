@@ -1,10 +1,12 @@
-"""Detect paginated lists that do not end."""
+"""Check the limits of lists, and detect paginated lists that do not end."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from numbers import Integral
+from typing import Any
 
-from labext.errors import ResponseLimitError
+from labext.errors import InputError, ResponseLimitError
 
 MAX_PAGES = 10_000
 """Maximum number of pages of one list."""
@@ -14,6 +16,13 @@ MAX_REPEATED = 3
 
 MAX_EMPTY = 100
 """Maximum number of consecutive empty pages; some are normal if a service filters its pages."""
+
+
+def check_count(name: str, value: Any, minimum: int = 1) -> None:
+    """Raise InputError if a limit or an offset is neither None nor an integer from `minimum`."""
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if value is not None and not (is_integer and value >= minimum):
+        raise InputError(f"The {name} is {value!r}.", f"Give a whole number, {minimum} or more.")
 
 
 class PageGuard:

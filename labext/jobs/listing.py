@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from datetime import time as clock_time
 from functools import partial
 from itertools import pairwise, zip_longest
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from labext import messages
 from labext.actions import Action, parameter
 from labext.errors import InputError, NotFoundError
 from labext.frames import conversion
+from labext.http.pagination import check_count
 from labext.jobs import frames, identity, records
 from labext.jobs.api import PAGE_SIZE, JobsApi, page_guard, row_names
 from labext.jobs.batch.merge_parts import PartFinder, PartMerger
@@ -219,10 +219,7 @@ class ListQuery:
     filter: JobFilter = ALL_JOBS
 
     def __post_init__(self) -> None:
-        if self.limit is not None and not (
-            isinstance(self.limit, Integral) and not isinstance(self.limit, bool) and self.limit > 0
-        ):
-            raise InputError(f"The limit is {self.limit!r}.", "Give a whole number, 1 or more.")
+        check_count("limit", self.limit)
         if self.batch is not None:
             identity.check_name(self.batch, "batch")
 

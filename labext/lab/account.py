@@ -12,6 +12,7 @@ from labext import messages
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError, ServiceError
 from labext.http import HttpClient
 from labext.http.headers import header_number
+from labext.http.pagination import check_count
 from labext.http.rate_limiter import RateLimitStatus
 from labext.lab import api
 from labext.lab.api import CURRENT_USER, FOLDERS, SEQUENCES
@@ -190,7 +191,7 @@ def list_folders(http: HttpClient, **query: str) -> Iterator[Folder]:
 
 def folder_names(http: HttpClient, limit: int | None) -> list[str]:
     """Return the distinct names of the folders visible to the caller."""
-    api.check_limit(limit, "folders")
+    check_count("limit", limit)
     return list(dict.fromkeys(folder.name for folder in islice(list_folders(http), limit)))
 
 

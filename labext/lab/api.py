@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from numbers import Integral
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -20,7 +19,6 @@ from labext.errors import (
 )
 from labext.http import ErrorResponse, Operation, RetryMode
 from labext.http.pagination import PageGuard
-from labext.messages import quote_value
 
 SEQUENCES = Operation("list sequences", "GET", "dna-sequences", RetryMode.ALWAYS, answer="json")
 FOLDERS = Operation("list folders", "GET", "folders", RetryMode.ALWAYS, answer="json")
@@ -163,15 +161,6 @@ def _with_server_message(failure: ErrorResponse, message: str) -> str:
 Record = dict[str, Any]
 
 _KEY, _NOUN = "dnaSequences", "sequences"
-
-
-def check_limit(limit: Any, noun: str = _NOUN) -> None:
-    """Raise InputError if a limit is neither None nor a non-negative integer."""
-    is_integer = isinstance(limit, Integral) and not isinstance(limit, bool)
-    if limit is not None and not (is_integer and limit >= 0):
-        raise InputError(
-            f"{quote_value(limit)} is not a limit.", f"Give the maximum number of {noun}."
-        )
 
 
 class Page(NamedTuple):

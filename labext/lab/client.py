@@ -202,7 +202,7 @@ class LabClient(ServiceClient):
         """Return the distinct names of the visible folders, or of the first `limit` folders.
 
         Raises:
-            InputError: the limit is not a non-negative integer.
+            InputError: the limit is not a positive integer.
             NotFoundError: the platform does not support listing folders.
         """
         return account.folder_names(self._http, limit)

@@ -15,6 +15,7 @@ from labext.nb.resource import (
     Resource,
     ScopeOptions,
     build_changes,
+    check_keywords,
     parse_identifier,
     require_text,
     resolve_one,
@@ -124,6 +125,7 @@ class Chat(Resource):
             OutcomeUnknownError: the response was lost; the session may contain the reply.
         """
         require_text(message, "message", _MESSAGE_STEP)
+        check_keywords(options, ScopeOptions.__optional_keys__)
         scope = resolve_scope(self._titles, **options)
         session_id = self.find(session)
         context = self._run(self._backend.message_context(session_id, scope))

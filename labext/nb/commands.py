@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from labext import messages
 from labext.actions import Action
 from labext.errors import InputError, JobFailedError, NotFoundError
+from labext.http.pagination import check_count
 from labext.nb.episode_generation import PHASE_OUTCOMES, parse_command_id, phase_of
 from labext.nb.polling import Watch
 from labext.nb.records import Record
@@ -124,6 +125,7 @@ class Commands(Resource):
         self, command: str | None = None, status: str | None = None, limit: int | None = None
     ) -> Iterator[Record]:
         """Yield commands' records; arguments as for `list`."""
+        check_count("limit", limit)
         yield from self._run(self._backend.commands(command, status, limit))
 
     def kinds(self) -> pd.DataFrame:

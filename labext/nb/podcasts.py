@@ -15,7 +15,7 @@ from labext.nb import episode_generation
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
 from labext.nb.episode_generation import EpisodeWatch
 from labext.nb.records import SPEAKER, Record, drop_none
-from labext.nb.resource import Resource, build_changes, unique_names
+from labext.nb.resource import Resource, build_changes, check_keywords, unique_names
 from labext.progress import Progress
 from labext.storage import is_folder_name, user_path
 
@@ -301,8 +301,7 @@ class EpisodeProfiles(_Profiles):
         self, speakers: Iterable[str] | str | None, fields: EpisodeProfileFields
     ) -> dict[str, Any]:
         """Return the fields with identifiers in place of model and speaker profile names."""
-        if unknown := fields.keys() - EpisodeProfileFields.__optional_keys__:
-            raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
+        check_keywords(fields, EpisodeProfileFields.__optional_keys__)
         resolved: dict[str, Any] = {**fields}
         for key in ("outline_llm", "transcript_llm"):
             resolved[key] = self._model(resolved.get(key), "llm")

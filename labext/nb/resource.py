@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from labext import messages
 from labext.actions import Action
 from labext.errors import ConflictError, InputError, NotFoundError
-from labext.http.pagination import PageGuard
+from labext.http.pagination import PageGuard, check_count
 from labext.nb.backends import RequestExecutor, Steps, T
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
@@ -38,10 +38,8 @@ def iter_sources(
         InputError: a limit below 1, or an offset below 0.
         ResponseLimitError: the pages repeat without end.
     """
-    if limit is not None and limit < 1:
-        raise InputError(f"The limit is {limit}.", "Give a limit of 1 or more.")
-    if offset < 0:
-        raise InputError(f"The offset is {offset}.", "Give an offset of 0 or more.")
+    check_count("limit", limit)
+    check_count("offset", offset, 0)
     yielded, guard = set[str](), PageGuard("The notebook service's list of sources")
     while limit is None or len(yielded) < limit:
         left = backend.PAGE if limit is None else min(limit - len(yielded), backend.PAGE)
@@ -337,6 +335,14 @@ def _describe(record: Record) -> str:
     created = str(record.get("created_at") or "")[:16].replace("T", " ")
     failed = ", failed" if "failed" in (record.get("status"), record.get("job_status")) else ""
     return f"{origin or (f'of {created}' if created else title_of(record))}{failed}"
+
+
+def check_keywords(keywords: Iterable[str], allowed: Collection[str]) -> None:
+    """Raise TypeError if a keyword argument is not allowed; the message suggests a similar one."""
+    for name in keywords:
+        if name not in allowed:
+            hint = messages.did_you_mean(name, allowed)
+            raise TypeError(f"unexpected keyword argument {name!r}{hint}")
 
 
 class ScopeOptions(TypedDict, total=False):

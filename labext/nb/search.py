@@ -7,10 +7,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from labext.errors import InputError, ServiceError, UnreachableError
+from labext.http.pagination import check_count
 from labext.nb.backends import IDLE_TIMEOUT, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Answer, AskEvent, Final, Query, Question
-from labext.nb.resource import Resource, ScopeOptions, require_text, resolve_scope
+from labext.nb.resource import Resource, ScopeOptions, check_keywords, require_text, resolve_scope
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,6 +187,9 @@ class SearchResource(Resource):
     def _build_query(
         self, kind: type[Q], text: str, notebook: str | None, options: Mapping[str, Any]
     ) -> Q:
+        allowed = AskOptions if kind is Question else SearchOptions
+        check_keywords(options, allowed.__optional_keys__)
+        check_count("limit", options.get("limit"))
         scope = {key: options[key] for key in options if key in ScopeOptions.__optional_keys__}
         others = {key: options[key] for key in options if key not in scope}
         return kind(text, resolve_scope(self._titles, notebook=notebook, **scope), **others)

@@ -10,6 +10,7 @@ from labext.actions import Action
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext.http import HttpClient
 from labext.http.headers import header_number
+from labext.http.pagination import check_count
 from labext.lab import api
 from labext.lab.api import SEQUENCES, Page, Record
 from labext.lab.sequences.filters import Filters
@@ -40,9 +41,9 @@ class SequenceLister:
         """Yield pages of records that pass the filters, at most `limit` records in total.
 
         Raises:
-            InputError: the limit is not a non-negative integer, or a column does not exist.
+            InputError: the limit is not a positive integer, or a column does not exist.
         """
-        api.check_limit(limit)
+        check_count("limit", limit)
         return self._pages(limit, columns, filters, on_page)
 
     def _pages(
@@ -157,8 +158,8 @@ class _PageFetcher:
 
 def _page_size(limit: int) -> int:
     """Return the page size that reaches `limit` with the fewest pages and little excess."""
-    pages = max(1, -(-limit // PAGE_SIZE))
-    return max(1, -(-limit // pages))
+    pages = -(-limit // PAGE_SIZE)
+    return -(-limit // pages)
 
 
 _ID_PREFIX = "seq_"

@@ -163,7 +163,8 @@ def test_error_of_a_ca_bundle_names_its_source(
         bundle.write_text(content)
     with pytest.raises(SetupError, match=message) as caught:
         ask("https://localhost:1/", verify=str(bundle))
-    assert "the profile's ca_bundle" in caught.value.next_step
+    assert '`verify="FILE"`' in caught.value.next_step
+    assert "ca_bundle in the profile or the environment" in caught.value.next_step
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
     with pytest.raises(SetupError, match=message) as caught:
         ask("https://localhost:1/")

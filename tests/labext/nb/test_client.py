@@ -49,6 +49,37 @@ def library(nb: NotebookClient, tmp_path_factory: pytest.TempPathFactory) -> str
     return "Shelf"
 
 
+@pytest.mark.parametrize("limit", [0, -1, True, "5", 2.5])
+def test_invalid_limit_is_refused_by_every_method(client_of, faulty, limit):
+    server = faulty(faulty.answer("[]"))
+    client = client_of(server)
+    for act in (
+        client.search,
+        client.ask,
+        client.ask_stream,
+        lambda _, limit: client.sources.list(limit=limit),
+        lambda _, limit: client.commands.list(limit=limit),
+    ):
+        with pytest.raises(InputError, match=f"The limit is {limit!r}"):
+            act("Why?", limit=limit)
+    with pytest.raises(InputError, match="The offset is '1'"):
+        client.sources.list(offset="1")
+    assert server.received == []
+
+
+def test_unknown_option_is_named_with_the_similar_one(client_of, faulty):
+    client = client_of(faulty(faulty.answer("[]")))
+    for act in (client.search, client.ask, client.ask_stream):
+        with pytest.raises(TypeError, match=r"^unexpected .*'notes_ids' \(did you mean .note_ids"):
+            act("Why?", notes_ids=["a"])
+    with pytest.raises(TypeError, match=r"^unexpected .*'model_override'"):
+        client.search("glucose", model_override="gpt-4o")
+    with pytest.raises(TypeError, match=r"^unexpected .*'limit'"):
+        client.chat.execute("session", "Why?", limit=3)
+    with pytest.raises(TypeError, match=r"^unexpected .*'segments' \(did you mean .num_segments"):
+        client.episode_profiles.create("short", segments=2)
+
+
 def test_status_and_password(nb, box):
     status = nb.status()
     assert status["password_needed"] is True
