@@ -220,6 +220,12 @@ def test_distance_is_measured_by_keyboard_alone(page_of: Pages) -> None:
     views[1].get_by_role("slider").press("End")
     wait_until(lambda: views[1].get_by_role("status").inner_text() != straight)
     assert views[1].get_by_role("status").inner_text().startswith("Distance 2")
+
+    # The text above the molecule does not move it.
+    height = views[1].bounding_box()["height"]
+    views[1].locator(".labext-strip-row").press("ArrowRight")
+    wait_until(lambda: views[1].get_by_role("status").inner_text() == "Selected A:1 (1 residue)")
+    assert views[1].bounding_box()["height"] == height
     assert nb.errors == []
 
 

@@ -1777,6 +1777,10 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
   border-left: 1px solid var(--labext-rule);
 }
 
+.labext-status-line > .labext-status {
+  min-width: min(18em, 50%); /* what follows keeps its place */
+}
+
 .labext-input {
   font: inherit;
   min-width: 0;
@@ -1855,6 +1859,13 @@ var ProteinSurface = `+$3Dmol.ProteinSurface.toString()+`;
 .labext-strip-row:focus-visible {
   outline: 2px solid var(--labext-accent);
   outline-offset: -2px;
+}
+
+.labext-structure .labext-status {
+  flex-basis: 100%; /* no text changes the number of lines */
+  min-height: 1.6em;
+  padding: 0;
+  border: 0;
 }
 
 .labext-canvas-host {
