@@ -40,6 +40,10 @@ def fetch():
 record = {record!r}
 labext_widgets.show_player(record, fetch, embed={embed})
 """
+HAS_EDGE = """(button) => {
+  const { borderTopWidth, borderTopColor, backgroundColor } = getComputedStyle(button);
+  return borderTopWidth !== "0px" && borderTopColor !== backgroundColor;
+}"""
 COUNT = "print('requests', len(requests))"
 DIALOGUE = [
     "Welcome to the bench. Today we look at how arabinose switches a promoter on.",
@@ -155,6 +159,7 @@ def test_player(page_of: Pages, mp3: str, server: Server, refused: list[str]) ->
     edges = "(all) => all.map((e) => getComputedStyle(e).borderLeftColor)"
     colors = live.locator(".labext-turn").evaluate_all(edges)
     assert colors.count(colors[spoken(nb)]) == 1
+    assert live.locator(".labext-play").evaluate(HAS_EDGE), "a button looks like one"
     nb.idle()
     assert nb.errors == []
     without_a_kernel(nb, page_of, server)

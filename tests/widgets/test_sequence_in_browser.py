@@ -49,11 +49,14 @@ def test_select_search_and_themes(page_of: Pages, refused: list[str]) -> None:
     page.wait_for_selector(".labext-live .labext-bases")
     nb.idle()
     assert out.locator("img").is_hidden(), "the live view hides the picture"
+    copy = out.get_by_role("button", name="Copy the selected bases")
+    left = copy.bounding_box()["x"]
 
     # By mouse: a name on the circle, then along the bases, backwards.
     out.locator(".labext-circle").locator("text", has_text="araC <").click()
     status_says(nb, "Selected 301-1100 (800 bp, −)")
     nb.wait_for_printed("(300, 1100, -1, 800)")
+    assert copy.bounding_box()["x"] == left, "the text before it does not move it"
     row = out.locator(".labext-rows:visible svg").nth(3).bounding_box()
     base, y = row["width"] / 50, row["y"] + 12
     page.mouse.move(row["x"] + 30 * base, y)

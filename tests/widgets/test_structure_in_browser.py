@@ -160,6 +160,75 @@ opacity = Image.open(io.BytesIO(viewer.picture().content)).convert("RGBA").getch
 print("drawn", sum(opacity.histogram()[1:]), viewer.style)"""
 
 
+HAS_FOCUS = "e => e === document.activeElement"
+SMALL = """structure_viewer('''ethanol
+  test
+
+  3  2  0  0  0  0            999 V2000
+    0.0000    0.0000    0.0000 C   0  0
+    1.5000    0.0000    0.0000 C   0  0
+    2.0000    1.3000    0.0000 O   0  0
+  1  2  1  0
+  2  3  1  0
+M  END
+$$$$
+''')"""
+
+
+def test_distance_is_measured_by_keyboard_alone(page_of: Pages) -> None:
+    nb = page_of().write(SINGLE, OTHERS, SMALL, "print(viewer.distance('A:2', 'B:9'))").open()
+    keys = nb.page.keyboard
+    for cell in range(4):
+        nb.run(cell)
+    nb.idle()
+    views = [nb.output(cell).locator(".labext-structure[data-ready]") for cell in range(3)]
+
+    def measure(cell: int, atoms: str, expected: str) -> None:
+        field = views[cell].get_by_role("textbox", name="Atoms")
+        field.fill(atoms)
+        field.press("Enter")
+        wait_until(lambda: views[cell].get_by_role("status").inner_text() == expected)
+
+    for view in views:
+        view.wait_for()
+        assert view.get_by_role("textbox", name="Atoms").is_hidden()
+        view.get_by_role("button", name="Measure").focus()
+        keys.press("Enter")
+        keys.press("Tab")
+        assert view.get_by_role("textbox", name="Atoms").evaluate(HAS_FOCUS)
+
+    empty = _dark_pixels(views[0].locator("canvas"))
+    distance = f"{float(nb.output(3).inner_text()):.2f}"
+    measure(0, "A:2 B:9", f"Distance {distance} Å: ALA A:2, atom CA – ALA B:9, atom CA")
+    wait_until(lambda: _dark_pixels(views[0].locator("canvas")) > empty)
+    measure(0, "2:n  2:O", "Distance 3.55 Å: ALA A:2, atom N – ALA A:2, atom O")
+    measure(0, "A:2", "ALA A:2, atom CA; click or type a second atom")
+    unknown = "No atom B:9:CB; write two residues or atoms, such as A:1 A:10:CB."
+    measure(0, "A:2 B:9:CB", unknown)
+    assert views[0].get_by_role("textbox", name="Atoms").get_attribute("aria-invalid") == "true"
+    measure(0, "", "Click or type two atoms to measure their distance.")
+    views[0].get_by_role("button", name="Measure").press("Enter")
+    wait_until(lambda: views[0].get_by_role("status").inner_text() == "Selected B:3-5 (3 residues)")
+    assert views[0].get_by_role("textbox", name="Atoms").is_hidden()
+
+    measure(2, "1 3", "Distance 2.39 Å: atom C1 – atom O3")
+    measure(2, "1 4", "No atom 4; write two atoms, such as 1 2.")
+
+    # Of several models the distance is that of the model shown.
+    straight = "Distance 28.71 Å: ALA A:1, atom CA – ALA A:20, atom CA"
+    measure(1, "1 20", straight)
+    views[1].get_by_role("slider").press("End")
+    wait_until(lambda: views[1].get_by_role("status").inner_text() != straight)
+    assert views[1].get_by_role("status").inner_text().startswith("Distance 2")
+
+    # The text above the molecule does not move it.
+    height = views[1].bounding_box()["height"]
+    views[1].locator(".labext-strip-row").press("ArrowRight")
+    wait_until(lambda: views[1].get_by_role("status").inner_text() == "Selected A:1 (1 residue)")
+    assert views[1].bounding_box()["height"] == height
+    assert nb.errors == []
+
+
 FORMATS = """import io
 from biotite.structure.io import pdb, pdbx
 pdb_text = helix(20, "A")

@@ -17,6 +17,7 @@ import css from "./style.css";
 
 const MAX_HEIGHT = 460; // pixels of the scrolled area
 const SCROLLBAR = 16;
+const HINT = "Click a name to select its sequence.";
 
 export function alignment(root, handle) {
   addStyle("labext-alignment-style", css);
@@ -65,7 +66,8 @@ export function alignment(root, handle) {
   const schemeField = createField("Color", schemeSelect);
   const toolbar = createToolbar(root, title, ...(rows.length ? [schemeField] : []), zoom);
   root.classList.add("labext-alignment");
-  root.append(toolbar, scroll, status);
+  const summary = createElement("div", "labext-alignment-summary", {}, state.summary);
+  root.append(toolbar, scroll, status, summary);
   describe(null);
 
   function draw() {
@@ -113,7 +115,7 @@ export function alignment(root, handle) {
     if (position === null) {
       status.textContent = selection.size
         ? `Selected: ${[...selection].slice(0, 5).join(", ")}${selection.size > 5 ? ", …" : ""}`
-        : state.summary;
+        : HINT;
       return;
     }
     const { row, column } = position;

@@ -10,6 +10,8 @@ const CARBON = "#8d99a6";
 const WATER = new Set(["HOH", "WAT", "DOD", "H2O", "SOL", "TIP3"]);
 const STICK = 0.18; // radius in Å
 const SURFACE = 3; // distance of the surface from the atoms, in Å
+const ATOM = /^(?:(\S+?):)?(-?\d+)([A-Za-z]?)(?::(\S+))?$/; // chain:residue:atom
+const CENTERS = ["CA", "P", "C1'"]; // the atom that stands for a residue
 const decoder = new TextDecoder();
 
 const keyOf = (atom) => `${atom.chain}:${atom.resi}:${(atom.icode ?? "").trim()}`;
@@ -25,6 +27,7 @@ export class Scene {
   #model;
   #other = null;
   #measured = [];
+  #onMeasure;
   #onSurface;
   #onError;
 
@@ -32,16 +35,25 @@ export class Scene {
    * Draw `state` in `viewer`.
    *
    * @param {object} options `selection`: the highlighted residues; `onHover(atom or null)` and
-   *   `onClick(atom)`: called for atoms under the pointer; `onSurface()` and `onError(error)`:
-   *   called when a surface is complete, or cannot be computed.
+   *   `onClick(atom)`: called for atoms under the pointer; `onMeasure(atoms, distance)`: called
+   *   with the distance in Å when two atoms are measured, else null; `onSurface()` and
+   *   `onError(error)`: called when a surface is complete, or cannot be computed.
    */
   constructor(
     viewer,
     state,
-    { selection = null, onHover = null, onClick = null, onSurface = null, onError = null } = {},
+    {
+      selection = null,
+      onHover = null,
+      onClick = null,
+      onMeasure = null,
+      onSurface = null,
+      onError = null,
+    } = {},
   ) {
     this.#viewer = viewer;
     this.#state = state;
+    this.#onMeasure = onMeasure ?? (() => {});
     this.#onSurface = onSurface ?? (() => {});
     this.#onError = onError ?? ((error) => console.error("[labext]", error));
     this.#residues = residueIndex(state.chains);
@@ -149,17 +161,40 @@ export class Scene {
 
   async setFrame(index) {
     await this.#viewer.setFrame(index);
-    this.#viewer.render();
+    const inFrame = ({ model, index }) => this.#viewer.selectedAtoms({ model, index });
+    if (this.#measured.length) this.measure(this.#measured.flatMap(inFrame));
+    else this.#viewer.render();
   }
 
-  /** Add an atom to a measurement; return the distance in Å when there are two, else null. */
-  measure(atom) {
-    if (this.#measured.length === 2) this.clearMeasurement();
-    this.#measured.push(atom);
-    this.#viewer.addSphere({ center: atom, radius: 0.5, color: "#d81b60", alpha: 0.8 });
+  /** Return the atom of a residue such as `A:12`, or a single one such as `A:12:CB`; else null. */
+  findAtom(text) {
+    const atoms = this.#model.selectedAtoms({});
+    const first = this.#state.chains[0]?.id ?? atoms[0].chain;
+    const [, chain = first, number, insertion, name] = ATOM.exec(text) ?? [];
+    if (atoms[0].resi === undefined) return atoms[number - 1] ?? null;
+    const key = `${chain}:${Number(number)}:${insertion}`;
+    const residue = atoms.filter((atom) => keyOf(atom) === key);
+    const named = (name) => residue.find((atom) => atom.atom.trim() === name.toUpperCase());
+    if (name) return named(name) ?? null;
+    return CENTERS.map(named).find(Boolean) ?? residue[0] ?? null;
+  }
+
+  /** Add an atom to a measurement, which starts again after two. */
+  measureWith(atom) {
+    this.measure(this.#measured.length === 1 ? [...this.#measured, atom] : [atom]);
+  }
+
+  /** Mark one atom, or two atoms and their distance. */
+  measure(atoms) {
+    this.#measured = atoms;
+    this.#viewer.removeAllShapes();
+    this.#viewer.removeAllLabels();
+    for (const center of atoms) {
+      this.#viewer.addSphere({ center, radius: 0.5, color: "#d81b60", alpha: 0.8 });
+    }
     let distance = null;
-    if (this.#measured.length === 2) {
-      const [a, b] = this.#measured;
+    if (atoms.length === 2) {
+      const [a, b] = atoms;
       distance = Math.hypot(a.x - b.x, a.y - b.y, a.z - b.z);
       this.#viewer.addCylinder({
         start: a, end: b, radius: 0.12, color: "#d81b60", dashed: true, fromCap: 1, toCap: 1,
@@ -169,14 +204,7 @@ export class Scene {
       this.#viewer.addLabel(`${distance.toFixed(2)} Å`, style);
     }
     this.#viewer.render();
-    return distance;
-  }
-
-  clearMeasurement() {
-    this.#measured = [];
-    this.#viewer.removeAllShapes();
-    this.#viewer.removeAllLabels();
-    this.#viewer.render();
+    this.#onMeasure(atoms, distance);
   }
 
   /** The index of an atom's residue in the order of the file; undefined for ligands. */

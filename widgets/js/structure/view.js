@@ -38,6 +38,7 @@ export function structure(root, handle) {
   let animation = null;
   let measuring = false;
   let hovered = "";
+  let measured = "";
   let pictureTimer = 0;
   let moved = false; // by the user, who chose another part or direction
   let evictedView = null; // of a canvas that was closed to make room, to restore it
@@ -53,16 +54,13 @@ export function structure(root, handle) {
   const styleButtons = createButtonGroup("Style", styles, handle.guarded(setStyle));
   const schemes = Object.entries(state.schemes).map(([value, { label }]) => [value, label]);
   const schemeSelect = createSelect(schemes, handle.guarded(setScheme));
-  const rangeInput = createElement("input", "labext-input labext-range-input", {
-    type: "text",
-    placeholder: state.chains.length ? `${state.chains[0].id || "A"}:1-10` : "",
-    spellcheck: "false",
-    autocomplete: "off",
-  });
-  rangeInput.addEventListener("change", handle.guarded(selectTyped));
-  rangeInput.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") handle.guard(selectTyped);
-  });
+  const { id } = state.chains[0] ?? { id: "A" };
+  const chain = id && `${id}:`;
+  const rangeInput = createInput("labext-range-input", `${chain}1-10`, handle.guarded(selectTyped));
+  const atomsExample = state.format === "sdf" ? "1 2" : `${chain}1 ${chain}10:CB`;
+  const atomsInput = createInput("labext-atoms-input", atomsExample, handle.guarded(measureTyped));
+  const atomsField = createField("Atoms", atomsInput);
+  atomsField.hidden = true;
   const measureButton = createButton("Measure", "Measure the distance of two atoms", toggleMeasure);
   measureButton.setAttribute("aria-pressed", "false");
   const resetButton = createButton("Reset view", "Show the whole molecule", () =>
@@ -85,6 +83,7 @@ export function structure(root, handle) {
     ...(schemes.length > 1 ? [createField("Color", schemeSelect)] : []),
     ...(state.chains.length ? [rangeField, zoomButton] : []),
     measureButton,
+    atomsField,
     resetButton,
   ];
   const toolbar = createToolbar(root, ...controls);
@@ -130,7 +129,8 @@ export function structure(root, handle) {
           throw error;
         });
       const surface = { onSurface: schedulePicture, onError };
-      scene = new Scene(canvas.viewer, state, { selection, ...surface, ...pointer });
+      const onMeasure = handle.guarded(showMeasurement);
+      scene = new Scene(canvas.viewer, state, { selection, onMeasure, ...surface, ...pointer });
       if (moved && evictedView) scene.view = evictedView;
       if (scene.animated) {
         animation?.remove();
@@ -191,7 +191,7 @@ export function structure(root, handle) {
 
   function select(range, send = true) {
     selection = range;
-    hovered = "";
+    hovered = measured = "";
     strip.highlight(range);
     scene?.applyStyle(range);
     setDisabled(zoomButton, !range);
@@ -224,13 +224,7 @@ export function structure(root, handle) {
   function click(atom) {
     stage.focus({ preventScroll: true });
     if (measuring) {
-      const distance = scene.measure(atom);
-      hovered =
-        distance === null
-          ? `${describeAtom(atom)}; click a second atom`
-          : `Distance ${distance.toFixed(2)} Å`;
-      report();
-      schedulePicture();
+      scene.measureWith(atom);
     } else if (scene.residueOf(atom) !== undefined) {
       select({ chain: atom.chain, start: atom.resi, end: atom.resi });
     }
@@ -240,10 +234,34 @@ export function structure(root, handle) {
     handle.guard(() => {
       measuring = !measuring;
       measureButton.setAttribute("aria-pressed", String(measuring));
-      if (!measuring) scene?.clearMeasurement();
-      hovered = measuring ? "Click two atoms to measure their distance." : "";
-      report();
+      atomsField.hidden = !measuring;
+      if (!scene) open();
+      scene.measure([]);
     });
+  }
+
+  function measureTyped() {
+    const words = atomsInput.value.split(/\s+/).filter(Boolean);
+    if (!scene) open();
+    const atoms = words.map((word) => scene.findAtom(word));
+    const unknown = words[atoms.indexOf(null)];
+    if (!unknown && atoms.length <= 2) return scene.measure(atoms);
+    const kind = state.chains.length ? "residues or atoms" : "atoms";
+    const problem = unknown ? `No atom ${unknown}` : "Too many atoms";
+    atomsInput.setAttribute("aria-invalid", "true");
+    status.textContent = `${problem}; write two ${kind}, such as ${atomsExample}.`;
+  }
+
+  function showMeasurement(atoms, distance) {
+    hovered = "";
+    const names = atoms.map(describeAtom).join(" – ");
+    if (distance !== null) measured = `Distance ${distance.toFixed(2)} Å: ${names}`;
+    else if (atoms.length) measured = `${names}; click or type a second atom`;
+    else measured = measuring ? "Click or type two atoms to measure their distance." : "";
+    if (document.activeElement !== atomsInput) atomsInput.value = atoms.map(formatAtom).join(" ");
+    atomsInput.removeAttribute("aria-invalid");
+    report();
+    schedulePicture();
   }
 
   function report() {
@@ -251,16 +269,19 @@ export function structure(root, handle) {
     const selected = selection
       ? `Selected ${formatRange(selection)} (${count} residue${count === 1 ? "" : "s"})`
       : "Nothing selected.";
-    status.textContent = hovered || (state.chains.length ? selected : "");
+    status.setAttribute("aria-live", isPlaying() ? "off" : "polite");
+    status.textContent = hovered || measured || (state.chains.length ? selected : "");
   }
 
   function schedulePicture() {
     clearTimeout(pictureTimer);
     pictureTimer = setTimeout(() => {
-      if (scene && !root.querySelector(".labext-animation [aria-label^=Pause]")) {
-        void sendPicture(canvas.element, handle);
-      }
+      if (scene && !isPlaying()) void sendPicture(canvas.element, handle);
     }, PICTURE_DELAY);
+  }
+
+  function isPlaying() {
+    return root.querySelector(".labext-animation [aria-label^=Pause]") !== null;
   }
 
   const keys = {
@@ -317,6 +338,16 @@ export function structure(root, handle) {
   };
 }
 
+function createInput(className, placeholder, onEnter) {
+  const attributes = { type: "text", placeholder, spellcheck: "false", autocomplete: "off" };
+  const input = createElement("input", `labext-input ${className}`, attributes);
+  input.addEventListener("change", onEnter);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") onEnter();
+  });
+  return input;
+}
+
 function formatRange({ chain, start, end }) {
   return `${chain ? `${chain}:` : ""}${start}${end === start ? "" : `-${end}`}`;
 }
@@ -326,7 +357,14 @@ function countSelected(chains, { chain, start, end }) {
   return numbers.filter((number) => number >= start && number <= end).length;
 }
 
+/** Return an atom as it is typed: `A:12:CB`, or its number in a file without residues. */
+function formatAtom({ chain, resi, icode, atom, index }) {
+  if (resi === undefined) return String(index + 1);
+  return `${chain ? `${chain}:` : ""}${resi}${(icode ?? "").trim()}:${atom.trim()}`;
+}
+
 function describeAtom(atom) {
+  if (atom.resi === undefined) return `atom ${atom.elem}${formatAtom(atom)}`;
   const chain = atom.chain ? `${atom.chain}:` : "";
   const residue = atom.resn ? `${atom.resn} ${chain}${atom.resi}, ` : "";
   const name = (atom.atom ?? "").trim() || atom.elem;

@@ -49,7 +49,7 @@ function observeTheme(listener) {
 }
 
 // js/toolbar.css
-var toolbar_default = '.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-viewer .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n@media (forced-colors: active) {\n  .labext-viewer .labext-button[aria-pressed="true"] {\n    forced-color-adjust: none;\n    color: HighlightText;\n    background: Highlight;\n  }\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
+var toolbar_default = '.labext-viewer [hidden] {\n  display: none;\n}\n\n.labext-toolbar,\n.labext-field,\n.labext-status-line {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 4px 8px;\n}\n\n.labext-toolbar {\n  gap: 6px 16px;\n}\n\n.labext-field {\n  flex-wrap: nowrap;\n  min-width: 0;\n}\n\n.labext-status-line {\n  min-height: 30px;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-status {\n  padding-left: 8px;\n  border-left: 1px solid var(--labext-rule);\n}\n\n.labext-status-line > .labext-status {\n  min-width: min(18em, 50%); /* what follows keeps its place */\n}\n\n.labext-input {\n  font: inherit;\n  min-width: 0;\n  box-sizing: border-box;\n  height: 26px;\n  padding: 2px 6px;\n  color: var(--labext-ink);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--labext-rule);\n  border-radius: 4px;\n}\n\n.labext-title {\n  overflow-wrap: anywhere;\n}\n\n.labext-button-group {\n  display: flex;\n}\n\n.labext-button-group .labext-button {\n  border-radius: 0;\n  margin-left: -1px;\n}\n\n.labext-button-group .labext-button:first-child {\n  border-radius: 4px 0 0 4px;\n  margin-left: 0;\n}\n\n.labext-button-group .labext-button:last-child {\n  border-radius: 0 4px 4px 0;\n}\n\n.labext-viewer .labext-button[aria-pressed="true"] {\n  color: var(--jp-ui-inverse-font-color1, #fff);\n  background: var(--labext-accent);\n  border-color: var(--labext-accent);\n}\n\n@media (forced-colors: active) {\n  .labext-viewer .labext-button[aria-pressed="true"] {\n    forced-color-adjust: none;\n    color: HighlightText;\n    background: Highlight;\n  }\n}\n\n.labext-viewer .labext-button:focus-visible {\n  z-index: 1;\n}\n\n.labext-zoom {\n  width: 90px;\n  accent-color: var(--labext-accent);\n}\n\n.labext-input:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n';
 
 // js/toolbar.js
 function createField(text, input) {
@@ -683,11 +683,12 @@ var Painter = class {
 };
 
 // js/alignment/style.css
-var style_default = ".labext-live.labext-alignment {\n  max-width: 1400px;\n}\n\n.labext-alignment {\n  --labext-bar: #8fa3b8;\n}\n\n.labext-alignment .labext-toolbar {\n  padding: 2px 0 6px;\n}\n\n.labext-alignment-scroll {\n  position: relative;\n  overflow: auto;\n  box-sizing: border-box;\n  background: var(--labext-ground);\n  border: 1px solid var(--labext-rule);\n  overscroll-behavior-x: contain;\n}\n\n.labext-alignment-scroll:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n\n.labext-alignment-area {\n  min-width: 100%;\n}\n\n.labext-alignment-canvas {\n  position: sticky;\n  top: 0;\n  left: 0;\n  display: block;\n}\n\n.labext-alignment-status {\n  min-height: 24px;\n  padding-top: 2px;\n  overflow-wrap: anywhere;\n  font-variant-numeric: tabular-nums;\n}\n";
+var style_default = ".labext-live.labext-alignment {\n  max-width: 1400px;\n}\n\n.labext-alignment {\n  --labext-bar: #8fa3b8;\n}\n\n.labext-alignment .labext-toolbar {\n  padding: 2px 0 6px;\n}\n\n.labext-alignment-scroll {\n  position: relative;\n  overflow: auto;\n  box-sizing: border-box;\n  background: var(--labext-ground);\n  border: 1px solid var(--labext-rule);\n  overscroll-behavior-x: contain;\n}\n\n.labext-alignment-scroll:focus-visible {\n  outline: 2px solid var(--labext-accent);\n  outline-offset: 1px;\n}\n\n.labext-alignment-area {\n  min-width: 100%;\n}\n\n.labext-alignment-canvas {\n  position: sticky;\n  top: 0;\n  left: 0;\n  display: block;\n}\n\n.labext-alignment-status,\n.labext-alignment-summary {\n  padding-top: 2px;\n  overflow-wrap: anywhere;\n  font-variant-numeric: tabular-nums;\n}\n\n.labext-alignment-summary {\n  color: var(--labext-dim);\n}\n";
 
 // js/alignment/view.js
 var MAX_HEIGHT = 460;
 var SCROLLBAR = 16;
+var HINT = "Click a name to select its sequence.";
 function alignment(root, handle) {
   addStyle("labext-alignment-style", style_default);
   const { state } = handle;
@@ -732,7 +733,8 @@ function alignment(root, handle) {
   const schemeField = createField("Color", schemeSelect);
   const toolbar = createToolbar(root, title, ...rows.length ? [schemeField] : [], zoom);
   root.classList.add("labext-alignment");
-  root.append(toolbar, scroll, status);
+  const summary = createElement("div", "labext-alignment-summary", {}, state.summary);
+  root.append(toolbar, scroll, status, summary);
   describe(null);
   function draw() {
     if (layout.width) painter.draw(scroll.scrollLeft, scroll.scrollTop, cursor, selection);
@@ -771,7 +773,7 @@ function alignment(root, handle) {
     status.setAttribute("aria-live", announced ? "polite" : "off");
     const chosen = selection.size ? ` · ${formatNumber(selection.size)} selected` : "";
     if (position === null) {
-      status.textContent = selection.size ? `Selected: ${[...selection].slice(0, 5).join(", ")}${selection.size > 5 ? ", …" : ""}` : state.summary;
+      status.textContent = selection.size ? `Selected: ${[...selection].slice(0, 5).join(", ")}${selection.size > 5 ? ", …" : ""}` : HINT;
       return;
     }
     const { row, column } = position;
