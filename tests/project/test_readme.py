@@ -53,6 +53,15 @@ def test_every_command_line_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
         assert cli.main(line.split()) == 0
 
 
+def test_plasmids_in_examples_are_digested_as_circles() -> None:
+    notebooks = (ROOT / "example_notebooks").glob("*.ipynb")
+    texts = [TEXTS, *(path.read_text(encoding="utf-8") for path in notebooks)]
+    lines = re.findall(r"%jobs batch .* --type digest .*", "\n".join(texts))
+    assert lines
+    for line in lines:
+        assert "circular=" in line
+
+
 def test_python_blocks_are_python() -> None:
     blocks = re.findall(r"```python\n(.*?)```", TEXTS, flags=re.DOTALL)
     assert blocks
