@@ -75,6 +75,17 @@ def test_every_extra_is_in_the_table() -> None:
         assert f"| `{extra}` |" in README
 
 
+def test_documented_container_has_the_voices_of_podcasts() -> None:
+    (installed,) = re.findall(r"'labext-jupyter\[(.*)\]'\nUSER", GUIDES["server.md"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    packages = [
+        package
+        for extra in installed.split(",")
+        for package in project["optional-dependencies"][extra]
+    ]
+    assert any(package.startswith("espeakng-loader") for package in packages)
+
+
 def test_the_changelog_has_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "(.github/CHANGELOG.md)" in README
