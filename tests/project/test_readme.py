@@ -53,6 +53,15 @@ def test_every_command_line_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
         assert cli.main(line.split()) == 0
 
 
+def test_plasmids_in_examples_are_digested_as_circles() -> None:
+    notebooks = (ROOT / "example_notebooks").glob("*.ipynb")
+    texts = [TEXTS, *(path.read_text(encoding="utf-8") for path in notebooks)]
+    lines = re.findall(r"%jobs batch .* --type digest .*", "\n".join(texts))
+    assert lines
+    for line in lines:
+        assert "circular=" in line
+
+
 def test_python_blocks_are_python() -> None:
     blocks = re.findall(r"```python\n(.*?)```", TEXTS, flags=re.DOTALL)
     assert blocks
@@ -64,6 +73,17 @@ def test_every_extra_is_in_the_table() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for extra in project["optional-dependencies"]:
         assert f"| `{extra}` |" in README
+
+
+def test_documented_container_has_the_voices_of_podcasts() -> None:
+    (installed,) = re.findall(r"'labext-jupyter\[(.*)\]'\nUSER", GUIDES["server.md"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    packages = [
+        package
+        for extra in installed.split(",")
+        for package in project["optional-dependencies"][extra]
+    ]
+    assert any(package.startswith("espeakng-loader") for package in packages)
 
 
 def test_the_changelog_has_this_version() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from labext import messages
 from labext.errors import ConflictError, InputError
 from labext.sandbox.core.signing import new_key
 from labext.storage import user_path, write_atomic
@@ -38,6 +40,27 @@ def read_people(file: Path) -> list[tuple[str, str | None]]:
     if not people:
         raise InputError(f"{file} has no rows.", "Add a line for each person.")
     return people
+
+
+def check_new(file: Path, emails: Collection[str], existing: Collection[str]) -> None:
+    """Check that no address of a file is listed twice or has an account already.
+
+    Raises:
+        ConflictError: the message names the addresses.
+    """
+    repeated = [email for email, count in Counter(emails).items() if count > 1]
+    if repeated:
+        raise ConflictError(
+            f"{file} lists {messages.join_words(repeated, 10)} more than once.",
+            "Remove the repeated lines.",
+        )
+    known = [email for email in emails if email in existing]
+    if known:
+        raise ConflictError(
+            f"{len(known)} of the {len(emails)} addresses in {file} are registered already: "
+            f"{messages.join_words(known, 10)}.",
+            "Remove their lines: the other people get accounts.",
+        )
 
 
 def write_new_keys(file: Path, emails: Iterable[str], prefix: str = "") -> list[str]:

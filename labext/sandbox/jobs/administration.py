@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from labext import messages
 from labext.errors import InputError
 from labext.sandbox.core import administration
-from labext.sandbox.core.account_files import read_people, write_new_keys
+from labext.sandbox.core.account_files import check_new, read_people, write_new_keys
 from labext.sandbox.core.administration import Administration, Record
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.queue import MAX_WEIGHT, MIN_WEIGHT, QUEUED, Task
@@ -154,6 +154,7 @@ class JobsAdministration(Administration):
         emails = [email for email, _ in read_people(file)]
         organization = organization or initial_organization(self.site)
         with self.database.write() as session:
+            check_new(file, emails, set(session.scalars(select(Account.email))))
             accounts = [_add_account(session, email, organization) for email in emails]
             if key_file is not None:
                 keys = write_new_keys(key_file, emails)

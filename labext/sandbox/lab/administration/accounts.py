@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from labext import messages
 from labext.errors import ConflictError, InputError
-from labext.sandbox.core.account_files import read_people, write_new_keys
+from labext.sandbox.core.account_files import check_new, read_people, write_new_keys
 from labext.sandbox.core.administration import Record
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.validation import (
@@ -115,6 +115,8 @@ class AccountAdministration(TenantAdministration):
         """
         people = read_people(file)
         with self.write() as (session, tenant):
+            existing = set(session.scalars(select(User.email).where(User.tenant_id == tenant.id)))
+            check_new(file, [email.lower() for email, _ in people], existing)
             users = [_add_user(session, tenant, *person) for person in people]
             if place is not None:
                 place_id = find_place(session, tenant, *place).id

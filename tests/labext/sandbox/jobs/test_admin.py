@@ -89,6 +89,12 @@ def test_class_gets_accounts_and_keys_or_neither(admin, kit, service, organizati
     table.write_text("\n".join(["email", *emails]))
     created = admin(service, *line)
     assert created == [{"email": email, "organization": organization} for email in emails]
+    table.write_text("\n".join(["email", *emails, f"{kit.name()}@course.example"]))
+    line[-1] = tmp_path / "more.csv"
+    refusal = admin(service, *line, refused=True)
+    assert "3 of the 4 addresses" in refusal
+    assert all(email in refusal for email in emails)
+    assert "Choose another name" not in refusal
     assert keys.stat().st_mode & 0o777 == 0o600
     rows = [row.split(",") for row in keys.read_text().splitlines()]
     assert [email for email, _ in rows] == ["email", *emails]
