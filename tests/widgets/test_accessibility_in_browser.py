@@ -36,6 +36,10 @@ SEQUENCE = """marks = [
 labext_widgets.sequence_viewer(
     dict(id="s", name="pMap", bases=bases, isCircular=True, length=2400, annotations=marks),
     enzymes="EcoRI HindIII")"""
+PLAYER = """turns = [
+    dict(speaker=name, dialogue="Hello.", start=n, end=n + 1)
+    for n, name in enumerate(["Maya", "Ilan"])]
+labext_widgets.show_player(dict(name="Episode", duration=2, transcript=turns), bytes)"""
 VIEWS = {
     "structure": "%jobs view a11y-helix",
     "gallery": "%jobs view a11y-folds",
@@ -50,11 +54,13 @@ VIEWS = {
     "answer": '%nb ask "Why is glucose added to the uninduced culture?"',
     "page": '%nb view paper.pdf --passage "This is catabolite repression"',
     "sequence": SEQUENCE,
+    "player": PLAYER,
 }
 
 
 _RUN_AXE = """() => axe.run(
-    {include: [[".jp-OutputArea-output"]]}, {resultTypes: ["violations"]})"""
+    {include: [[".jp-OutputArea-output"]]},
+    {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}})"""
 
 
 @pytest.mark.usefixtures("sandbox_of_notebooks")
