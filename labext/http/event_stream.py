@@ -147,7 +147,8 @@ def read_json(response: requests.Response) -> Any:
     try:
         return parse_json(content)
     except (ValueError, ResponseTooLarge):
-        start = excerpt(content[:EXCERPT_BYTES].decode("utf-8", "replace"), is_cut=True)
+        is_cut = len(content) > EXCERPT_BYTES
+        start = excerpt(content[:EXCERPT_BYTES].decode("utf-8", "replace"), is_cut=is_cut)
     raise ServiceError(
         f"The service answered “{start}” in place of JSON.",
         "Check the service's address, then try again.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from labext.actions import Action
-from labext.errors import LabextError, OutcomeUnknownError, ServiceError, UnreachableError
+from labext.errors import LabextError, OutcomeUnknownError, ServiceError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.download import OnBytes
 from labext.http.event_stream import read_events, read_json
@@ -149,20 +149,21 @@ class RequestExecutor:
         """Send a request whose result may arrive as events; return it once it is complete.
 
         Raises:
-            OutcomeUnknownError: the stream was cut off.
+            OutcomeUnknownError: the response was cut off, or is not one of the service.
             ServiceError: the server reports a failure after the first words.
         """
         op = request.op
         kwargs = request_arguments(request) | {
             "headers": {"Accept": "text/event-stream, application/json"}
         }
-        begun = False
+        begun, failure = False, None
+        reason = ", since the service closed the stream before its end."
         try:
             with self.http.stream(op, **kwargs) as response:
+                begun = True
                 if "text/event-stream" not in response.headers.get("Content-Type", ""):
                     return read_json(response)
                 for event in read_events(response):
-                    begun = True
                     data = records.require_mapping(event.json(), op.name)
                     match data.get("type"):
                         case "words":
@@ -171,15 +172,14 @@ class RequestExecutor:
                             return data
                         case "error":
                             step = "Try again, or choose another model."
-                            raise event_failure(data, op.name, step)
-        except UnreachableError as error:
+                            failure = event_failure(data, op.name, step)
+                            break
+        except ServiceError as error:
             if not begun:
                 raise
             reason = f": {error.message}"
-        else:
-            reason = ", since the service closed the stream before its end."
-        raise OutcomeUnknownError(
-            f"The reply was cut off{reason}", op.next_step, action=op.action
+        raise failure or OutcomeUnknownError(
+            f"The reply was lost{reason}", op.next_step, action=op.action
         ) from None
 
     def events(

@@ -84,6 +84,39 @@ def test_closing_the_iterator_closes_the_connection(faulty, client_of, stream):
     assert left.wait(5)
 
 
+def stream_is_reset(faulty, stream):
+    def act(connection: Any, request: Any) -> bool:
+        stream.of([], ends=False)(connection, request)
+        return bool(faulty.reset(connection, request))
+
+    return act
+
+
+def stream_is_empty(faulty, stream):
+    return stream.of([])
+
+
+def web_page_replaces_the_reply(faulty, stream):
+    return faulty.answer("<html><title>Gateway</title></html>", kind="text/html")
+
+
+def json_is_cut(faulty, stream):
+    return faulty.answer('{"output": "Glucose', length=1000)
+
+
+@pytest.mark.parametrize(
+    "fault", [stream_is_reset, stream_is_empty, web_page_replaces_the_reply, json_is_cut]
+)
+def test_lost_reply_to_a_chat_message_has_an_unknown_outcome(faulty, client_of, stream, fault):
+    """The service may have stored the message, so that it must not be sent again blindly."""
+    server = faulty(fault(faulty, stream))
+    with pytest.raises(OutcomeUnknownError) as caught:
+        client_of(server).chat.execute("chat_session:1", "Why?", on_words=print)
+    assert "“”" not in caught.value.message
+    assert "before you send it again" in caught.value.next_step
+    assert server.count == 1
+
+
 @pytest.mark.parametrize("path", ["ask", "ask_stream"])
 def test_failed_or_lost_question_is_not_asked_again(faulty, client_of, path):
     """A provider may charge for each answer."""
