@@ -294,7 +294,7 @@ class SearchIndex:
             if not is_disk_full(error):
                 raise
             log.warning("The disk is full: %d passages are found by their words alone.", missing)
-        return self._current(embedder.id), vector
+        return self._current(embedder.id, len(vector)), vector
 
     def _embed_missing(self, embedder: Embedder, missing: int, report: SearchReport) -> None:
         """Embed passages without vectors; report a failure, such as for one of the texts."""
@@ -309,14 +309,14 @@ class SearchIndex:
                 f"model failed: {error.detail}"
             )
 
-    def _current(self, space: str) -> VectorMatrix:
+    def _current(self, space: str, dimensions: int) -> VectorMatrix:
         """Return the up-to-date vectors of an embedding space."""
         from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
         with self._reading, self._site.database.read() as session:
             matrix = self._matrix
-            if matrix is None or matrix.space != space:
-                matrix = VectorMatrix.empty(space)
+            if matrix is None or not matrix.fits(space, dimensions):
+                matrix = VectorMatrix.empty(space, dimensions)
             self._matrix = matrix.current(session)
             return self._matrix
 

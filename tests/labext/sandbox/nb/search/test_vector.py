@@ -15,7 +15,7 @@ from labext.sandbox.nb.embedding.embedder import MiniLmEmbedder
 from labext.sandbox.nb.providers import calls
 from labext.sandbox.nb.providers.minilm import model, tokenizer
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.tables import Model
+from labext.sandbox.nb.tables import Model, Vector
 from labext.sandbox.nb.text.passages import PassageText
 
 World = Any
@@ -234,6 +234,20 @@ def test_passages_that_can_not_be_embedded_are_searched_by_words(world, server, 
         hits, note = noted(world, query, by)
         assert found in hits
         assert note == f"Searched by words alone {reason}"
+
+
+def test_vectors_of_another_length_are_ignored(world, server):
+    sugar = world.source("sugar", SUGAR)
+    odd = world.source("odd", "A sugar beet.")
+    later = world.source("later", "No sugar is left.")
+    world.embed_by("tiny")
+    with world.database.write() as session:
+        for number, vector in enumerate(([1.0, 0.0], [0.6, 0.0, 0.8], [1.0, 0.0]), 1):
+            stored = np.array(vector, np.float32).tobytes()
+            session.add(Vector(passage_id=number, space="model:tiny", vector=stored))
+            session.flush()
+    assert parents(world.vector("sugar")) == [sugar, later]
+    assert set(parents(world.hybrid("sugar"))) == {sugar, odd, later}
 
 
 def test_empty_text_has_a_vector():
