@@ -173,6 +173,7 @@ class EvaluationRun:
             "tokens": (usage and usage.input_tokens + usage.output_tokens) or None,
             "answer": None if answer is None else answer.text,
             "citations": [dict(vars(citation)) for citation in citations],
+            "note": None if answer is None else answer.note,
             "error": None if error is None else error.message,
         }
 

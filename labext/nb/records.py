@@ -62,13 +62,14 @@ their mean probability then, if it is known.
 
 EVALUATION = _fields(
     "question kind:category right:boolean cited_right:boolean refused_right:boolean rank:integer "
-    "seconds:number tokens:integer answer citations:json error"
+    "seconds:number tokens:integer answer citations:json note error"
 )
 """The columns of an evaluation; a row is one question.
 
 `right`: the answer contains every expected fact, or refuses rightly. `cited_right`: every expected
 source is cited, with the expected facts in the cited passages. `refused_right`: for a question
 without an answer in the sources. `rank`: the position, from 1, of the first right passage.
+`note`: what the service states about the searches, such as a failed embedding model.
 """
 
 EVALUATION_SUMMARY = _fields(
@@ -354,6 +355,24 @@ class MessageContext:
     tokens: int | None = None
 
 
+class Hits(list[Record]):
+    """The hits of a search, the best first.
+
+    Attributes:
+        note: what the service states about the search, such as a failed embedding model.
+    """
+
+    def __init__(self, hits: Iterable[Record], note: str | None = None) -> None:
+        super().__init__(hits)
+        self.note = note
+
+
+def parse_note(data: Mapping[str, Any]) -> str | None:
+    """Parse the note of a search or an answer; API keys in it are masked."""
+    note = data.get("note")
+    return mask(note) if isinstance(note, str) and note else None
+
+
 @dataclass(frozen=True)
 class Citation:
     """A citation in an answer.
@@ -417,6 +436,7 @@ class Answer:
         question: the question.
         model: the model that answered, if the service reports it.
         usage: the tokens and the cost, if the service reports them.
+        note: what the service states about its searches, such as a failed embedding model.
     """
 
     text: str
@@ -424,9 +444,10 @@ class Answer:
     question: str = ""
     model: str | None = None
     usage: Usage | None = None
+    note: str | None = None
 
     def __str__(self) -> str:
-        return self.text
+        return f"{self.text}\n\n{self.note}" if self.note else self.text
 
 
 @dataclass(frozen=True)

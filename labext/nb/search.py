@@ -10,7 +10,7 @@ from labext.errors import InputError, ServiceError, UnreachableError
 from labext.http.pagination import check_count
 from labext.nb.backends import IDLE_TIMEOUT, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
-from labext.nb.records import Answer, AskEvent, Final, Query, Question
+from labext.nb.records import Answer, AskEvent, Final, Hits, Query, Question
 from labext.nb.resource import Resource, ScopeOptions, check_keywords, require_text, resolve_scope
 
 if TYPE_CHECKING:
@@ -118,10 +118,14 @@ class SearchResource(Resource):
     ) -> pd.DataFrame:
         """Return the passages matching a query, best first; columns as `records.HIT`.
 
+        `.attrs["note"]` has what the service states about the search, such as a failed embedding
+        model, or None.
+
         Args:
             query: search terms or a description of the subject.
             type: `text` searches by words, `vector` by meaning, `hybrid` by both. A server that
-                has no hybrid search gets the two others, and their hits are merged.
+                has no hybrid search gets the two others, and their hits are merged. If the
+                embedding model fails, a `hybrid` search is by words alone.
             notebook: search this notebook only.
             **options: limits and restrictions, as in `SearchOptions` and `ScopeOptions`.
 
@@ -132,9 +136,12 @@ class SearchResource(Resource):
         from labext.nb.views import hit_frame
 
         search = self._build_query(Query, query, notebook, options)
-        if search.scope.is_empty:
-            return hit_frame([])
-        return hit_frame(self._run(self._backend.search(search, type)))
+        hits = Hits([])
+        if not search.scope.is_empty:
+            hits = self._run(self._backend.search(search, type))
+        frame = hit_frame(hits)
+        frame.attrs["note"] = hits.note
+        return frame
 
     def ask(
         self, question: str, notebook: str | None = None, **options: Unpack[AskOptions]

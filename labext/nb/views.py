@@ -85,7 +85,7 @@ EVALUATION_VIEW = _view(
     "evaluation",
     "No question was asked.",
     first="question kind right cited_right refused_right rank seconds tokens answer",
-    last="citations error",
+    last="citations note error",
     formats={"citations": lambda citations: str(len(citations))},
 )
 _TRANSFORMATIONS_VIEW = _view(

@@ -243,6 +243,12 @@ class TestInANotebook:
         assert words(drawn).endswith(line)
         assert render_answer(Answer("No.", model=model)).endswith(line)
 
+    def test_answer_shows_the_note_of_its_searches(self) -> None:
+        answer = Answer("No.", note="Searched by words alone: <b>down</b>.")
+        assert render_answer(answer).endswith("Searched by words alone: <b>down</b>.")
+        drawn = static_view.render_html(AnswerState("", answer=answer))
+        assert "Searched by words alone: &lt;b&gt;down&lt;/b&gt;." in drawn
+
 
 def then(error: BaseException) -> Iterator[AskEvent]:
     yield STRATEGY

@@ -42,7 +42,12 @@ from labext.sandbox.nb.schemas import (
     Timestamp,
     UsageRecord,
 )
-from labext.sandbox.nb.search.index import MIN_EVIDENCE_SIMILARITY, Hit, SearchIndex
+from labext.sandbox.nb.search.index import (
+    MIN_EVIDENCE_SIMILARITY,
+    Hit,
+    SearchIndex,
+    SearchReport,
+)
 from labext.sandbox.nb.search.router import IndexDep
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import ChatSession, Message, Model, Note, Notebook, NotebookSource
@@ -130,6 +135,7 @@ class ChatReply(Record):
 
     session_id: str
     messages: list[MessageRecord]
+    note: str | None = Field(description="What to know about the search, as that of a search.")
 
 
 class SessionLocks:
@@ -292,13 +298,15 @@ def answer_message(
         check_identifiers_exist(session, selection.source_ids, selection.note_ids)
         scope = _notebook_scope(session, chat_session.notebook_id, selection)
         unprocessed = count_unprocessed(session, Scope(*scope))
-    hits = _find_passages(index, resolve_query(history, new.message), *scope)
+    report = SearchReport()
+    hits = _find_passages(index, resolve_query(history, new.message), *scope, report)
     if monitor.on_words is not None:
         monitor = Monitor(monitor.usage, MarkRemover(monitor.on_words).feed)
     writer = create_writer(site, model, cancel_token, monitor)
     answer = mention_unprocessed(writer.talk(history, new.message, hits), unprocessed)
     cancel_token.check()
-    return _store_messages(site, new, asked_at, answer, writer.name, monitor.usage)
+    messages = _store_messages(site, new, asked_at, answer, writer.name, monitor.usage)
+    return {"session_id": new.session_id, "messages": messages, "note": report.note}
 
 
 def _select_model(session: Session, chat_session: ChatSession, override: str | None) -> Model:
@@ -333,7 +341,11 @@ def _notebook_scope(
 
 
 def _find_passages(
-    index: SearchIndex, question: str, source_ids: Collection[str], note_ids: Collection[str]
+    index: SearchIndex,
+    question: str,
+    source_ids: Collection[str],
+    note_ids: Collection[str],
+    report: SearchReport,
 ) -> list[Hit]:
     if not source_ids and not note_ids:
         return []
@@ -343,13 +355,14 @@ def _find_passages(
         limit=MAX_PASSAGES,
         min_vector_similarity=MIN_EVIDENCE_SIMILARITY,
         scope=Scope(source_ids, note_ids),
+        report=report,
     )
     return [hit for hit in hits if hit.is_citable]
 
 
 def _store_messages(
     site: Site, new: NewMessage, asked_at: float, answer: Answer, writer_name: str, usage: Usage
-) -> dict[str, Any]:
+) -> list[Message]:
     with site.database.write() as session:
         # Raises if it was deleted meanwhile.
         chat_session = load(session, ChatSession, new.session_id)
@@ -365,4 +378,4 @@ def _store_messages(
         )
         messages = chat_session.messages
         messages += [question, reply]
-    return {"session_id": new.session_id, "messages": messages}
+    return messages

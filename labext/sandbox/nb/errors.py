@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.exceptions import HTTPException
 
 from labext.actions import Action
@@ -62,6 +64,16 @@ def too_many_requests(sentence: str, retry_after: str) -> HTTPException:
 def bad_gateway(sentence: str, step: str = "", action: Action | None = None) -> HTTPException:
     """Return a 502: another service, such as a model provider, failed."""
     return ServiceError(502, sentence, step, action)
+
+
+def failed_test(error: HTTPException) -> dict[str, Any]:
+    """Return the fields `success`, `message` and `action` of a test that failed."""
+    action = getattr(error, "action", None)
+    return {
+        "success": False,
+        "message": str(error.detail),
+        "action": action.to_json() if isinstance(action, Action) else None,
+    }
 
 
 def error_body(_status: int, sentence: str) -> dict[str, str]:

@@ -54,6 +54,8 @@ def evaluate(
         call, target, None, wait=not no_wait, vectors=search_type in ("vector", "hybrid")
     )
     rows = _ask(evaluation, questions)
+    for note in dict.fromkeys(row["note"] for row in rows if row["note"]):
+        output.print_message(note)
     frame = evaluation_frame(rows)
     show_summary(summary_frame(frame))
     return frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from labext_magics.core import value_types
+from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
 from labext_magics.core.options import OUT
@@ -55,6 +55,8 @@ def search(
         )
     from labext_widgets.answers.passages import HITS, citations
 
+    if note := hits.attrs["note"]:
+        output.print_message(note)
     call.session.cited = citations(hits)
     opener = source_view.citation_opener(call.nb)
     return HITS.show_hits(hits, query, search_type, opener)

@@ -183,6 +183,22 @@ def test_answers_are_compared_and_summarized(run, questions, capsys):
     assert "67%" in output
 
 
+def test_notes_of_searches_are_printed_once(run, printed, questions, monkeypatch):
+    note = "Searched by words alone, as the embedding model failed."
+    search = NotebookClient.search
+
+    def noted_search(nb: NotebookClient, *args: Any, **options: Any) -> Any:
+        hits = search(nb, *args, **options)
+        hits.attrs["note"] = note
+        return hits
+
+    monkeypatch.setattr(NotebookClient, "search", noted_search)
+    assert note in printed("hits = %nb search p15A")
+    monkeypatch.setattr(NotebookClient, "ask", lambda *_, **__: Answer("It has p15A.", note=note))
+    assert printed(f"result = %nb evaluate {questions}").count(note) == 1
+    run("assert set(result['note']) == {hits.attrs['note']}")
+
+
 def test_interrupt_returns_the_questions_asked_so_far(run, refused, questions, capsys, monkeypatch):
     prompts: list[str] = []
 

@@ -107,6 +107,9 @@ def test_credential_test_reports_duration_or_raises(run, printed, refused, lab):
     error = refused("%nb models test helper", ServiceError)
     assert "does not work" in error.message
     assert "`%nb credentials edit lab --new-key`" in error.next_step
+    lab.faults = [respond_with(404, {"error": {"message": "The model was not found."}})]
+    step = refused("%nb models test helper").next_step
+    assert step == "See the models that it has: `%nb credentials discover lab`."
     run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --no-key")
     assert "`%nb credentials test lab`" in refused("%nb models test helper").next_step
 

@@ -14,11 +14,11 @@ from labext.messages import pluralize
 from labext_widgets.answers.text import (
     AnswerState,
     citation_place,
+    footer_lines,
     interruption_text,
     number_citations,
     replace_numbers,
     search_text,
-    source_text,
     without_marks,
 )
 from labext_widgets.core.markup import (
@@ -340,8 +340,7 @@ def _answer_html(state: AnswerState, answer: Answer, live: bool, opens: bool) ->
         _citations_html(cited, opens=opens) or div("No citations.", MUTED),
         _search_steps_html(state),
     ]
-    if line := source_text(answer):
-        rows.append(div(escape(line), MUTED))
+    rows += [div(escape(line), MUTED) for line in footer_lines(answer)]
     return rows
 
 

@@ -171,9 +171,14 @@ def render_answer(answer: Answer, *, only_citations: bool = False) -> str:
                 for n, citation in enumerate(numbered.citations, 1)
             ),
         ]
-    if line := source_text(answer):
+    for line in footer_lines(answer):
         rows += ["", line]
     return "\n".join(rows)
+
+
+def footer_lines(answer: Answer) -> list[str]:
+    """Return the note of an answer and what it was written by, each if it is known."""
+    return [*filter(None, (plain(answer.note or ""), source_text(answer)))]
 
 
 def with_numbers(numbered: NumberedText) -> str:

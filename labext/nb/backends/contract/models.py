@@ -10,6 +10,7 @@ from labext.errors import OutcomeUnknownError, ServiceError
 from labext.http import Operation, RetryMode
 from labext.nb import records
 from labext.nb.backends import OnWords, RecordParser, Request, Steps, delete, get, post, put
+from labext.nb.error_messages import split_message
 from labext.nb.records import (
     CREDENTIAL,
     CREDENTIAL_DELETION,
@@ -176,7 +177,7 @@ class ModelRequests(RecordParser):
     def test_model(self, model: str) -> Steps[Record]:
         """Test a model with a small request; a failed test is a valid result."""
         response = yield Request(TEST_MODEL, {"model": model}, patient=True)
-        return build_record(TEST_RESULT, records.require_mapping(response, "the model's test"))
+        return _test_result(TEST_RESULT, response, "the model's test")
 
     def defaults(self) -> Steps[dict[str, str | None]]:
         """Return the model identifier for each of the seven default slots."""
@@ -335,7 +336,7 @@ class CredentialRequests(RecordParser):
         """Test a credential with its provider; a failed test is a valid result."""
         response = yield Request(TEST_CREDENTIAL, {"credential": credential}, patient=True)
         fields: Fields = {"provider": "category", **TEST_RESULT}
-        return build_record(fields, records.require_mapping(response, "the credential's test"))
+        return _test_result(fields, response, "the credential's test")
 
     def discover_with(self, credential: str) -> Steps[list[Record]]:
         """List the models that a credential gives access to."""
@@ -373,3 +374,13 @@ class CredentialRequests(RecordParser):
             (yield Request(GET_ENVIRONMENT_STATUS)), "the service's environment"
         )
         return {str(provider): bool(is_set) for provider, is_set in data.items()}
+
+
+def _test_result(fields: Fields, response: Any, noun: str) -> Record:
+    """Return the record of a test, with the action of the response in its message."""
+    data = records.require_mapping(response, noun)
+    action = Action.from_json(data.get("action"))
+    if action is not None:
+        reason, step = split_message(str(data.get("message") or ""), "")
+        data = {**data, "message": f"{reason} {action.sentence(step)}".strip()}
+    return build_record(fields, data)

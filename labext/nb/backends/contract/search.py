@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from labext.actions import Action
-from labext.errors import InputError, ServiceError, SetupError
+from labext.errors import BusyError, InputError, ServiceError, SetupError
 from labext.http import Operation, RetryMode
 from labext.nb import records
 from labext.nb.backends import (
@@ -30,6 +30,7 @@ from labext.nb.records import (
     AskEvent,
     Citation,
     Final,
+    Hits,
     MessageContext,
     Partial,
     Query,
@@ -41,6 +42,7 @@ from labext.nb.records import (
     Words,
     build_record,
     drop_none,
+    parse_note,
     parse_usage,
 )
 
@@ -48,16 +50,17 @@ WORDS_WEIGHT, VECTORS_WEIGHT = 0.3, 0.7
 """Weights of the two scores, each relative to the best one of its search."""
 
 
-def search_both(
-    search: Callable[[Query, str], Steps[list[Record]]], query: Query
-) -> Steps[list[Record]]:
+def search_both(search: Callable[[Query, str], Steps[Hits]], query: Query) -> Steps[Hits]:
     """Search by words and by vectors, and merge the hits; by words alone without vectors."""
     by_words = yield from search(query, "text")
     try:
         by_vectors = yield from search(query, "vector")
     except SetupError:  # no embedding model
         return by_words
-    return merge_hits(by_words, by_vectors)[: query.limit]
+    except (BusyError, ServiceError) as error:  # such as an embedding model that does not respond
+        reason = f"Searched by words alone, as the search by meaning failed: {error.message}"
+        return Hits(by_words, reason)
+    return Hits(merge_hits(by_words, by_vectors)[: query.limit])
 
 
 def merge_hits(by_words: Sequence[Record], by_vectors: Sequence[Record]) -> list[Record]:
@@ -165,8 +168,8 @@ class ChatRequests(RecordParser):
         if model_override is not None:
             body["model_override"] = model_override
         response = yield Request(SEND_MESSAGE, json=body, patient=True, on_words=on_words)
-        data = records.require_mapping(response, "the chat").get("messages")
-        items = records.require_list(data, "the session's messages")
+        data = records.require_mapping(response, "the chat")
+        items = records.require_list(data.get("messages"), "the session's messages")
         messages = [message_record(item) for item in items]
         if not messages or messages[-1]["type"] != "ai":
             raise ServiceError(
@@ -181,6 +184,7 @@ class ChatRequests(RecordParser):
             message,
             last["model"],
             parse_usage(items[-1].get("usage")),
+            parse_note(data),
         )
 
     def context(
@@ -258,7 +262,7 @@ STREAM_ANSWER = replace(ASK, path="search/ask", answer="any")
 class SearchRequests(RecordParser):
     """The three operations of search."""
 
-    def search(self, query: Query, search_type: str) -> Steps[list[Record]]:
+    def search(self, query: Query, search_type: str) -> Steps[Hits]:
         """Search for passages by `text`, `vector` or `hybrid`; the best come first.
 
         A server without a hybrid search, or without an embedding model, gets the two others.
@@ -270,14 +274,16 @@ class SearchRequests(RecordParser):
         except (InputError, SetupError):
             return (yield from search_both(self._search_once, query))
 
-    def _search_once(self, query: Query, search_type: str) -> Steps[list[Record]]:
+    def _search_once(self, query: Query, search_type: str) -> Steps[Hits]:
         body = {"query": query.text, "search_type": search_type, **scope_fields(query.scope)}
         body |= option_fields(query)
         response = yield Request(SEARCH, json=body, patient=True)
-        data = records.require_mapping(response, "the search").get("results")
-        hits = [hit_record(item) for item in records.require_list(data, "what was found")]
+        data = records.require_mapping(response, "the search")
+        items = records.require_list(data.get("results"), "what was found")
+        hits = map(hit_record, items)
         # Filter here too, for a server without a filter by kind.
-        return [hit for hit in hits if query.scope.holds(hit["kind"], hit["id"])]
+        matches = (hit for hit in hits if query.scope.holds(hit["kind"], hit["id"]))
+        return Hits(matches, parse_note(data))
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the complete answer, without a read timeout."""
@@ -328,7 +334,8 @@ def build_answer(data: Mapping[str, Any], text: Any, question: str) -> Answer:
     model = data.get("model")
     cited = parse_citations(data.get("citations"))
     name = model if isinstance(model, str) else None
-    return Answer(_text(text), cited, question, name, parse_usage(data.get("usage")))
+    usage, note = parse_usage(data.get("usage")), parse_note(data)
+    return Answer(_text(text), cited, question, name, usage, note)
 
 
 def _build_strategy(data: Mapping[str, Any]) -> Strategy:

@@ -9,7 +9,6 @@ from typing import Any
 
 from labext.actions import Action, parameter
 from labext.errors import (
-    BusyError,
     InputError,
     LabextError,
     NotFoundError,
@@ -32,6 +31,7 @@ from labext.nb.records import (
     Answer,
     AskEvent,
     Final,
+    Hits,
     MessageContext,
     Query,
     Question,
@@ -179,7 +179,7 @@ _SESSION_TITLE = "A question"
 class SearchRequests(ChatRequests, contract.SearchRequests):
     """The operations of search, where Open Notebook differs from the contract."""
 
-    def search(self, query: Query, search_type: str) -> Steps[list[Record]]:
+    def search(self, query: Query, search_type: str) -> Steps[Hits]:
         """Search for passages; the scope, the sorting and `hybrid` are applied by the client."""
         _check_options(query)
         if search_type == "hybrid":
@@ -201,7 +201,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         data = records.require_mapping(response, "the search").get("results")
         hits = [contract.hit_record(item) for item in records.require_list(data, "what was found")]
         matches = [hit for hit in hits if scope.holds(hit["kind"], hit["id"])]
-        return sorted(matches, key=_score, reverse=True)[: query.limit or None]
+        return Hits(sorted(matches, key=_score, reverse=True)[: query.limit or None])
 
     def ask(self, question: Question) -> Steps[Answer]:
         """Ask a question and wait for the answer; a restricted scope is answered by a chat."""
@@ -269,9 +269,12 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
 
         The best matches become the context of a temporary chat session.
         """
-        config = yield from self._matching_context(question)
+        scope = question.scope
+        query = Query(question.text, scope, question.limit, question.min_similarity)
+        hits = yield from self.search(query, "hybrid")
+        config = _matching_context(scope, hits)
         if not any(config.values()):
-            return Answer(NO_MATCH_ANSWER, (), question.text)
+            return Answer(NO_MATCH_ANSWER, (), question.text, note=hits.note)
         notebooks = yield from self._notebook_ids()
         if not notebooks:
             raise InputError(
@@ -283,7 +286,7 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
         notebook = notebooks[0]
         session = (yield from self.new_session(notebook, _SESSION_TITLE, None))["id"]
         try:
-            data = yield from self._build_context(notebook, question.scope, config)
+            data = yield from self._build_context(notebook, scope, config)
             context = MessageContext(records.require_mapping(data.get("context"), "the context"))
             model = question.model_override or question.final_answer_model
             response = yield from self.execute(session, question.text, context, model)
@@ -291,24 +294,17 @@ class SearchRequests(ChatRequests, contract.SearchRequests):
             yield from _delete_session(session)
             raise
         yield from _delete_session(session)
-        return response
+        return replace(response, note=hits.note)
 
-    def _matching_context(self, question: Question) -> Steps[dict[str, dict[str, str]]]:
-        """Return a context with the best matches in the scope, or else the named records."""
-        scope = question.scope
-        query = Query(question.text, scope, question.limit, question.min_similarity)
-        try:
-            hits = yield from self.search(query, "hybrid")
-        except (ServiceError, BusyError):  # such as an embedding model that does not respond
-            hits = yield from self.search(query, "text")
-        best = [str(hit["id"]) for hit in hits]
-        best = best or [*(scope.sources or ()), *(scope.notes or ())]
-        config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}
-        for identifier in [*dict.fromkeys(best)][:MAX_CONTEXT_ITEMS]:
-            config["notes" if identifier.startswith("note:") else "sources"][identifier] = (
-                FULL_CONTENT
-            )
-        return config
+
+def _matching_context(scope: Scope, hits: Hits) -> dict[str, dict[str, str]]:
+    """Return a context with the best matches in the scope, or else the named records."""
+    best = [str(hit["id"]) for hit in hits]
+    best = best or [*(scope.sources or ()), *(scope.notes or ())]
+    config: dict[str, dict[str, str]] = {"sources": {}, "notes": {}}
+    for identifier in [*dict.fromkeys(best)][:MAX_CONTEXT_ITEMS]:
+        config["notes" if identifier.startswith("note:") else "sources"][identifier] = FULL_CONTENT
+    return config
 
 
 def _require_text(answer: Answer) -> Answer:

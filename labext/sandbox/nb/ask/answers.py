@@ -80,9 +80,10 @@ def citation_mark(parent_id: str) -> str:
     return f"[{parent_id}]"
 
 
-def passage_mark(hit: Hit) -> str:
+def passage_mark(passage: Hit | Citation) -> str:
     """Return the mark by which a prompt names a passage."""
-    return citation_mark(f"{hit.parent_id}#{hit.passage_id}")
+    parent_id = passage.id if isinstance(passage, Citation) else passage.parent_id
+    return citation_mark(f"{parent_id}#{passage.passage_id}")
 
 
 def cite(hit: Hit, quote: str) -> Citation:

@@ -12,7 +12,6 @@ from labext.sandbox.nb.ask.answers import (
     Citation,
     citation_mark,
     cite,
-    passage_mark,
     quotable_sentences,
     unique_citations,
 )
@@ -29,12 +28,21 @@ _MIN_QUOTED_WORDS = 2
 
 _GROUP = re.compile(rf"{MARK.pattern}(?:[ \t,;]{{0,4}}{MARK.pattern})*")
 _CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:source|note)\s*:[^\[\]【】\n]*$")
-_NUMBERS = r"[\[【](?:passages? )?\d{1,2}(?: ?(?:[,;&]|and) ?(?:passages? )?\d{1,2})*[\]】]"
+_NUMBER_NAME = r"(?:(?:passage|answer)s? )?\d{1,2}"
+_NUMBERS = rf"[\[【]{_NUMBER_NAME}(?: ?(?:[,;&]|and) ?{_NUMBER_NAME})*[\]】]"
+_CODE = r"```.*?```|`[^`\n]*`"
 _NUMBERED = re.compile(
-    r"(?is)```.*?```|`[^`\n]*`|"
-    rf"(?:(?<=[\w.,;:!?”)%*] )|(?<=[.,;:!?”%])){_NUMBERS}(?: ?{_NUMBERS})*(?!\()"
+    rf"(?is){MARK.pattern}|{_CODE}|“[^“”\n]*”|\"[^\"\n]*\"|"
+    rf"(?P<numbers>(?:(?<=[\w.,;:!?”)%*\]]) |(?<=[.,;:!?”%])){_NUMBERS}(?: ?{_NUMBERS})*(?!\())"
 )
-"""Code, or the numbers of passages: `[2]`, `[1, 3]`, `[1][3]`, `[Passage 2]`."""
+"""The numbers of passages: `[2]`, `[1, 3]`, `[1][3]`, `[Passage 2]`; or a mark, code or a
+quotation, whose numbers mean something else."""
+
+_STRAY_NUMBERS = re.compile(
+    rf"(?is){_CODE}|"
+    rf"(?P<numbers>(?m:^){_NUMBERS}[: \t]*|(?:[ \t]|(?<=[.,;:!?”%])){_NUMBERS}(?![(\w]))"
+)
+"""Numbers that look like those of citations, or code."""
 
 _NAME = re.compile(
     r"(source|note)\s*:\s*(\w+)(?:#(\d{1,18}))?(?:\s*[“\"„«]([^“”\"„«»]{1,500})[”\"“»])?"
@@ -50,16 +58,25 @@ _SAME = {
 """Characters that count as equal, as a character class."""
 
 
-def name_passages(reply: str, hits: Sequence[Hit]) -> str:
-    """Return a reply without any marks with those of the passages whose numbers it cites."""
+def name_passages(reply: str, marks: Sequence[str]) -> str:
+    """Return a reply with marks in place of the numbers by which it cites.
 
-    def mark(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in re.findall(r"\d+", match.group())]
-        if match.group().startswith("`") or not set(numbers) <= set(range(1, len(hits) + 1)):
+    Args:
+        reply: the reply.
+        marks: the marks of number 1, number 2, and so on; a number with an empty one is removed.
+    """
+    return _replace_numbers(_NUMBERED, reply, marks)
+
+
+def _replace_numbers(pattern: re.Pattern[str], text: str, marks: Sequence[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in re.findall(r"\d+", match["numbers"] or "")]
+        if not numbers or not set(numbers) <= set(range(1, len(marks) + 1)):
             return match.group()
-        return "".join(passage_mark(hits[number - 1]) for number in numbers)
+        named = "".join(marks[number - 1] for number in numbers)
+        return f" {named}" if named and match.group().startswith(" ") else named
 
-    return reply if MARK.search(reply) else _NUMBERED.sub(mark, reply)
+    return pattern.sub(replacement, text)
 
 
 def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
@@ -68,7 +85,7 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
     A citation is kept if the passage contains the words quoted in its mark and in the sentence;
     without quoted words, if the passage contains enough words of the sentence. The cited passages
     must contain the numbers of the sentence. A sentence of which no citation is kept is marked by
-    `NOT_FOUND`.
+    `NOT_FOUND`. Numbers that could be mistaken for those of the citations are removed.
     """
     passages: dict[str, list[Hit]] = {}
     for hit in hits:
@@ -90,7 +107,9 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
             marks = f" {NOT_FOUND}" if segmentation.stem_words(claim) else ""
         text += marks
     text += _CUT_MARK.sub("", reply[start:])
-    return Answer(text.strip(), unique_citations(citations))
+    kept = unique_citations(citations)
+    text = _replace_numbers(_STRAY_NUMBERS, text, [""] * len(kept))
+    return Answer(text.strip(), kept)
 
 
 def _supported_citations(

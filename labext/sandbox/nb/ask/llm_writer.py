@@ -121,23 +121,29 @@ class LlmAnswerWriter:
         if not hits:
             return NO_MATCH
         prompt = answer_prompt(question, search.term, search.instructions, hits)
-        return parse_citations(name_passages(self._ask_once(prompt), hits), hits)
+        return _parse_reply(self._ask_once(prompt), hits)
 
     def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:
         """Return the model's merged answer; without passages, the model is not called."""
         if not hits:
             return NO_MATCH
-        return parse_citations(self._ask_once(final_prompt(question, answers)), hits)
+        marks = ["".join(map(passage_mark, answer.citations)) for answer in answers]
+        reply = name_passages(self._ask_once(final_prompt(question, answers)), marks)
+        return parse_citations(reply, hits)
 
     def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
         """Return the model's reply to a message, given the earlier messages."""
         turns = [*_recent_turns(history), ChatTurn(True, message)]
         messages = [{"role": "user" if s.human else "assistant", "content": s.text} for s in turns]
         system = {"role": "system", "content": chat_prompt(hits)}
-        return parse_citations(name_passages(self._ask([system, *messages]), hits), hits)
+        return _parse_reply(self._ask([system, *messages]), hits)
 
     def _ask_once(self, prompt: str) -> str:
         return self._ask([{"role": "user", "content": prompt}])
+
+
+def _parse_reply(reply: str, hits: Sequence[Hit]) -> Answer:
+    return parse_citations(name_passages(reply, [*map(passage_mark, hits)]), hits)
 
 
 def _recent_turns(history: Sequence[ChatTurn]) -> list[ChatTurn]:

@@ -77,3 +77,4 @@ class AnswerRecord(Record):
     citations: list[CitationRecord]
     model: str
     usage: UsageRecord | None
+    note: str | None = Field(description="What to know about the searches, as that of a search.")

@@ -25,7 +25,12 @@ from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import MIN_EVIDENCE_SIMILARITY, Hit, SearchIndex
+from labext.sandbox.nb.search.index import (
+    MIN_EVIDENCE_SIMILARITY,
+    Hit,
+    SearchIndex,
+    SearchReport,
+)
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model
 
@@ -66,6 +71,7 @@ class AnswerRun:
         reranks: whether the strategist orders the passages that a search found.
         unprocessed: the number of sources in the scope that are still being processed.
         monitor: observes the calls that write answers.
+        report: receives a note of the searches.
     """
 
     question: str
@@ -78,6 +84,7 @@ class AnswerRun:
     reranks: bool = False
     unprocessed: int = 0
     monitor: Monitor = field(default_factory=lambda: Monitor(Usage()))
+    report: SearchReport = field(default_factory=SearchReport)
 
     def events(self) -> Iterator[Event]:
         """Yield the events of answering, as soon as they occur.
@@ -122,7 +129,7 @@ class AnswerRun:
             last = self.finisher.final(self.question, answers, list(hits.values()))
         last = mention_unprocessed(last, self.unprocessed)
         details = _citations_and_model(self.finisher, last)
-        details["usage"] = self.monitor.usage.record()
+        details |= {"usage": self.monitor.usage.record(), "note": self.report.note}
         push({"type": "final_answer", "content": last.text, **details})
         push({"type": "complete", "final_answer": last.text, **details})
 
@@ -137,13 +144,14 @@ class AnswerRun:
             "citations": last["citations"],
             "model": last["model"],
             "usage": last["usage"],
+            "note": last["note"],
         }
 
     def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
         options = dict(self.search_options)
         if self.reranks:
             options["limit"] = max(options["limit"], assisted.MAX_RERANKED)
-        found = self.index.find(search.term, "hybrid", **options)
+        found = self.index.find(search.term, "hybrid", report=self.report, **options)
         hits = [hit for hit in found if hit.is_citable]
         if not hits:
             return NO_MATCH, hits

@@ -99,6 +99,7 @@ class CredentialTestResult(Record):
     provider: str
     success: bool
     message: str
+    action: dict[str, str] | None = Field(None, description="The next step after a failure.")
 
 
 class DiscoveredModels(Record):

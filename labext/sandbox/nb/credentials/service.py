@@ -249,14 +249,10 @@ def check_connection(site: Site, identifier: str) -> dict[str, Any]:
     try:
         names = [row["name"] for row in service.discover_by_credential(site, credential)]
     except HTTPException as error:
-        success, message = False, str(error.detail)
-    else:
-        names_text = f": {messages.join_words(names, 3)}" if names else ""
-        success, message = (
-            True,
-            f"It responds, and has {messages.pluralize(len(names), 'model')}{names_text}.",
-        )
-    return {"provider": credential.provider, "success": success, "message": message}
+        return {"provider": credential.provider, **errors.failed_test(error)}
+    names_text = f": {messages.join_words(names, 3)}" if names else ""
+    message = f"It responds, and has {messages.pluralize(len(names), 'model')}{names_text}."
+    return {"provider": credential.provider, "success": True, "message": message}
 
 
 def discover_models(site: Site, identifier: str) -> dict[str, Any]:

@@ -128,6 +128,7 @@ class ModelTestResult(Record):
     success: bool
     message: str
     details: dict[str, Any] | None
+    action: dict[str, str] | None = Field(None, description="The next step after a failure.")
 
 
 router = APIRouter()

@@ -46,7 +46,7 @@ def try_model(site: Site, model: Model, cancel_token: CancelToken | None = None)
     try:
         message, details = _TRIALS[model.kind](site, model, cancel_token)
     except HTTPException as error:
-        return {"success": False, "message": str(error.detail), "details": None}
+        return {**errors.failed_test(error), "details": None}
     seconds = round(time.monotonic() - started, 3)
     return {"success": True, "message": message, "details": {"seconds": seconds, **details}}
 
@@ -64,7 +64,10 @@ def _try_embedding(site: Site, model: Model, cancel_token: CancelToken | None) -
 
         embedder = create_embedder(site, model)
         if embedder is None:
-            raise errors.not_configured(f"The package for {model.name} is not installed.")
+            raise errors.not_configured(
+                f"The package for {model.name} is not installed.",
+                "Install it by `pip install 'labext-jupyter[semantic]'` and restart the sandbox.",
+            )
         dimensions = embedder.embed([TRIAL_TEXT]).shape[1]
     else:
         from labext.sandbox.nb.providers import calls

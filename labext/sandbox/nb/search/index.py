@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
 
 from labext.actions import Action
+from labext.messages import pluralize
 from labext.sandbox.core.database import count_rows, is_disk_full, text_table
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from labext.sandbox.nb.embedding.embedder import Floats
+    from labext.sandbox.nb.embedding.embedder import Embedder, Floats
     from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
 WORDS_WEIGHT, VECTORS_WEIGHT = 0.45, 0.55
@@ -171,6 +173,20 @@ def remove_passages(session: Session, parent_ids: Collection[str]) -> None:
     session.execute(delete(Passage).where(condition))
 
 
+@dataclass
+class SearchReport:
+    """What a user should know about the searches of a request.
+
+    Attributes:
+        note: one line; None if there is nothing to know.
+        by_words_alone: whether the embedding model has failed, so that the further searches of the
+            request do not wait for it.
+    """
+
+    note: str | None = None
+    by_words_alone: bool = False
+
+
 class SearchIndex:
     """Find passages; one thread-safe instance per service."""
 
@@ -188,23 +204,37 @@ class SearchIndex:
         min_similarity: float | None = None,
         min_vector_similarity: float = MIN_SIMILARITY,
         scope: Scope = EVERYTHING,
+        report: SearchReport | None = None,
     ) -> list[Hit]:
         """Return the best passages, the best first.
 
         Args:
             query: what to find.
-            by: the kind of search; without an embedding model, `hybrid` searches by `text`.
+            by: the kind of search; without an embedding model, or if it fails, `hybrid` searches by
+                `text`.
             limit: the maximum number of passages.
             min_similarity: applies to all passages, except in a search by `text`.
             min_vector_similarity: applies to passages found by vector only, unless `min_similarity`
                 is given; at least `MIN_EVIDENCE_SIMILARITY` if a passage has half of the words.
             scope: the sources and notes to search.
+            report: receives a note; shared by the searches of a request.
 
         Raises:
-            HTTPException: 422 for `vector` without an embedding model; 502 or 422 if its server
+            HTTPException: for `vector`, 422 without an embedding model; 502 or 422 if its server
                 fails or can't be used.
         """
-        meaning = None if by == "text" else self._meaning(query)
+        report = SearchReport() if report is None else report
+        meaning = None
+        if by == "vector" or (by == "hybrid" and not report.by_words_alone):
+            try:
+                meaning = self._meaning(query, report)
+            except HTTPException as error:
+                if by == "vector" or error.status_code == 429:  # for which the client waits
+                    raise
+                report.by_words_alone = True
+                report.note = (
+                    f"Searched by words alone, as the embedding model failed: {error.detail}"
+                )
         if by == "vector" and meaning is None:
             raise errors.not_configured(*NO_EMBEDDING_MODEL)
         with self._site.database.read() as session:
@@ -235,8 +265,12 @@ class SearchIndex:
             terms = ranking.Terms.of_query(query, counts, passage_count)
             return _rescore(terms, words, hits)[:limit]
 
-    def _meaning(self, query: str) -> tuple[VectorMatrix, Floats] | None:
-        """Return the vectors of the passages and of the query; None without an embedding model."""
+    def _meaning(self, query: str, report: SearchReport) -> tuple[VectorMatrix, Floats] | None:
+        """Return the vectors of the passages and of the query; None without an embedding model.
+
+        Raises:
+            HTTPException: if the vector of the query can't be computed.
+        """
         database = self._site.database
         with database.read() as session:
             embedder = passage_vectors.serving_embedder(session, self._site)
@@ -249,10 +283,10 @@ class SearchIndex:
                 and passage_vectors.is_embedding_due(session, self._site)
                 and not passage_vectors.is_embedding_queued(session, self._site)
             )
+        vector = embedder.embed([query])[0]
         try:
             if missing:
-                limit = passage_vectors.MAX_FOREGROUND_PASSAGES
-                passage_vectors.embed_missing(database, embedder, limit)
+                self._embed_missing(embedder, missing, report)
             if due:
                 with database.write() as session:
                     passage_vectors.queue_if_due(session, self._site)
@@ -260,17 +294,29 @@ class SearchIndex:
             if not is_disk_full(error):
                 raise
             log.warning("The disk is full: %d passages are found by their words alone.", missing)
-        vector = embedder.embed([query])[0]
-        return self._current(embedder.id), vector
+        return self._current(embedder.id, len(vector)), vector
 
-    def _current(self, space: str) -> VectorMatrix:
+    def _embed_missing(self, embedder: Embedder, missing: int, report: SearchReport) -> None:
+        """Embed passages without vectors; report a failure, such as for one of the texts."""
+        limit = passage_vectors.MAX_FOREGROUND_PASSAGES
+        try:
+            passage_vectors.embed_missing(self._site.database, embedder, limit)
+        except HTTPException as error:
+            if error.status_code == 429:
+                raise
+            report.note = (
+                f"Searched by words alone in {pluralize(missing, 'passage')}, as the embedding "
+                f"model failed: {error.detail}"
+            )
+
+    def _current(self, space: str, dimensions: int) -> VectorMatrix:
         """Return the up-to-date vectors of an embedding space."""
         from labext.sandbox.nb.search.vector_matrix import VectorMatrix
 
         with self._reading, self._site.database.read() as session:
             matrix = self._matrix
-            if matrix is None or matrix.space != space:
-                matrix = VectorMatrix.empty(space)
+            if matrix is None or not matrix.fits(space, dimensions):
+                matrix = VectorMatrix.empty(space, dimensions)
             self._matrix = matrix.current(session)
             return self._matrix
 

@@ -14,7 +14,7 @@ from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import Hit, SearchIndex, SearchType
+from labext.sandbox.nb.search.index import Hit, SearchIndex, SearchReport, SearchType
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist
 
 
@@ -84,6 +84,9 @@ class SearchResults(Record):
     results: list[HitRecord]
     total_count: int
     search_type: SearchType
+    note: str | None = Field(
+        None, description="What to know about the search, such as a failure of the embedding model."
+    )
 
 
 router = APIRouter()
@@ -111,12 +114,14 @@ def _search(
         model = None
         if body.rewrite or body.rerank:
             model = registry.select_language_model(session, "chat", body.model_override)
+    report = SearchReport()
     find = partial(
         index.find,
         by=body.search_type,
         limit=max(body.limit, assisted.MAX_RERANKED) if body.rerank else body.limit,
         min_similarity=body.min_similarity,
         scope=Scope(body.source_ids, body.note_ids, body.include_sources, body.include_notes),
+        report=report,
     )
     if model is None:
         hits = find(body.query)
@@ -127,7 +132,8 @@ def _search(
         if body.rerank:
             hits = assisted.rerank(ask, body.query, hits)[: body.limit]
     results = [_to_record(hit, body.search_type) for hit in hits]
-    return {"results": results, "total_count": len(results), "search_type": body.search_type}
+    summary = {"total_count": len(results), "search_type": body.search_type, "note": report.note}
+    return {"results": results, **summary}
 
 
 def _to_record(hit: Hit, search_type: SearchType) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class VectorMatrix:
         numbers: the identifiers of the vectors, ascending.
         passages: the identifiers of the passages.
         parents: the distinct parents; `places` has the index of each row's parent.
-        vectors: unit vectors of shape (rows, dimensions).
+        vectors: unit vectors of shape (rows, dimensions); zero for those of another length.
     """
 
     space: str
@@ -36,10 +36,14 @@ class VectorMatrix:
     vectors: Floats
 
     @classmethod
-    def empty(cls, space: str) -> VectorMatrix:
+    def empty(cls, space: str, dimensions: int) -> VectorMatrix:
         """Return an empty matrix."""
         none = np.zeros(0, np.int64)
-        return cls(space, none, none, (), none, np.zeros((0, 0), np.float32))
+        return cls(space, none, none, (), none, np.zeros((0, dimensions), np.float32))
+
+    def fits(self, space: str, dimensions: int) -> bool:
+        """Return whether the matrix is of a space, with vectors of a length."""
+        return (self.space, self.vectors.shape[1]) == (space, dimensions)
 
     def current(self, session: Session) -> VectorMatrix:
         """Return the matrix with the current rows of the table; self if nothing has changed."""
@@ -76,8 +80,6 @@ class VectorMatrix:
 
     def _cosines(self, vector: Floats, rows: Integers | None = None) -> Floats:
         """Return the cosines of some or of all rows with a vector."""
-        if not len(self.vectors):
-            return np.zeros(0, np.float32)
         vectors = self.vectors if rows is None else self.vectors[rows]
         cosines: Floats = np.clip(vectors @ vector, -1, 1)
         return cosines
@@ -94,8 +96,9 @@ class VectorMatrix:
             return self
         places = {parent: place for place, parent in enumerate(self.parents)}
         new_places = [places.setdefault(parent, len(places)) for _, _, parent, _ in rows]
-        vectors = np.frombuffer(b"".join(row[3] for row in rows), np.float32)
-        vectors = vectors.reshape(len(rows), -1)
+        other = bytes(self.vectors.shape[1] * self.vectors.itemsize)
+        stored = (row[3] if len(row[3]) == len(other) else other for row in rows)
+        vectors = np.frombuffer(b"".join(stored), np.float32).reshape(len(rows), -1)
         return replace(
             self,
             numbers=np.append(self.numbers, [row[0] for row in rows]),

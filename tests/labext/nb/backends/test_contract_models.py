@@ -115,6 +115,15 @@ class TestModels:
         assert call.result == {"success": False, "message": f"Not {MASK}.", "details": None}
         assert call.only.patient
 
+    @pytest.mark.parametrize("method", ["test_model", "test_credential"])
+    def test_failed_test_names_the_call_of_the_next_step(self, drive, method):
+        message = "The server answered 404: “no such model”. See the models that it has."
+        action = {"kind": "discover_models", "credential": "lab"}
+        data = {"success": False, "message": message, "action": action}
+        result = drive(getattr(backend, method)("model:1"), data).result
+        call = 'nb.credentials.discover("lab")'
+        assert result["message"] == f"{message.rstrip('.')}: `{call}`."
+
 
 class TestCredentials:
     def test_key_is_sent_and_in_no_repr(self, drive):

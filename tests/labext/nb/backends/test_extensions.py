@@ -8,12 +8,20 @@ from typing import Any
 import pytest
 from fake_clock import Clock
 
-from labext.errors import InputError, JobFailedError, NotFoundError, ServiceError, SetupError
+from labext.errors import (
+    BusyError,
+    InputError,
+    JobFailedError,
+    LabextError,
+    NotFoundError,
+    ServiceError,
+    SetupError,
+)
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.backends.contract.search import VECTORS_WEIGHT, WORDS_WEIGHT
 from labext.nb.backends.open_notebook import OpenNotebookBackend
 from labext.nb.commands import RESULT_GRACE_SECONDS, CommandWatch
-from labext.nb.records import NOTEBOOK, Query, Record, Scope
+from labext.nb.records import NOTEBOOK, Hits, Query, Record, Scope
 
 INSIGHT = {"id": "source_insight:1", "insight_type": "Summary", "content": "Warm."}
 
@@ -190,7 +198,7 @@ WORDS = {"results": [hit(1, relevance=8.0), hit(2, relevance=4.0)]}
 VECTORS = {"results": [hit(n, similarity=value) for n, value in ((2, 0.8), (3, 0.4), (4, 0.2))]}
 
 
-def run(backend: Any, *replies: object) -> tuple[list[Record], list[str]]:
+def run(backend: Any, *replies: object) -> tuple[Hits, list[str]]:
     """Return the hits of a hybrid search and the types of the requests."""
     steps = backend.search(QUERY, "hybrid")
     types = []
@@ -223,6 +231,16 @@ def test_server_without_hybrid_search_gets_two_searches(error: Exception) -> Non
     hits, types = run(ContractBackend(), error, WORDS, VECTORS)
     assert types == ["hybrid", "text", "vector"]
     assert_merged(hits)
+
+
+@pytest.mark.parametrize("error", [ServiceError("No model.", ""), BusyError("Too fast.", "")])
+def test_failed_search_by_meaning_leaves_the_hits_by_words_with_a_note(error: LabextError) -> None:
+    hits, types = run(OpenNotebookBackend(), WORDS, error)
+    assert types == ["text", "vector"]
+    assert [hit["id"] for hit in hits] == ["source:1", "source:2"]
+    assert hits.note == (
+        f"Searched by words alone, as the search by meaning failed: {error.message}"
+    )
 
 
 def test_open_notebook_gets_a_text_and_a_vector_search() -> None:

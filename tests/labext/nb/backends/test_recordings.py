@@ -155,10 +155,19 @@ def test_best_passages_by_meaning_are_the_context_of_a_restricted_question(drive
 @pytest.mark.parametrize("error", [ServiceError("It failed."), BusyError("Too many requests.")])
 def test_context_is_chosen_by_words_if_the_search_by_meaning_fails(drive, error):
     question = Question("Why?", Scope(sources=("source:1", "source:2")), limit=1)
-    words = {"results": [{"id": "source:2", "relevance": 1.0}]}
-    steps = OpenNotebookBackend()._matching_context(question)
-    config = drive(steps, words, error, words).result
+    call = drive(
+        OpenNotebookBackend().ask(question),
+        {"results": [{"id": "source:2", "relevance": 1.0}]},
+        error,
+        [{"id": "notebook:1"}],
+        {"id": "chat_session:1"},
+        {"context": {"sources": [{"id": "source:2", "title": "B"}], "notes": []}},
+        {"messages": [{"type": "ai", "content": "So."}]},
+        None,
+    )
+    config = call.requests[4].json["context_config"]
     assert config == {"sources": {"source:2": "full content"}, "notes": {}}
+    assert error.message in str(call.result.note)
 
 
 def test_change_of_a_speaker_profile_keeps_further_fields_of_its_speakers(drive):

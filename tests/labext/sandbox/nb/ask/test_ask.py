@@ -271,6 +271,41 @@ def test_provider_failure_at_any_step_is_reported(api, served, provider, kit, go
         assert kit.KEY not in words
 
 
+NOTE = "Searched by words alone, as the embedding model failed: "
+
+
+def test_answers_are_by_words_with_a_note_if_the_embedding_model_fails(api, served, provider):
+    served.default("embedding", served.add("embedder", "embedding"))
+    fault = openai_server.respond_with(500, {"error": {"message": "Broken."}})
+    provider.faults = [fault] * 5
+    search = {"query": WHY, "search_type": "hybrid"}
+    answers = [
+        api.simple(WHY),
+        api.stream(WHY)[-1],
+        api.call("POST", "chat/execute", {"session_id": api.chat(), "message": WHY}),
+        api.call("POST", "search", search),
+    ]
+    assert all(NOTE in answer["note"] and "Broken." in answer["note"] for answer in answers)
+    assert answers[0]["citations"] == answers[1]["citations"] != []
+    assert answers[2]["messages"][-1]["citations"] == answers[0]["citations"]
+    assert answers[3]["results"]
+    assert "Broken" in api.error(502, "POST", "search", search | {"search_type": "vector"})
+
+
+def test_question_with_several_searches_waits_once_for_a_failing_embedding_model(
+    api, served, provider
+):
+    served.default("embedding", served.add("embedder", "embedding"))
+    plan = {"searches": [{"term": term, "instructions": ""} for term in ("glucose", "arabinose")]}
+    texts = iter([json.dumps(plan), "One.", "Two.", "Both."])
+    provider.replies = lambda _body: next(texts)
+    provider.faults = [None, openai_server.respond_with(500, {"error": {"message": "Broken."}})]
+    answer = api.simple(WHY, model_override=served.add())
+    assert answer["answer"] == "Both."
+    assert NOTE in answer["note"]
+    assert len(provider.embeddings()) == 1
+
+
 def test_disconnect_cancels_a_streamed_answer(api, served, provider, kit):
     hold = provider.held()
     provider.replies = replies
@@ -396,6 +431,23 @@ def talker(served: Any) -> Iterator[model_servers.ModelServer]:
 def client(box: Any) -> Iterator[NotebookClient]:
     with NotebookClient(box.nb.base_url, box.nb.password) as nb:
         yield nb
+
+
+def test_client_has_the_note_of_a_failed_embedding_model(client, served, provider, kit):
+    served.default("embedding", served.add("embedder", "embedding"))
+    provider.faults = [openai_server.respond_with(500, {"error": {"message": "Broken."}})] * 4
+    session = client.chat.create(kit.NOTEBOOK)["id"]
+    final = list(client.ask_stream(WHY))[-1]
+    assert isinstance(final, Final)
+    for answer in (client.ask(WHY), final.answer, client.chat.execute(session, WHY)):
+        assert answer.citations
+        assert answer.note is not None
+        assert answer.note.startswith(NOTE)
+        assert answer.note in str(answer)
+    hits = client.search(WHY)
+    assert len(hits)
+    assert hits.attrs["note"].startswith(NOTE)
+    assert client.search(WHY, "text").attrs["note"] is None
 
 
 def chat(nb: NotebookClient, kit: Any, on_words: Callable[[str], None]) -> Any:

@@ -103,6 +103,19 @@ def test_failed_model_test_reports_the_provider_message(nb: Any, provider: Any, 
     assert "\n" not in result["message"]
 
 
+def test_failed_test_has_the_next_step_as_an_action(nb: Any, provider: Any) -> None:
+    credential = nb.credential()
+    model = nb.model(credential=credential["id"])
+    gone = openai_server.respond_with(404, {"error": {"message": "The model was not found."}})
+    provider.faults = [gone]
+    name = credential["name"]
+    assert nb.tested(model)["action"] == {"kind": "discover_models", "credential": name}
+    provider.faults = [openai_server.respond_with(401, {"error": {"message": "Wrong key."}})]
+    result = nb.call("POST", f"credentials/{credential['id']}/test")
+    assert result["action"] == {"kind": "set_key", "credential": name}
+    assert nb.tested(model)["action"] is None
+
+
 def test_disconnect_cancels_a_model_test(nb: Any, provider: Any) -> None:
     hold = provider.held()
     provider.faults = [hold]

@@ -422,7 +422,7 @@ def test_sentence_without_support_is_marked_and_cites_nothing(claim, expected):
 )
 def test_hostile_reply_is_checked_in_linear_time(reply):
     started = time.perf_counter()
-    parse_citations(name_passages(reply, GIVEN), GIVEN)
+    parse_citations(name_passages(reply, [*map(passage_mark, GIVEN)]), GIVEN)
     pieces: list[str] = []
     MarkRemover(pieces.append).feed(reply)
     assert time.perf_counter() - started < 2
@@ -525,13 +525,55 @@ def test_prompt_contains_numbered_passages_and_marks():
         ),
         ("Insulin is made [1].", f"Insulin is made {NOT_FOUND}.", []),
         ("As in [4] and `x = y [1]`, z[1].", "As in [4] and `x = y [1]`, z[1].", []),
-        ("Vary arabinose [note:plan] [1].", "Vary arabinose [note:plan] [1].", [3]),
+        ("Vary arabinose [note:plan] [1].", "Vary arabinose [note:plan].", [3]),
+        (
+            "Vary arabinose [note:plan#3]. Cells were induced [2].",
+            "Vary arabinose [note:plan]. Cells were induced [source:paper].",
+            [3, 2],
+        ),
+        (
+            "Vary arabinose [note:plan#3]. Insulin is made [1].",
+            f"Vary arabinose [note:plan]. Insulin is made {NOT_FOUND}.",
+            [3],
+        ),
+        (
+            "[1] The plan\nVary arabinose [note:plan#3 “Vary arabinose”], `z [1]`, z[1] and [4].",
+            "The plan\nVary arabinose [note:plan], `z [1]`, z[1] and [4].",
+            [3],
+        ),
         ("Vary arabinose.\n[1] The paper", "Vary arabinose.\n[1] The paper", []),
         ("Vary arabinose [note:plan#3 “Va\n\n*It ends*", "Vary arabinose\n\n*It ends*", []),
     ],
 )
 def test_numbers_of_passages_are_citations(reply, text, cited):
     answer = LlmAnswerWriter("m", Model(reply)).talk([], "Which?", GIVEN)
+    assert answer.text == text
+    assert [citation.passage_id for citation in answer.citations] == cited
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "cited"),
+    [
+        (
+            "Cells were induced [1]. Vary arabinose [Answer 2].",
+            "Cells were induced [source:paper]. Vary arabinose [note:plan].",
+            [2, 3],
+        ),
+        (
+            "Vary arabinose [note:plan]. Cells were induced [2].",
+            f"Vary arabinose [note:plan]. Cells were induced {NOT_FOUND}.",
+            [3],
+        ),
+        ("Vary arabinose [note:plan] [3]. Why [4]?", "Vary arabinose [note:plan]. Why [4]?", [3]),
+    ],
+)
+def test_numbers_in_a_final_answer_are_those_of_the_merged_answers(reply, text, cited):
+    answers = [
+        Answer("", (cite(METHODS, METHODS.text),)),
+        Answer("", (cite(NOTE, NOTE.text),)),
+        Answer(""),
+    ]
+    answer = LlmAnswerWriter("m", Model(reply)).final("Which?", answers, GIVEN)
     assert answer.text == text
     assert [citation.passage_id for citation in answer.citations] == cited
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from labext.sandbox.nb.embedding.embedder import MiniLmEmbedder
 from labext.sandbox.nb.providers import calls
 from labext.sandbox.nb.providers.minilm import model, tokenizer
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.tables import Model
+from labext.sandbox.nb.tables import Model, Vector
 from labext.sandbox.nb.text.passages import PassageText
 
 World = Any
@@ -169,6 +170,84 @@ def test_changed_vector_length_is_422(world, server, monkeypatch):
         with pytest.raises(HTTPException, match="model tiny returns vectors of another") as caught:
             world.vector("sugar")
         assert caught.value.status_code == 422
+
+
+@pytest.fixture
+def fail(server: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Let the embedding model fail for texts with a word, by default for all."""
+    embed = calls.embed
+
+    def fail(word: str = "", status: int = 502) -> None:
+        def failing(site: Any, model: Model, texts: list[str]) -> list[list[float]]:
+            vectors = embed(site, model, texts)
+            if any(word in text for text in texts):
+                raise HTTPException(status, "The server is down.")
+            return vectors
+
+        monkeypatch.setattr(calls, "embed", failing)
+
+    return fail
+
+
+def noted(world: World, query: str, by: str) -> tuple[list[str], str | None]:
+    """Return the parents that a search finds, and its note."""
+    report = index.SearchReport()
+    return parents(world.index.find(query, by, limit=10, report=report)), report.note
+
+
+def test_hybrid_search_is_by_words_if_the_embedding_model_fails(world, server, fail):
+    sugar = world.source("sugar", SUGAR)
+    world.source("bread", BREAD)
+    world.embed_by("tiny")
+    fail()
+    note = "Searched by words alone, as the embedding model failed: The server is down."
+    assert noted(world, "glucose", "hybrid") == ([sugar], note)
+    assert noted(world, "glucose", "text") == ([sugar], None)
+    with pytest.raises(HTTPException, match="down") as caught:
+        world.vector("glucose")
+    assert caught.value.status_code == 502
+    fail(status=429)  # the client waits
+    with pytest.raises(HTTPException):
+        world.hybrid("glucose")
+
+
+def test_failed_embedding_model_is_called_once_in_a_request(world, server, fail):
+    world.source("sugar", SUGAR)
+    world.embed_by("tiny")
+    fail()
+    report = index.SearchReport()
+    for _ in range(3):
+        world.index.find("glucose", "hybrid", limit=10, report=report)
+    assert len(server) == 1
+
+
+def test_passages_that_can_not_be_embedded_are_searched_by_words(world, server, fail):
+    sugar = world.source("sugar", SUGAR)
+    world.embed_by("tiny")
+    world.vector("sugar")
+    fail("bakery")
+    bread = world.source("bread", BREAD)
+    reason = "in 1 passage, as the embedding model failed: The server is down."
+    for by, query, found in (
+        ("vector", "sugar", sugar), ("hybrid", "sugar", sugar), ("hybrid", "opens at seven", bread)
+    ):  # fmt: skip
+        hits, note = noted(world, query, by)
+        assert found in hits
+        assert note == f"Searched by words alone {reason}"
+
+
+def test_vectors_of_another_length_are_ignored(world, server):
+    sugar = world.source("sugar", SUGAR)
+    odd = world.source("odd", "A sugar beet.")
+    later = world.source("later", "No sugar is left.")
+    world.embed_by("tiny")
+    with world.database.write() as session:
+        for number, vector in enumerate(([1.0, 0.0], [0.6, 0.0, 0.8], [1.0, 0.0]), 1):
+            stored = np.array(vector, np.float32).tobytes()
+            session.add(Vector(passage_id=number, space="model:tiny", vector=stored))
+            session.flush()
+    assert parents(world.vector("sugar")) == [sugar, later]
+    assert set(parents(world.hybrid("sugar"))) == {sugar, odd, later}
 
 
 def test_empty_text_has_a_vector():
