@@ -505,6 +505,7 @@ def test_strategy_is_parsed_from_surrounding_text():
         '{"searches": [{"term": "\\u0000 "}]}',
         '{"searches": [{"term": 3}, 4]}',
         '{"searches": "a"}',
+        '{"reasoning": "…", "searches": [{"term": "…", "instructions": "…"}]}',
     ],
 )
 def test_strategy_without_searches_uses_the_question(reply):
