@@ -12,6 +12,9 @@ PASSWORD = "password"  # noqa: S105 - the setting's name
 PRIVATE_FETCHES = "private_fetches"
 """Set if pages of this machine and its network may be fetched."""
 
+EMBEDDING_FAILURE = "embedding_failure"
+"""The reason why the last embedding in the background failed; unset after a success."""
+
 
 def get_setting(session: Session, name: str) -> str | None:
     """Return a setting's value; None if it is not set."""

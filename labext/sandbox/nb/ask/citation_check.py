@@ -31,16 +31,19 @@ _CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:source|note)\s*:[^\[\]�
 _NUMBER_NAME = r"(?:(?:passage|answer)s? )?\d{1,2}"
 _NUMBERS = rf"[\[【]{_NUMBER_NAME}(?: ?(?:[,;&]|and) ?{_NUMBER_NAME})*[\]】]"
 _CODE = r"```.*?```|`[^`\n]*`"
+_UNSEPARATED = rf"(?:(?<=[.,;:!?”%。，、；：！？」）{segmentation.UNSPACED}])|(?<=\S)(?=【))"
+"""A place at which a number may follow without a space."""
+
 _NUMBERED = re.compile(
     rf"(?is){MARK.pattern}|{_CODE}|“[^“”\n]*”|\"[^\"\n]*\"|"
-    rf"(?P<numbers>(?:(?<=[\w.,;:!?”)%*\]]) |(?<=[.,;:!?”%])){_NUMBERS}(?: ?{_NUMBERS})*(?!\())"
+    rf"(?P<numbers>(?:(?<=[\w.,;:!?”)%*\]]) |{_UNSEPARATED}){_NUMBERS}(?: ?{_NUMBERS})*(?!\())"
 )
 """The numbers of passages: `[2]`, `[1, 3]`, `[1][3]`, `[Passage 2]`; or a mark, code or a
 quotation, whose numbers mean something else."""
 
 _STRAY_NUMBERS = re.compile(
     rf"(?is){_CODE}|"
-    rf"(?P<numbers>(?m:^){_NUMBERS}[: \t]*|(?:[ \t]|(?<=[.,;:!?”%])){_NUMBERS}(?![(\w]))"
+    rf"(?P<numbers>(?m:^){_NUMBERS}[: \t]*|(?:[ \t]|{_UNSEPARATED}){_NUMBERS}(?!\())"
 )
 """Numbers that look like those of citations, or code."""
 
@@ -169,7 +172,8 @@ def _has_numbers(claim: str, cited: Sequence[Citation]) -> bool:
 
 
 def _numbers(text: str) -> set[str]:
-    return {re.sub(r"[.,](?=\d{3}(?!\d))", "", number) for number in _NUMBER.findall(text)}
+    whole = (re.sub(r"[.,](?=\d{3}(?!\d))", "", number) for number in _NUMBER.findall(text))
+    return {number.replace(",", ".") for number in whole}
 
 
 def _word_overlap(quote: str, claim: str) -> float:

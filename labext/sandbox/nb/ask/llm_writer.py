@@ -166,7 +166,8 @@ def _parse_searches(value: Any) -> list[Search]:
         Search(_clean_text(item.get("term")), _clean_text(item.get("instructions")))
         for item in items
     ]
-    return [search for search in searches if search.term]
+    # A copy of the prompt's example has the term “…”.
+    return [search for search in searches if any(map(str.isalnum, search.term))]
 
 
 def _clean_text(value: Any) -> str:

@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Select, delete, func, insert, select
 from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
 
+from labext.messages import pluralize
 from labext.sandbox.core.database import Database, after_commit, count_rows
+from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files, limits
 from labext.sandbox.nb.background_tasks import open_site
 from labext.sandbox.nb.embedding.embedder import Embedder, default_embedder, embedder_of_space
+from labext.sandbox.nb.settings import EMBEDDING_FAILURE, get_setting, set_setting
 from labext.sandbox.nb.tables import Note, Passage, Source, Vector
 
 if TYPE_CHECKING:
@@ -179,6 +183,30 @@ def run(work: Path, _payload: dict[str, Any]) -> dict[str, Any]:
         return {"passages": _embed_all(site)}
 
 
+def failure_note(session: Session, missing: int, *, uses_previous: bool) -> str | None:
+    """Return what a search tells if the last embedding in the background failed, else None.
+
+    Args:
+        session: a session.
+        missing: the number of passages without a vector of the model that the search uses.
+        uses_previous: whether that is a previous model.
+    """
+    reason = get_setting(session, EMBEDDING_FAILURE)
+    if reason is None:
+        return None
+    if uses_previous:
+        return (
+            "Searched with the vectors of the previous embedding model, as those of the new one "
+            f"could not be computed: {reason}"
+        )
+    if missing > MAX_FOREGROUND_PASSAGES:
+        return (
+            f"Searched by words alone in {pluralize(missing, 'passage')}, as their vectors could "
+            f"not be computed: {reason}"
+        )
+    return None
+
+
 def _embed_work_folder(site: Site) -> Path:
     return files.work_folder(site, "vectors")
 
@@ -189,8 +217,11 @@ def _embed_all(site: Site) -> int:
     if embedder is None:
         return 0
     total = 0
-    while count := embed_missing(site.database, embedder, _BATCH_SIZE):
-        total += count
+    try:
+        while count := embed_missing(site.database, embedder, _BATCH_SIZE):
+            total += count
+    except HTTPException as error:
+        raise TaskError(str(error.detail)) from None
     _remove_other_spaces(site, embedder)
     return total
 
@@ -205,5 +236,6 @@ def _remove_other_spaces(site: Site, embedder: Embedder) -> None:
 def _on_end(site: Site, session: Session, _task: Task, ending: TaskOutcome) -> None:
     """Queue the task again if more is due; after a failure, the next search does so."""
     after_commit(session, partial(shutil.rmtree, _embed_work_folder(site), ignore_errors=True))
+    set_setting(session, EMBEDDING_FAILURE, ending.reason or None)
     if ending.outcome == "done":
         queue_if_due(session, site)

@@ -28,6 +28,7 @@ from labext.sandbox.nb.providers.registry import (
     get_provider,
     guess_model_type,
 )
+from labext.sandbox.nb.settings import EMBEDDING_FAILURE, set_setting
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model
 
 
@@ -154,6 +155,7 @@ def set_defaults(session: Session, site: Site, assignments: Mapping[str, str | N
             session.delete(default)
     session.flush()
     if "embedding" in assignments:
+        set_setting(session, EMBEDDING_FAILURE, None)  # that of another model
         passage_vectors.queue_if_due(session, site)
 
 

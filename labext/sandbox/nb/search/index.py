@@ -19,6 +19,7 @@ from labext.sandbox.core.database import count_rows, is_disk_full, text_table
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import passage_vectors
+from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.search import full_text, ranking
 from labext.sandbox.nb.search.scope import EVERYTHING, Scope
 from labext.sandbox.nb.tables import Note, Passage, Source
@@ -274,14 +275,22 @@ class SearchIndex:
         database = self._site.database
         with database.read() as session:
             embedder = passage_vectors.serving_embedder(session, self._site)
-            if embedder is None:
+            default = default_embedder(session, self._site)
+            if embedder is None or default is None:
                 return None
             missing = passage_vectors.count_missing(session, embedder.id)
-            settled = not missing and not passage_vectors.has_other_spaces(session, embedder.id)
+            settled = (
+                embedder.id == default.id
+                and not missing
+                and not passage_vectors.has_other_spaces(session, embedder.id)
+            )
             due = (
                 not settled
                 and passage_vectors.is_embedding_due(session, self._site)
                 and not passage_vectors.is_embedding_queued(session, self._site)
+            )
+            report.note = passage_vectors.failure_note(
+                session, missing, uses_previous=embedder.id != default.id
             )
         vector = embedder.embed([query])[0]
         try:

@@ -428,6 +428,21 @@ def test_hostile_reply_is_checked_in_linear_time(reply):
     assert time.perf_counter() - started < 2
 
 
+def test_numbers_may_have_a_decimal_comma():
+    quoted = "Zellen wurden mit 0,2 % induziert [source:paper#2 “induced with 0.2 % arabinose”]."
+    assert [item.passage_id for item in parse_citations(quoted, GIVEN).citations] == [2]
+    assert not parse_citations(quoted.replace("0,2", "0,3"), GIVEN).citations
+
+
+@pytest.mark.parametrize("mark", ["[1]", "【1】", "[1][1]"])
+def test_number_of_a_passage_follows_a_text_without_spaces(mark):
+    passage = hit("source:zh", 9, "葡萄糖抑制启动子，阿拉伯糖诱导启动子。")
+    model = Model(f"葡萄糖抑制启动子{mark}。x[1]")
+    answer = LlmAnswerWriter("m", model).talk([], "为什么？", [passage])
+    assert answer.text == "葡萄糖抑制启动子[source:zh]。x[1]"
+    assert [citation.passage_id for citation in answer.citations] == [9]
+
+
 def test_marks_are_removed_from_words_in_any_pieces():
     text = "It [is] so [source:a#1 “quoted [1]\nwords”], and [note:b] more 【note:b】."
     for size in (1, 3, 50):
@@ -490,6 +505,7 @@ def test_strategy_is_parsed_from_surrounding_text():
         '{"searches": [{"term": "\\u0000 "}]}',
         '{"searches": [{"term": 3}, 4]}',
         '{"searches": "a"}',
+        '{"reasoning": "…", "searches": [{"term": "…", "instructions": "…"}]}',
     ],
 )
 def test_strategy_without_searches_uses_the_question(reply):

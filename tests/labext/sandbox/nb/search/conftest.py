@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, select
 
 from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.queue import Queue, QueueBase, TaskOutcome
 from labext.sandbox.core.service_protocol import Options, Site
 from labext.sandbox.core.signing import Signer
@@ -54,14 +55,18 @@ class World:
                 session.add(DefaultModel(slot="embedding", model_id=f"model:{model}"))
 
     def renew(self) -> bool:
-        """Run the queued background task; return False if there is none."""
+        """Run the queued background task, which may fail; return False if there is none."""
         with self.database.read() as session:
             task = self.site.queue.find(session, passage_vectors.EMBED_TASK)
         if task is None:
             return False
-        result = passage_vectors.run(files.work_folder(self.site, "vectors"), task.payload)
+        try:
+            result = passage_vectors.run(files.work_folder(self.site, "vectors"), task.payload)
+            outcome = TaskOutcome("done", result=result)
+        except TaskError as error:
+            outcome = TaskOutcome("failed", str(error))
         with self.database.write() as session:
-            self.site.queue.finish(session, session.merge(task), TaskOutcome("done", result=result))
+            self.site.queue.finish(session, session.merge(task), outcome)
         return True
 
     def spaces(self) -> dict[str, int]:

@@ -250,6 +250,46 @@ def test_vectors_of_another_length_are_ignored(world, server):
     assert set(parents(world.hybrid("sugar"))) == {sugar, odd, later}
 
 
+def test_search_tells_that_the_vectors_of_a_new_model_could_not_be_computed(
+    world, server, fail, monkeypatch
+):
+    sugar = world.source("sugar", SUGAR)
+    for number in range(4):
+        world.source(f"heat{number}", HEAT)
+    world.vector(PARAPHRASE)
+    monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
+    world.embed_by("tiny")
+    assert noted(world, PARAPHRASE, "hybrid")[1] is None
+    fail()
+    assert world.renew()
+    for by in ("hybrid", "vector"):
+        hits, note = noted(world, PARAPHRASE, by)
+        assert hits[0] == sugar
+        assert note == (
+            "Searched with the vectors of the previous embedding model, as those of the new one "
+            "could not be computed: The server is down."
+        )
+    assert noted(world, "glucose", "text")[1] is None
+    fail("nothing")
+    assert world.renew()
+    assert noted(world, PARAPHRASE, "hybrid")[1] is None
+
+
+def test_search_tells_that_many_passages_have_no_vectors(world, server, fail, monkeypatch):
+    monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
+    world.source("bread", BREAD)
+    for number in range(7):
+        world.source(f"heat{number}", HEAT)
+    world.embed_by("tiny")
+    fail("bakery")
+    world.vector("sugar")
+    assert world.renew()
+    assert noted(world, "sugar", "hybrid")[1] == (
+        "Searched by words alone in 6 passages, as their vectors could not be computed: "
+        "The server is down."
+    )
+
+
 def test_empty_text_has_a_vector():
     vectors = MiniLmEmbedder().embed(["", " ", "word"])
     assert vectors.shape == (3, 384)
