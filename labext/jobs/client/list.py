@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from labext.http.download import OnBytes
+    from labext.jobs.listing import JobFilter
     from labext.jobs.results.download import OnPhase
     from labext.jobs.results.results import Results
     from labext.jobs.watch import JobWatcher
@@ -87,13 +88,17 @@ class ListMethods(BaseClient):
         job_filter = JobFilter.parse(state, tool, since)
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
         table = self._lister.frame(query, scores=scores, input_rows=rows, name_column=name_column)
-        if job_filter and table.empty:
-            job_filter.check_state(table.attrs.get("statuses", {}))
-            self._check_tool(tool)
+        if table.empty:
+            self._check_filter(job_filter, tool, table.attrs.get("statuses", {}))
         return table
 
-    def _check_tool(self, tool: str | None) -> None:
-        """Check that a tool without jobs exists, else raise InputError."""
+    def _check_filter(
+        self, job_filter: JobFilter, tool: str | None, statuses: Mapping[str, int]
+    ) -> None:
+        """Check that the state and the tool of a list without jobs exist, else raise InputError."""
+        if not job_filter:
+            return
+        job_filter.check_state(statuses)
         tools = ["batch", "pipeline", *self._catalogue.cached_tools()]
         if tool is not None and tool.casefold() not in {name.casefold() for name in tools}:
             raise InputError(
@@ -117,13 +122,21 @@ class ListMethods(BaseClient):
         """Yield job rows as the service sends them, page by page.
 
         The arguments are those of `jobs`.
+
+        Raises:
+            InputError: no job matches, and the state or tool is unknown.
         """
         from labext.jobs.listing import JobFilter, ListQuery
 
         job_filter = JobFilter.parse(state, tool, since)
         query = ListQuery(batch, limit, organization, subjobs, email, start_key, job_filter)
+        empty, statuses = True, dict[str, int]()
         for _, page in self._lister.pages(query):
+            empty = empty and not page.rows
+            statuses |= page.statuses
             yield from page.rows
+        if empty:
+            self._check_filter(job_filter, tool, statuses)
 
     def job(self, name: str, email: str | None = None) -> dict[str, Any]:
         """Return the row of a job or batch as the service sends it.

@@ -287,6 +287,10 @@ def test_filter_without_a_match(client: JobsClient, many: Any) -> None:
     with pytest.raises(InputError, match=r'The service has no tool "fld" .did you mean "fold"'):
         client.jobs(tool="fld")
     assert client.jobs(tool="batch").empty
+    assert list(client.iter_jobs(state="running")) == []
+    for unknown in ({"state": "runing"}, {"tool": "fld"}):
+        with pytest.raises(InputError, match="did you mean"):
+            list(client.iter_jobs(**unknown))
     for since in ("someday", 5, timedelta.max, pd.NaT, f"{'9' * 400}h"):
         with pytest.raises(InputError, match="not a date, time or duration"):
             client.jobs(since=since)
