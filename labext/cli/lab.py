@@ -419,7 +419,11 @@ def add_folder(admin: Admin, name: str, project: str) -> Result:
     "The user shown as their creator; in a sandbox by default student@sandbox.local.",
 )
 def import_sequences(admin: Admin, file: Path, folder: str, creator: str | None) -> Result:
-    """Import the sequences of a FASTA or GenBank file, gzipped or not."""
+    """Import the sequences of a FASTA or GenBank file, gzipped or not.
+
+    Features keep their outer positions and their strand, translated ones also their exons. Inexact
+    ends, sites between two bases, the parts of other features, references and comments are lost.
+    """
     created = admin.import_sequences(file, folder, creator)
     bases = sum(sequence["length"] for sequence in created)
     number = messages.pluralize(len(created), "sequence")
