@@ -75,13 +75,14 @@ def is_host_alive(holder: Mapping[str, Any]) -> bool:
     """Return whether the process recorded in the lock file is alive, not another with its id."""
     import psutil
 
-    reap_hosts()
     try:
         process = psutil.Process(holder["pid"])
         same = abs(process.create_time() - holder["created"]) < 1.0
         return same and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, KeyError, TypeError):
         return False
+    finally:
+        reap_hosts()  # last: the process may have become a zombie until now
 
 
 def send_signal(holder: Mapping[str, Any], number: signal.Signals) -> None:
