@@ -15,6 +15,7 @@ from labext.nb.records import Answer, Citation, Final, Partial, Search, Strategy
 from labext_widgets.answers import generated_text, view
 from labext_widgets.answers.generated_text import Draft, GeneratedText
 from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.core.throttle import Throttle
 
 QUESTION = "Why is glucose added?"
 QUOTE = "Glucose lowers cAMP."
@@ -28,7 +29,7 @@ def placeholders(placeholders: Placeholders, set_front_end: Any, monkeypatch: An
     """The placeholders of an interactive notebook, which draws without a pause."""
     set_front_end(FrontEnd.INTERACTIVE, view)
     monkeypatch.setattr(view, "current_execution", lambda: "the first run")
-    monkeypatch.setattr(view, "DRAW_INTERVAL", 0.0)
+    monkeypatch.setattr(Throttle, "is_due", lambda _throttle: True)
     return placeholders
 
 
@@ -82,13 +83,33 @@ def test_failed_reply_keeps_its_words_marked_as_interrupted(placeholders: Placeh
 def test_words_within_the_interval_are_drawn_together(
     placeholders: Placeholders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(view, "DRAW_INTERVAL", 60.0)
+    monkeypatch.setattr(Throttle, "is_due", lambda _throttle: False)
     labext_widgets.stream_reply(reply, question=QUESTION)
     assert len(placeholders[0].states) <= 3
     assert placeholders[0].states[-1]["complete"]
 
 
-def test_terminal_prints_words_once(set_front_end: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_drawings_take_at_most_a_quarter_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: clock)
+    throttle = Throttle(0.5)
+    due = []
+    for seconds in (0.1, 2.0):
+        assert throttle.is_due()
+        started = clock
+        with throttle.drawing():
+            clock += seconds
+        while not throttle.is_due():
+            clock += 0.125
+        due.append(clock - started)
+    assert due == pytest.approx([0.5, 8.0], abs=0.125)
+
+
+@pytest.mark.parametrize("is_due", [True, False])
+def test_terminal_prints_words_once(
+    is_due: bool, set_front_end: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Throttle, "is_due", lambda _throttle: is_due)
     set_front_end(FrontEnd.TERMINAL, view)
     stream = io.StringIO()
     monkeypatch.setattr("sys.stdout", stream)
@@ -119,7 +140,7 @@ def test_generated_text_replaces_its_words(
 ) -> None:
     set_front_end(FrontEnd.INTERACTIVE, generated_text)
     monkeypatch.setattr(generated_text, "current_execution", lambda: "the first run")
-    monkeypatch.setattr(generated_text, "UPDATE_INTERVAL", 0.0)
+    monkeypatch.setattr(Throttle, "is_due", lambda _throttle: True)
     drawn: list[tuple[str, str]] = []
     for name in ("display_html", "update_html"):
         monkeypatch.setattr(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from typing import Any
 
 from labext.messages import quote_value
@@ -13,6 +12,7 @@ from labext_widgets.answers.text import model_text
 from labext_widgets.core.display import display_html, update_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
 from labext_widgets.core.markup import MUTED, div, escape, plain, tidy, view_html
+from labext_widgets.core.throttle import Throttle
 
 
 class GeneratedText:
@@ -78,7 +78,7 @@ class Draft:
         self._title = title
         self._text = ""
         self._name: str | None = None
-        self._updated = float("-inf")
+        self._throttle = Throttle(UPDATE_INTERVAL)
         self._front_end = front_end()
 
     def add(self, words: str) -> None:
@@ -88,10 +88,8 @@ class Draft:
         if self._front_end is FrontEnd.TERMINAL:
             head = f"{plain(self._title)}\n\n" if is_first and self._title else ""
             print(f"{head}{strip_control(words)}", end="", flush=True)
-        elif self._front_end is FrontEnd.INTERACTIVE:
-            now = time.monotonic()
-            if now - self._updated >= UPDATE_INTERVAL:
-                self._updated = now
+        elif self._front_end is FrontEnd.INTERACTIVE and self._throttle.is_due():
+            with self._throttle.drawing():
                 self._draw(GeneratedText(self._text, self._title))
 
     def finish(self, text: GeneratedText) -> None:

@@ -15,6 +15,7 @@ from labext_widgets.answers.text import AnswerState, number_citations, render_an
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
 from labext_widgets.core.markup import BAD, div, edge, escape, plain, tidy, view_html
+from labext_widgets.core.throttle import Throttle
 
 if TYPE_CHECKING:
     from labext.nb.records import Answer, AskEvent, Citation
@@ -79,8 +80,10 @@ class TerminalOutput:
 
     def __init__(self) -> None:
         self._stream = sys.stdout
+        self._throttle = Throttle(DRAW_INTERVAL)
         self._printed = 0
-        self._line = ""  # the words printed on the current line
+        self._writing = ""  # the words of the current line that have arrived
+        self._line = ""  # those that are printed
         self._streamed = ""  # the last answer printed word by word
 
     def show(self, state: AnswerState) -> None:
@@ -88,18 +91,18 @@ class TerminalOutput:
 
         The latest partial answer is printed with the next event: it may be the final answer.
         """
-        if self._line and not state.writing:
+        if self._writing and not state.writing:
             self._end_line()
             self._printed += 1  # the partial answer with these words
         self._print(state, len(state.partials) - (not state.writing))
-        words = tidy(state.writing)
-        self._stream.write(words[len(self._line) :])
-        self._stream.flush()
-        self._line = words
+        self._writing = state.writing
+        if self._throttle.is_due():
+            with self._throttle.drawing():
+                self._write_words()
 
     def finish(self, state: AnswerState) -> None:
         """Print the answer and its citations, or the reason for its absence."""
-        if self._line:
+        if self._writing:
             self._end_line()
         else:
             self._print(state, len(state.partials) - self._is_last_partial(state))
@@ -115,9 +118,16 @@ class TerminalOutput:
         is_printed = words.split() == self._streamed.split()
         return text.render_answer(state.answer, only_citations=is_printed).lstrip("\n")
 
+    def _write_words(self) -> None:
+        words = tidy(self._writing)
+        self._stream.write(words[len(self._line) :])
+        self._stream.flush()
+        self._line = words
+
     def _end_line(self) -> None:
+        self._write_words()
         self._stream.write("\n")
-        self._streamed, self._line = self._line, ""
+        self._streamed, self._line, self._writing = self._line, "", ""
 
     @staticmethod
     def _is_last_partial(state: AnswerState) -> bool:
@@ -145,7 +155,8 @@ class LiveOutput:
         self._citations: tuple[Citation, ...] = ()  # of the complete answer, by number
         self._placeholder: Any = None
         self._live = False
-        self._opened = self._saved = self._drawn = float("-inf")
+        self._opened = self._saved = float("-inf")
+        self._throttle = Throttle(DRAW_INTERVAL)
         self._written = 0
 
     def show(self, state: AnswerState) -> None:
@@ -160,21 +171,21 @@ class LiveOutput:
         if self._placeholder is None:
             self._open(state)
             return
-        now = time.monotonic()
         is_same_step = bool(state.writing) and not over and len(state.writing) > self._written > 0
         self._written = len(state.writing)
-        if is_same_step and now - self._drawn < DRAW_INTERVAL:
+        if is_same_step and not self._throttle.is_due():
             return
-        self._drawn = now
-        self._placeholder.set_state(self._live_state(state))
-        if (
-            over
-            or not self._live
-            or now - self._opened < SAVE_INTERVAL
-            or now - self._saved >= SAVE_INTERVAL
-        ):
-            self._saved = now
-            self._placeholder.update(static_view.render_html(state), text.render_text(state))
+        with self._throttle.drawing():
+            self._placeholder.set_state(self._live_state(state))
+            now = time.monotonic()
+            if (
+                over
+                or not self._live
+                or now - self._opened < SAVE_INTERVAL
+                or now - self._saved >= SAVE_INTERVAL
+            ):
+                self._saved = now
+                self._placeholder.update(static_view.render_html(state), text.render_text(state))
 
     def _open(self, state: AnswerState) -> None:
         from labext_widgets.core.placeholder import Placeholder

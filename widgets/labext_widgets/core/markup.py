@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import re
-import unicodedata
 
 from labext.redaction import mask, mask_all
 from labext.sanitize import DIRECTION_CONTROLS
@@ -39,7 +38,10 @@ FAINT = "background-color:rgba(128,128,128,0.25)"
 TRACK = f"{FAINT};forced-color-adjust:none"
 """The background of a bar, which keeps its colors in high-contrast modes."""
 
-_BREAKS = {"Cc", "Zl", "Zp"}
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Control characters, and line and paragraph separators."""
+
+_BREAKS_BUT_LINES = re.compile(rf"(?![\n\t]){_BREAKS.pattern}")
 _DIRECTION_CONTROLS = re.compile(f"[{DIRECTION_CONTROLS}]")
 
 
@@ -49,14 +51,13 @@ def plain(text: object, limit: int = 600) -> str:
     Secrets are masked; terminal control characters and direction overrides are removed.
     """
     cleaned = _DIRECTION_CONTROLS.sub("", str(text)).encode("utf-8", "replace").decode()
-    cleaned = "".join(" " if unicodedata.category(c) in _BREAKS else c for c in cleaned)
-    return truncate(mask(" ".join(cleaned.split())), limit)
+    return truncate(mask(" ".join(_BREAKS.sub(" ", cleaned).split())), limit)
 
 
 def tidy(text: object, limit: int = 100_000) -> str:
     """Return `text` cleaned as by `plain`, but with its line breaks."""
     cleaned = _DIRECTION_CONTROLS.sub("", str(text)).encode("utf-8", "replace").decode()
-    cleaned = "".join(_replace_break(c) for c in cleaned.replace("\r\n", "\n"))
+    cleaned = _BREAKS_BUT_LINES.sub(" ", cleaned.replace("\r\n", "\n"))
     masked = mask_all("\n".join(line.rstrip() for line in cleaned.split("\n")).strip("\n"))
     return truncate(masked, limit)
 
@@ -114,12 +115,6 @@ def scrolled(inner: str, label: str) -> str:
     """Return HTML in a box of limited height that is scrolled by mouse and keyboard."""
     attributes = f'tabindex="0" role="region" aria-label="{escape(label)}"'
     return div(inner, "max-height:480px;overflow:auto", attributes)
-
-
-def _replace_break(character: str) -> str:
-    if character in "\n\t" or unicodedata.category(character) not in _BREAKS:
-        return character
-    return " "
 
 
 _MAX_TITLE = 100
