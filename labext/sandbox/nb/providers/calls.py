@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -44,10 +45,10 @@ _AUDIO_MAGIC = re.compile(rb"RIFF|ID3|OggS|fLaC|\xff[\xe0-\xff]")
 """First bytes of audio files: WAV, MP3, OGG, FLAC."""
 
 _MAX_NAME_LENGTH = 500
-_MAX_NUMBER = 1e30
-"""The largest number of a vector, whose squares are added in single precision."""
+_VECTOR_LENGTHS = (1e-15, 1e15)
+"""Shortest and longest vector: outside, its squares are no numbers of single precision."""
 
-_PARSE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError)
+_PARSE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError)
 
 
 _BEGIN, _END = "<think>", "</think>"
@@ -351,6 +352,7 @@ def _is_valid_name(server: ProviderServer, name: str) -> bool:
 
 def _parse_vector(value: Any) -> list[float]:
     numbers = [number for number in value if type(number) in (int, float)]
-    if not value or len(numbers) != len(value) or max(map(abs, numbers)) > _MAX_NUMBER:
-        raise ValueError
+    shortest, longest = _VECTOR_LENGTHS
+    if len(numbers) != len(value) or not shortest < math.hypot(*numbers) < longest:
+        raise ValueError  # among them vectors of zeros, which are similar to none
     return [float(number) for number in numbers]

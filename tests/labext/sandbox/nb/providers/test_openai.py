@@ -409,7 +409,10 @@ def list_models(site, model, _path):
         (embed, {"data": [{"index": 0, "embedding": []}]}, "answered"),
         (embed, {"data": [{"index": 0, "embedding": ["a"]}]}, "answered"),
         (embed, {"data": [{"index": 0, "embedding": [1.0, math.nan]}]}, "answered"),
-        (embed, {"data": [{"index": 0, "embedding": [1.0, 10**400]}]}, "answered"),
+        *(
+            (embed, {"data": [{"index": 0, "embedding": vector}]}, "answered")
+            for vector in ([1.0, 10**400], [1e300, 1.0], [0.0, 0.0], [0, 1e-40])
+        ),
         (embed, {"data": [{"index": n, "embedding": [1.0]} for n in range(2)]}, "answered"),
         (synthesize, b"", "sent an empty reply"),
         (synthesize, b'{"error": "no such voice"}', "no such voice"),
