@@ -107,6 +107,8 @@ def completion_context(magic: Magic, line: str) -> CursorContext | None:
     if current.unclosed == "{":
         name = re.search(r"(?<![\w.\"'])[^\W\d]\w*$", raw)
         return name and CursorContext(name.group(), name.group(), parameter=candidates.EXPRESSION)
+    if current.template:
+        return CursorContext(raw, raw)
     words = tuple(t.text for t in tokens)
     command = magic.find(words)
     if command is None:

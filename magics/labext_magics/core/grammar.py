@@ -304,7 +304,7 @@ def _match(
     typed: dict[Parameter, list[Raw]] = {}
     remaining, arguments, options_ended = iter(tokens), list(command.arguments), False
     for token in remaining:
-        if token.text == "--" and token.is_option and token.expression is None:
+        if token.text == "--" and token.is_option and not (token.expression or token.template):
             options_ended = True
         elif token.is_option and not options_ended:
             option, raw = _option(command, title, token, remaining)
@@ -312,7 +312,9 @@ def _match(
                 raise InputError(f"`--{option.name}` is given twice.", "Keep one of them.")
             typed.setdefault(option, []).append(raw)
         elif arguments:
-            typed.setdefault(arguments[0], []).append(Raw(token.text, token.expression))
+            typed.setdefault(arguments[0], []).append(
+                Raw(token.text, token.expression, token.template)
+            )
             if not arguments[0].many:
                 arguments.pop(0)
         else:
@@ -360,18 +362,18 @@ def _option(
             messages.suggest(name[2:], names, listed, "`--{}`"),
         )
     if option.kind is None:
-        if equals or token.expression is not None:
+        if equals or token.expression is not None or token.template:
             raise InputError(f"`{name}` takes no value.", f"Write `{name}` alone.")
         return option, Raw("")
     if equals:
-        return option, Raw(text, token.expression)
+        return option, Raw(text, token.expression, token.template)
     value = next(remaining, None)
     if value is None or value.is_option:
         raise InputError(
             f"`{name}` needs a value: {option.kind.expects}.",
             f"Write `{name} {option.kind.metavar}`; quote a value that starts with --.",
         )
-    return option, Raw(value.text, value.expression)
+    return option, Raw(value.text, value.expression, value.template)
 
 
 def _check_required(command: Command, title: str, typed: dict[Parameter, list[Raw]]) -> None:
@@ -411,4 +413,4 @@ def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope:
 
 
 def _token_text(token: Token) -> str:
-    return str(Raw(token.text, token.expression))
+    return str(Raw(token.text, token.expression, token.template))

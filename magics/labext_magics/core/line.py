@@ -18,9 +18,10 @@ class Token:
     """One token of a line.
 
     Attributes:
-        text: the text without quotes and without the expression.
+        text: the text without quotes, and without the expression or the template.
         start, end: the position in the line.
         expression: the Python source of the `{…}` at the end of the token; None without braces.
+        template: the end of the token from a `{…}` with adjacent text, such as `{name}.csv`.
         quoted: True if the token starts with a quote; such a token is never an option.
         unclosed: the unclosed quote or brace of a partial line; empty otherwise.
     """
@@ -29,6 +30,7 @@ class Token:
     start: int
     end: int
     expression: str | None = None
+    template: str = ""
     quoted: bool = False
     unclosed: str = ""
 
@@ -92,8 +94,8 @@ class _Scanner:
             character = self.line[self.at]
             if _is_final_semicolon(self.line, self.at) and not self.partial:
                 break
-            if can_open and character == "{":
-                return self._expression()
+            if character == "{":
+                return self._braces(can_be_expression=can_open)
             if can_open and character in QUOTES:
                 if not self._quoted(character):
                     return self._build_token(unclosed=character)
@@ -104,9 +106,12 @@ class _Scanner:
             can_open = character == "="
         return self._build_token()
 
-    def _build_token(self, expression: str | None = None, unclosed: str = "") -> Token:
+    def _build_token(
+        self, expression: str | None = None, template: str = "", unclosed: str = ""
+    ) -> Token:
         quoted = self.line[self.start] in QUOTES
-        return Token("".join(self.text), self.start, self.at, expression, quoted, unclosed)
+        text = "".join(self.text)
+        return Token(text, self.start, self.at, expression, template, quoted, unclosed)
 
     def _quoted(self, mark: str) -> bool:
         """Consume a quoted text; return False if it is unclosed in a partial line."""
@@ -131,25 +136,37 @@ class _Scanner:
             )
         return True
 
-    def _expression(self) -> Token:
+    def _braces(self, *, can_be_expression: bool) -> Token:
+        """Consume the rest of the token: an expression, or a template with adjacent text."""
         opened = self.at
-        closed = closing_brace(self.line, opened)
-        if closed is None:
-            if not self.partial:
+        while self._continues(allowed=""):
+            character = self.line[self.at]
+            if character == "{":
+                closed = closing_brace(self.line, self.at)
+                if closed is None:
+                    return self._unclosed_brace()
+                self.at = closed
+            elif character in QUOTES and not self.partial:
                 raise InputError(
-                    f"The brace {{ before `{_excerpt(self.line, opened + 1)}` is not closed.",
-                    "Close it with }; braces hold one Python expression.",
+                    f"`{_excerpt(self.line, self.at)}` follows `{self.line[opened : self.at]}` "
+                    "without a space.",
+                    'Put a space between them, or write one expression: {f"{x} 1"}.',
                 )
-            self.at = len(self.line)
-            return self._build_token(self.line[opened + 1 :], unclosed="{")
-        self.at = closed + 1
-        if not self.partial and self._continues(allowed=""):
+            self.at += 1
+        template = self.line[opened : self.at]
+        if can_be_expression and closing_brace(template, 0) == len(template) - 1:
+            return self._build_token(_expression_source(template))
+        return self._build_token(template=template)
+
+    def _unclosed_brace(self) -> Token:
+        opened = self.at
+        if not self.partial:
             raise InputError(
-                f"`{_excerpt(self.line, self.at)}` follows `{self.line[opened : closed + 1]}` "
-                "without a space.",
-                'Put a space between them, or write one expression: {f"{x}_1"}.',
+                f"The brace {{ before `{_excerpt(self.line, opened + 1)}` is not closed.",
+                "Close it with }; braces hold one Python expression. Quote a text with a brace.",
             )
-        return self._build_token(_expression_source(self.line[opened : closed + 1]))
+        self.at = len(self.line)
+        return self._build_token(self.line[opened + 1 :], unclosed="{")
 
     def _continues(self, allowed: str) -> bool:
         """Return True unless the next character is whitespace, a final `;` or `allowed`."""
@@ -213,8 +230,8 @@ def _expression_source(braced: str) -> str:
 
 def quote(text: str) -> str:
     """Quote a text, if necessary, so that it is parsed as one token with this value."""
-    plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", "{", *QUOTES, "-")
-    if plain and not any(pair in text for pair in ("='", '="', "={")) and not text.endswith(";"):
+    plain = not any(c.isspace() for c in text) and text[:1] not in ("", "#", *QUOTES, "-")
+    if plain and not any(part in text for part in ("='", '="', "{")) and not text.endswith(";"):
         return text
     for mark in QUOTES:
         if mark not in text:

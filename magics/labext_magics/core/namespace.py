@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from labext import messages
 from labext.errors import CommandInterrupted, InputError
 from labext.messages import suggest
+from labext_magics.core.line import closing_brace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,26 +34,23 @@ class Namespace:
             InputError: the expression is invalid or raises an exception.
             CommandInterrupted: the user interrupted it.
         """
-        # a single dictionary, because comprehensions and lambdas look up names in globals only
-        names = {**JSON_WORDS, **self._namespace, **self._local}
-        try:
-            return eval(source, names)  # noqa: S307 - the user's own expression, in their kernel
-        except NameError as error:
-            raise self._unknown(error.name or str(error), f" in {{{source}}}") from error
-        except SyntaxError as error:
-            raise InputError(
-                f"{{{source}}} is not a Python expression: {error.msg}.",
-                "Write one expression between the braces.",
-            ) from error
-        except KeyboardInterrupt:
-            raise CommandInterrupted(
-                f"{{{source}}} was interrupted.", "Run the line again."
-            ) from None
-        except Exception as error:  # the user's expression may raise anything
-            raise InputError(
-                f"{{{source}}} failed: {type(error).__name__}: {error}.",
-                "Try the expression in a separate cell.",
-            ) from error
+        return self._evaluate(source, f"{{{source}}}")
+
+    def format(self, template: str) -> str:
+        """Return the text of a template such as `{name}.csv`, which is formatted as an f-string.
+
+        Raises:
+            InputError: an expression is invalid or raises an exception.
+            CommandInterrupted: the user interrupted it.
+        """
+        parts, at = [], 0
+        while (opened := template.find("{", at)) >= 0:
+            closed = closing_brace(template, opened)
+            assert closed is not None
+            field = template[opened : closed + 1]
+            parts += [template[at:opened], str(self._evaluate(f"f'''{field}'''", field))]
+            at = closed + 1
+        return "".join([*parts, template[at:]])
 
     def variable(self, name: str) -> Any:
         """Return the value of a variable; raise InputError if the variable does not exist."""
@@ -65,11 +63,33 @@ class Namespace:
         """Assign a value to a variable in the notebook."""
         self._namespace[name] = value
 
+    def _evaluate(self, source: str, shown: str) -> Any:
+        """Evaluate an expression, which error messages show as typed."""
+        # a single dictionary, because comprehensions and lambdas look up names in globals only
+        names = {**JSON_WORDS, **self._namespace, **self._local}
+        try:
+            return eval(source, names)  # noqa: S307 - the user's own expression, in their kernel
+        except NameError as error:
+            raise self._unknown(error.name or str(error), f" in {shown}") from error
+        except SyntaxError as error:
+            raise InputError(
+                f"{shown} is not a Python expression: {error.msg}.",
+                "Write one expression between the braces.",
+            ) from error
+        except KeyboardInterrupt:
+            raise CommandInterrupted(f"{shown} was interrupted.", "Run the line again.") from None
+        except Exception as error:  # the user's expression may raise anything
+            raise InputError(
+                f"{shown} failed: {type(error).__name__}: {error}.",
+                "Try the expression in a separate cell.",
+            ) from error
+
     def _unknown(self, name: str, suffix: str = "") -> InputError:
         names = user_names({**self._namespace, **self._local})
+        next_step = "Run the cell that defines it first"
+        next_step += "; quote a text with braces." if suffix else "."
         return InputError(
-            f"There is no variable `{name}`{suffix}.",
-            suggest(name, names, "Run the cell that defines it first.", "`{}`"),
+            f"There is no variable `{name}`{suffix}.", suggest(name, names, next_step, "`{}`")
         )
 
 

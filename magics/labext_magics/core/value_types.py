@@ -18,13 +18,15 @@ from labext_magics.core.namespace import Namespace, check_name
 
 @dataclass(frozen=True)
 class Raw:
-    """A value as typed: the text, and the source of the expression at its end."""
+    """A value as typed: the text, and the source of the expression or the template at its end."""
 
     text: str
     expression: str | None = None
+    template: str = ""
 
     def __str__(self) -> str:
-        return self.text if self.expression is None else f"{self.text}{{{self.expression}}}"
+        braced = "" if self.expression is None else f"{{{self.expression}}}"
+        return f"{self.text}{braced}{self.template}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class BareText:
 def _object(raw: Raw, scope: Namespace) -> Any:
     """Return the text, or the value of an expression without preceding text."""
     if raw.expression is None:
-        return raw.text
+        return raw.text + scope.format(raw.template)
     if raw.text:
         raise ValueError(raw.text)
     return scope.evaluate(raw.expression)
@@ -124,19 +126,20 @@ def expand_pattern(path: Path) -> list[Path]:
 
 
 def _variable(raw: Raw, scope: Namespace) -> Any:
+    value = _object(raw, scope)
     if raw.expression is not None:
-        return _object(raw, scope)
-    if not raw.text.isidentifier():
+        return value
+    if not value.isidentifier():
         if _path(raw, scope).is_file():
             raise InputError(
-                f"`{raw.text}` is a file, not a variable.",
-                f"Read it first: `frame = pandas.read_csv({raw.text!r})`, then name `frame`.",
+                f"`{value}` is a file, not a variable.",
+                f"Read it first: `frame = pandas.read_csv({value!r})`, then name `frame`.",
             )
         raise InputError(
-            f"`{raw.text}` is not a valid variable name.",
-            f"Use braces for an expression: `{{{raw.text}}}`.",
+            f"`{value}` is not a valid variable name.",
+            f"Use braces for an expression: `{{{value}}}`.",
         )
-    return scope.variable(raw.text)
+    return scope.variable(value)
 
 
 def _new_variable(raw: Raw, scope: Namespace) -> str:
@@ -172,7 +175,7 @@ def _settings(raw: Raw, scope: Namespace) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise ValueError(value)
         return {str(name): setting for name, setting in value.items()}
-    name, equals, text = raw.text.partition("=")
+    name, equals, text = (raw.text + scope.format(raw.template)).partition("=")
     if not name or not equals or (text and raw.expression is not None):
         raise ValueError(raw.text)
     if raw.expression is not None:

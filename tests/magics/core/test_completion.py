@@ -177,6 +177,8 @@ def complete(shell: InteractiveShell) -> Complete:
         ("%jobs rm 'it|", ["%jobs rm it's.pdb"]),
         ("%jobs files --folder |", ["%jobs files --folder models", "%jobs files --folder sets"]),
         ("%jobs run-pipeline h --inputs {fra|", ["%jobs run-pipeline h --inputs {frame"]),
+        ("%jobs run-pipeline h --name p_{fra|", ["%jobs run-pipeline h --name p_{frame"]),
+        ("%jobs rm my{frame}|", ["%jobs rm my{frame}"]),
         ("%jobs usage --scope=o|", ["%jobs usage --scope=organization"]),
         ("%jobs submit peptide_build --set |",
          [f"%jobs submit peptide_build --set {p}=" for p in ("sequence", "conformation", "cap")]),

@@ -15,7 +15,7 @@ from labext.jobs import frames
 from labext.redaction import MASK, mask
 from labext_magics.core import grammar, help, output, value_types
 from labext_magics.core.grammar import Command, Magic, Parameter, ParsedLine
-from labext_magics.core.line import Token, iter_tokens, quote, tokenize
+from labext_magics.core.line import iter_tokens, quote, tokenize
 from labext_magics.core.namespace import Namespace
 from labext_magics.core.secrets import refuse_name, refuse_options, refuse_value
 from labext_magics.core.value_types import BareText
@@ -226,6 +226,10 @@ def test_help_names_every_command_and_option() -> None:
         ("run x --set a={fraem}", "no variable `fraem`", "`frame`"),
         ("run x --set a={1/0}", "ZeroDivisionError: division by zero", "separate cell"),
         ("run x --set a={1 +}", "not a Python expression", "between the braces"),
+        ("run x --name a{}", "{} is not a Python expression", "between the braces"),
+        ("run x --name a{fraem}", "no variable `fraem` in {fraem}", "`frame`"),
+        ("run x --set p=N-{P}-[ST]", "no variable `P` in {P}", "quote a text with braces"),
+        ("run x --limit a{frame}", "an integer from 1, not `a{frame}`", "--help"),
         ("{zzz}", "no subcommand `{zzz}`", "lists"),
     ],
 )
@@ -318,7 +322,7 @@ def expressions(line: str) -> list[str | None]:
         ("''", [""]),
         ("a=b=c", ["a=b=c"]),
         ("Größe=3µm 蛋白", ["Größe=3µm", "蛋白"]),
-        ("fold_{i}", ["fold_{i}"]),
+        ("'fold_{i}' --set a=\"{i}\"", ["fold_{i}", "--set", "a={i}"]),
     ],
 )
 def test_whitespace_separates_tokens_and_quotes_group_them(line: str, tokens: list[str]) -> None:
@@ -346,8 +350,30 @@ def test_braces_hold_one_python_expression(line: str, expected: list[str]) -> No
     assert expressions(line) == expected
 
 
-def test_brace_inside_a_word_is_literal() -> None:
-    assert tokenize("a{b} c").tokens[0] == Token("a{b}", 0, 4)
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("fold_{i}", "fold_7"),
+        ("{i}_{gene}.csv", "7_lacZ.csv"),
+        ("{i:03}/{gene!r:>8}", "007/  'lacZ'"),
+        ("x{ d['a}b'] }{d[\"a}b\"]}", "x11"),
+        ("a}{i}}b", "a}7}b"),
+        ("{{i}}_{i}", "{i}_7"),
+        ("a\\n{i}", "a\\n7"),
+    ],
+)
+def test_word_with_braces_is_formatted_as_an_f_string(word: str, value: str) -> None:
+    variables = {"i": 7, "gene": "lacZ", "d": {"a}b": 1}}
+    assert values(f"run {word}", **variables)["tool"] == value
+    assert values(f"run x --name={word}", **variables)["name"] == value
+    settings = values(f"run x --set c={word} --set {{gene}}=a=b", **variables)["settings"]
+    assert settings == [{"c": BareText(value, value)}, {"lacZ": BareText("a=b", "a=b")}]
+
+
+def test_typed_word_with_braces_is_converted() -> None:
+    parsed = values("run x --limit 1{n} --from frame{n};", n=0, frame0=[1])
+    assert parsed["limit"] == 10
+    assert parsed["from_"] == [1]
 
 
 @pytest.mark.parametrize(
@@ -359,7 +385,8 @@ def test_brace_inside_a_word_is_literal() -> None:
         ("--set a={'}'", "'}'"),
         ("{'a}", "'a}"),
         ('"a"b', "`b`"),
-        ("{x}_1", "`_1`"),
+        ("a{x", "x"),
+        ("{x}'a b'", "`'a b'`"),
     ],
 )
 def test_unclosed_bracket_or_quote_is_located(line: str, where: str) -> None:
