@@ -203,7 +203,7 @@ def test_distance_is_measured_by_keyboard_alone(page_of: Pages) -> None:
     wait_until(lambda: _dark_pixels(views[0].locator("canvas")) > empty)
     measure(0, "2:n  2:O", "Distance 3.55 Å: ALA A:2, atom N – ALA A:2, atom O")
     measure(0, "A:2", "ALA A:2, atom CA; click or type a second atom")
-    unknown = "No atom B:9:CB; write two residues or atoms, such as A:1 A:10:CB."
+    unknown = "No atom B:9:CB; write two, such as A:1 A:10, or A:10:CB for an atom."
     measure(0, "A:2 B:9:CB", unknown)
     assert views[0].get_by_role("textbox", name="Atoms").get_attribute("aria-invalid") == "true"
     measure(0, "", "Click or type two atoms to measure their distance.")
@@ -212,7 +212,7 @@ def test_distance_is_measured_by_keyboard_alone(page_of: Pages) -> None:
     assert views[0].get_by_role("textbox", name="Atoms").is_hidden()
 
     measure(2, "1 3", "Distance 2.39 Å: atom C1 – atom O3")
-    measure(2, "1 4", "No atom 4; write two atoms, such as 1 2.")
+    measure(2, "1 4", "No atom 4; write two, such as 1 2.")
 
     # Of several models the distance is that of the model shown.
     straight = "Distance 28.71 Å: ALA A:1, atom CA – ALA A:20, atom CA"
@@ -235,7 +235,9 @@ pdb_text = helix(20, "A")
 atoms = pdb.PDBFile.read(io.StringIO(pdb_text)).get_structure(model=1, extra_fields=["b_factor"])
 cif = pdbx.CIFFile()
 pdbx.set_structure(cif, atoms)
-for content in (pdb_text, helix(20, " "), cif.serialize()):
+shifted = "\\n".join(  # its residues are 151 to 170
+    f"{line[:22]}{int(line[22:26]) + 150:4d}{line[26:]}" for line in pdb_text.splitlines())
+for content in (pdb_text, helix(20, " "), cif.serialize(), shifted):
     display(structure_viewer(content, name="helix"))"""
 
 
@@ -244,11 +246,18 @@ def test_structure_without_chains_and_mmcif_look_like_one_with_a_chain(page_of: 
     for cell in range(2):
         nb.run(cell)
     views = nb.output(1).locator(".labext-structure[data-ready]")
-    wait_until(lambda: views.count() == 3)
+    wait_until(lambda: views.count() == 4)
     nb.idle()
-    for view in views.all():
+    for view, example in zip(views.all(), ("A:1-10", "1-10", "A:1-10", "A:151-160"), strict=True):
+        typed = view.locator(".labext-range-input")
+        assert typed.get_attribute("placeholder") == example
+        typed.fill(example)
+        typed.press("Enter")
+        selected = f"Selected {example} (10 residues)"
+        status = view.get_by_role("status")
+        wait_until(lambda status=status, text=selected: status.inner_text() == text)
         view.locator(".labext-residue").nth(4).click()
-    canvases = [view.locator("canvas") for view in views.all()]
+    canvases = [view.locator("canvas") for view in views.all()[:3]]  # with the same residues
     wait_until(lambda: len(set(map(_dark_pixels, canvases))) == 1)
     assert nb.errors == []
 

@@ -54,11 +54,11 @@ export function structure(root, handle) {
   const styleButtons = createButtonGroup("Style", styles, handle.guarded(setStyle));
   const schemes = Object.entries(state.schemes).map(([value, { label }]) => [value, label]);
   const schemeSelect = createSelect(schemes, handle.guarded(setScheme));
-  const { id } = state.chains[0] ?? { id: "A" };
-  const chain = id && `${id}:`;
-  const rangeInput = createInput("labext-range-input", `${chain}1-10`, handle.guarded(selectTyped));
-  const atomsExample = state.format === "sdf" ? "1 2" : `${chain}1 ${chain}10:CB`;
-  const atomsInput = createInput("labext-atoms-input", atomsExample, handle.guarded(measureTyped));
+  const { chain, first, last } = exampleResidues(state.chains);
+  const exampleRange = `${chain}${first}-${last}`;
+  const rangeInput = createInput("labext-range-input", exampleRange, handle.guarded(selectTyped));
+  const exampleAtoms = `${chain}${first} ${chain}${last}`;
+  const atomsInput = createInput("labext-atoms-input", exampleAtoms, handle.guarded(measureTyped));
   const atomsField = createField("Atoms", atomsInput);
   atomsField.hidden = true;
   const measureButton = createButton("Measure", "Measure the distance of two atoms", toggleMeasure);
@@ -210,7 +210,7 @@ export function structure(root, handle) {
     const known = state.chains.find(({ id }) => id === chain);
     if (!known?.numbers.some((number) => number >= start && number <= end)) {
       rangeInput.setAttribute("aria-invalid", "true");
-      status.textContent = `No residues ${text}; write chain:first-last, such as A:1-10.`;
+      status.textContent = `No residues ${text}; write a range, such as ${exampleRange}.`;
       return;
     }
     select({ chain, start, end });
@@ -246,10 +246,10 @@ export function structure(root, handle) {
     const atoms = words.map((word) => scene.findAtom(word));
     const unknown = words[atoms.indexOf(null)];
     if (!unknown && atoms.length <= 2) return scene.measure(atoms);
-    const kind = state.chains.length ? "residues or atoms" : "atoms";
     const problem = unknown ? `No atom ${unknown}` : "Too many atoms";
+    const atom = state.chains.length ? `, or ${chain}${last}:CB for an atom` : "";
     atomsInput.setAttribute("aria-invalid", "true");
-    status.textContent = `${problem}; write two ${kind}, such as ${atomsExample}.`;
+    status.textContent = `${problem}; write two, such as ${exampleAtoms}${atom}.`;
   }
 
   function showMeasurement(atoms, distance) {
@@ -346,6 +346,13 @@ function createInput(className, placeholder, onEnter) {
     if (event.key === "Enter") onEnter();
   });
   return input;
+}
+
+/** Return the first residues of a structure, at most ten; without residues, the first two atoms. */
+function exampleResidues([first]) {
+  if (!first) return { chain: "", first: 1, last: 2 };
+  const { id, numbers } = first;
+  return { chain: id && `${id}:`, first: numbers[0], last: numbers[9] ?? numbers.at(-1) };
 }
 
 function formatRange({ chain, start, end }) {
