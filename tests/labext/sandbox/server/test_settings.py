@@ -176,6 +176,7 @@ def test_settings_of_another_version_are_refused(tmp_path):
         Server(folder.path).start()
 
 
+@pytest.mark.contract
 def test_running_server_refuses_other_settings(server):
     other = Server(server.data_dir)
     other.configure(**(vars(server.settings) | {"port": 40_000}))
@@ -183,6 +184,7 @@ def test_running_server_refuses_other_settings(server):
         other.start()
 
 
+@pytest.mark.contract
 def test_start_without_a_host_name_keeps_the_options_of_the_last_one(new_server):
     first = new_server(executor="dask")
     first.stop()
@@ -203,6 +205,7 @@ def test_start_without_a_host_name_keeps_the_options_of_the_last_one(new_server)
     again.stop()
 
 
+@pytest.mark.contract
 def test_messages_of_the_server_process_name_options_of_the_command_line(new_server, tmp_path):
     (tmp_path / "objects").mkdir()
     (tmp_path / "objects" / "other").touch()
@@ -211,6 +214,7 @@ def test_messages_of_the_server_process_name_options_of_the_command_line(new_ser
     assert "`--storage`" in refused.value.next_step
 
 
+@pytest.mark.contract
 def test_unusable_renewed_certificate_is_named_in_the_log(new_server):
     server = new_server()
     Path(server.settings.tls_cert).write_text("no certificate")
