@@ -20,7 +20,8 @@ from labext.sandbox.nb.ingestion import readers as reader
 from labext.sandbox.nb.ingestion.reading import SourceFile
 from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts import recording as podcasts_recording
-from labext.sandbox.nb.podcasts.script import Turn
+from labext.sandbox.nb.podcasts.draft import Draft
+from labext.sandbox.nb.podcasts.script import Segment, Turn
 from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.speech.audio import RATE, Sound
 
@@ -197,6 +198,30 @@ def test_server_failure_fails_the_recording(site, remote, provider, tmp_path):
         )
     assert caught.value.status_code == 502
     assert list(tmp_path.iterdir()) == []
+
+
+def test_speech_of_a_draft_is_requested_again_only_if_it_is_damaged(
+    site, remote, provider, tmp_path
+):
+    model, segments = remote(), [Segment("All", "of it")]
+    turns = [Turn("Ada", "One.", opens=True, sources=("Digest",)), Turn("Ada", "One.")]
+    provider.sound = lambda _body: tone(220, 16_000, 0.5)
+    draft = Draft(tmp_path / "draft", "request")
+    draft.save_script(segments, turns)
+    assert draft.load_script() is None  # no speech is lost with it
+
+    def record():
+        voices = {"Ada": (model, "zoe")}
+        recording.record_dialogue(site, turns, voices, tmp_path / "e.mp3", ignore, draft=draft)
+        return len(provider.speeches())
+
+    assert [record(), record()] == [2, 2]
+    assert draft.load_script() == (segments, turns)
+    assert Draft(tmp_path / "draft", "another request").load_script() is None
+    for path in (tmp_path / "draft").iterdir():
+        path.write_bytes(path.read_bytes()[:30])
+    assert draft.load_script() is None
+    assert [record(), record()] == [4, 4]
 
 
 def test_unreadable_speech_is_502(site, remote, provider):
