@@ -146,7 +146,7 @@ def parse_turns(reply: str, speakers: Sequence[Speaker], titles: Iterable[str] =
     utterances = [
         (
             _first_text(item, _SPEAKER_FIELDS),
-            _first_text(item, _DIALOGUE_FIELDS),
+            _first_text(item, _DIALOGUE_FIELDS, MAX_REPLY_LENGTH),
             _parse_sources(item, known),
         )
         for item in _json_objects(reply)
@@ -154,13 +154,13 @@ def parse_turns(reply: str, speakers: Sequence[Speaker], titles: Iterable[str] =
     if not any(who and text for who, text, _ in utterances) and "{" not in reply:
         lines = reply[:MAX_REPLY_LENGTH].splitlines()
         matches = (_SPEAKER_LINE.fullmatch(" ".join(line.split())) for line in lines)
-        utterances = [
-            (match.group(1), match.group(2)[:_MAX_TEXT_LENGTH], ()) for match in matches if match
-        ]
+        utterances = [(match.group(1), match.group(2), ()) for match in matches if match]
     turns: list[Turn] = []
     for who, text, sources in utterances:
         speaker = _match_speaker(who, speakers)
-        spoken = strip_markup(text)
+        # In parts, since the time that removing markup takes is more than linear.
+        parts = chat.split_text(text, _MAX_TEXT_LENGTH)
+        spoken = " ".join(filter(None, map(strip_markup, parts)))
         if speaker is None or not spoken:
             continue
         if turns and turns[-1].speaker == speaker.name:
@@ -257,12 +257,14 @@ def _parse_list_item(line: str) -> Segment | None:
     )
 
 
-def _first_text(item: Mapping[str, Any], names: Sequence[str]) -> str:
+def _first_text(
+    item: Mapping[str, Any], names: Sequence[str], max_length: int = _MAX_TEXT_LENGTH
+) -> str:
     """Return the first non-blank text among several fields, ignoring case in field names."""
     values = {str(name).lower(): value for name, value in item.items()}
     texts = (values.get(name) for name in names)
     selected = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return segmentation.encodable(selected[:_MAX_TEXT_LENGTH])
+    return segmentation.encodable(selected[:max_length])
 
 
 def _match_speaker(name: str, speakers: Sequence[Speaker]) -> Speaker | None:

@@ -249,6 +249,14 @@ def test_endless_blanks_of_a_model_are_parsed_soon(start):
     assert time.process_time() - started_at < 1
 
 
+@pytest.mark.parametrize("form", ["json", "lines"])
+def test_long_turn_is_spoken_whole(form):
+    text = " ".join(f"Sentence **{'abc'[n % 3]}** is as long as others." for n in range(3000))
+    reply = f"Alex: {text}" if form == "lines" else expected_prompt(("Alex", text))
+    (turn,) = llm_writer.parse_turns(reply, CAST)
+    assert turn.dialogue == text.replace("*", "")
+
+
 def test_outline_is_parsed_from_lines():
     reply = "Here it is:\n1. **The switch**: how it works\n2) The dose\n"
     assert llm_writer.parse_segments(reply, 5) == [
