@@ -231,6 +231,32 @@ def test_unreadable_speech_is_502(site, remote, provider):
     assert caught.value.status_code == 502
 
 
+@pytest.mark.parametrize(
+    "sound", [tone(0, 16_000), tone(220, 16_000, seconds=0)], ids=["zeros", "no samples"]
+)
+def test_silence_of_a_server_is_502(site, remote, provider, sound):
+    provider.sound = lambda _body: sound
+    with pytest.raises(HTTPException, match="no sound for “Hello”") as caught:
+        synthesis.synthesize(site, remote(), "nova", "Hello")
+    assert caught.value.status_code == 502
+
+
+@pytest.mark.parametrize(
+    ("value", "rate"), [(np.nan, 16_000), (np.inf, 16_000), (0.5, 7), (0.5, 2_147_483_629)]
+)
+def test_speech_with_invalid_samples_or_rate_is_502(site, remote, provider, value, rate):
+    import soundfile
+
+    out = io.BytesIO()
+    samples = np.full(8000, 0.2, np.float32)
+    samples[100] = value
+    soundfile.write(out, samples, rate, format="WAV", subtype="FLOAT")
+    provider.sound = lambda _body: out.getvalue()
+    with pytest.raises(HTTPException, match="readable audio") as caught:
+        synthesis.synthesize(site, remote(), "nova", "Hello.")
+    assert caught.value.status_code == 502
+
+
 def test_audio_is_sent_as_a_small_mono_mp3(site, remote, provider, tmp_path):
     import soundfile
 
