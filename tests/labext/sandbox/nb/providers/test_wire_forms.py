@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import re
 import threading
 import time
@@ -273,7 +275,7 @@ def test_refusal_is_an_error(site, server, connect):
     message = failure(site, connect(server))
     assert "The model talker-1 of lab refused to answer" in message
     if server.form == "openai":  # which sends its reason in pieces
-        assert "refused to answer: I can't help with that." in message
+        assert "refused to answer: I can't help with that. Ask" in message
     assert "Ask in other words, or choose another model." in message
 
 
@@ -330,6 +332,21 @@ def test_failure_reported_in_the_stream(site, connect):
     with model_servers.serving("anthropic") as server:
         server.fault = overloaded
         assert "stopped its reply: “Overloaded”" in failure(site, connect(server))
+
+
+def test_stream_of_comments_alone_times_out(site, server, connect):
+    def keep_alive(handler: Handler) -> None:
+        handler.stream(["It is "], cut="")
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                handler.wfile.write(b": processing\n\n")
+                time.sleep(0.05)
+
+    server.fault = keep_alive
+    at = dataclasses.replace(servers.server_of_model(site, connect(server)), seconds=0.5)
+    values = transport.stream_json(at, "/chat", transport.JsonPayload({}))
+    with pytest.raises(HTTPException, match=r"did not answer within 0\.5 seconds"):
+        list(values)
 
 
 def test_cancelled_stream_ends_the_providers_call(site, server, connect):
