@@ -156,6 +156,7 @@ def chat(
         raise servers.length_limit_reached(server, model.name) if is_truncated else error
     if monitor is not None:
         monitor.usage.add(usage)
+        monitor.is_truncated = is_truncated
         if is_truncated and max_tokens is None:
             text += TRUNCATED
             if on_words is not None:

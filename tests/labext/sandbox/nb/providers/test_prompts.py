@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai_server import completion, respond_with
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
@@ -159,6 +160,27 @@ def test_missing_speakers_are_requested_once_more(site, talker, provider):
     provider.replies = lambda _body: next(replies)
     assert {item.speaker for item in written(site, talker)} == {"Alex", "Robin Hood"}
     assert "no dialogue of Alex, Robin Hood" in provider.requests[-1].text
+
+
+def test_dialogue_cut_at_the_limit_of_length_is_requested_once_more(site, talker, provider):
+    whole = expected_prompt(("Alex", "Hello."), ("Robin", "It does."), ("Alex", "Good night."))
+    cut = respond_with(200, completion(whole[:-30], "length"))
+    provider.replies = lambda _body: whole
+    provider.faults = [cut]
+    assert [turn.dialogue for turn in written(site, talker)][:3] == [
+        "Hello.",
+        "It does.",
+        "Good night.",
+    ]
+    assert len(provider.requests) == 3
+    assert "cut off at the limit of its length" in provider.requests[1].text
+
+    provider.faults = [cut, cut]
+    assert [turn.dialogue for turn in written(site, talker)][:3] == ["Hello.", "It does.", "Hello."]
+
+    provider.faults = [respond_with(200, completion('{"transcript": [{"sp', "length"))] * 2
+    with pytest.raises(HTTPException, match=r"cut off at the limit of its length\. .*max_tokens"):
+        written(site, talker)
 
 
 @pytest.mark.parametrize("reply", ["I can't do that.", "{}", '{"transcript": []}', "[1, 2"])
