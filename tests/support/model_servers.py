@@ -40,6 +40,7 @@ class ModelServer:
         sent_at: the time at which each piece was sent.
         requests: the path, the headers in lower case and the body of each request.
         fault: handles the next requests instead of a reply.
+        get_fault: handles the next GET requests.
         rejection: status and body of the responses to all GET requests.
         client_left: set when a client disconnects before the end.
     """
@@ -52,6 +53,7 @@ class ModelServer:
     sent_at: list[float] = field(default_factory=list)
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     fault: Fault | None = None
+    get_fault: Fault | None = None
     rejection: tuple[int, Any] | None = None
     client_left: threading.Event = field(default_factory=threading.Event)
 
@@ -64,6 +66,9 @@ class Handler(QuietHandler):
 
     def do_GET(self) -> None:
         self.state.requests.append((self.path, self.received_headers(), None))
+        if self.state.get_fault is not None:
+            self.state.get_fault(self)
+            return
         if self.state.rejection is not None:
             self.answer(*self.state.rejection)
             return

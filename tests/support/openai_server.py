@@ -173,10 +173,10 @@ def echoes_key(status: int) -> Fault:
     return fault
 
 
-def completion(text: Any) -> dict[str, Any]:
+def completion(text: Any, finish_reason: str = "stop") -> dict[str, Any]:
     """Return the response body of a chat model."""
     message = {"role": "assistant", "content": text}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    choice = {"index": 0, "message": message, "finish_reason": finish_reason}
     return {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice]}
 
 

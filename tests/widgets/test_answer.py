@@ -333,10 +333,16 @@ class TestInATerminal:
             f"Searching: cAMP; leaks\n\n{QUOTE} [1]\n\n[1] paper.pdf, page 3: “{QUOTE}”\n"
         )
 
-    def test_interrupted_stream_says_so(self, capsys: pytest.CaptureFixture[str]) -> None:
-        with pytest.raises(UnreachableError):
-            ask(then(UnreachableError("Gone.", "Ask again.")))
-        assert capsys.readouterr().out.endswith(f"· {QUOTE}\nInterrupted: Gone.\n")
+    def test_interrupted_answer_is_marked_and_leaves_the_reason_to_the_error(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for error in (UnreachableError("Gone.", "Ask again."), KeyboardInterrupt()):
+            with pytest.raises((UnreachableError, WatchInterrupted)):
+                ask(then(error))
+            assert capsys.readouterr().out.endswith(f"· {QUOTE}\n(interrupted)\n")
+        with pytest.raises(ServiceError):
+            ask(iter([]))
+        assert capsys.readouterr().out == ""
 
 
 def test_executed_notebook_gets_the_finished_answer_alone(

@@ -122,6 +122,36 @@ def test_terminal_prints_words_once(
     )
 
 
+def test_words_of_an_interrupted_reply_are_marked_in_a_terminal(
+    set_front_end: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_front_end(FrontEnd.TERMINAL, view, generated_text)
+
+    def ask(on_words: Callable[[str], None]) -> Answer:
+        on_words("Glucose ")
+        raise ServiceError("The provider failed.", "Try again.")
+
+    with pytest.raises(ServiceError):
+        labext_widgets.stream_reply(ask, question=QUESTION)
+    assert capsys.readouterr().out == "Glucose\n(interrupted)\n"
+    draft = Draft("Short")
+    draft.add("Glucose ")
+    draft.interrupt()
+    assert capsys.readouterr().out == "Short\n\nGlucose \n(interrupted)\n"
+
+
+def test_words_of_an_interrupted_text_are_displayed_in_an_executed_notebook(
+    set_front_end: Any, record_displays: Any
+) -> None:
+    set_front_end(FrontEnd.EXECUTED, generated_text)
+    displayed = record_displays(generated_text)
+    draft = Draft("Short")
+    draft.add("Glucose ")
+    draft.interrupt()
+    ((drawn, _text),) = displayed
+    assert words(drawn) == "Short Glucose … (interrupted)"
+
+
 def test_generated_text_as_the_value_of_its_cell_is_one_line_in_a_terminal(
     set_front_end: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

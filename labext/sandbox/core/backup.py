@@ -63,7 +63,7 @@ RUNTIME_FILES = {
 }
 """Files of a running host. Backups exclude them and names that start with a dot."""
 
-SCRATCH_FOLDERS = {"incoming", "work"}
+SCRATCH_FOLDERS = {"drafts", "incoming", "work"}
 """A service's folders for uploads and tasks that are not finished."""
 
 REGENERATED_SECRETS = {"secrets/signing", "secrets/nb_providers"}

@@ -103,15 +103,33 @@ def audio_path(site: Site, identifier: str) -> Path:
     return site.files.local(audio_name(identifier))
 
 
+_DRAFTS = "drafts"
+
+
+def draft_folder(site: Site, identifier: str) -> Path:
+    """Return the folder with the finished parts of an episode, which exists until it is completed.
+
+    It is not part of a backup.
+    """
+    return site.folder / _DRAFTS / _file_stem(identifier)
+
+
 def prepare_episodes(site: Site) -> None:
-    """Make the folder, and mark completed episodes whose audio is missing as failed."""
+    """Make the folder, and mark completed episodes whose audio is missing as failed.
+
+    Drafts of completed and deleted episodes are removed.
+    """
     folder = site.folder / EPISODES
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with site.database.read() as session:
         completed = session.scalars(select(Episode.id).where(Episode.status == COMPLETED)).all()
+        incomplete = session.scalars(select(Episode.id).where(Episode.status != COMPLETED))
+        drafts = {draft_folder(site, identifier) for identifier in incomplete}
         names = {audio_name(identifier): identifier for identifier in completed}
         existing = site.files.existing(names, session)
         lost = [identifier for name, identifier in names.items() if name not in existing]
+    for draft in list_entries(site.folder / _DRAFTS) - drafts:
+        shutil.rmtree(draft, ignore_errors=True)
     if lost:
         _mark_failed(site, lost)
 
@@ -133,6 +151,13 @@ def remove_audio_after_commit(session: Session, site: Site, identifier: str) -> 
     site.files.forget(session, [audio_name(identifier)])
     audio = site.folder / audio_name(identifier)
     after_commit(session, partial(audio.unlink, missing_ok=True))
+    remove_draft_after_commit(session, site, identifier)
+
+
+def remove_draft_after_commit(session: Session, site: Site, identifier: str) -> None:
+    """Remove the finished parts of an episode once the transaction commits."""
+    folder = draft_folder(site, identifier)
+    after_commit(session, partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 def _mark_failed(site: Site, identifiers: list[str]) -> None:

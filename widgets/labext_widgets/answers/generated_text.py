@@ -8,7 +8,7 @@ from typing import Any
 from labext.messages import quote_value
 from labext.sanitize import strip_control
 from labext_widgets.answers import static_view
-from labext_widgets.answers.text import model_text
+from labext_widgets.answers.text import INTERRUPTED, model_text
 from labext_widgets.core.display import display_html, update_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
 from labext_widgets.core.markup import MUTED, div, escape, plain, tidy, view_html
@@ -103,9 +103,11 @@ class Draft:
         text._displayed_in = current_execution()
 
     def interrupt(self) -> None:
-        """Mark the words displayed so far as incomplete."""
-        if self._text:
-            self.finish(GeneratedText(f"{self._text}…\n\n(interrupted)", self._title))
+        """Display the words received so far, marked as incomplete."""
+        if self._text and self._front_end is FrontEnd.TERMINAL:
+            print(f"\n{INTERRUPTED}")
+        elif self._text:
+            self._draw(GeneratedText(f"{self._text}…\n\n{INTERRUPTED}", self._title))
 
     def _draw(self, text: GeneratedText) -> None:
         html, plain_text = text._rendered()

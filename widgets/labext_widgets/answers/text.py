@@ -248,6 +248,10 @@ def model_text(verb: str, model: str, usage: str | None) -> str:
     return f"{verb} by {plain(model)}{f': {usage}' if usage else ''}."
 
 
+INTERRUPTED = "(interrupted)"
+"""Mark below a text that is incomplete."""
+
+
 def interruption_text(state: AnswerState) -> str:
     """Return the reason why the answer was interrupted, or an empty string."""
     return f"Interrupted: {plain(state.broken)}" if state.broken else ""

@@ -101,22 +101,26 @@ class TerminalOutput:
                 self._write_words()
 
     def finish(self, state: AnswerState) -> None:
-        """Print the answer and its citations, or the reason for its absence."""
+        """Print the answer and its citations, or mark what is printed as interrupted.
+
+        The reason is left to the error, which is printed below.
+        """
         if self._writing:
             self._end_line()
         else:
             self._print(state, len(state.partials) - self._is_last_partial(state))
             if self._printed and state.answer is not None:
                 self._stream.write("\n")
-        self._stream.write(f"{self._last_text(state)}\n")
+        if state.answer is not None:
+            self._stream.write(f"{self._answer_text(state.answer)}\n")
+        elif self._printed or self._streamed:
+            self._stream.write(f"{text.INTERRUPTED}\n")
         self._stream.flush()
 
-    def _last_text(self, state: AnswerState) -> str:
-        if state.answer is None:
-            return text.interruption_text(state)
-        words = text.without_marks(state.answer.text, state.answer.citations)
+    def _answer_text(self, answer: Answer) -> str:
+        words = text.without_marks(answer.text, answer.citations)
         is_printed = words.split() == self._streamed.split()
-        return text.render_answer(state.answer, only_citations=is_printed).lstrip("\n")
+        return text.render_answer(answer, only_citations=is_printed).lstrip("\n")
 
     def _write_words(self) -> None:
         words = tidy(self._writing)

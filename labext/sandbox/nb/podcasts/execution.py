@@ -12,9 +12,11 @@ from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.nb import files
 from labext.sandbox.nb.background_tasks import ProgressWriter, open_site
 from labext.sandbox.nb.podcasts import inputs, recording, tasks, writer
-from labext.sandbox.nb.podcasts.script import DIALOGUE, OUTLINE, EpisodePlan
+from labext.sandbox.nb.podcasts.draft import Draft
+from labext.sandbox.nb.podcasts.script import DIALOGUE, OUTLINE, EpisodePlan, Segment, Turn
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech.voices import VoiceRequests
 from labext.sandbox.nb.tables import Episode, Model
@@ -38,7 +40,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """
     with open_site(work) as site:
         try:
-            return _make_episode(site, work, _load_job(site, payload["episode"]))
+            return _make_episode(site, work, payload["episode"])
         except HTTPException as error:
             raise TaskError(error.detail) from None
 
@@ -67,17 +69,33 @@ def _load_job(site: Site, identifier: str) -> _Job:
         )
 
 
-def _make_episode(site: Site, work: Path, job: _Job) -> dict[str, Any]:
+def _make_episode(site: Site, work: Path, identifier: str) -> dict[str, Any]:
+    job = _load_job(site, identifier)
     progress = ProgressWriter(work)
+    request = (job.plan, job.outliner.id, job.writer.id)
+    draft = Draft(files.draft_folder(site, identifier), request)
+    segments, turns = draft.load_script() or _write_script(site, job, progress, draft)
+    spoken_turns = recording.record_dialogue(
+        site,
+        turns,
+        job.voices,
+        tasks.result_audio(work),
+        progress.set_progress,
+        language=job.plan.language,
+        draft=draft,
+    )
+    tasks.write_result(work, segments, spoken_turns)
+    return {"turns": len(spoken_turns)}
+
+
+def _write_script(
+    site: Site, job: _Job, progress: ProgressWriter, draft: Draft
+) -> tuple[list[Segment], list[Turn]]:
     progress.set_progress(OUTLINE, 0, 1)
     segments = writer.write_outline(site, job.outliner, job.plan)
     progress.set_progress(DIALOGUE, 0, len(segments))
     turns = writer.write_dialogue(
         site, job.writer, job.plan, segments, partial(progress.set_progress, DIALOGUE)
     )
-    sound = tasks.result_audio(work)
-    spoken_turns = recording.record_dialogue(
-        site, turns, job.voices, sound, progress.set_progress, language=job.plan.language
-    )
-    tasks.write_result(work, segments, spoken_turns)
-    return {"turns": len(spoken_turns)}
+    draft.save_script(segments, turns)
+    return segments, turns

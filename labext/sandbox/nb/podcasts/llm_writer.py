@@ -26,6 +26,7 @@ from labext.sandbox.nb.podcasts.script import (
 )
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.servers import quote_reply
+from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Model
 from labext.sandbox.nb.text import extractive, segmentation
 
@@ -104,7 +105,7 @@ def unsupported_prompt(numbers: Iterable[str]) -> str:
 
 
 def retry_prompt(problem: str) -> str:
-    """Return the prompt that follows a reply in the wrong form."""
+    """Return the prompt that follows a reply in the wrong form, or without its end."""
     return f"That was {problem}. Answer again, with the JSON object that was asked for and no more."
 
 
@@ -146,7 +147,7 @@ def parse_turns(reply: str, speakers: Sequence[Speaker], titles: Iterable[str] =
     utterances = [
         (
             _first_text(item, _SPEAKER_FIELDS),
-            _first_text(item, _DIALOGUE_FIELDS),
+            _first_text(item, _DIALOGUE_FIELDS, MAX_REPLY_LENGTH),
             _parse_sources(item, known),
         )
         for item in _json_objects(reply)
@@ -154,13 +155,13 @@ def parse_turns(reply: str, speakers: Sequence[Speaker], titles: Iterable[str] =
     if not any(who and text for who, text, _ in utterances) and "{" not in reply:
         lines = reply[:MAX_REPLY_LENGTH].splitlines()
         matches = (_SPEAKER_LINE.fullmatch(" ".join(line.split())) for line in lines)
-        utterances = [
-            (match.group(1), match.group(2)[:_MAX_TEXT_LENGTH], ()) for match in matches if match
-        ]
+        utterances = [(match.group(1), match.group(2), ()) for match in matches if match]
     turns: list[Turn] = []
     for who, text, sources in utterances:
         speaker = _match_speaker(who, speakers)
-        spoken = strip_markup(text)
+        # In parts, since the time that removing markup takes is more than linear.
+        parts = chat.split_text(text, _MAX_TEXT_LENGTH)
+        spoken = " ".join(filter(None, map(strip_markup, parts)))
         if speaker is None or not spoken:
             continue
         if turns and turns[-1].speaker == speaker.name:
@@ -257,12 +258,14 @@ def _parse_list_item(line: str) -> Segment | None:
     )
 
 
-def _first_text(item: Mapping[str, Any], names: Sequence[str]) -> str:
+def _first_text(
+    item: Mapping[str, Any], names: Sequence[str], max_length: int = _MAX_TEXT_LENGTH
+) -> str:
     """Return the first non-blank text among several fields, ignoring case in field names."""
     values = {str(name).lower(): value for name, value in item.items()}
     texts = (values.get(name) for name in names)
     selected = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    return segmentation.encodable(selected[:_MAX_TEXT_LENGTH])
+    return segmentation.encodable(selected[:max_length])
 
 
 def _match_speaker(name: str, speakers: Sequence[Speaker]) -> Speaker | None:
@@ -460,7 +463,10 @@ class LlmScriptWriter:
         )
 
     def _request(self, prompt: str, parse: Callable[[str], Sequence[T]], problem: str) -> list[T]:
-        """Return the parsed reply of the model, asking once more if the first one can't be parsed.
+        """Return the parsed reply of the model.
+
+        One that can't be parsed or is cut off is requested once more. Of a second one that is cut
+        off, what is complete is used.
 
         Raises:
             HTTPException: 502 if neither can be parsed; else as `chat.generate_reply`.
@@ -469,18 +475,30 @@ class LlmScriptWriter:
             {"role": "system", "content": system_prompt(self._plan)},
             {"role": "user", "content": prompt},
         ]
+        items: list[T] = []
         for _ in range(2):
+            monitor = Monitor(Usage())
             reply = chat.generate_reply(
-                self._site, self._model, messages, max_tokens=self._plan.max_tokens
+                self._site,
+                self._model,
+                messages,
+                max_tokens=self._plan.max_tokens,
+                monitor=monitor,
             )
-            items = list(parse(reply))
-            if items:
-                return items
+            items = list(parse(reply)) or items
+            if items and not monitor.is_truncated:
+                break
+            followup = retry_prompt(_TOO_LONG if monitor.is_truncated else problem)
             messages += [
                 {"role": "assistant", "content": reply},
-                {"role": "user", "content": retry_prompt(problem)},
+                {"role": "user", "content": followup},
             ]
-        raise _invalid_reply(self._model, reply, problem)
+        if not items:
+            raise _invalid_reply(self._model, reply, problem, is_cut=monitor.is_truncated)
+        return items
+
+
+_TOO_LONG = "too long, and cut off at the limit of its length"
 
 
 def _complete_turns(
@@ -492,7 +510,12 @@ def _complete_turns(
     return turns if all(speaker.name in speakers_so_far for speaker in missing) else []
 
 
-def _invalid_reply(model: Model, reply: str, problem: str) -> HTTPException:
+def _invalid_reply(model: Model, reply: str, problem: str, *, is_cut: bool) -> HTTPException:
+    if is_cut:
+        return errors.bad_gateway(
+            f"The reply of the model {model.name} was {_TOO_LONG}. Give the episode profile a "
+            "greater `max_tokens`, or choose another model."
+        )
     return errors.bad_gateway(
         f"The model {model.name} answered “{quote_reply(reply)}”, which is {problem}. Try again, "
         "or choose another model."

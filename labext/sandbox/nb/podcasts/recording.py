@@ -13,7 +13,9 @@ from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
+from labext.sandbox.nb.podcasts.draft import Draft
 from labext.sandbox.nb.podcasts.script import ENCODING, SPEECH, SpokenTurn, Turn
+from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.speech import normalization, synthesis
 from labext.sandbox.nb.speech.audio import (
     RATE,
@@ -107,6 +109,7 @@ def record_dialogue(
     on_progress: OnProgress,
     *,
     language: str | None = None,
+    draft: Draft | None = None,
 ) -> list[SpokenTurn]:
     """Synthesize a dialogue into an MP3, which appears when it is complete.
 
@@ -119,6 +122,7 @@ def record_dialogue(
         target: the file, in an existing folder.
         on_progress: called in this thread with `speech` and turns, then `encoding` and seconds.
         language: the language of the dialogue, such as `de`; None is English.
+        draft: keeps the speech of servers for a retry.
 
     Returns:
         The turns with their original text and their times, counted in samples written.
@@ -134,7 +138,7 @@ def record_dialogue(
     with (
         write_mp3(target) as write,
         _encoding_thread(write) as queue,
-        _synthesized(site, _split_turns(turns, language), turns, voices) as pieces,
+        _synthesized(site, _split_turns(turns, language), turns, voices, draft) as pieces,
     ):
         queue.pause(SILENCE_BEFORE)
         last = 0
@@ -187,7 +191,11 @@ def _silence_before(turns: Sequence[Turn], piece: _SpeechPiece, within: bool, be
 
 @contextmanager
 def _synthesized(
-    site: Site, pieces: Iterable[_SpeechPiece], turns: Sequence[Turn], voices: VoiceAssignments
+    site: Site,
+    pieces: Iterable[_SpeechPiece],
+    turns: Sequence[Turn],
+    voices: VoiceAssignments,
+    draft: Draft | None,
 ) -> Iterator[Iterator[tuple[_SpeechPiece, Sound]]]:
     """Yield the pieces in order with their audio; a few are synthesized ahead."""
     cancel_token = CancelToken()
@@ -196,7 +204,10 @@ def _synthesized(
 
     def submit(piece: _SpeechPiece) -> Future[Sound]:
         model, voice = voices[turns[piece.place].speaker]
-        return pool.submit(synthesis.synthesize, site, model, voice, piece.text, cancel_token)
+        request = (site, model, voice, piece.text, cancel_token)
+        if draft is None or registry.is_built_in(model):
+            return pool.submit(synthesis.synthesize, *request)
+        return pool.submit(draft.synthesize, piece.place, *request)
 
     def sounds() -> Iterator[tuple[_SpeechPiece, Sound]]:
         pending: deque[tuple[_SpeechPiece, Future[Sound]]] = deque()

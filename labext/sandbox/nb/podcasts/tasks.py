@@ -109,14 +109,15 @@ class PodcastTask(RowTask[Episode, EpisodeResult]):
 
     def _apply_result(
         self,
-        session: Session,  # noqa: ARG002
-        site: Site,  # noqa: ARG002
+        session: Session,
+        site: Site,
         row: Episode,
         result: EpisodeResult,
         task: Task,  # noqa: ARG002
     ) -> None:
         row.outline, row.transcript = result.outline, result.transcript
         row.duration, row.size = result.duration, result.size
+        files.remove_draft_after_commit(session, site, row.id)
 
     def _failure_reason(self, outcome: TaskOutcome) -> str:
         if outcome.outcome == "stopped":

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
@@ -45,6 +46,9 @@ _AUDIO_MAGIC = re.compile(rb"RIFF|ID3|OggS|fLaC|\xff[\xe0-\xff]")
 """First bytes of audio files: WAV, MP3, OGG, FLAC."""
 
 _MAX_NAME_LENGTH = 500
+_MAX_PAGES = 50
+"""Maximum number of pages of a list of models."""
+
 _VECTOR_LENGTHS = (1e-15, 1e15)
 """Shortest and longest vector: outside, its squares are no numbers of single precision."""
 
@@ -152,6 +156,7 @@ def chat(
         raise servers.length_limit_reached(server, model.name) if is_truncated else error
     if monitor is not None:
         monitor.usage.add(usage)
+        monitor.is_truncated = is_truncated
         if is_truncated and max_tokens is None:
             text += TRUNCATED
             if on_words is not None:
@@ -329,15 +334,24 @@ def transcribe(
 
 
 def list_models(server: ProviderServer) -> list[str]:
-    """Return the names of a server's models, in its order.
+    """Return the names of a server's models on all pages of its list, in its order.
 
     Raises:
         HTTPException: 502 if it failed.
     """
     form: Any = CHAT_FORMS.get(server.form) or SPEECH_FORMS[server.form]
-    names = _parse(server, form.parse_models, request_json(server, form.models_path(server)))
-    texts = [name for name in names if isinstance(name, str)]
-    return [name for name in dict.fromkeys(texts) if _is_valid_name(server, name)]
+    first_page = path = form.models_path(server)
+    names: dict[str, None] = {}
+    for _ in range(_MAX_PAGES):
+        value = request_json(server, path)
+        page = [name for name in _parse(server, form.parse_models, value) if isinstance(name, str)]
+        is_new = not names.keys() >= set(page)
+        names |= dict.fromkeys(page)
+        query = _parse(server, form.next_page, value) if is_new else {}
+        if not query:
+            break
+        path = f"{first_page}{'&' if '?' in first_page else '?'}{urlencode(query)}"
+    return [name for name in names if _is_valid_name(server, name)]
 
 
 def _is_valid_name(server: ProviderServer, name: str) -> bool:

@@ -63,9 +63,11 @@ class WireForm(ABC):
 
     Attributes:
         models: the path of the list of models.
+        cursor: the query parameter with the last model of the previous page of the list.
     """
 
     models: ClassVar[str] = "/models"
+    cursor: ClassVar[str] = "after"
 
     @abstractmethod
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:
@@ -94,6 +96,10 @@ class WireForm(ABC):
     def parse_models(self, value: Any) -> list[Any]:
         """Parse the names of the models."""
         return [row["id"] for row in value["data"]]
+
+    def next_page(self, value: Any) -> dict[str, str]:
+        """Return the query of the page that follows one of the list of models; empty at its end."""
+        return {self.cursor: value["data"][-1]["id"]} if value.get("has_more") else {}
 
 
 _WITHOUT_STREAM_OPTIONS = frozenset({"mistral"})
@@ -179,6 +185,7 @@ class AnthropicForm(WireForm):
     """Anthropic's `/messages`."""
 
     models = "/models?limit=1000"
+    cursor = "after_id"
 
     MAX_TOKENS = 4096
     """The length of a reply, which Anthropic requires to be limited."""
@@ -309,6 +316,11 @@ class GoogleForm(WireForm):
             for row in value["models"]
             if not self._METHODS.isdisjoint(row.get("supportedGenerationMethods", self._METHODS))
         ]
+
+    def next_page(self, value: Any) -> dict[str, str]:
+        """Return the query of the next page; empty if there is none."""
+        token = value.get("nextPageToken")
+        return {"pageToken": token} if token else {}
 
 
 def google_path(model: str, method: str) -> str:

@@ -112,9 +112,10 @@ def invalid_response(provider: ProviderServer, text: str) -> HTTPException:
 
 def refused(provider: ProviderServer, model: str, reason: str) -> HTTPException:
     """Return a 502: the model refused to answer."""
+    words = _quote(provider, reason).removesuffix(".")
     return errors.bad_gateway(
-        f"The model {model} of {provider.name} refused to answer: {_quote(provider, reason)}. "
-        "Ask in other words, or choose another model."
+        f"The model {model} of {provider.name} refused to answer: {words}. Ask in other words, or "
+        "choose another model."
     )
 
 

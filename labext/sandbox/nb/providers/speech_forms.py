@@ -83,6 +83,10 @@ class SpeechForm(ABC):
         """Parse the names of the models."""
         return [row["model_id"] for row in value]
 
+    def next_page(self, value: Any) -> dict[str, str]:  # noqa: ARG002
+        """Return an empty query, since the list of models has one page."""
+        return {}
+
 
 class OpenAISpeech(SpeechForm):
     """`/audio/speech` and `/audio/transcriptions`."""

@@ -226,16 +226,23 @@ _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 def _parse_lines(provider: ProviderServer, chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield the values in the lines of a stream, up to the mark of its end."""
+    """Yield the values in the lines of a stream, up to the mark of its end.
+
+    Comments, by which a server keeps the connection alive, do not extend the time limit.
+    """
+    deadline = time.monotonic() + provider.seconds
     for line, is_whole in _split_lines(chunks):
         content = line.removeprefix(b"data:").strip()
         if content == b"[DONE]":
             yield None
             return
         if not line.startswith((b"data:", b"{")) or not content:
+            if time.monotonic() > deadline:
+                raise servers.connection_failed(provider, requests.Timeout())
             continue
         try:
             yield _parse(provider, content)
+            deadline = time.monotonic() + provider.seconds
         except HTTPException:
             if is_whole:
                 raise

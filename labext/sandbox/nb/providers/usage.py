@@ -40,7 +40,9 @@ class Monitor:
     Attributes:
         usage: the sum over the calls.
         on_words: called with the words of a reply as they arrive; None for replies in one piece.
+        is_truncated: whether the last reply reached the limit of its length.
     """
 
     usage: Usage
     on_words: Callable[[str], None] | None = None
+    is_truncated: bool = False

@@ -9,9 +9,13 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers.servers import quote_reply
 from labext.sandbox.nb.speech.audio import Sound
 from labext.sandbox.nb.speech.engines import ENGINES, Espeak, Flite, require_packages
 from labext.sandbox.nb.tables import Model
+
+_MIN_RATE, _MAX_RATE = 4000, 384_000
+"""Sample rates of speech in hertz; another one would change its length beyond all memory."""
 
 
 def list_voices(site: Site, model: Model) -> dict[str, str]:
@@ -58,15 +62,16 @@ def synthesize(
         cancel_token: cancels the request to the model's server.
 
     Returns:
-        The audio, which may be empty.
+        The audio, which may be empty if the model is built in.
 
     Raises:
         HTTPException: 422 if a package is missing or the voice does not exist; 502 if the server
-            failed.
+            failed or returned silence.
         CallCancelledError: if the request was cancelled.
     """
     if registry.is_built_in(model):
         return _engine(model).say(voice, text)
+    import numpy as np
     import soundfile
 
     from labext.sandbox.nb.providers import calls
@@ -74,11 +79,18 @@ def synthesize(
     content = calls.synthesize(site, model, text, voice, cancel_token)
     try:
         samples, rate = soundfile.read(io.BytesIO(content), dtype="float32", always_2d=True)
+        if not np.isfinite(samples).all() or not _MIN_RATE <= rate <= _MAX_RATE:
+            raise ValueError
     except (soundfile.SoundFileError, RuntimeError, ValueError):
         raise errors.bad_gateway(
             f"The server of the model {model.name} did not return a readable audio file. "
             "Check that it is a model of type tts, or choose another."
         ) from None
+    if not samples.any():
+        raise errors.bad_gateway(
+            f"The server of the model {model.name} returned no sound for “{quote_reply(text)}”. "
+            "Try again, or choose another voice or model."
+        )
     return Sound(samples.mean(axis=1), int(rate))
 
 

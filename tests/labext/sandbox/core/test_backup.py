@@ -61,6 +61,7 @@ def filled(path: Path, word: str) -> DataFolder:
         "jobs/incoming/half",
         "nb/originals/a",
         "nb/work/a/page",
+        "nb/drafts/a/speech",
         "ports.json",
         "connection.json",
         "quarantine/x/old",

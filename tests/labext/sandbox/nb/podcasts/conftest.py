@@ -70,6 +70,10 @@ class Podcasts(nb_service.Api):
         """Return the stored audio files, and the folders of tasks."""
         return {f.name for name in ("episodes", "work") for f in (self.folder / name).iterdir()}
 
+    def drafts(self) -> set[str]:
+        """Return the folders with the finished parts of episodes."""
+        return {folder.name for folder in (self.folder / "drafts").iterdir()}
+
 
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:

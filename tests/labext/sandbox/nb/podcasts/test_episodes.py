@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import openai_server
 import pytest
+from openai_server import tone
 from waiting import wait_until
 
 pytestmark = pytest.mark.contract
@@ -212,6 +213,41 @@ def test_language_models_write_outline_and_transcript(podcasts, key, provider, m
         assert podcasts.TEXT in request.text
     keys = {request.headers["authorization"] for request in provider.requests}
     assert keys == {f"Bearer {key}"}
+
+
+def test_retry_requests_no_finished_script_or_speech_again(podcasts, provider, model_of, spoken_by):
+    dialogue = [("Ada", "Glucose?"), ("Ben", "Yes."), ("Ada", "Really?"), ("Ben", "It does.")]
+    turns = [{"speaker": who, "dialogue": text} for who, text in dialogue]
+    script = json.dumps({"segments": [{"name": "All"}], "transcript": turns})
+    provider.replies = lambda _body: script
+    provider.sound = lambda body: b"" if body["input"] == "It does." else tone("nova", "Hm.")
+    model = model_of("writer", "llm")
+    profile = podcasts.profile(outline_llm=model, transcript_llm=model)
+    order = podcasts.order(podcasts.filled_notebook(), profile, spoken_by("Ada", "Ben"))
+    failed = podcasts.until(order["job_id"])
+    assert "sent an empty reply. Try again" in failed["error_message"]
+    assert podcasts.drafts() == {order["episode_id"].partition(":")[2]}
+
+    provider.replies = lambda _body: "Sorry, I can't."
+    provider.sound = lambda _body: tone("nova", "Hm.")
+    path = f"podcasts/episodes/{order['episode_id']}"
+    again = podcasts.call("POST", f"{path}/retry")
+    assert podcasts.until(again["job_id"])["status"] == "completed"
+    assert len(provider.chats()) == 2
+    requested = sorted(request.body["input"] for request in provider.speeches())
+    assert requested == sorted([text for _who, text in dialogue] + ["It does."])
+    spoken = podcasts.call("GET", path)["transcript"]["transcript"]
+    assert [(turn["speaker"], turn["dialogue"]) for turn in spoken] == dialogue
+    assert podcasts.drafts() == set()
+
+
+def test_draft_is_removed_with_its_episode(podcasts, provider, spoken_by):
+    provider.faults += [None, openai_server.disconnect]
+    ordered = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), spoken_by("Ada"))
+    assert podcasts.until(ordered["job_id"])["status"] == "failed"
+    assert podcasts.drafts()
+    podcasts.call("DELETE", f"podcasts/episodes/{ordered['episode_id']}")
+    assert podcasts.drafts() == set()
 
 
 def test_episode_can_be_deleted_while_running(podcasts, provider, spoken_by):

@@ -166,6 +166,16 @@ def test_only_audio_without_an_episode_is_an_orphan(site, add):
     assert all(files.audio_path(site, item).exists() for item in (*stored, "episode:gone"))
 
 
+def test_only_drafts_of_incomplete_episodes_outlive_a_start(site, add):
+    completed, running, failed = (add(state, size=1) for state in (COMPLETED, RUNNING, FAILED))
+    files.audio_path(site, completed).write_bytes(b"s")
+    for item in (completed, running, failed, "episode:gone"):
+        files.draft_folder(site, item).mkdir(parents=True)
+    files.prepare_episodes(site)
+    kept = {files.draft_folder(site, item) for item in (running, failed)}
+    assert {*(site.folder / "drafts").iterdir()} == kept
+
+
 def test_lost_audio_fails_the_episode_but_keeps_its_transcript(site, add):
     full, lost = add(COMPLETED, size=1), add(COMPLETED, size=1)
     with site.database.write() as session:

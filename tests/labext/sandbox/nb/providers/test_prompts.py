@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openai_server import completion, respond_with
 from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
@@ -161,6 +162,27 @@ def test_missing_speakers_are_requested_once_more(site, talker, provider):
     assert "no dialogue of Alex, Robin Hood" in provider.requests[-1].text
 
 
+def test_dialogue_cut_at_the_limit_of_length_is_requested_once_more(site, talker, provider):
+    whole = expected_prompt(("Alex", "Hello."), ("Robin", "It does."), ("Alex", "Good night."))
+    cut = respond_with(200, completion(whole[:-30], "length"))
+    provider.replies = lambda _body: whole
+    provider.faults = [cut]
+    assert [turn.dialogue for turn in written(site, talker)][:3] == [
+        "Hello.",
+        "It does.",
+        "Good night.",
+    ]
+    assert len(provider.requests) == 3
+    assert "cut off at the limit of its length" in provider.requests[1].text
+
+    provider.faults = [cut, cut]
+    assert [turn.dialogue for turn in written(site, talker)][:3] == ["Hello.", "It does.", "Hello."]
+
+    provider.faults = [respond_with(200, completion('{"transcript": [{"sp', "length"))] * 2
+    with pytest.raises(HTTPException, match=r"cut off at the limit of its length\. .*max_tokens"):
+        written(site, talker)
+
+
 @pytest.mark.parametrize("reply", ["I can't do that.", "{}", '{"transcript": []}', "[1, 2"])
 def test_unparsable_reply_is_502(site, talker, provider, reply):
     provider.replies = lambda _body: reply
@@ -247,6 +269,14 @@ def test_endless_blanks_of_a_model_are_parsed_soon(start):
     started_at = time.process_time()
     assert llm_writer.parse_turns(f"{start}{' ' * 10_000}x", CAST) == []
     assert time.process_time() - started_at < 1
+
+
+@pytest.mark.parametrize("form", ["json", "lines"])
+def test_long_turn_is_spoken_whole(form):
+    text = " ".join(f"Sentence **{'abc'[n % 3]}** is as long as others." for n in range(3000))
+    reply = f"Alex: {text}" if form == "lines" else expected_prompt(("Alex", text))
+    (turn,) = llm_writer.parse_turns(reply, CAST)
+    assert turn.dialogue == text.replace("*", "")
 
 
 def test_outline_is_parsed_from_lines():

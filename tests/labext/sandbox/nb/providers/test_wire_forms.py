@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import model_servers
 import pytest
@@ -113,6 +116,39 @@ def test_models_and_vectors_are_parsed(site, server, connect):
         assert calls.list_models(servers.server_of_model(site, model)) == ["gemini-1"]
     if server.form != "anthropic":  # which has no embedding models
         assert calls.embed(site, model, ["a", "b"]) == [[1.0, 2.0]] * 2
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic", "google"])
+def test_all_pages_of_a_list_of_models_are_read(site, connect, form):
+    def page(names: list[str], next_page: str) -> Any:
+        if form == "google":
+            rows = [{"name": f"models/{name}"} for name in names]
+            return {"models": rows, **({"nextPageToken": next_page} if next_page else {})}
+        rows = [{"id": name} for name in names]
+        return {"data": rows, "has_more": bool(next_page), "last_id": names[-1]}
+
+    def answer(handler: Handler) -> None:
+        query = parse_qs(urlsplit(handler.path).query)
+        cursor = {"openai": "after", "anthropic": "after_id", "google": "pageToken"}[form]
+        match query.get(cursor):
+            case None:
+                handler.answer(200, page(["a", "b"], "p & 2"))
+            case ["b" | "p & 2"]:
+                handler.answer(200, page(["b", "c"], last_page))
+            case _:
+                handler.answer(200, page(["d"], ""))
+
+    with model_servers.serving(form) as server:
+        at = servers.server_of_model(site, connect(server))
+        server.get_fault = answer
+        last_page = ""
+        assert calls.list_models(at) == ["a", "b", "c"]
+        last_page = "p3"
+        assert calls.list_models(at) == ["a", "b", "c", "d"]
+        assert len(server.requests) == 5
+        server.get_fault = lambda handler: handler.answer(200, page(["a"], "p & 2"))
+        assert calls.list_models(at) == ["a"]  # a page that repeats
+        assert len(server.requests) == 7
 
 
 def message_body(form: str, text: str, code: int = 0) -> Any:
@@ -239,7 +275,7 @@ def test_refusal_is_an_error(site, server, connect):
     message = failure(site, connect(server))
     assert "The model talker-1 of lab refused to answer" in message
     if server.form == "openai":  # which sends its reason in pieces
-        assert "refused to answer: I can't help with that." in message
+        assert "refused to answer: I can't help with that. Ask" in message
     assert "Ask in other words, or choose another model." in message
 
 
@@ -296,6 +332,21 @@ def test_failure_reported_in_the_stream(site, connect):
     with model_servers.serving("anthropic") as server:
         server.fault = overloaded
         assert "stopped its reply: “Overloaded”" in failure(site, connect(server))
+
+
+def test_stream_of_comments_alone_times_out(site, server, connect):
+    def keep_alive(handler: Handler) -> None:
+        handler.stream(["It is "], cut="")
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                handler.wfile.write(b": processing\n\n")
+                time.sleep(0.05)
+
+    server.fault = keep_alive
+    at = dataclasses.replace(servers.server_of_model(site, connect(server)), seconds=0.5)
+    values = transport.stream_json(at, "/chat", transport.JsonPayload({}))
+    with pytest.raises(HTTPException, match=r"did not answer within 0\.5 seconds"):
+        list(values)
 
 
 def test_cancelled_stream_ends_the_providers_call(site, server, connect):

@@ -20,7 +20,8 @@ from labext.sandbox.nb.ingestion import readers as reader
 from labext.sandbox.nb.ingestion.reading import SourceFile
 from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts import recording as podcasts_recording
-from labext.sandbox.nb.podcasts.script import Turn
+from labext.sandbox.nb.podcasts.draft import Draft
+from labext.sandbox.nb.podcasts.script import Segment, Turn
 from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.speech.audio import RATE, Sound
 
@@ -199,8 +200,58 @@ def test_server_failure_fails_the_recording(site, remote, provider, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_speech_of_a_draft_is_requested_again_only_if_it_is_damaged(
+    site, remote, provider, tmp_path
+):
+    model, segments = remote(), [Segment("All", "of it")]
+    turns = [Turn("Ada", "One.", opens=True, sources=("Digest",)), Turn("Ada", "One.")]
+    provider.sound = lambda _body: tone(220, 16_000, 0.5)
+    draft = Draft(tmp_path / "draft", "request")
+    draft.save_script(segments, turns)
+    assert draft.load_script() is None  # no speech is lost with it
+
+    def record():
+        voices = {"Ada": (model, "zoe")}
+        recording.record_dialogue(site, turns, voices, tmp_path / "e.mp3", ignore, draft=draft)
+        return len(provider.speeches())
+
+    assert [record(), record()] == [2, 2]
+    assert draft.load_script() == (segments, turns)
+    assert Draft(tmp_path / "draft", "another request").load_script() is None
+    for path in (tmp_path / "draft").iterdir():
+        path.write_bytes(path.read_bytes()[:30])
+    assert draft.load_script() is None
+    assert [record(), record()] == [4, 4]
+
+
 def test_unreadable_speech_is_502(site, remote, provider):
     provider.sound = lambda _body: b"RIFF\x10\0\0\0WAVEnothing at all"
+    with pytest.raises(HTTPException, match="readable audio") as caught:
+        synthesis.synthesize(site, remote(), "nova", "Hello.")
+    assert caught.value.status_code == 502
+
+
+@pytest.mark.parametrize(
+    "sound", [tone(0, 16_000), tone(220, 16_000, seconds=0)], ids=["zeros", "no samples"]
+)
+def test_silence_of_a_server_is_502(site, remote, provider, sound):
+    provider.sound = lambda _body: sound
+    with pytest.raises(HTTPException, match="no sound for “Hello”") as caught:
+        synthesis.synthesize(site, remote(), "nova", "Hello")
+    assert caught.value.status_code == 502
+
+
+@pytest.mark.parametrize(
+    ("value", "rate"), [(np.nan, 16_000), (np.inf, 16_000), (0.5, 7), (0.5, 2_147_483_629)]
+)
+def test_speech_with_invalid_samples_or_rate_is_502(site, remote, provider, value, rate):
+    import soundfile
+
+    out = io.BytesIO()
+    samples = np.full(8000, 0.2, np.float32)
+    samples[100] = value
+    soundfile.write(out, samples, rate, format="WAV", subtype="FLOAT")
+    provider.sound = lambda _body: out.getvalue()
     with pytest.raises(HTTPException, match="readable audio") as caught:
         synthesis.synthesize(site, remote(), "nova", "Hello.")
     assert caught.value.status_code == 502
