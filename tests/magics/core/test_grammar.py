@@ -344,6 +344,10 @@ def test_whitespace_separates_tokens_and_quotes_group_them(line: str, tokens: li
         ('{"""a "}" b"""}', ['"""a "}" b"""']),
         ('{f"{x}_1"}', ['f"{x}_1"']),
         ("{a} b={c}", ["a", "c"]),
+        (
+            '{a: b} {"a":b} {a:b,c:d} {**a} {é: b}',
+            ["{a: b}", '{"a":b}', "{a:b,c:d}", "{**a}", "{é: b}"],
+        ),
     ],
 )
 def test_braces_hold_one_python_expression(line: str, expected: list[str]) -> None:
@@ -360,10 +364,16 @@ def test_braces_hold_one_python_expression(line: str, expected: list[str]) -> No
         ("a}{i}}b", "a}7}b"),
         ("{{i}}_{i}", "{i}_7"),
         ("a\\n{i}", "a\\n7"),
+        ("{i:03}", "007"),
+        ("{gene!r}", "'lacZ'"),
+        ("{x:.1f}", "2.5"),
+        ("{i=}", "i=7"),
+        ("{x:g}", "2.46"),
+        ("{ d['a}b'] :3}", "  1"),
     ],
 )
 def test_word_with_braces_is_formatted_as_an_f_string(word: str, value: str) -> None:
-    variables = {"i": 7, "gene": "lacZ", "d": {"a}b": 1}}
+    variables = {"i": 7, "gene": "lacZ", "d": {"a}b": 1}, "x": 2.46}
     assert values(f"run {word}", **variables)["tool"] == value
     assert values(f"run x --name={word}", **variables)["name"] == value
     settings = values(f"run x --set c={word} --set {{gene}}=a=b", **variables)["settings"]
