@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def _object(raw: Raw, scope: Namespace) -> Any:
 
 def _text(raw: Raw, scope: Namespace) -> str:
     value = _object(raw, scope)
-    if isinstance(value, bool) or not isinstance(value, str | int | Path) or value == "":
+    if isinstance(value, bool) or not isinstance(value, str | Integral | Path) or value == "":
         raise ValueError(value)
     return str(value)
 
@@ -161,6 +162,7 @@ def _comma_separated(raw: Raw, scope: Namespace) -> list[str]:
 
 def _boolean(raw: Raw, scope: Namespace) -> bool:
     value = _object(raw, scope)
+    value = value.item() if getattr(value, "ndim", None) == 0 else value  # of NumPy
     if isinstance(value, bool):
         return value
     if value not in ("yes", "no"):

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +46,7 @@ DEMO = Magic(
                 Parameter("to", value_types.PATH, "a folder"),
                 Parameter("rate", value_types.choice("named", "off"), "limits"),
                 Parameter("max-runtime", value_types.INTEGER, "seconds"),
+                Parameter("keep", value_types.YES_NO, "whether to keep it"),
                 Parameter("yes", None, "do it"),
             ],
             body="settings",
@@ -106,6 +108,7 @@ def test_missing_arguments_have_empty_values() -> None:
         "to": None,
         "rate": None,
         "max_runtime": None,
+        "keep": None,
         "yes": False,
     }
 
@@ -127,6 +130,14 @@ def test_values_have_types() -> None:
     objects = values("run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o"))
     expected = {"tool": "digest", "limit": 7, "name": "3", "to": Path("o")}
     assert objects.items() >= expected.items()
+
+
+def test_numpy_scalars_are_accepted_like_those_of_python() -> None:
+    variables = {"n": np.int64(3), "yes": np.bool_(True)}
+    parsed = values("run {n} --name={n} --limit {n} --to {n} --keep {yes}", **variables)
+    expected = {"tool": "3", "name": "3", "limit": 3, "to": Path("3"), "keep": True}
+    assert parsed.items() >= expected.items()
+    assert "not `{yes}`" in refused("run x --name {yes}", **variables).message
 
 
 def test_repeated_settings_keep_strings_and_objects() -> None:
