@@ -134,7 +134,8 @@ class _Scanner:
             raise InputError(
                 f"`{_excerpt(self.line, self.at)}` follows the quoted text "
                 f"`{self.line[opened : closed + 1]}` without a space.",
-                "Put a space between them, or quote the whole text with the other quote character.",
+                "Put a space between them, quote the whole text with the other quote character, or "
+                'write one expression: {f"{x} 1"}.',
             )
         return True
 
