@@ -197,10 +197,11 @@ def _parse_column(record: dict[str, Any]) -> pd.Series[Any]:
     import pandas as pd
 
     if "codes" in record:
-        categories = pd.Index(_parse_column(record["categories"]))
-        return pd.Series(
-            pd.Categorical.from_codes(record["codes"], categories, ordered=record["ordered"])
-        )
+        codes, categories = record["codes"], pd.Index(_parse_column(record["categories"]))
+        try:
+            return pd.Series(pd.Categorical.from_codes(codes, categories, record["ordered"]))
+        except ValueError:  # different categories have the same text
+            return pd.Series([None if code < 0 else categories[code] for code in codes])
     values, dtype = pd.Series(record["values"], dtype=object), record["dtype"]
     try:
         if dtype.startswith("datetime64"):

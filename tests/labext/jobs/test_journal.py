@@ -66,6 +66,13 @@ def test_bins_stay_in_order_in_the_journal(journal: Journal) -> None:
     assert bins.sort_values().tolist() == ["(0, 3]", "(3, 20]", "(20, 100]"]
 
 
+def test_categories_with_equal_texts_are_read_as_plain_values(journal: Journal) -> None:
+    cells = pd.Categorical([pd.Period("2026-01"), None, "2026-01"])
+    jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
+    journal.write(BatchPlan("equal", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
+    assert journal.read("equal").plan.rows["cell"].dropna().tolist() == ["2026-01", "2026-01"]
+
+
 def test_numpy_scalars_stay_numbers_in_the_journal(journal: Journal) -> None:
     cells = [np.int64(3), np.float32(0.5), np.bool_(True), "a"]
     jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
