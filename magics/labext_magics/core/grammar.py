@@ -367,17 +367,18 @@ def _option(
 ) -> tuple[Parameter, Raw]:
     """Return the option of a token with its value, which may be the next token."""
     name, equals, text = token.text.partition("=")
-    option = command.option(name)
+    shown = name if equals else _token_text(token)
+    option = command.option(shown)
     if option is None:
         # without the dashes, which make all options similar
         names = [o.name for o in command.options]
         listed = f"`{title} --help` lists its options."
         raise InputError(
-            f"`{title}` has no option `{name}`.",
+            f"`{title}` has no option `{shown}`.",
             messages.suggest(name[2:], names, listed, "`--{}`"),
         )
     if option.kind is None:
-        if equals or token.expression is not None or token.template:
+        if equals:
             raise InputError(f"`{name}` takes no value.", f"Write `{name}` alone.")
         return option, Raw("")
     if equals:

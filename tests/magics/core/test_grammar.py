@@ -210,6 +210,8 @@ def test_help_names_every_command_and_option() -> None:
         ("box strat", "no subcommand `box strat`", "%demo box start"),
         ("run x --nmae y", "no option `--nmae`", "`--name`"),
         ("run x --max 5", "no option `--max`", "`--max-runtime`"),
+        ("run x --name{frame} y", "no option `--name{frame}`", "`--name`"),
+        ("run x --yes{frame}", "no option `--yes{frame}`", "`--yes`"),
         ("run x --name", "`--name` needs a value", "--name NAME"),
         ("run x --name --yes", "`--name` needs a value", "--name NAME"),
         ("run x --yes=true", "takes no value", "--yes"),
