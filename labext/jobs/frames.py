@@ -173,6 +173,13 @@ SUFFIX = ".input"
 _NAME_COLUMNS = 2  # frames of a batch's jobs begin with Name and JobName
 
 
+def index_hint(rows: pd.DataFrame, column: str) -> str | None:
+    """Return what to do if a column is a level of the index, such as after `groupby`."""
+    if column not in map(str, rows.index.names):
+        return None
+    return f"{column} is in the index; make it a column with `frame.reset_index()`."
+
+
 def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
     """Return the original names in a column of the input rows; empty strings for empty cells.
 
@@ -184,7 +191,7 @@ def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
         raise InputError(
             "The rows have no column "
             f'"{name_column}"{messages.did_you_mean(name_column, columns)}.',
-            "Name the column with the names of the jobs.",
+            index_hint(rows, name_column) or "Name the column with the names of the jobs.",
         )
     cells = rows.iloc[:, columns.index(name_column)]
     empty = cells.isna() | cells.astype(str).str.isspace()

@@ -75,11 +75,11 @@ def read_rows(
         raise InputError("The frame has no rows.", "A batch needs at least one job.")
     columns = [str(column) for column in frame.columns]
     if name_column is not None:
-        _check_column(name_column, columns, "the jobs' names")
+        _check_column(name_column, frame, "the jobs' names")
     if mapping is None:
         mapping = _all_columns(columns, name_column, tool)
     for setting, column in mapping.items():
-        _check_column(column, columns, setting)
+        _check_column(column, frame, setting)
     duplicates = [setting for setting in mapping if setting in constants]
     if duplicates:
         raise InputError(
@@ -145,10 +145,12 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
     return {column: column for column in others}
 
 
-def _check_column(column: str, columns: list[str], use: str) -> None:
+def _check_column(column: str, frame: pd.DataFrame, use: str) -> None:
+    columns = [str(name) for name in frame.columns]
     if column not in columns:
         hint = messages.did_you_mean(column, columns)
-        step = f"The columns are {messages.join_words(columns)}."
+        step = frames.index_hint(frame, column)
+        step = step or f"The columns are {messages.join_words(columns)}."
         if use in columns and not hint:
             step += f" Write the setting first: {parameter('mapping', {column: use})}."
         raise InputError(f'There is no column "{column}" for {use}{hint}.', step)

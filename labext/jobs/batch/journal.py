@@ -153,23 +153,29 @@ _PLAIN_DTYPES = ("int", "uint", "float", "bool", "str", "category")
 def rows_to_json(frame: pd.DataFrame) -> dict[str, Any]:
     """Return a JSON object with the name, dtype and values of each column of a frame."""
     columns = [
-        {
-            "name": str(name),
-            "dtype": str(frame.dtypes.iloc[position]),
-            "values": [
-                _to_json(cell)
-                for cell in frame.iloc[:, position]
-                .astype(object)
-                .where(frame.iloc[:, position].notna().to_numpy(), None)
-            ],
-        }
+        _column_to_json(str(name), frame.iloc[:, position])
         for position, name in enumerate(frame.columns)
     ]
     return {"columns": columns}
 
 
+def _column_to_json(name: str, cells: pd.Series[Any]) -> dict[str, Any]:
+    record = {"name": name, "dtype": str(cells.dtype)}
+    if record["dtype"] == "category":
+        return record | {
+            "codes": cells.cat.codes.tolist(),
+            "categories": _column_to_json("", cells.cat.categories.to_series()),
+            "ordered": bool(cells.cat.ordered),
+        }
+    values = cells.astype(object).where(cells.notna().to_numpy(), None)
+    return record | {"values": [_to_json(cell) for cell in values]}
+
+
 def _to_json(cell: Any) -> Any:
     """Return a cell, as text if JSON can't represent it."""
+    kind = getattr(getattr(cell, "dtype", None), "kind", None)
+    if kind in ("b", "i", "u", "f") and cell.ndim == 0:  # a scalar of NumPy
+        cell = cell.item()
     try:
         json.dumps(cell)
     except (TypeError, ValueError, RecursionError):
@@ -190,6 +196,12 @@ def rows_from_json(record: dict[str, Any]) -> pd.DataFrame:
 def _parse_column(record: dict[str, Any]) -> pd.Series[Any]:
     import pandas as pd
 
+    if "codes" in record:
+        codes, categories = record["codes"], pd.Index(_parse_column(record["categories"]))
+        try:
+            return pd.Series(pd.Categorical.from_codes(codes, categories, record["ordered"]))
+        except ValueError:  # different categories have the same text
+            return pd.Series([None if code < 0 else categories[code] for code in codes])
     values, dtype = pd.Series(record["values"], dtype=object), record["dtype"]
     try:
         if dtype.startswith("datetime64"):

@@ -250,7 +250,8 @@ class ResultMethods(BaseClient):
         Args:
             name: name of a job, pipeline or batch.
             to: folder, created if needed; or a path ending in `.zip` to keep only the archive.
-            file: download one output file instead of the archive; `to` is its path or folder.
+            file: download one output file instead of the archive; `to` is its path or folder
+                (without a suffix, or with a number as its suffix).
             pdbs_only: download only structures (the archive is `<name>-pdbs.zip`).
             email: owner of the job, if it is a teammate's.
             on_bytes: called with the number of bytes received, and the total if known; in later

@@ -167,6 +167,11 @@ class Manifest:
             other.selection,
         )
 
+    def same_source(self, other: Manifest) -> bool:
+        """Return whether two manifests describe the same selection of a job, in any run of it."""
+        name, other_name = self.job.get("JobName"), other.job.get("JobName")
+        return (name, self.selection) == (other_name, other.selection)
+
     def is_complete(self, folder: Path) -> bool:
         """Return whether all files and the archive exist unchanged."""
         if self.earlier:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = 3
+_NUMBER_SUFFIX = re.compile(r"\.\d+(e[+-]?\d+)?", re.IGNORECASE)
+"""End of a name such as `T_37.5`, which is that of a folder."""
 
 
 def incomplete_jobs_message(jobs: Sequence[Mapping[str, Any]], parent: str) -> str:
@@ -146,7 +149,7 @@ class ResultsFetcher:
         path = user_path(to)
         if job.selection.file is not None:
             file_name = PurePosixPath(job.selection.file).name
-            if not path.suffix or is_folder_name(to):
+            if not path.suffix or _NUMBER_SUFFIX.fullmatch(path.suffix) or is_folder_name(to):
                 path = path / file_name
             return self._fetch_file(job, path, callbacks)
         if path.suffix.lower() == ".zip" and not path.is_dir():
@@ -220,9 +223,10 @@ class ResultsFetcher:
             return self._results(job, target, before, False, f"are already complete at {target}")
         if target.is_dir():
             raise StorageError(f"{target} is a folder.", "Give the name of a file.")
-        if exists and before is None:
+        if exists and (before is None or not before.same_source(fresh)):
             raise ConflictError(
-                f"{target} already exists and is not from the results of {job.name}.",
+                f"{target} already exists and is not {job.selection.file or 'the archive'} of "
+                f"{job.name}.",
                 "Choose another name, or move it away.",
             )
         with install.staging_folder(

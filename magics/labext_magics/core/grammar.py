@@ -322,12 +322,16 @@ def _match(
                 raise secrets.typed_secret_error(
                     "more than an address or a name", magic, command.name
                 )
-            raise _unexpected_argument(command, title, token, typed)
+            raise _unexpected_argument(command, title, token, typed, tokens)
     return typed
 
 
 def _unexpected_argument(
-    command: Command, title: str, token: Token, typed: dict[Parameter, list[Raw]]
+    command: Command,
+    title: str,
+    token: Token,
+    typed: dict[Parameter, list[Raw]],
+    tokens: Sequence[Token],
 ) -> InputError:
     text, last = _token_text(token), next(reversed(typed), None)
     if text.startswith("-") and not token.quoted:
@@ -339,12 +343,23 @@ def _unexpected_argument(
     if "=" in text[1:] and pairs:
         next_step = f"Write `--{pairs[0]} {text}`."
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
-        next_step = f"Put the text in quotes: `--{last.name} '{typed[last][-1]} {text}'`."
+        quoted = _in_quotes(f"{typed[last][-1]} {text}")
+        next_step = f"Put the text in quotes: `--{last.name} {quoted}`."
     elif command.instead:
         next_step = f"Did you mean `{command.instead} {text}`?"
     elif command.arguments and command.arguments[-1].is_prose:
-        next_step = f'Put the whole text in quotes: `{title} "…"`.'
+        has_braces = any(t.template or t.expression is not None for t in tokens)
+        quoted = '{f"…"}' if has_braces else '"…"'
+        next_step = f"Put the whole text in quotes: `{title} {quoted}`."
     return InputError(f"`{title}` does not take `{text}`.", next_step)
+
+
+def _in_quotes(text: str) -> str:
+    """Return a text in quotes; one with expressions in braces as an f-string."""
+    if "{" not in text:
+        return f"'{text}'"
+    mark = "'" if '"' in text else '"'
+    return f"{{f{mark}{text}{mark}}}"
 
 
 def _option(
@@ -352,17 +367,18 @@ def _option(
 ) -> tuple[Parameter, Raw]:
     """Return the option of a token with its value, which may be the next token."""
     name, equals, text = token.text.partition("=")
-    option = command.option(name)
+    shown = name if equals else _token_text(token)
+    option = command.option(shown)
     if option is None:
         # without the dashes, which make all options similar
         names = [o.name for o in command.options]
         listed = f"`{title} --help` lists its options."
         raise InputError(
-            f"`{title}` has no option `{name}`.",
+            f"`{title}` has no option `{shown}`.",
             messages.suggest(name[2:], names, listed, "`--{}`"),
         )
     if option.kind is None:
-        if equals or token.expression is not None or token.template:
+        if equals:
             raise InputError(f"`{name}` takes no value.", f"Write `{name}` alone.")
         return option, Raw("")
     if equals:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ class Token:
         text: the text without quotes, and without the expression or the template.
         start, end: the position in the line.
         expression: the Python source of the `{…}` at the end of the token; None without braces.
-        template: the end of the token from a `{…}` with adjacent text, such as `{name}.csv`.
+        template: the end of the token from a `{…}` with adjacent text or a format, such as
+            `{name}.csv` and `{x:.2f}`.
         quoted: True if the token starts with a quote; such a token is never an option.
         unclosed: the unclosed quote or brace of a partial line; empty otherwise.
     """
@@ -132,7 +134,8 @@ class _Scanner:
             raise InputError(
                 f"`{_excerpt(self.line, self.at)}` follows the quoted text "
                 f"`{self.line[opened : closed + 1]}` without a space.",
-                "Put a space between them, or quote the whole text with the other quote character.",
+                "Put a space between them, quote the whole text with the other quote character, or "
+                'write one expression: {f"{x} 1"}.',
             )
         return True
 
@@ -155,7 +158,9 @@ class _Scanner:
             self.at += 1
         template = self.line[opened : self.at]
         if can_be_expression and closing_brace(template, 0) == len(template) - 1:
-            return self._build_token(_expression_source(template))
+            source = _expression_source(template)
+            if source is not None:
+                return self._build_token(source)
         return self._build_token(template=template)
 
     def _unclosed_brace(self) -> Token:
@@ -211,21 +216,34 @@ def _string_end(line: str, start: int) -> int | None:
     return None
 
 
-def _expression_source(braced: str) -> str:
+def _expression_source(braced: str) -> str | None:
     """Return the Python expression of `{…}`: the text in braces, or a dict or set with its braces.
 
-    `{x}` is the variable x. `{"a": true}` is a dict, since `"a": true` is not an expression.
+    `{x}` is the variable x. `{"a": true}` is a dict, since `"a": true` is not an expression. None
+    for a field of an f-string, such as `{x:.2f}`.
     """
     inside = braced[1:-1].strip()
-    try:
-        ast.parse(inside, mode="eval")
-    except (SyntaxError, ValueError):
-        try:
-            ast.parse(braced, mode="eval")
-        except (SyntaxError, ValueError):
-            return inside
+    if _parse(inside) is not None:
+        return inside
+    value = _parse(braced)
+    if value is not None and not _has_format(braced, value):
         return braced
-    return inside
+    return inside if _parse(f"f'''{braced}'''") is None else None
+
+
+def _parse(source: str) -> ast.expr | None:
+    try:
+        return ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _has_format(braced: str, value: ast.expr) -> bool:
+    """Return True for `{x:g}`, but not for the dicts `{x: g}` and `{"x":g}`."""
+    key = value.keys[0] if isinstance(value, ast.Dict) and len(value.keys) == 1 else None
+    if key is None or isinstance(key, ast.Constant):
+        return False
+    return re.match(rb"\s*:\S", braced.encode()[key.end_col_offset :]) is not None
 
 
 def quote(text: str) -> str:

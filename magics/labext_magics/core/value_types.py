@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ class ValueType:
     @property
     def may_contain_spaces(self) -> bool:
         """True for a text or a list of texts."""
-        return self.convert in (_text, _comma_separated)
+        return self.convert in (_text, _time, _comma_separated)
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _object(raw: Raw, scope: Namespace) -> Any:
 
 def _text(raw: Raw, scope: Namespace) -> str:
     value = _object(raw, scope)
-    if isinstance(value, bool) or not isinstance(value, str | int | Path) or value == "":
+    if isinstance(value, bool) or not isinstance(value, str | Integral | Path) or value == "":
         raise ValueError(value)
     return str(value)
 
@@ -100,9 +101,11 @@ def _number(raw: Raw, scope: Namespace, *, accepts: Callable[[float], bool]) -> 
     return number
 
 
-def _since(raw: Raw, scope: Namespace) -> str | datetime | timedelta:
+def _time(raw: Raw, scope: Namespace) -> str | datetime | timedelta:
     value = _object(raw, scope)
-    return value if isinstance(value, datetime | timedelta) else _text(raw, scope)
+    if isinstance(value, datetime | timedelta):
+        return value
+    return value.isoformat() if isinstance(value, date) else _text(raw, scope)
 
 
 def _path(raw: Raw, scope: Namespace) -> Path:
@@ -135,9 +138,10 @@ def _variable(raw: Raw, scope: Namespace) -> Any:
                 f"`{value}` is a file, not a variable.",
                 f"Read it first: `frame = pandas.read_csv({value!r})`, then name `frame`.",
             )
+        expression = str(raw).replace("{", "").replace("}", "")
         raise InputError(
-            f"`{value}` is not a valid variable name.",
-            f"Use braces for an expression: `{{{value}}}`.",
+            f"`{raw}` is not a valid variable name.",
+            f"Use braces for an expression: `{{{expression}}}`.",
         )
     return scope.variable(value)
 
@@ -161,6 +165,7 @@ def _comma_separated(raw: Raw, scope: Namespace) -> list[str]:
 
 def _boolean(raw: Raw, scope: Namespace) -> bool:
     value = _object(raw, scope)
+    value = value.item() if getattr(value, "ndim", None) == 0 else value  # of NumPy
     if isinstance(value, bool):
         return value
     if value not in ("yes", "no"):
@@ -256,8 +261,9 @@ JOB_STATE = suggestions(
     *("Complete", "Running", "in-queue", "Stopped", "failed", "Aggregating", "AggregationFailed"),
 )
 SINCE = ValueType(
-    "TIME", "a date, a time or a duration", _since, choices=("today", "yesterday", "1h", "1d", "7d")
+    "TIME", "a date, a time or a duration", _time, choices=("today", "yesterday", "1h", "1d", "7d")
 )
+TIME_RANGE = ValueType("'> DATE'", "a date, or a range such as '> 2026-01-01'", _time)
 UPLOADED = text_type("FILE", "files")
 RESULT_FILE = text_type("FILE", "result_files")
 FOLDER = text_type("FOLDER", "folders")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,8 @@ def sequences(
     folder: str | None,
     project_id: str | None,
     schema_id: str | None,
-    created_at: str | None,
-    modified_at: str | None,
+    created_at: str | datetime | timedelta | None,
+    modified_at: str | datetime | timedelta | None,
     archive_reason: str | None,
     creator_ids: list[str] | None,
     min_length: int | None,
@@ -119,12 +120,10 @@ COMMANDS = (
                 "list only sequences with this schema",
                 dest="schema_id",
             ),
-            Parameter(
-                "created-at", value_types.text_type("'> DATE'"), "list only sequences created then"
-            ),
+            Parameter("created-at", value_types.TIME_RANGE, "list only sequences created then"),
             Parameter(
                 "modified-at",
-                value_types.text_type("'> DATE'"),
+                value_types.TIME_RANGE,
                 "list only sequences modified then",
             ),
             Parameter(

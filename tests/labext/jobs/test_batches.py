@@ -19,6 +19,7 @@ from labext.jobs.batch import draft
 from labext.jobs.batch.merge_parts import merge_part_rows, merge_phases
 from labext.jobs.batch.plan import BatchLimits, BatchPlan, max_job_name_length, named_settings
 from labext.jobs.batch.report import plan_overview
+from labext.jobs.frames import original_names
 from labext.jobs.identity import (
     adapt_names,
     adapted_names_message,
@@ -95,6 +96,17 @@ def test_columns_that_do_not_match_the_tool_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         read(FRAME, **options)
+
+
+def test_column_in_the_index_is_refused_with_the_way_out() -> None:
+    indexed = FRAME.set_index(["name", "bases"])
+    for call in (lambda: read(indexed), lambda: original_names(indexed, "name")):
+        with pytest.raises(InputError, match='no column "name"') as raised:
+            call()
+        assert "`frame.reset_index()`" in raised.value.next_step
+    with pytest.raises(InputError, match='no column "bases"') as raised:
+        read(indexed.reset_index("name"))
+    assert "`frame.reset_index()`" in raised.value.next_step
 
 
 def test_duplicate_column_is_refused() -> None:

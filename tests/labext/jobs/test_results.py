@@ -182,6 +182,9 @@ def test_download_of_one_file_or_structures(client: JobsClient, done: Any, tmp_p
     named = client.download("f1", tmp_path / "mine.pdb", file="rank_1.pdb", email="a@b.org")
     assert named.path == tmp_path / "mine.pdb"
     assert done.bodies("result")[-1]["jobEmail"] == "a@b.org"
+    assert (
+        client.download("f1", tmp_path / "T_37.5", file="rank_1.pdb").path.parent.name == "T_37.5"
+    )
     structures = client.download("f1", tmp_path / "s", pdbs_only=True)
     assert done.bodies("result")[-1] == {"jobName": "f1", "pdbsOnly": True}
     assert structures.archive == tmp_path / "s" / "f1-pdbs.zip"
@@ -329,7 +332,7 @@ def test_results_of_a_split_batch_are_one_archive(
     assert split.bodies("result")[-2]["fileName"] == "zzz/log.txt"
     assert (tmp_path / "one" / "log.txt").read_text() == "zzz\n"
     with pytest.raises(InputError, match=r"b has no file .nobody/log\.txt"):
-        client.download("b", tmp_path / "one", file="nobody/log.txt")
+        client.download("b", tmp_path / "two", file="nobody/log.txt")
 
 
 def test_metrics_are_in_input_order(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
@@ -523,6 +526,19 @@ def test_single_file_and_structures_of_complete_jobs(
     assert "metrics.csv" not in structures.files["file"].tolist()
     with pytest.raises(InputError, match="has no file"):
         client.download("p", tmp_path / "no.txt", file="nobody/log.txt")
+
+
+def test_file_of_other_results_is_not_overwritten(
+    client: JobsClient, done: Any, partial: Any, tmp_path: Path
+) -> None:
+    client.download("p", tmp_path, file="a/log.txt")
+    for name, file in (("p", "c/log.txt"), ("f1", "log.txt")):
+        with pytest.raises(ConflictError, match=f"is not {file} of {name}"):
+            client.download(name, tmp_path, file=file)
+    assert (tmp_path / "log.txt").read_text() == "a\n"
+    client.download("p", tmp_path / "x.zip")
+    with pytest.raises(ConflictError, match=r"is not the archive of f1"):
+        client.download("f1", tmp_path / "x.zip")
 
 
 def test_batch_with_failed_aggregation_gives_results_of_its_jobs(

@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +46,7 @@ DEMO = Magic(
                 Parameter("to", value_types.PATH, "a folder"),
                 Parameter("rate", value_types.choice("named", "off"), "limits"),
                 Parameter("max-runtime", value_types.INTEGER, "seconds"),
+                Parameter("keep", value_types.YES_NO, "whether to keep it"),
                 Parameter("yes", None, "do it"),
             ],
             body="settings",
@@ -106,6 +108,7 @@ def test_missing_arguments_have_empty_values() -> None:
         "to": None,
         "rate": None,
         "max_runtime": None,
+        "keep": None,
         "yes": False,
     }
 
@@ -127,6 +130,14 @@ def test_values_have_types() -> None:
     objects = values("run {t} --limit {n} --name {i} --to={p}", t="digest", n=7.0, i=3, p=Path("o"))
     expected = {"tool": "digest", "limit": 7, "name": "3", "to": Path("o")}
     assert objects.items() >= expected.items()
+
+
+def test_numpy_scalars_are_accepted_like_those_of_python() -> None:
+    variables = {"n": np.int64(3), "yes": np.bool_(True)}
+    parsed = values("run {n} --name={n} --limit {n} --to {n} --keep {yes}", **variables)
+    expected = {"tool": "3", "name": "3", "limit": 3, "to": Path("3"), "keep": True}
+    assert parsed.items() >= expected.items()
+    assert "not `{yes}`" in refused("run x --name {yes}", **variables).message
 
 
 def test_repeated_settings_keep_strings_and_objects() -> None:
@@ -199,6 +210,8 @@ def test_help_names_every_command_and_option() -> None:
         ("box strat", "no subcommand `box strat`", "%demo box start"),
         ("run x --nmae y", "no option `--nmae`", "`--name`"),
         ("run x --max 5", "no option `--max`", "`--max-runtime`"),
+        ("run x --name{frame} y", "no option `--name{frame}`", "`--name`"),
+        ("run x --yes{frame}", "no option `--yes{frame}`", "`--yes`"),
         ("run x --name", "`--name` needs a value", "--name NAME"),
         ("run x --name --yes", "`--name` needs a value", "--name NAME"),
         ("run x --yes=true", "takes no value", "--yes"),
@@ -207,6 +220,10 @@ def test_help_names_every_command_and_option() -> None:
         ("run x --name two words", "does not take `words`", "`--name 'two words'`"),
         ("run x -n", "has no option `-n`", "--help"),
         ("say why not", "does not take `not`", '`%demo say "…"`'),
+        ("run x --name fold {frame}", "does not take `{frame}`", '`--name {f"fold {frame}"}`'),
+        ('run x --name {d["a"]} b', "does not take `b`", "`--name {f'{d[\"a\"]} b'}`"),
+        ("say why {frame}?", "does not take `{frame}?`", '`%demo say {f"…"}`'),
+        ("say why not {frame}?", "does not take `not`", '`%demo say {f"…"}`'),
         ("run", "needs TOOL: the tool", "%demo run digest"),
         ("need", "needs A and --b", "--help"),
         ("run x --limit 0", "not `0`", "--help"),
@@ -223,6 +240,7 @@ def test_help_names_every_command_and_option() -> None:
         ("run x --map a=", "SETTING=COLUMN", "--help"),
         ("run x --from fraem", "no variable `fraem`", "`frame`"),
         ("run x --from a.b", "`a.b` is not a valid variable name", "`{a.b}`"),
+        ("run x --from {frame}.b", "`{frame}.b` is not a valid variable name", "`{frame.b}`"),
         ("run x --set a={fraem}", "no variable `fraem`", "`frame`"),
         ("run x --set a={1/0}", "ZeroDivisionError: division by zero", "separate cell"),
         ("run x --set a={1 +}", "not a Python expression", "between the braces"),
@@ -344,6 +362,10 @@ def test_whitespace_separates_tokens_and_quotes_group_them(line: str, tokens: li
         ('{"""a "}" b"""}', ['"""a "}" b"""']),
         ('{f"{x}_1"}', ['f"{x}_1"']),
         ("{a} b={c}", ["a", "c"]),
+        (
+            '{a: b} {"a":b} {a:b,c:d} {**a} {é: b}',
+            ["{a: b}", '{"a":b}', "{a:b,c:d}", "{**a}", "{é: b}"],
+        ),
     ],
 )
 def test_braces_hold_one_python_expression(line: str, expected: list[str]) -> None:
@@ -360,10 +382,16 @@ def test_braces_hold_one_python_expression(line: str, expected: list[str]) -> No
         ("a}{i}}b", "a}7}b"),
         ("{{i}}_{i}", "{i}_7"),
         ("a\\n{i}", "a\\n7"),
+        ("{i:03}", "007"),
+        ("{gene!r}", "'lacZ'"),
+        ("{x:.1f}", "2.5"),
+        ("{i=}", "i=7"),
+        ("{x:g}", "2.46"),
+        ("{ d['a}b'] :3}", "  1"),
     ],
 )
 def test_word_with_braces_is_formatted_as_an_f_string(word: str, value: str) -> None:
-    variables = {"i": 7, "gene": "lacZ", "d": {"a}b": 1}}
+    variables = {"i": 7, "gene": "lacZ", "d": {"a}b": 1}, "x": 2.46}
     assert values(f"run {word}", **variables)["tool"] == value
     assert values(f"run x --name={word}", **variables)["name"] == value
     settings = values(f"run x --set c={word} --set {{gene}}=a=b", **variables)["settings"]
@@ -385,6 +413,7 @@ def test_typed_word_with_braces_is_converted() -> None:
         ("--set a={'}'", "'}'"),
         ("{'a}", "'a}"),
         ('"a"b', "`b`"),
+        ('"a b/"{x}', "`{x}`"),
         ("a{x", "x"),
         ("{x}'a b'", "`'a b'`"),
     ],

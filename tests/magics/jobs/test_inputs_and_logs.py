@@ -323,6 +323,8 @@ def test_job_list_filters_by_state_tool_and_time(run: Run) -> None:
     assert set(filtered["Type"]) <= {"digest", "batch", "pipeline"}
     assert run("%jobs list --tool digest --since 1h --limit 1")["JobName"][0] == "filtered-2"
     assert run("%jobs list --state running --since {__import__('datetime').timedelta()}").empty
+    since = "__import__('datetime').date(2020, 1, 1)"
+    assert run(f"%jobs list --since {{{since}}} --limit 1").equals(run("%jobs list --limit 1"))
     with pytest.raises(InputError, match='did you mean "Complete"'):
         run("%jobs list --state complet --tool digest")
     with pytest.raises(InputError, match="not a date, time or duration"):

@@ -79,6 +79,8 @@ def test_every_filter_is_passed_to_the_client(run: Run) -> None:
     assert names(run, f"--creator {plasmid['creator']['id']}") >= {"pBAD30"}
     assert names(run, "--created-at '< 2000-01-01'") == set()
     assert names(run, "--modified-at '> 2000-01-01'") == set(every.index)
+    assert names(run, "--modified-at {__import__('datetime').date(2000, 1, 1)}") == set(every.index)
+    assert names(run, "--created-at {__import__('pandas').Timestamp(2100, 1, 1)}") == set()
     assert names(run, "--archive-reason 'Made in error'").isdisjoint(every.index)
     ordered = list(run("%lab sequences --sort name:desc --limit 5")["name"])
     assert ordered == sorted(every.index, key=str.casefold, reverse=True)[:5]
