@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -14,6 +15,9 @@ from labext_magics.core import secrets
 from labext_magics.core.line import Token, TokenizedLine
 from labext_magics.core.namespace import Namespace
 from labext_magics.core.value_types import Raw, ValueType
+
+_FIELD = re.compile(r"\{([^\W\d]\w*)[^{}]*\}")
+"""A variable in braces, such as `{name}` and `{x:.2f}`."""
 
 _SYNONYMS = {
     "jobs": {
@@ -415,6 +419,8 @@ def _value(parameter: Parameter, raws: list[Raw], title: str, scope: Namespace) 
 
 
 def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope: Namespace) -> Any:
+    if not kind.is_free_text:
+        _refuse_quoted_variable(kind, raw, scope)
     try:
         return kind.convert(raw, scope)
     except InputError:
@@ -426,6 +432,17 @@ def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope:
             f"`{name}` takes {kind.expects}, not {f'`{raw}`' if str(raw) else 'an empty text'}.",
             messages.suggest(raw.text, kind.choices, syntax, "`{}`"),
         ) from error
+
+
+def _refuse_quoted_variable(kind: ValueType, raw: Raw, scope: Namespace) -> None:
+    """Raise InputError if a name has a variable in braces between quotes, where braces are text."""
+    for name in _FIELD.findall(raw.text):
+        if scope.has_variable(name):
+            pair = raw.text.partition("=") if "=" in kind.metavar else ("", "", raw.text)
+            raise InputError(
+                f"`{raw.text}` is text, since braces between quotes are not evaluated.",
+                f"Write `{pair[0]}{pair[1]}{_in_quotes(pair[2])}` for the variable `{name}`.",
+            )
 
 
 def _token_text(token: Token) -> str:

@@ -59,6 +59,10 @@ class Namespace:
                 return names[name]
         raise self._unknown(name)
 
+    def has_variable(self, name: str) -> bool:
+        """Return whether the user has defined a variable."""
+        return bool(user_names({name} & (self._namespace.keys() | self._local.keys())))
+
     def store(self, name: str, value: object) -> None:
         """Assign a value to a variable in the notebook."""
         self._namespace[name] = value

@@ -51,6 +51,11 @@ class ValueType:
     is_prose: bool = False
 
     @property
+    def is_free_text(self) -> bool:
+        """True for a text that is not a name, a path or a setting, such as a prompt."""
+        return self.is_prose or self.metavar == "TEXT"
+
+    @property
     def may_contain_spaces(self) -> bool:
         """True for a text or a list of texts."""
         return self.convert in (_text, _time, _comma_separated)

@@ -398,6 +398,26 @@ def test_word_with_braces_is_formatted_as_an_f_string(word: str, value: str) -> 
     assert settings == [{"c": BareText(value, value)}, {"lacZ": BareText("a=b", "a=b")}]
 
 
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("run x --name 'night {n}'", '`{f"night {n}"}`'),
+        ('run "{n:03}"', '`{f"{n:03}"}`'),
+        ('run x --to "my dir/{n}"', '`{f"my dir/{n}"}`'),
+        ('run x --set "a=b=c {n}"', '`a={f"b=c {n}"}`'),
+    ],
+)
+def test_quoted_name_with_a_variable_in_braces_is_refused(line: str, step: str) -> None:
+    error = refused(line, n=1)
+    assert "braces between quotes are not evaluated" in error.message
+    assert step in error.next_step
+    parse(line)  # without such a variable, the braces are text
+
+
+def test_free_text_keeps_its_braces() -> None:
+    assert values("say 'Why {n}?'", n=1)["text"] == "Why {n}?"
+
+
 def test_typed_word_with_braces_is_converted() -> None:
     parsed = values("run x --limit 1{n} --from frame{n};", n=0, frame0=[1])
     assert parsed["limit"] == 10
