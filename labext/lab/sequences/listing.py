@@ -131,9 +131,10 @@ class _PageFetcher:
 
     def __call__(self, token: str) -> Page:
         page = self._fetch(token)
-        if page.has_token_field or len(page.records) < self.size or not self._returning:
+        if page.has_token_field or not self._returning:
             return page
-        # A full page without a token field: some servers return the field only on request.
+        # Some servers return the token only if it is requested like a field. A short page may not
+        # be the last one, since servers filter pages and limit their size.
         previous, self._returning = self._returning, [*self._returning, "nextToken"]
         try:
             return self._fetch(token)

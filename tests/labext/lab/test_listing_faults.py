@@ -152,6 +152,9 @@ def test_token_is_requested_if_the_platform_treats_it_as_a_column(
     assert len(lab.sequences(columns=["name"])) == 250
     assert tenant.count("dna-sequences") == 4  # the first page twice
     assert len(lab.sequences(50, columns=["name"])) == 50
+    tenant.largest = 40
+    assert len(lab.sequences(columns=["name"])) == 250
+    assert len(lab.sequences(90, columns=["name"])) == 90
 
 
 def test_unknown_column_is_refused_after_one_page(lab: LabClient, tenant: Any) -> None:
