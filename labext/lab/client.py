@@ -190,7 +190,8 @@ class LabClient(ServiceClient):
         origin of a circular sequence, its end precedes its start.
 
         Args:
-            name: the sequence's name, ID, alias or registry ID.
+            name: the sequence's name, ID, alias or registry ID. An archived sequence is found by
+                its ID, or by a name that no other sequence has.
 
         Raises:
             NotFoundError: no visible sequence has this name; the error suggests a close match.

@@ -213,6 +213,14 @@ def test_refused_id_falls_back_to_the_name(lab: LabClient, tenant: Any) -> None:
     assert lab.sequence("seq_9")["id"] == "seq_0000"
 
 
+def test_platform_without_archived_sequences_reports_an_unknown_name(
+    lab: LabClient, tenant: Any
+) -> None:
+    tenant.fail("dna-sequences", None, None, tenant.reply(400, {"error": {"message": "Unknown"}}))
+    with pytest.raises(NotFoundError, match='No accessible sequence is named "pBAD30"'):
+        lab.sequence("pBAD30")
+
+
 def test_ambiguous_name_lists_the_ids(lab: LabClient, tenant: Any) -> None:
     tenant.add(2, name="twin")
     tenant.add(1, name="Twin")
