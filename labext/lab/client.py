@@ -133,9 +133,9 @@ class LabClient(ServiceClient):
         Args:
             limit: maximum number of rows; None for all.
             columns: the columns, in order. A path selects a nested value: `fields.Volume`,
-                `creator.name`. Only the selected fields are requested.
+                `fields.Volume.unit`, `creator.name`. Only the selected fields are requested.
             spread: replace `fields`, `customFields`, `creator` and `schema` by one column per
-                member.
+                member, and one per unit: `fields.Volume`, `fields.Volume.unit`.
             on_page: called after each page but the last, with the number of sequences received so
                 far, and that of all (None if unknown).
             filters: conditions that a sequence must all satisfy.
