@@ -152,7 +152,8 @@ class LabClient(ServiceClient):
                   start date or time, or a pair (start, end).
                 - min_length, max_length (bases), circular: evaluated by the client.
                 - sort: `createdAt`, `modifiedAt` or `name`, optionally followed by `:asc` or
-                  `:desc`. With more than 100 ids or names, each group of 100 is sorted separately.
+                  `:desc`. More than 100 ids or names, or 4,000 characters of them, are requested in
+                  groups, each sorted separately.
 
         Raises:
             InputError: a filter or column is unknown or invalid; the error suggests a close match.
