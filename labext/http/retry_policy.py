@@ -62,9 +62,17 @@ def new_retrying(
     """Return the policy: waits double from 0.4 to 20 s with jitter, or follow Retry-After.
 
     At most `attempts` attempts, none started later than `patience` seconds after the policy was
-    created.
+    created. For a 429 without Retry-After twice as many: the window of a rate limit may be longer
+    than the waits between `attempts` attempts. With one attempt there are no retries.
     """
     began = clock()
+
+    def out_of_attempts(state: tenacity.RetryCallState) -> bool:
+        failure = _last_failure(state)
+        limit = min(attempts, failure.max_attempts or attempts)
+        if failure.error.status == 429 and failure.after is None and attempts > 1:
+            limit = 2 * attempts
+        return state.attempt_number >= limit
 
     def out_of_patience(state: tenacity.RetryCallState) -> bool:
         return clock() - began + state.upcoming_sleep > patience
@@ -72,10 +80,7 @@ def new_retrying(
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(RetryableError),
         wait=_next_wait,
-        stop=lambda state: (
-            state.attempt_number >= min(attempts, _last_failure(state).max_attempts or attempts)
-            or out_of_patience(state)
-        ),
+        stop=lambda state: out_of_attempts(state) or out_of_patience(state),
         sleep=sleep,
         reraise=True,
     )

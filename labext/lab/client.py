@@ -133,9 +133,9 @@ class LabClient(ServiceClient):
         Args:
             limit: maximum number of rows; None for all.
             columns: the columns, in order. A path selects a nested value: `fields.Volume`,
-                `creator.name`. Only the selected fields are requested.
+                `fields.Volume.unit`, `creator.name`. Only the selected fields are requested.
             spread: replace `fields`, `customFields`, `creator` and `schema` by one column per
-                member.
+                member, and one per unit: `fields.Volume`, `fields.Volume.unit`.
             on_page: called after each page but the last, with the number of sequences received so
                 far, and that of all (None if unknown).
             filters: conditions that a sequence must all satisfy.
@@ -152,7 +152,8 @@ class LabClient(ServiceClient):
                   start date or time, or a pair (start, end).
                 - min_length, max_length (bases), circular: evaluated by the client.
                 - sort: `createdAt`, `modifiedAt` or `name`, optionally followed by `:asc` or
-                  `:desc`. With more than 100 ids or names, each group of 100 is sorted separately.
+                  `:desc`. More than 100 ids or names, or 4,000 characters of them, are requested in
+                  groups, each sorted separately.
 
         Raises:
             InputError: a filter or column is unknown or invalid; the error suggests a close match.
@@ -190,7 +191,8 @@ class LabClient(ServiceClient):
         origin of a circular sequence, its end precedes its start.
 
         Args:
-            name: the sequence's name, ID, alias or registry ID.
+            name: the sequence's name, ID, alias or registry ID. An archived sequence is found by
+                its ID, or by a name that no other sequence has.
 
         Raises:
             NotFoundError: no visible sequence has this name; the error suggests a close match.

@@ -8,8 +8,8 @@ import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, Unpack
+from urllib.parse import urlencode, urlsplit
 
 import orjson
 
@@ -19,6 +19,7 @@ from labext.errors import InputError, LabextError, ServiceError, SignInError
 from labext.http import ErrorResponse, HttpClient, Operation, RetryMode
 from labext.http.auth import clean_secret
 from labext.http.connection_pool import DOCUMENT
+from labext.http.request import RequestArguments
 from labext.lab.auth.http_auth import RenewableBearerAuth
 from labext.redaction import register_secret
 
@@ -73,6 +74,7 @@ class ProviderSignIn:
         clean_url(configuration_url, secure=True)
         self.identity = f"user {user.casefold()}"
         self._issuer = configuration_url.removesuffix(_WELL_KNOWN)
+        self._origin = self._issuer.removesuffix(urlsplit(self._issuer).path)
         self._form = {
             "grant_type": "password",
             "client_id": client_id,
@@ -93,8 +95,26 @@ class ProviderSignIn:
             SignInError: the provider rejected the user's secret.
             ServiceError: the response is invalid.
         """
-        http = HttpClient(
-            self._issuer,
+        endpoint = self._token_path(self._send(self._issuer, _CONFIGURATION))
+        operation = Operation("sign in", "POST", endpoint, RetryMode.ALWAYS, answer="json")
+        body = urlencode(self._form).encode()
+        document = self._send(
+            self._origin,
+            operation,
+            content=lambda: io.BytesIO(body),
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+        )
+        token = document.get("id_token") if isinstance(document, dict) else None
+        if not isinstance(token, str):
+            raise ServiceError("The identity provider's response contains no ID token.")
+        register_secret(token)
+        return token
+
+    def _send(
+        self, base_url: str, operation: Operation, **arguments: Unpack[RequestArguments]
+    ) -> Any:
+        with HttpClient(
+            base_url,
             auth=None,
             rate=None,
             verify=self._verify,
@@ -102,31 +122,14 @@ class ProviderSignIn:
             timeout=(5, 30),
             limits=DOCUMENT,
             service="identity provider",
-        )
-        try:
-            configuration = http.send(_CONFIGURATION).json()
-            operation = Operation(
-                "sign in", "POST", self._token_path(configuration), RetryMode.ALWAYS, answer="json"
-            )
-            body = urlencode(self._form).encode()
-            document = http.send(
-                operation,
-                content=lambda: io.BytesIO(body),
-                headers={"Content-Type": "application/x-www-form-urlencoded"},
-            ).json()
-        finally:
-            http.close()
-        token = document.get("id_token") if isinstance(document, dict) else None
-        if not isinstance(token, str):
-            raise ServiceError("The identity provider's response contains no ID token.")
-        register_secret(token)
-        return token
+        ) as http:
+            return http.send(operation, **arguments).json()
 
     def _token_path(self, configuration: Any) -> str:
-        """Return the path of the token endpoint, which must belong to the issuer."""
+        """Return the path of the token endpoint, which must have the origin of the issuer."""
         endpoint = configuration.get("token_endpoint") if isinstance(configuration, dict) else None
-        is_own = isinstance(endpoint, str) and endpoint.startswith(self._issuer)
-        path = str(endpoint).removeprefix(self._issuer) if is_own else ""
+        is_own = isinstance(endpoint, str) and endpoint.startswith(self._origin)
+        path = str(endpoint).removeprefix(self._origin) if is_own else ""
         if not _URL_PATH.fullmatch(path):
             raise ServiceError(
                 "The identity provider's configuration has no token endpoint on its own host.",

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 from numbers import Integral
 from operator import ge, gt, le, lt
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from labext import messages
 from labext.dna import same_molecule
@@ -119,6 +120,20 @@ class Filter:
     parameters: Mapping[str, str] = field(default_factory=dict)
     values: tuple[str, ...] = ()
     values_parameter: str = ""
+
+    @property
+    def groups(self) -> list[list[str]]:
+        """The values of each request: at most `MAX_VALUES`, within `_MAX_FILTER_LENGTH`."""
+        groups: list[list[str]] = []
+        length = 0
+        for value in self.values:
+            added = len(quote(f"{value},", safe=""))
+            length += added
+            if not groups or len(groups[-1]) == MAX_VALUES or length > _MAX_FILTER_LENGTH:
+                groups.append([])
+                length = added
+            groups[-1].append(value)
+        return groups
 
 
 FilterFactory = Callable[[str, Any], Filter]
@@ -368,31 +383,27 @@ class Filters:
     @property
     def local(self) -> bool:
         """True if a filter is applied by the client only, so that pages contain other records."""
-        split_filters = sum(len(filter_.values) > MAX_VALUES for filter_ in self._filters)
+        split_filters = sum(len(filter_.groups) > 1 for filter_ in self._filters)
         return split_filters > 1 or any(
             not filter_.parameters and not filter_.values for filter_ in self._filters
         )
 
     def queries(self) -> Iterable[dict[str, str]]:
-        """Return the query parameters of each request: one per `MAX_VALUES` values of a filter."""
+        """Return the query parameters of each request: one per group of values of a filter."""
         query = {} if self._sort is None else {"sort": self._sort}
         for filter_ in self._filters:
             query |= filter_.parameters
-        with_values = [filter_ for filter_ in self._filters if filter_.values]
+        groups = {
+            filter_.values_parameter: filter_.groups for filter_ in self._filters if filter_.values
+        }
         # Only one filter is split over requests; others with many values are applied by the client.
-        longest = max(with_values, key=lambda item: len(item.values), default=None)
-        for filter_ in with_values:
-            if filter_ is not longest and len(filter_.values) <= MAX_VALUES:
-                query[filter_.values_parameter] = ",".join(filter_.values)
+        longest = max(groups, key=lambda name: len(groups[name]), default=None)
+        for name, (first, *others) in groups.items():
+            if name != longest and not others:
+                query[name] = ",".join(first)
         if longest is None:
             return [query]
-        return [
-            {
-                **query,
-                longest.values_parameter: ",".join(longest.values[start : start + MAX_VALUES]),
-            }
-            for start in range(0, len(longest.values), MAX_VALUES)
-        ]
+        return [{**query, longest: ",".join(group)} for group in groups[longest]]
 
     def matches(self, record: Record) -> bool:
         """Return True if a record passes all filters."""

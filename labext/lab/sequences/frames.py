@@ -60,6 +60,16 @@ def field_value(cell: Any) -> Any:
     return cell.get("value") if isinstance(cell, dict) and "value" in cell else cell
 
 
+def _spread_fields(fields: Any) -> Record:
+    """Return the values of custom fields by name, and their units by `NAME.unit`."""
+    values = {}
+    for name, cell in fields.items() if isinstance(fields, dict) else ():
+        values[name] = field_value(cell)
+        if isinstance(cell, dict) and cell.get("unit") and f"{name}.unit" not in fields:
+            values[f"{name}.unit"] = cell["unit"]
+    return values
+
+
 class ColumnSelection:
     """The selected columns, including paths to nested values such as `fields.Volume`.
 
@@ -131,10 +141,10 @@ class ColumnSelection:
         for name, field, member in self._paths:
             cell = record.get(field)
             if member:
-                members = cell if isinstance(cell, dict) else {}
+                members = _spread_fields(cell)
                 if member in members:
                     self._missing_members.discard(name)
-                cell = field_value(members.get(member))
+                cell = members.get(member)
             selected[name] = cell
         return selected
 
@@ -165,7 +175,7 @@ def sequences_frame(
         pages: lists of records.
         names: the columns, in order; None for `COLUMN_KINDS` followed by all other fields.
         spread: replace `fields`, `customFields`, `creator` and `schema` by one column per member:
-            `fields.Volume`, `creator.name`.
+            `fields.Volume`, `creator.name`. Units are in columns such as `fields.Volume.unit`.
     """
     columns = list(COLUMN_KINDS) if names is None else list(names)
     if spread:
@@ -191,9 +201,8 @@ def _spread_record(record: Record) -> Record:
             column: members.get(column.removeprefix(f"{name}.")) for column in _nested_columns(name)
         }
     for name in CUSTOM_FIELDS:
-        cell = flat.pop(name, None)
-        if isinstance(cell, dict):
-            flat |= {f"{name}.{key}": field_value(value) for key, value in cell.items()}
+        fields = _spread_fields(flat.pop(name, None))
+        flat |= {f"{name}.{key}": value for key, value in fields.items()}
     return flat
 
 

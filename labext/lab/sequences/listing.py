@@ -131,9 +131,10 @@ class _PageFetcher:
 
     def __call__(self, token: str) -> Page:
         page = self._fetch(token)
-        if page.has_token_field or len(page.records) < self.size or not self._returning:
+        if page.has_token_field or not self._returning:
             return page
-        # A full page without a token field: some servers return the field only on request.
+        # Some servers return the token only if it is requested like a field. A short page may not
+        # be the last one, since servers filter pages and limit their size.
         previous, self._returning = self._returning, [*self._returning, "nextToken"]
         try:
             return self._fetch(token)
@@ -183,8 +184,9 @@ def find_sequence(lister: SequenceLister, name: str) -> Record:
         )
     name = name.strip()
     is_id = name.startswith(_ID_PREFIX)
-    for find in (_by_id, _by_name) if is_id else (_by_name, _by_id):
-        matches = find(lister, name)
+    finders = (_by_id, _by_name) if is_id else (_by_name, _by_id)
+    for find in (*finders, _by_archived_name):
+        matches: list[Record] = find(lister, name)
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -206,8 +208,12 @@ def sequence_names(lister: SequenceLister, limit: int | None) -> list[str]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def _by_name(lister: SequenceLister, name: str) -> list[Record]:
-    matches = _list_all(lister, name=name)
+_WITH_ARCHIVED = {"archive_reason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
+"""Filter of a list that includes archived sequences, which the platform omits by default."""
+
+
+def _by_name(lister: SequenceLister, name: str, **filters: Any) -> list[Record]:
+    matches = _list_all(lister, name=name, **filters)
     exact = [record for record in matches if record.get("name") == name]
     # An exact name takes precedence over an alias and over case-insensitive matches.
     return exact or matches
@@ -217,9 +223,19 @@ def _by_id(lister: SequenceLister, name: str) -> list[Record]:
     if "," in name:
         return []
     try:
-        return [record for record in _list_all(lister, ids=name) if record.get("id") == name]
+        matches = _list_all(lister, ids=name, **_WITH_ARCHIVED)
     except InputError as error:
         if error.status not in (400, 404):  # the platform's response to an unknown ID
+            raise
+        return []
+    return [record for record in matches if record.get("id") == name]
+
+
+def _by_archived_name(lister: SequenceLister, name: str) -> list[Record]:
+    try:
+        return _by_name(lister, name, **_WITH_ARCHIVED)
+    except InputError as error:
+        if error.status != 400:  # the platform does not list archived sequences
             raise
         return []
 

@@ -247,6 +247,27 @@ def test_endless_429_raises_busy_error(faulty: Any, transport_to: Any, clock: An
     assert caught.value.request_id == "a1b2"
 
 
+@pytest.mark.parametrize("rate", [None, Rate(100, 10)])
+def test_429_without_a_delay_is_retried_longer_than_the_window_of_the_limit(
+    rate: Rate | None, faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    server = faulty(faulty.answer({"error": "slow down"}, 429))
+    transport = transport_to(server, rate=rate)
+    clock.at(30, lambda: setattr(server, "acts", (faulty.answer(GOOD),)))
+    assert transport.send(READ).json() == GOOD
+    assert 30 <= clock.elapsed < 60
+
+
+def test_endless_429_without_a_delay_ends_with_the_patience(
+    faulty: Any, transport_to: Any, clock: Any
+) -> None:
+    server = faulty(faulty.answer({"error": "slow down"}, 429))
+    with pytest.raises(BusyError, match="slow down"):
+        transport_to(server, patience=60).send(SUBMIT)
+    assert 30 <= clock.elapsed <= 60
+    assert server.count < 12
+
+
 @pytest.mark.parametrize(("status", "error"), [(429, BusyError), (503, ServiceError)])
 def test_delay_beyond_patience_fails_at_once_and_is_stated(
     status: int, error: Any, faulty: Any, transport_to: Any, clock: Any

@@ -91,7 +91,7 @@ def test_error_type_and_next_step_depend_on_the_message(
     client: JobsClient, ledger: Any, status: int, words: Any, kind: type, step: str
 ) -> None:
     ledger.add("f1")
-    ledger.fail("stop-job", *[ledger.answer(status, words)] * 9)
+    ledger.fail("stop-job", *[ledger.answer(status, words)] * 10)
     ledger.not_served["cancelJob"] = ledger.answer(404)
     with pytest.raises(kind) as raised:
         client.stop("f1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
@@ -131,6 +132,15 @@ def test_more_than_100_values_take_several_queries() -> None:
     both = Filters({"ids": ids, "names": [f"n{n}" for n in range(101)]})
     assert both.local  # one of the two is applied here
     assert all(set(query) == {"ids"} for query in both.queries())
+
+
+def test_values_too_long_for_a_url_take_several_queries() -> None:
+    names = [f"{'β' * 100} {n}" for n in range(20)]
+    queries = list(Filters({"names": names, "ids": ["seq_1", "seq_2"]}).queries())
+    assert ",".join(query["names.anyOf"] for query in queries).split(",") == names
+    assert len(queries) > 1
+    assert all(len(quote(query["names.anyOf"])) <= 4000 for query in queries)
+    assert {query["ids"] for query in queries} == {"seq_1,seq_2"}
 
 
 @pytest.mark.parametrize("name", ["one, two", 'three "o" four'])

@@ -152,6 +152,9 @@ def test_token_is_requested_if_the_platform_treats_it_as_a_column(
     assert len(lab.sequences(columns=["name"])) == 250
     assert tenant.count("dna-sequences") == 4  # the first page twice
     assert len(lab.sequences(50, columns=["name"])) == 50
+    tenant.largest = 40
+    assert len(lab.sequences(columns=["name"])) == 250
+    assert len(lab.sequences(90, columns=["name"])) == 90
 
 
 def test_unknown_column_is_refused_after_one_page(lab: LabClient, tenant: Any) -> None:
@@ -208,6 +211,14 @@ def test_refused_id_falls_back_to_the_name(lab: LabClient, tenant: Any) -> None:
     tenant.add(1, name="seq_9")
     tenant.fail("dna-sequences", tenant.reply(400, {"error": {"message": "Invalid ids: seq_9"}}))
     assert lab.sequence("seq_9")["id"] == "seq_0000"
+
+
+def test_platform_without_archived_sequences_reports_an_unknown_name(
+    lab: LabClient, tenant: Any
+) -> None:
+    tenant.fail("dna-sequences", None, None, tenant.reply(400, {"error": {"message": "Unknown"}}))
+    with pytest.raises(NotFoundError, match='No accessible sequence is named "pBAD30"'):
+        lab.sequence("pBAD30")
 
 
 def test_ambiguous_name_lists_the_ids(lab: LabClient, tenant: Any) -> None:

@@ -96,6 +96,21 @@ def test_spread_columns_replace_their_source() -> None:
     assert table.drop(columns="id").iloc[1].notna().sum() == 1  # the schema's name
 
 
+def test_units_of_fields_are_separate_columns() -> None:
+    records = [
+        {"id": f"seq_{n}", "fields": {"Volume": {"value": 5, "unit": unit}, "Host": {"value": "x"}}}
+        for n, unit in enumerate(("mL", "uL", None))
+    ]
+    table = sequences_frame([records], None, spread=True)
+    columns = [name for name in table.columns if name.startswith("fields.")]
+    assert columns == ["fields.Volume", "fields.Volume.unit", "fields.Host"]
+    assert table["fields.Volume.unit"].tolist()[:2] == ["mL", "uL"]
+    assert table["fields.Volume.unit"].isna().tolist() == [False, False, True]
+    selection = ColumnSelection("fields.Volume,fields.Volume.unit")
+    assert selection.fields == ["id", "fields"]
+    assert list(selection.select(records[1]).values()) == [5, "uL"]
+
+
 def test_spread_fields_precede_the_creator() -> None:
     names = SEQUENCES.show(sequences_frame([[RECORD]], None, spread=True)).columns.tolist()
     assert names[:7] == [

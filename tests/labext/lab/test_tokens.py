@@ -316,6 +316,14 @@ def test_secret_is_exchanged_for_an_id_token(tenant: Any, provider: ProviderSign
     assert SECRET not in repr(provider)
 
 
+def test_token_endpoint_may_have_another_path_than_the_issuer(tenant: Any) -> None:
+    path, token = f"/tenant/v2.0{CONFIGURATION}", fake_id_token()
+    tenant.fail(path, tenant.reply(body={"token_endpoint": f"{tenant.url}/tenant/oauth2/token"}))
+    tenant.fail("/tenant/oauth2/token", tenant.reply(body={"id_token": token}))
+    sign_in = ProviderSignIn(f"{tenant.url}{path}", "a", "b@lab.example", SECRET, verify=tenant.ca)
+    assert sign_in() == token
+
+
 def test_expired_id_token_is_replaced(tenant: Any, provider: ProviderSignIn) -> None:
     tenant.add(2)
     configure(tenant, f"{tenant.url}/token", times=2)

@@ -43,6 +43,14 @@ def test_list_is_a_frame_with_the_requested_columns(run: Run, shell: Interactive
     assert {"fields.Origin", "creator.name"} <= set(spread.columns)
 
 
+def test_archived_sequence_is_found_by_its_id_and_its_name(run: Run, tmp_path: Path) -> None:
+    archived = run("%lab sequences --archive-reason ANY_ARCHIVED").iloc[0]
+    for name in (archived["id"], archived["name"]):
+        run(f"%lab export '{name}' --to {tmp_path / 'archived.gb'}")
+        (record,) = files.read(tmp_path / "archived.gb")
+        assert (record["id"], record["archiveRecord"]) == (archived["id"], archived.archiveRecord)
+
+
 def test_list_of_several_pages_shows_its_progress(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
