@@ -510,6 +510,9 @@ var LiveView = class {
     clearTimeout(this.#timer);
     for (const mount of this.#mounts.values()) mount.close();
     this.#mounts.clear();
+    for (const data of [this.#model.get("state"), this.#model.get("changes").parts ?? {}]) {
+      for (const name of Object.keys(data)) delete data[name];
+    }
   }
   /** Return a removed placeholder, preferably one that was in `host`. */
   #findRemoved(host) {
