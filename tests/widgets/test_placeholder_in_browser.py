@@ -228,3 +228,29 @@ def _browser_metrics(nb: NotebookPage, devtools: Any) -> dict[str, float]:
     devtools.send("HeapProfiler.collectGarbage")
     metrics = devtools.send("Performance.getMetrics")["metrics"]
     return {metric["name"]: metric["value"] for metric in metrics}
+
+
+LARGE = """import secrets
+from labext_widgets.core.placeholder import Placeholder
+placeholder = Placeholder("<b>the picture</b>", "the picture")
+placeholder.live("progress", {
+    "html": f"<i hidden>{secrets.token_hex(500_000)}</i>alive", "name": "x", "announcement": "",
+    "busy": False, "pending": "", "controls": [],
+})
+"""
+
+
+def test_page_frees_the_states_of_closed_views(page_of: Callable[..., NotebookPage]) -> None:
+    nb = page_of().write(LARGE).open()
+    devtools = nb.page.context.new_cdp_session(nb.page)
+
+    def heap_after(runs: int) -> float:
+        for _ in range(runs):
+            nb.run(0)
+            nb.idle()
+            nb.wait_for_text("alive")
+        return _browser_metrics(nb, devtools)["JSHeapUsedSize"]
+
+    before = heap_after(1)
+    assert heap_after(10) < before + 5e6
+    assert nb.errors == []

@@ -270,9 +270,11 @@ def test_podcast_is_watched_and_retried(page_of: Pages, script: Script, mp3: str
     nb.wait_for_text(reason)
     nb.wait_for_text("Failed in speech, turn 12 of 40")
     nb.idle()
-    nb.output().get_by_role("button", name="Generate the podcast Episode 1 again").click()
+    nb.output().get_by_role("button", name="Generate the podcast Episode 1 again").press("Enter")
     nb.wait_for_text("In Queue")
-    nb.output().get_by_role("button", name="Stop watching").wait_for()
+    stop = nb.output().get_by_role("button", name="Stop watching")
+    stop.wait_for()
+    assert stop.evaluate("e => e === document.activeElement"), "the focus stays in the view"
     script.set_snapshot(snapshot("", unchanged=95.0))
     nb.wait_for_text("No progress for 1:35.")
     script.set_snapshot(snapshot("", phase="Complete", outcome="complete", elapsed=83.0))

@@ -137,6 +137,18 @@ def test_stop_by_keyboard_asks_for_confirmation(watched: Watched, script: Script
     nb.wait_for_saved_html("■</span> Stopped")
 
 
+def test_focus_returns_to_the_cell_when_a_watch_ends(watched: Watched, script: Script) -> None:
+    nb = watched(IN_BACKGROUND)
+    nb.idle()
+    stop = nb.output().get_by_role("button", name="Stop watching")
+    stop.focus()
+    script.set_snapshot(COMPLETE)
+    nb.wait_for_bar_text("Complete")
+    nb.wait_until_removed(stop)
+    wait_until(lambda: nb.page.evaluate("() => document.activeElement.matches('.jp-Cell')"))
+    assert nb.errors == []
+
+
 def test_click_while_the_kernel_is_busy_says_so(
     watched: Watched, script: Script, tmp_path: Path
 ) -> None:

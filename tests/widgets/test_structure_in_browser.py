@@ -316,6 +316,96 @@ def test_replaced_canvas_leaves_a_picture_and_is_restored_when_possible(
     assert refused == []
 
 
+ANIMATED = (
+    HELIX
+    + """
+models = "\\n".join(
+    f"MODEL {i + 1}\\n{helix(20, 'A', bend=0.002 * i)}\\nENDMDL" for i in range(8)
+)
+structure_viewer(models, name="modes")"""
+)
+TALL = "print('\\n' * 100)"
+
+
+def _animated(nb: NotebookPage) -> tuple[Any, Any]:
+    """Run the first cell; return its output and the text with the number of the model."""
+    nb.run(0)
+    out = nb.output()
+    out.locator(".labext-structure[data-ready]").wait_for()
+    return out, out.locator(".labext-animation .labext-count")
+
+
+def test_animation_rests_while_it_is_not_visible(page_of: Pages) -> None:
+    nb = page_of().write(ANIMATED, TALL, "1").open()
+    out, position = _animated(nb)
+    nb.run(1)
+    nb.idle()
+    out.scroll_into_view_if_needed()
+    out.get_by_role("button", name="Play").click()
+    wait_until(lambda: position.inner_text() != "1 of 8")
+    nb.output(2).scroll_into_view_if_needed()
+    nb.page.wait_for_timeout(300)
+    hidden_at = position.text_content()
+    nb.page.wait_for_timeout(700)
+    assert position.text_content() == hidden_at
+    out.locator(".labext-stage").scroll_into_view_if_needed()
+    wait_until(lambda: position.text_content() != hidden_at)
+    assert nb.errors == []
+
+
+def test_saved_picture_shows_the_chosen_model(page_of: Pages) -> None:
+    nb = page_of().write(ANIMATED).open()
+    out, _ = _animated(nb)
+    first = nb.wait_for_saved_html("data:image/png;base64,")
+    out.get_by_role("slider", name="Model").press("End")
+    wait_until(lambda: nb.wait_for_saved_html("data:image/png;base64,") != first)
+    assert nb.errors == []
+
+
+def test_surface_follows_the_chosen_model(page_of: Pages) -> None:
+    nb = page_of().write(ANIMATED).open()
+    out, _ = _animated(nb)
+    canvas = out.locator(".labext-stage canvas")
+    slider = out.get_by_role("slider", name="Model")
+    out.locator(".labext-stage").press("ArrowRight")  # a view that was moved is not fitted again
+    ribbon = _dark_pixels(canvas)
+    out.get_by_role("button", name="Surface", exact=True).click()
+    wait_until(lambda: _dark_pixels(canvas) > 1.5 * ribbon)
+    first = _dark_pixels(canvas)
+    out.get_by_role("button", name="Cartoon", exact=True).click()
+    slider.press("End")
+    wait_until(lambda: _dark_pixels(canvas) < 0.8 * first)
+    bent = _dark_pixels(canvas)
+    out.get_by_role("button", name="Surface", exact=True).click()
+    wait_until(lambda: _dark_pixels(canvas) > 1.5 * bent)
+    slider.press("Home")
+    wait_until(lambda: abs(_dark_pixels(canvas) - first) < 0.02 * first)
+    assert nb.errors == []
+
+
+def test_replaced_animation_keeps_its_model_and_is_restored_by_its_slider(page_of: Pages) -> None:
+    nb = page_of().write(ANIMATED, MANY).open()
+    out, position = _animated(nb)
+    slider = out.get_by_role("slider", name="Model")
+    slider.press("End")
+    wait_until(lambda: position.inner_text() == "8 of 8")
+    nb.run(1)
+    nb.idle()
+    picture = out.locator(".labext-evicted-picture")
+    picture.wait_for()
+    out.get_by_role("button", name="Show the molecule in 3D again").click()
+    nb.wait_until_removed(picture)
+    assert position.inner_text() == "8 of 8"
+    nb.select(1)
+    nb.run(1)
+    nb.idle()
+    picture.wait_for()
+    slider.press("Home")
+    nb.wait_until_removed(picture)
+    assert position.inner_text() == "1 of 8"
+    assert nb.errors == []
+
+
 GALLERY = (
     HELIX
     + """

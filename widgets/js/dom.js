@@ -21,3 +21,8 @@ export function createButton(label, description, onClick) {
 export function setDisabled(button, disabled) {
   button.setAttribute("aria-disabled", String(disabled));
 }
+
+/** Move the focus from a view to its cell, so that the keys of the notebook work again. */
+export function focusCell(element) {
+  element.closest(".jp-Cell, .jp-Notebook, [tabindex]")?.focus({ preventScroll: true });
+}

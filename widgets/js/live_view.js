@@ -44,6 +44,10 @@ export class LiveView {
     clearTimeout(this.#timer);
     for (const mount of this.#mounts.values()) mount.close();
     this.#mounts.clear();
+    // JupyterLab keeps the models of closed comms until the kernel ends: free their data.
+    for (const data of [this.#model.get("state"), this.#model.get("changes").parts ?? {}]) {
+      for (const name of Object.keys(data)) delete data[name];
+    }
   }
 
   /** Return a removed placeholder, preferably one that was in `host`. */

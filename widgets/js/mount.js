@@ -1,7 +1,7 @@
 // A view mounted in one placeholder: its element hides the static view beside it. If the placeholder
 // is replaced, the element is moved to the new one, keeping focus and scroll positions.
 
-import { createElement } from "./dom.js";
+import { createElement, focusCell } from "./dom.js";
 import { Handle } from "./handle.js";
 
 const MOUNTED = "labext-mounted"; // style.css hides the static view of such a placeholder
@@ -91,9 +91,8 @@ export class Mount {
   /** Return the focus to the notebook. */
   #leaveOnEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented) return;
-    const cell = this.element.closest(".jp-Cell, .jp-Notebook, [tabindex]");
     this.#focused = null;
     event.target.blur();
-    cell?.focus({ preventScroll: true });
+    focusCell(this.element);
   }
 }

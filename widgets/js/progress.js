@@ -2,7 +2,7 @@
 //
 // state: {name, html, announcement, busy, pending, controls: [{do, label, description, question}]}
 
-import { createButton, createElement } from "./dom.js";
+import { createButton, createElement, focusCell } from "./dom.js";
 import { morph } from "./morph.js";
 
 const BUSY_AFTER = 3000; // ms without a response after which the kernel is presumed busy
@@ -25,12 +25,18 @@ export function progress(root, handle) {
     }, BUSY_AFTER);
   };
 
-  const showPending = (text) => {
+  /** Replace the buttons; if one had the focus, its replacement gets it, or else the cell. */
+  const replaceButtons = (...elements) => {
     const focused = buttons.contains(document.activeElement);
+    buttons.replaceChildren(...elements);
+    if (!focused) return;
+    if (elements.length) elements[0].focus({ preventScroll: true });
+    else focusCell(root);
+  };
+
+  const showPending = (text) => {
     const attributes = { role: "status", tabindex: "-1" };
-    const pending = createElement("span", "labext-pending", attributes, text);
-    buttons.replaceChildren(pending);
-    if (focused) pending.focus({ preventScroll: true });
+    replaceButtons(createElement("span", "labext-pending", attributes, text));
   };
 
   const confirm = (control) => {
@@ -53,7 +59,7 @@ export function progress(root, handle) {
 
   const showControls = (controls) => {
     buttons.onkeydown = null;
-    buttons.replaceChildren(
+    replaceButtons(
       ...controls.map((control) => {
         const onClick = () => (control.question ? confirm(control) : send(control));
         const label = control.question ? `${control.label}…` : control.label;

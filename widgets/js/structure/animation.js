@@ -11,13 +11,19 @@ const SPEEDS = [
   ["2", "2×"],
 ];
 
-/** Return the controls of `scene`'s models; `controls.pause()` stops them. */
-export function createAnimation(scene, handle) {
-  const count = scene.frames;
+/**
+ * Return the controls of `count` models; `controls.pause()` stops them, `controls.index` is the
+ * current model.
+ *
+ * @param {object} options `setFrame(index)`: shows a model; `isVisible()`: the animation waits while
+ *   it returns false; `onStop()`: called when the animation was paused or a model was chosen.
+ */
+export function createAnimation(count, handle, { setFrame, isVisible, onStop }) {
   let timer = 0;
   let frame = 0;
   let direction = 1;
   const advance = handle.guarded(() => {
+    if (!isVisible()) return;
     if (frame + direction < 0 || frame + direction >= count) direction = -direction;
     show(frame + direction);
   });
@@ -27,7 +33,7 @@ export function createAnimation(scene, handle) {
     position.textContent = `${index + 1} of ${count}`;
     slider.setAttribute("aria-valuetext", `model ${position.textContent}`);
     try {
-      await scene.setFrame(index);
+      await setFrame(index);
     } catch (error) {
       handle.guard(() => {
         throw error;
@@ -45,6 +51,7 @@ export function createAnimation(scene, handle) {
     timer = 0;
     button.textContent = "Play";
     button.setAttribute("aria-label", "Play the models as an animation");
+    onStop();
   };
   const toggle = handle.guarded(() => (timer ? pause() : play()));
   const button = createButton("Play", "Play the models as an animation", toggle);
@@ -60,5 +67,6 @@ export function createAnimation(scene, handle) {
   const controls = createElement("div", "labext-animation");
   controls.append(button, createField("Speed", speed), slider, position);
   controls.pause = pause;
+  Object.defineProperty(controls, "index", { get: () => frame });
   return controls;
 }

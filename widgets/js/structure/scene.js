@@ -137,12 +137,22 @@ export class Scene {
       this.#styleModel(this.#other, residues, single, style, compared.trace_only);
     }
     if (selection?.chain != null) this.#highlight(selection);
-    const wanted = style === "surface" ? this.#state.scheme : "";
+    this.completeSurface();
+  }
+
+  /** Compute the surface if it is missing, or shows another color scheme. */
+  completeSurface() {
+    const wanted = this.#state.style === "surface" ? this.#state.scheme : "";
     if (wanted === this.#surface) return; // it takes long to compute
+    this.#removeSurface();
     this.#surface = wanted;
-    viewer.removeAllSurfaces();
-    const surface = ++this.#surfaces;
-    if (wanted) this.#addSurface(surface).catch(this.#onError);
+    if (wanted) this.#addSurface(this.#surfaces).catch(this.#onError);
+  }
+
+  #removeSurface() {
+    this.#surface = "";
+    this.#surfaces++;
+    this.#viewer.removeAllSurfaces();
   }
 
   zoomTo(selection) {
@@ -161,6 +171,7 @@ export class Scene {
 
   async setFrame(index) {
     await this.#viewer.setFrame(index);
+    if (this.#surface) this.#removeSurface(); // of another frame
     const inFrame = ({ model, index }) => this.#viewer.selectedAtoms({ model, index });
     if (this.#measured.length) this.measure(this.#measured.flatMap(inFrame));
     else this.#viewer.render();

@@ -117,6 +117,15 @@ export function structure(root, handle) {
   root.append(statusLine, toolbar, legend, stage);
   if (state.chains.length) root.append(strip);
 
+  const playback = {
+    setFrame: (index) => {
+      if (!scene) open();
+      return scene.setFrame(index);
+    },
+    isVisible: () => isVisible,
+    onStop: schedulePicture,
+  };
+
   function open() {
     handle.guard(() => {
       stage.replaceChildren();
@@ -133,9 +142,8 @@ export function structure(root, handle) {
       scene = new Scene(canvas.viewer, state, { selection, onMeasure, ...surface, ...pointer });
       if (moved && evictedView) scene.view = evictedView;
       if (scene.animated) {
-        animation?.remove();
-        animation = createAnimation(scene, handle);
-        toolbar.append(animation);
+        animation ??= toolbar.appendChild(createAnimation(scene.frames, handle, playback));
+        if (animation.index) scene.setFrame(animation.index).catch(onError);
       }
       root.dataset.ready = "true";
       schedulePicture();
@@ -276,7 +284,9 @@ export function structure(root, handle) {
   function schedulePicture() {
     clearTimeout(pictureTimer);
     pictureTimer = setTimeout(() => {
-      if (scene && !isPlaying()) void sendPicture(canvas.element, handle);
+      if (!scene || isPlaying()) return;
+      scene.completeSurface();
+      void sendPicture(canvas.element, handle);
     }, PICTURE_DELAY);
   }
 
@@ -328,12 +338,12 @@ export function structure(root, handle) {
   resizes.observe(stage);
   visible.observe(stage);
   return () => {
+    animation?.pause();
     clearTimeout(pictureTimer);
     resizes.disconnect();
     visible.disconnect();
     stopWaiting();
     stopTheme();
-    animation?.pause();
     canvas?.close();
   };
 }

@@ -17,6 +17,9 @@ function createButton(label, description, onClick) {
 function setDisabled(button, disabled) {
   button.setAttribute("aria-disabled", String(disabled));
 }
+function focusCell(element) {
+  element.closest(".jp-Cell, .jp-Notebook, [tabindex]")?.focus({ preventScroll: true });
+}
 
 // js/morph.js
 function morph(element, html) {
@@ -215,12 +218,16 @@ function progress(root, handle) {
       showPending(`${control.label}: waiting for the kernel, which is running a cell.`);
     }, BUSY_AFTER);
   };
-  const showPending = (text) => {
+  const replaceButtons = (...elements) => {
     const focused = buttons.contains(document.activeElement);
+    buttons.replaceChildren(...elements);
+    if (!focused) return;
+    if (elements.length) elements[0].focus({ preventScroll: true });
+    else focusCell(root);
+  };
+  const showPending = (text) => {
     const attributes2 = { role: "status", tabindex: "-1" };
-    const pending = createElement("span", "labext-pending", attributes2, text);
-    buttons.replaceChildren(pending);
-    if (focused) pending.focus({ preventScroll: true });
+    replaceButtons(createElement("span", "labext-pending", attributes2, text));
   };
   const confirm = (control) => {
     const cancel = () => {
@@ -241,7 +248,7 @@ function progress(root, handle) {
   };
   const showControls = (controls) => {
     buttons.onkeydown = null;
-    buttons.replaceChildren(
+    replaceButtons(
       ...controls.map((control) => {
         const onClick = () => control.question ? confirm(control) : send(control);
         const label = control.question ? `${control.label}…` : control.label;
@@ -460,10 +467,9 @@ var Mount = class {
   /** Return the focus to the notebook. */
   #leaveOnEscape(event) {
     if (event.key !== "Escape" || event.defaultPrevented) return;
-    const cell = this.element.closest(".jp-Cell, .jp-Notebook, [tabindex]");
     this.#focused = null;
     event.target.blur();
-    cell?.focus({ preventScroll: true });
+    focusCell(this.element);
   }
 };
 
@@ -504,6 +510,9 @@ var LiveView = class {
     clearTimeout(this.#timer);
     for (const mount of this.#mounts.values()) mount.close();
     this.#mounts.clear();
+    for (const data of [this.#model.get("state"), this.#model.get("changes").parts ?? {}]) {
+      for (const name of Object.keys(data)) delete data[name];
+    }
   }
   /** Return a removed placeholder, preferably one that was in `host`. */
   #findRemoved(host) {
