@@ -82,7 +82,7 @@ def is_host_alive(holder: Mapping[str, Any]) -> bool:
     except (psutil.Error, KeyError, TypeError):
         return False
     finally:
-        reap_hosts()  # last: the process may have become a zombie until now
+        reap_hosts()  # last, since the process may have just ended
 
 
 def send_signal(holder: Mapping[str, Any], number: signal.Signals) -> None:

@@ -371,14 +371,14 @@ def _option(
 ) -> tuple[Parameter, Raw]:
     """Return the option of a token with its value, which may be the next token."""
     name, equals, text = token.text.partition("=")
-    shown = name if equals else _token_text(token)
-    option = command.option(shown)
+    typed_name = name if equals else _token_text(token)  # `--name{x}` is no option
+    option = command.option(typed_name)
     if option is None:
         # without the dashes, which make all options similar
         names = [o.name for o in command.options]
         listed = f"`{title} --help` lists its options."
         raise InputError(
-            f"`{title}` has no option `{shown}`.",
+            f"`{title}` has no option `{typed_name}`.",
             messages.suggest(name[2:], names, listed, "`--{}`"),
         )
     if option.kind is None:
@@ -438,10 +438,11 @@ def _refuse_quoted_variable(kind: ValueType, raw: Raw, scope: Namespace) -> None
     """Raise InputError if a name has a variable in braces between quotes, where braces are text."""
     for name in _FIELD.findall(raw.text):
         if scope.has_variable(name):
-            pair = raw.text.partition("=") if "=" in kind.metavar else ("", "", raw.text)
+            is_setting = "=" in kind.metavar
+            setting, equals, value = raw.text.partition("=") if is_setting else ("", "", raw.text)
             raise InputError(
                 f"`{raw.text}` is text, since braces between quotes are not evaluated.",
-                f"Write `{pair[0]}{pair[1]}{_in_quotes(pair[2])}` for the variable `{name}`.",
+                f"Write `{setting}{equals}{_in_quotes(value)}` for the variable `{name}`.",
             )
 
 

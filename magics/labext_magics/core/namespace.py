@@ -67,24 +67,24 @@ class Namespace:
         """Assign a value to a variable in the notebook."""
         self._namespace[name] = value
 
-    def _evaluate(self, source: str, shown: str) -> Any:
-        """Evaluate an expression, which error messages show as typed."""
+    def _evaluate(self, source: str, typed: str) -> Any:
+        """Evaluate an expression; error messages contain `typed`, the braces on the line."""
         # a single dictionary, because comprehensions and lambdas look up names in globals only
         names = {**JSON_WORDS, **self._namespace, **self._local}
         try:
             return eval(source, names)  # noqa: S307 - the user's own expression, in their kernel
         except NameError as error:
-            raise self._unknown(error.name or str(error), f" in {shown}") from error
+            raise self._unknown(error.name or str(error), f" in {typed}") from error
         except SyntaxError as error:
             raise InputError(
-                f"{shown} is not a Python expression: {error.msg}.",
+                f"{typed} is not a Python expression: {error.msg}.",
                 "Write one expression between the braces.",
             ) from error
         except KeyboardInterrupt:
-            raise CommandInterrupted(f"{shown} was interrupted.", "Run the line again.") from None
+            raise CommandInterrupted(f"{typed} was interrupted.", "Run the line again.") from None
         except Exception as error:  # the user's expression may raise anything
             raise InputError(
-                f"{shown} failed: {type(error).__name__}: {error}.",
+                f"{typed} failed: {type(error).__name__}: {error}.",
                 "Try the expression in a separate cell.",
             ) from error
 

@@ -101,7 +101,7 @@ class TerminalOutput:
                 self._write_words()
 
     def finish(self, state: AnswerState) -> None:
-        """Print the answer and its citations, or mark what is printed as interrupted.
+        """Print the answer and its citations, or mark the printed words as interrupted.
 
         The reason is left to the error, which is printed below.
         """

@@ -17,6 +17,7 @@ from labext.sandbox.nb.podcasts.script import Segment, Turn
 from labext.sandbox.nb.speech import synthesis
 from labext.sandbox.nb.speech.audio import Sound
 from labext.sandbox.nb.tables import Model
+from labext.storage import make_folder, write_atomic
 
 _SPEECH = "*.flac"
 
@@ -49,15 +50,13 @@ class Draft:
 
     def save_script(self, segments: Sequence[Segment], turns: Sequence[Turn]) -> None:
         """Store the script."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder, mode=0o700)
         script = {"segments": [*map(asdict, segments)], "turns": [*map(asdict, turns)]}
-        part = self._script.with_suffix(".part")
-        part.write_bytes(orjson.dumps(script))
-        part.replace(self._script)
+        write_atomic(self._script, orjson.dumps(script), private=True)
 
     def synthesize(
         self,
-        place: int,
+        turn_number: int,
         site: Site,
         model: Model,
         voice: str,
@@ -66,16 +65,18 @@ class Draft:
     ) -> Sound:
         """Return the stored speech of a turn's text, or that of a server, which is then stored.
 
-        `place` is the number of the turn; raises as `synthesis.synthesize`.
+        Raises:
+            HTTPException: as `synthesis.synthesize`.
         """
         import soundfile
 
-        path = self._folder / f"{_digest((place, model.id, voice, text))}.flac"
+        path = self._folder / f"{_digest((turn_number, model.id, voice, text))}.flac"
         with contextlib.suppress(soundfile.SoundFileError):
             return Sound(*soundfile.read(path, dtype="float32"))
         sound = synthesis.synthesize(site, model, voice, text, cancel_token)
-        part = path.with_suffix(f".{get_ident()}")  # a turn may repeat its words
-        # Without it, a retry requests the speech again.
+        # Unique, since two threads synthesize the same words if a turn repeats them.
+        part = path.with_suffix(f".{get_ident()}")
+        # If the speech can't be stored, a retry requests it again.
         with contextlib.suppress(OSError, soundfile.SoundFileError, ValueError):
             soundfile.write(part, sound.samples, sound.rate, format="FLAC")
             part.replace(path)

@@ -494,7 +494,7 @@ class LlmScriptWriter:
                 {"role": "user", "content": followup},
             ]
         if not items:
-            raise _invalid_reply(self._model, reply, problem, is_cut=monitor.is_truncated)
+            raise _invalid_reply(self._model, reply, problem, is_truncated=monitor.is_truncated)
         return items
 
 
@@ -510,8 +510,8 @@ def _complete_turns(
     return turns if all(speaker.name in speakers_so_far for speaker in missing) else []
 
 
-def _invalid_reply(model: Model, reply: str, problem: str, *, is_cut: bool) -> HTTPException:
-    if is_cut:
+def _invalid_reply(model: Model, reply: str, problem: str, *, is_truncated: bool) -> HTTPException:
+    if is_truncated:
         return errors.bad_gateway(
             f"The reply of the model {model.name} was {_TOO_LONG}. Give the episode profile a "
             "greater `max_tokens`, or choose another model."
