@@ -22,6 +22,7 @@ from labext.frames.views import (
     has_content,
     truncate,
 )
+from labext.jobs import identity
 from labext.jobs.records import REASON_FIELDS
 from labext.jobs.tools import MISSING, Tool
 from labext.sanitize import strip_control, strip_control_json
@@ -195,7 +196,7 @@ def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
         )
     cells = rows.iloc[:, columns.index(name_column)]
     empty = cells.isna() | cells.astype(str).str.isspace()
-    names = cells.astype(object).where(~empty, "").map(str).tolist()
+    names = cells.astype(object).where(~empty, "").map(identity.name_text).tolist()
     repeats = Counter(filter(None, names)).items()
     if duplicate := next((name for name, times in repeats if times > 1), None):
         raise InputError(

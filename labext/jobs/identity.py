@@ -153,6 +153,16 @@ def name_fault(name: object) -> str | None:
     return "contains a space" if invalid == " " else f"contains {invalid!r}"
 
 
+def name_text(value: object) -> str:
+    """Return a name in a column as text.
+
+    A float that is a whole number is written without a fraction: pandas reads a column of integers
+    with empty cells as floats.
+    """
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
 def check_name(name: object, noun: str = "job") -> str:
     """Return a name if it is valid; `noun` is the kind of object, for the message.
 

@@ -314,6 +314,22 @@ def settings_error(tool: Tool, faults: list[str], step: str | None = None) -> In
     )
 
 
+def round_trip_floats(values: Any) -> Any:
+    """Return floats of half or single precision as doubles with the same shortest digits.
+
+    A direct conversion makes 0.1 to 0.10000000149011612. Other values are returned unchanged.
+
+    Args:
+        values: a NumPy scalar, an array or a Series.
+    """
+    dtype = values.dtype
+    if getattr(dtype, "kind", None) != "f" or dtype.itemsize >= 8:
+        return values
+    if hasattr(values, "to_numpy"):  # missing values of a Series may be NA
+        values = values.to_numpy(dtype=f"f{dtype.itemsize}", na_value=math.nan)
+    return values.astype(str).astype(float)
+
+
 def to_json_types(value: Any, depth: int = 0) -> Any:
     """Return a value converted to JSON types; `depth` is its nesting depth.
 
@@ -337,7 +353,7 @@ def to_json_types(value: Any, depth: int = 0) -> Any:
     if getattr(getattr(value, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError("is a time, which JSON cannot represent; give it as text")
     if hasattr(value, "tolist"):  # numpy and pandas: scalars and arrays
-        return to_json_types(value.tolist(), depth + 1)
+        return to_json_types(round_trip_floats(value).tolist(), depth + 1)
     if type(value).__name__ in ("NAType", "NaTType"):
         raise ValueError("is missing (NA)")
     raise ValueError(
@@ -388,6 +404,8 @@ def _clean_one(tool: Tool, name: str, value: Any) -> tuple[str | None, Any]:
         return f"{name} has no value; omit it instead", None
     if isinstance(value, float) and value.is_integer() and parameter.kind == "integer":
         value = int(value)
+    if parameter.kind == "boolean" and isinstance(value, int | float) and value in (0, 1):
+        value = bool(value)
     if isinstance(value, str) and parameter.kind in ("integer", "number", "boolean"):
         try:
             value = cast(parameter, value)

@@ -154,6 +154,15 @@ class TestRetry:
             wait_until(lambda: "labext-retry" not in {item.name for item in threading.enumerate()})
         wait_until(lambda: "Complete" in placeholders[0].text)
 
+    def test_run_after_a_late_click_on_stop_watching_is_watched(
+        self, placeholders: Placeholders
+    ) -> None:
+        follow(FAILED, retry=lambda: iter([SPEECH, COMPLETE]), background=True)
+        wait_until(lambda: placeholders[0].buttons == ["Retry"])
+        placeholders[0].message(do="stop watching")
+        placeholders[0].message(do="retry")
+        wait_until(lambda: "Complete" in placeholders[0].text)
+
     @pytest.mark.parametrize(
         ("error", "expected_message"),
         [

@@ -230,6 +230,7 @@ def test_secondary_structure_of_a_motion_is_that_of_its_middle_model() -> None:
         "\n".join([f"MODEL     {n}", *rows, "ENDMDL"])
         for n, rows in enumerate((stretched, helix, stretched), 1)
     )
+    models = "\n".join(row[:76] for row in models.splitlines())  # without elements
     assert "h" not in parse_structure("\n".join(stretched)).secondary
     assert parse_structure(models).secondary == parse_structure("\n".join(helix)).secondary
     assert parse_structure(models).secondary.count("h") > 10

@@ -104,7 +104,9 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     models.get_by_role("button", name="Play").click()
     position = models.locator(".labext-animation .labext-count")
     wait_until(lambda: position.inner_text() not in ("1 of 8", "2 of 8"))
-    models.get_by_role("button", name="Pause").click()
+    pause = models.get_by_role("button", name="Pause")
+    assert pause.get_attribute("title") == "Pause the animation"
+    pause.click()
     nb.run(3)
     compared = nb.output(3)
     compared.locator(".labext-structure[data-ready]").wait_for()

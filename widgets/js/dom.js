@@ -17,6 +17,13 @@ export function createButton(label, description, onClick) {
   return button;
 }
 
+/** Change the label and the description of a button. */
+export function setLabel(button, label, description) {
+  button.textContent = label;
+  button.title = description;
+  button.setAttribute("aria-label", description);
+}
+
 /** Disable a button that may have the focus, which it would lose by its attribute `disabled`. */
 export function setDisabled(button, disabled) {
   button.setAttribute("aria-disabled", String(disabled));

@@ -22,7 +22,7 @@ from labext.jobs.batch.plan import (
     named_settings,
 )
 from labext.jobs.identity import adapt_names
-from labext.jobs.tools import Tool, ToolCatalogue
+from labext.jobs.tools import Tool, ToolCatalogue, round_trip_floats
 from labext.sanitize import strip_control
 
 
@@ -102,7 +102,8 @@ def read_rows(
     settings = [dict(constants) for _ in range(len(frame))]
     for setting, column in mapping.items():
         values = frame.iloc[:, columns.index(column)]
-        for job, value, missing in zip(settings, values.tolist(), values.isna(), strict=True):
+        cells = round_trip_floats(values).tolist()
+        for job, value, missing in zip(settings, cells, values.isna(), strict=True):
             if not missing:
                 job[setting] = value
     faults: dict[int, list[str]] = {}
@@ -120,7 +121,9 @@ def _job_names(
 ) -> list[str]:
     """Return the names of the jobs, adapted if invalid; empty strings for the `unnamed` rows."""
     values = frame.iloc[:, columns.index(name_column)].tolist()
-    originals = {row: str(value) for row, value in enumerate(values) if row not in unnamed}
+    originals = {
+        row: identity.name_text(value) for row, value in enumerate(values) if row not in unnamed
+    }
     _check_repeats(name_column, [*originals.values()])
     adapted = dict(zip(originals, adapt_names([*originals.values()], max_length), strict=True))
     identity.check_job_names([*adapted.values()], (), "the batch")

@@ -99,7 +99,7 @@ class BatchPlan:
         """The original names of the jobs whose names were adapted, by job name."""
         if self.rows is None or self.name_column is None:
             return {}
-        names = map(str, self.rows[self.name_column])
+        names = map(identity.name_text, self.rows[self.name_column])
         return {job: name for job, name in zip(self.jobs, names, strict=False) if job != name}
 
     @property

@@ -75,8 +75,22 @@ def test_frame_rows_become_jobs() -> None:
     assert list(unnamed) == ["1", "2"]
     plain = FRAME.rename(columns={"bases": "sequence", "t": "temperature"})
     assert read(plain, mapping=None)["a"] == {"sequence": "AC", "temperature": 37.0}
-    numbers = FRAME.assign(name=[1, 2])
-    assert list(read(numbers)) == ["1", "2"]
+
+
+@pytest.mark.parametrize("numbers", [[1, 2], [1.0, 2.0], pd.array([1, 2], "Int64")])
+def test_whole_numbers_name_jobs_without_a_fraction(numbers: Any) -> None:
+    """Pandas reads a column of integers with empty cells as floats."""
+    frame = FRAME.assign(name=numbers)
+    assert list(read(frame)) == ["1", "2"]
+    assert original_names(frame, "name") == ["1", "2"]
+    assert BatchPlan("b", "fold", read(frame), rows=frame, name_column="name").originals == {}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "Float32"])
+def test_settings_of_single_precision_have_their_shortest_digits(dtype: str) -> None:
+    frame = FRAME.assign(t=pd.array([0.1, None], dtype))
+    jobs = read(frame, mapping={"sequence": "bases", "temperature": "t"})
+    assert jobs == {"a": {"sequence": "AC", "temperature": 0.1}, "b": {"sequence": "GU"}}
 
 
 @pytest.mark.parametrize(

@@ -85,12 +85,13 @@ def test_internal_fields_are_refused(name: str) -> None:
     ("value", "sent"),
     [
         (np.float64(1.5), 1.5),
-        (np.float32(1.5), 1.5),
+        (np.float32(0.1), 0.1),
         (np.int64(3), 3),
         (np.bool_(True), True),
         (np.str_("a"), "a"),
         (Mode.FAST, "fast"),
         (np.array([1, 2]), [1, 2]),
+        (np.array([[0.1, 2]], np.float16), [[0.1, 2.0]]),
         (pd.Series([1.0, 2.0]), [1.0, 2.0]),
         ((1, 2), [1, 2]),
         ({1: np.int8(2)}, {"1": 2}),
@@ -150,6 +151,15 @@ def test_text_is_converted_to_numbers_and_booleans() -> None:
     assert errors == []
     assert sent == {"sequence": "A", "temperature": 37, "steps": 4, "circular": True}
     assert type(sent["steps"]) is int
+
+
+@pytest.mark.parametrize(
+    ("number", "sent"), [(0, False), (1, True), (np.int64(1), True), (1.0, True)]
+)
+def test_zero_and_one_are_booleans_of_a_boolean_setting(number: Any, sent: bool) -> None:
+    settings = {"sequence": "A", "circular": number, "steps": 1}
+    assert normalize_settings(TOOL, settings) == ({**settings, "circular": sent}, [])
+    assert normalize_settings(TOOL, settings)[0]["circular"] is sent
 
 
 def test_options_match_by_value() -> None:

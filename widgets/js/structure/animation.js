@@ -1,9 +1,10 @@
 // The controls of a structure with several models: play, speed and the current model.
 
-import { createButton, createElement } from "../dom.js";
+import { createButton, createElement, setLabel } from "../dom.js";
 import { createField, createSelect, createSlider } from "../toolbar.js";
 
 const INTERVAL = 90; // ms per model at normal speed
+const PLAY = ["Play", "Play the models as an animation"];
 const SPEEDS = [
   ["0.25", "¼×"],
   ["0.5", "½×"],
@@ -43,18 +44,16 @@ export function createAnimation(count, handle, { setFrame, isVisible, onStop }) 
   const play = () => {
     clearInterval(timer);
     timer = setInterval(advance, INTERVAL / Number(speed.value));
-    button.textContent = "Pause";
-    button.setAttribute("aria-label", "Pause the animation");
+    setLabel(button, "Pause", "Pause the animation");
   };
   const pause = () => {
     clearInterval(timer);
     timer = 0;
-    button.textContent = "Play";
-    button.setAttribute("aria-label", "Play the models as an animation");
+    setLabel(button, ...PLAY);
     onStop();
   };
   const toggle = handle.guarded(() => (timer ? pause() : play()));
-  const button = createButton("Play", "Play the models as an animation", toggle);
+  const button = createButton(...PLAY, toggle);
   const speed = createSelect(SPEEDS, handle.guarded(() => timer && play()));
   speed.value = "1";
   const seek = handle.guarded((value) => {

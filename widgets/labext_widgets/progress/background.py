@@ -102,6 +102,8 @@ class Background:
     def _on_click(self, action: Any) -> None:
         """Handle a click; it runs in the kernel's main thread, so a thread sends requests."""
         if action == STOP_WATCHING:
+            if self._last is not None:
+                return  # the watch ended before the click arrived
             self._report("", pending="Ending the watch…")  # a request may take long to return
             self._closed.set()
         elif action == STOP and self._stop is not None:

@@ -165,7 +165,11 @@ def parse_structure(
     kind = format or detect_format(text, name)
     with warnings.catch_warnings():  # such as elements guessed from atom names
         warnings.simplefilter("ignore")
-        atoms, models = _read(text, kind, name)
+        return _parse_text(text, kind, name)
+
+
+def _parse_text(text: str, kind: Format, name: str) -> Structure:
+    atoms, models = _read(text, kind, name)
     keep = ~np.isin(atoms.res_name, list(_WATER))
     if keep.any():
         atoms = atoms[keep]
