@@ -159,8 +159,9 @@ def name_text(value: object) -> str:
     A float that is a whole number is written without a fraction: pandas reads a column of integers
     with empty cells as floats.
     """
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value)) if whole else str(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
 
 
 def check_name(name: object, noun: str = "job") -> str:

@@ -77,7 +77,7 @@ def test_frame_rows_become_jobs() -> None:
     assert read(plain, mapping=None)["a"] == {"sequence": "AC", "temperature": 37.0}
 
 
-@pytest.mark.parametrize("numbers", [[1, 2], [1.0, 2.0], pd.array([1, 2], "Int64")])
+@pytest.mark.parametrize("numbers", [[1, 2], [1.0, 2.0], pd.Series([1, 2], dtype="Int64")])
 def test_whole_numbers_name_jobs_without_a_fraction(numbers: Any) -> None:
     """Pandas reads a column of integers with empty cells as floats."""
     frame = FRAME.assign(name=numbers)
@@ -88,7 +88,7 @@ def test_whole_numbers_name_jobs_without_a_fraction(numbers: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "Float32"])
 def test_settings_of_single_precision_have_their_shortest_digits(dtype: str) -> None:
-    frame = FRAME.assign(t=pd.array([0.1, None], dtype))
+    frame = FRAME.assign(t=pd.Series([0.1, None], dtype=dtype))
     jobs = read(frame, mapping={"sequence": "bases", "temperature": "t"})
     assert jobs == {"a": {"sequence": "AC", "temperature": 0.1}, "b": {"sequence": "GU"}}
 
