@@ -24,10 +24,10 @@ def not_found_error(noun: str, name: str, existing: Iterable[str]) -> NotFoundEr
     )
 
 
-def already_exists_error(noun: str, name: str) -> ConflictError:
-    """Return the error for a name that already exists."""
+def already_exists_error(noun: str, name: str, kind: str = "name") -> ConflictError:
+    """Return the error for a name, or an identifier of another `kind`, that already exists."""
     return ConflictError(
-        f"There is {noun} {messages.quote_value(name)} already.", "Choose another name."
+        f"There is {noun} {messages.quote_value(name)} already.", f"Choose another {kind}."
     )
 
 

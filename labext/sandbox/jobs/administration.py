@@ -510,7 +510,7 @@ def _add_account(
 ) -> Account:
     validate_email(email)
     if session.scalars(select(Account.id).where(Account.email == email)).first():
-        raise already_exists_error("an account", email)
+        raise already_exists_error("an account", email, "address")
     account = Account(
         organization_id=find_organization(session, organization).id,
         email=email,

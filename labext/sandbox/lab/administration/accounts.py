@@ -304,7 +304,7 @@ def _add_user(session: Session, tenant: Tenant, email: str, name: str | None) ->
     name = validate_name("a user", name or handle.replace(".", " ").title())
     users = User.tenant_id == tenant.id
     if session.scalars(select(User.id).where(users, User.email == email)).first():
-        raise already_exists_error(f"a user of {tenant.name}", email)
+        raise already_exists_error(f"a user of {tenant.name}", email, "address")
     handles = set(session.scalars(select(User.handle).where(users)))
     user = User(
         id=tables.new_identifier("ent"),

@@ -239,7 +239,7 @@ class SecurityAdministration(TenantAdministration):
         with self.write() as (session, tenant):
             check_enterprise(session, tenant)
             if network in _select_ranges(session, tenant):
-                raise already_exists_error(f"a range of {self.tenant}", network)
+                raise already_exists_error(f"a range of {self.tenant}", network, "range")
             session.add(IpRange(tenant_id=tenant.id, network=network))
         return {"network": network}
 

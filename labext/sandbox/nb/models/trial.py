@@ -80,11 +80,9 @@ def _try_speech(site: Site, model: Model, cancel_token: CancelToken | None) -> O
     if registry.is_built_in(model):
         result = _run_in_process(site, model)
         return f"It returned audio of {result['spoken']:.1f} seconds.", result
-    from labext.sandbox.nb.providers import calls
-
-    voice = next(iter(calls.default_voices(site, model)), "")
-    size = len(calls.synthesize(site, model, TRIAL_TEXT, voice, cancel_token))
-    return f"It returned {size:,} bytes of audio.", {"bytes": size}
+    voice = next(iter(synthesis.default_voices(site, model)), "")
+    seconds = synthesis.synthesize(site, model, voice, TRIAL_TEXT, cancel_token).seconds
+    return f"It returned audio of {seconds:.1f} seconds.", {"spoken": round(seconds, 2)}
 
 
 def _try_transcription(site: Site, model: Model, cancel_token: CancelToken | None) -> Outcome:

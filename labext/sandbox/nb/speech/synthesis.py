@@ -71,6 +71,7 @@ def synthesize(
     """
     if registry.is_built_in(model):
         return _engine(model).say(voice, text)
+    require_packages("soundfile")
     import numpy as np
     import soundfile
 

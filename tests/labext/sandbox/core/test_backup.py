@@ -265,7 +265,10 @@ def test_restore_refuses_a_running_sandbox(saved, folder):
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "True\n"
-        with pytest.raises(ConflictError, match="runs"):
+        with pytest.raises(ConflictError, match="is running") as caught:
+            restore(folder, saved.file)
+        assert "`replace=True` to stop it and to replace its data" in caught.value.next_step
+        with pytest.raises(ConflictError, match="is running"):
             restore(folder, saved.file, replace=True)
     assert is_whole(folder, "old")
 

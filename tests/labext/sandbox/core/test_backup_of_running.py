@@ -177,7 +177,8 @@ def test_restored_sandbox_equals_the_original(new_box, run, tmp_path):
         jobs.submit("later", "digest", CUT)
     code, _, err = run("restore", file, "--data-dir", box.data_dir)
     assert code == 1
-    assert "runs" in err
+    assert "is running" in err
+    assert "Add `--yes` to stop it" in err
     assert box.status().running
     code, out, err = run("restore", file, "--data-dir", box.data_dir, "--yes")
     assert (code, err) == (0, "")

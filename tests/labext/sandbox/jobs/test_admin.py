@@ -110,6 +110,8 @@ def test_added_key_is_valid_at_once_and_removed_key_is_refused(admin, kit, servi
     other = kit.Api(service, second["key"])
     assert api.upload("a.txt", b"x").status_code == 200
     assert other.get("files").json() == ["a.txt"], "both keys are the same account's"
+    again = ["accounts", "add", email, "--organization", organization]
+    assert "Choose another address" in admin(service, *again, refused=True)
     assert "already" in admin(service, "keys", "add", email, "--name", "laptop", refused=True)
     assert "--yes" in admin(service, "keys", "remove", email, "laptop", refused=True)
     admin(service, "keys", "remove", email, "laptop", "--yes")

@@ -103,6 +103,15 @@ def test_failed_model_test_reports_the_provider_message(nb: Any, provider: Any, 
     assert "\n" not in result["message"]
 
 
+def test_model_that_returns_silence_fails_its_test(nb: Any, provider: Any) -> None:
+    sound = openai_server.tone("nova", "Hello")
+    silence = sound[:44] + bytes(len(sound) - 44)  # all samples are zero
+    provider.faults = [openai_server.respond_with(200, silence, "audio/wav")]
+    result = nb.tested(nb.model("tts"))
+    assert not result["success"]
+    assert "returned no sound for “Hello" in result["message"]
+
+
 def test_failed_test_has_the_next_step_as_an_action(nb: Any, provider: Any) -> None:
     credential = nb.credential()
     model = nb.model(credential=credential["id"])
