@@ -116,12 +116,13 @@ def restore(
         folder.prepare()
         lock = FileLock(folder.lock_file)
         if not lock.acquire(seconds=1.0):
-            stop = f"Stop it first: `{folder.command('stop')}`."
-            raise ConflictError(
-                f"The sandbox in {folder.path} is running.",
-                stop if replace else f"Add {parameter('replace')} to stop it and to replace its "
-                "data; they are moved to the folder quarantine.",
-            )
+            step = f"Stop it first: `{folder.command('stop')}`."
+            if not replace:
+                step = (
+                    f"Add {parameter('replace')} to stop it and to replace its data; they are "
+                    "moved to the folder quarantine."
+                )
+            raise ConflictError(f"The sandbox in {folder.path} is running.", step)
         try:
             with storage_errors(folder.path), contextlib.ExitStack() as stack:
                 clean_up(folder)
