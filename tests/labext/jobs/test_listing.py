@@ -15,9 +15,9 @@ from labext.frames.views import frame_text
 from labext.jobs import JobsClient
 from labext.jobs.batch.merge_parts import PartMerger
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
 
-FRAME = pd.DataFrame({"name": [f"h{n}" for n in range(250)], "n": range(250)})
+FRAME = pd.DataFrame({"name": [f"h{n}" for n in range(25)], "n": range(25)})
 MAPPING = {"temperature": "n"}
 
 
@@ -84,17 +84,15 @@ def test_parts_beyond_the_limit_are_looked_up(client: JobsClient, split: Any) ->
 def test_batch_list_is_joined_to_its_input(client: JobsClient, split: Any) -> None:
     table = client.jobs(batch="folds")
     assert table["Name"].tolist() == FRAME["name"].tolist()
-    assert table["n"].tolist() == [37] * 250
-    some = client.jobs(batch="folds", limit=120)
-    assert some["Name"].tolist() == FRAME["name"].tolist()[:120]
-    assert some["n"].tolist() == [37] * 120
+    assert table["n"].tolist() == [37] * 25
+    some = client.jobs(batch="folds", limit=12)
+    assert some["Name"].tolist() == FRAME["name"].tolist()[:12]
+    assert some["n"].tolist() == [37] * 12
     mine = client.jobs(batch="folds", rows=FRAME.assign(n=1), name_column="name")
-    assert mine["n"].tolist() == [1] * 250
+    assert mine["n"].tolist() == [1] * 25
 
 
-@pytest.mark.parametrize(
-    ("state", "limit"), [(None, 60), (None, 100), ("queued", 100), ("queued", 60)]
-)
+@pytest.mark.parametrize(("state", "limit"), [(None, 6), (None, 10), ("queued", 10), ("queued", 6)])
 def test_list_of_a_split_batch_continues_where_it_was_truncated(
     client: JobsClient, split: Any, state: str | None, limit: int
 ) -> None:
@@ -107,7 +105,7 @@ def test_list_of_a_split_batch_continues_where_it_was_truncated(
         key = page.attrs["start_key"]
         client._journal.forget("folds")
         client._parts.forget("folds")
-    assert names == [name for name in FRAME["name"] if not 100 <= int(name[1:]) < 200]
+    assert names == [name for name in FRAME["name"] if not 10 <= int(name[1:]) < 20]
 
 
 @pytest.mark.parametrize("limit", [None, 1000])
@@ -129,12 +127,12 @@ def test_missing_part_keeps_its_input_rows(client: JobsClient, split: Any) -> No
         del split.rows[name]
     table = client.jobs(batch="folds")
     assert table["Name"].tolist() == FRAME["name"].tolist()
-    assert table["JobStatus"].isna().sum() == 100
-    assert client.job("folds")["statuses"] == {"In Queue": 150, "not sent": 100}
+    assert table["JobStatus"].isna().sum() == 10
+    assert client.job("folds")["statuses"] == {"In Queue": 15, "not sent": 10}
     split.complete("folds-part1of3", "folds-part3of3")
     (snapshots,) = client.watch("folds")
     assert "folds-part2of3 is missing on the service" in snapshots.reason
-    assert snapshots.total == 250
+    assert snapshots.total == 25
 
 
 def test_batch_with_other_settings_is_not_joined_to_the_journal(
@@ -307,12 +305,12 @@ def test_jobs_of_a_batch_are_filtered(client: JobsClient, ledger: Any) -> None:
     assert len(client.jobs(batch="few", state="queued")) == 2
 
 
-ORCHIDS = [f"gi|{2765658 - n}|emb|Z{78533 - n}.1|CIZ{78533 - n}" for n in range(130)]
+ORCHIDS = [f"gi|{2765658 - n}|emb|Z{78533 - n}.1|CIZ{78533 - n}" for n in range(13)]
 SEQS = pd.DataFrame(
     {
-        "id": [f"seq_{n:03}" for n in range(133)],
+        "id": [f"seq_{n:03}" for n in range(16)],
         "name": ["pBAD30", "a b", "a.b", *ORCHIDS],
-        "bases": ["ACGT"] * 133,
+        "bases": ["ACGT"] * 16,
     }
 )
 JOB = "gi-2765658-emb-Z78533-1-CIZ78533"
@@ -326,11 +324,11 @@ def send_adapted(client: JobsClient) -> Any:
 
 def test_adapted_and_original_names_are_listed(client: JobsClient, ledger: Any) -> None:
     done = send_adapted(client)
-    assert '132 names were adapted: "a b" is a-b-' in done.message
+    assert '15 names were adapted: "a b" is a-b-' in done.message
     jobs = [job for of in ledger.members.values() for job in of]
     assert f"digests-part1of2-{JOB}" in jobs
     assert "digests-part1of2-pBAD30" in jobs
-    assert len(set(jobs)) == 133
+    assert len(set(jobs)) == 16
     assert done.frame["name"].tolist() == SEQS["name"].tolist()
     rows = client.jobs(batch="digests")
     assert rows.columns[:3].tolist() == ["Name", "name", "Type"]
@@ -349,7 +347,7 @@ def test_rows_are_joined_by_original_names(
         assert frame["name"].tolist()[:3] == some["name"].tolist()
         assert frame["mass"].tolist()[:3] == [1, 2, 3]
         assert frame["JobStatus"].notna().all()
-        assert len(frame) == 133
+        assert len(frame) == 16
 
     check(client.jobs(batch="digests", rows=some, name_column="name"))
     ledger.complete("digests-part1of2", "digests-part2of2")
@@ -370,5 +368,5 @@ def test_batch_with_adapted_names_is_resumed_from_the_journal(
     ledger.scripts.clear()
     done = later.resume("digests")
     assert done.frame["name"].tolist() == SEQS["name"].tolist()
-    assert "132 names were adapted" in done.message
-    assert sum(len(of) for of in ledger.members.values()) == 133
+    assert "15 names were adapted" in done.message
+    assert sum(len(of) for of in ledger.members.values()) == 16

@@ -25,7 +25,7 @@ from labext.http import Operation, RetryMode
 from labext.jobs import JobsClient, api
 from labext.jobs.submission import send_once
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts", "no_pauses")]
 
 
 SETTINGS = {"sequence": "GGGAAACCC", "temperature": 37}
@@ -48,28 +48,28 @@ def test_interrupted_batch_is_completed_from_another_machine(
 ) -> None:
     ledger.fail("submit-batch", None, None, ledger.answer(403, "Budget exceeded for team X"))
     with pytest.raises(AccessError, match="2 of 3 parts of folds were sent") as raised:
-        send(client, 250)
+        send(client, 25)
     assert "Budget exceeded for team X" in raised.value.message
     assert '`jobs.resume("folds")`, or submit it again' in raised.value.next_step
     other = elsewhere()
     ledger.received.clear()
-    done = send(other, 250)
+    done = send(other, 25)
     assert "2 of 3 parts of folds already existed" in done.message
     assert [body["batchName"] for body in ledger.bodies("submit-batch")] == ["folds-part3of3"]
-    assert not send(other, 250).created
-    assert other.jobs(batch="folds")["Name"].tolist() == [f"h{n}" for n in range(250)]
+    assert not send(other, 25).created
+    assert other.jobs(batch="folds")["Name"].tolist() == [f"h{n}" for n in range(25)]
 
 
 def test_other_batch_of_the_same_name_is_a_conflict(client: JobsClient, ledger: Any) -> None:
-    send(client, 250)
+    send(client, 25)
     ledger.received.clear()
-    jobs = {job: {"sequence": bases} for job, bases in frame(250).itertuples(index=False)}
+    jobs = {job: {"sequence": bases} for job, bases in frame(25).itertuples(index=False)}
     with pytest.raises(ConflictError, match="a batch in 3 parts, not 4"):
-        send(client, 350)
+        send(client, 35)
     with pytest.raises(ConflictError, match="in job h3, it has no mode"):
         client.submit_batch("folds", "fold", jobs | {"h3": {**jobs["h3"], "mode": "fast"}})
-    with pytest.raises(ConflictError, match="a batch of 250 jobs"):
-        send(client, 50)
+    with pytest.raises(ConflictError, match="a batch of 25 jobs"):
+        send(client, 5)
     assert ledger.count("submit-batch") == 0
 
 
@@ -269,7 +269,7 @@ def test_stop_refused_after_a_lost_response_is_success(client: JobsClient, ledge
 
 
 def test_stop_continues_past_a_part_that_has_ended(client: JobsClient, ledger: Any) -> None:
-    jobs = {f"h{n}": {"sequence": "A"} for n in range(150)}
+    jobs = {f"h{n}": {"sequence": "A"} for n in range(15)}
     client.submit_batch("folds", "fold", jobs)
     ledger.complete("folds-part1of2")
     ledger.fail("stop-job", ledger.answer(400, "Cannot stop: no running job"), None)
