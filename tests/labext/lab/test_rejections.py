@@ -11,7 +11,6 @@ import labext
 from labext.errors import (
     AccessError,
     BusyError,
-    InputError,
     SetupError,
     SignInError,
 )
@@ -48,17 +47,6 @@ def test_whoami_without_a_user_record(lab: LabClient, tenant: Any) -> None:
     )  # fmt: skip
     tenant.user = {"handle": "ada", "name": 5, "email": ""}
     assert not lab.whoami().known
-
-
-def test_plain_http_is_refused_before_connecting(faulty: Any, monkeypatch: Any) -> None:
-    server = faulty(faulty.silence)
-    with pytest.raises(InputError, match="requires HTTPS"):
-        LabClient(server.url, ApiKey("key-0123456789"))
-    monkeypatch.setenv("LABEXT_LAB_BASE_URL", server.url)
-    monkeypatch.setenv("LABEXT_LAB_API_KEY", "key-0123456789")
-    with pytest.raises(InputError, match="requires HTTPS"):
-        labext.connect("lab")
-    assert server.accepted == 0
 
 
 def test_redirect_from_https_to_http_is_refused(lab: LabClient, tenant: Any, faulty: Any) -> None:
