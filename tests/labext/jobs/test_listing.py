@@ -212,14 +212,15 @@ def test_check_batch_submits_nothing(client: JobsClient, ledger: Any) -> None:
 
 
 @pytest.fixture
-def many(ledger: Any) -> Any:
-    """A list of 2,500 jobs, newest first: every hundredth is complete, every tenth folds."""
+def many(ledger: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Three pages of 250 jobs, newest first: every tenth is complete, every second folds."""
+    monkeypatch.setattr("labext.jobs.listing.PAGE_SIZE", 100)
     start = datetime(2026, 3, 1, tzinfo=UTC)
-    for n in range(2500):
+    for n in range(250):
         ledger.add(
             f"j{n}",
-            "fold" if n % 10 == 0 else "other",
-            JobStatus="Complete" if n % 100 == 0 else "Stopped",
+            "fold" if n % 2 == 0 else "other",
+            JobStatus="Complete" if n % 10 == 0 else "Stopped",
             Created=(start + timedelta(minutes=n)).isoformat(),
         )
     return ledger
@@ -227,33 +228,33 @@ def many(ledger: Any) -> Any:
 
 def test_filtered_list_is_read_until_the_limit(client: JobsClient, many: Any) -> None:
     first = client.jobs(state="complete", limit=15)
-    assert first["JobName"].tolist() == [f"j{n}" for n in range(2400, 900, -100)]
+    assert first["JobName"].tolist() == [f"j{n}" for n in range(240, 90, -10)]
     assert many.count("jobs") == 3, "two pages, and the key behind the last row"
     rest = client.jobs(state="complete", start_key=first.attrs["start_key"])
-    assert rest["JobName"].tolist() == [f"j{n}" for n in range(900, -100, -100)]
+    assert rest["JobName"].tolist() == [f"j{n}" for n in range(90, -10, -10)]
     assert rest.attrs["start_key"] == ""
     flat = client.jobs(state="complete", limit=15, subjobs=True)
     assert flat["JobName"].tolist() == first["JobName"].tolist()
     rest = client.jobs(state="complete", subjobs=True, start_key=flat.attrs["start_key"])
-    assert rest["JobName"].tolist() == [f"j{n}" for n in range(900, -100, -100)]
-    assert len(client.jobs(tool="fold", state="stopped")) == 250 - 25
-    names = [row["JobName"] for row in client.iter_jobs(tool="fold", limit=120)]
-    assert names == [f"j{n}" for n in range(2490, 1290, -10)]
+    assert rest["JobName"].tolist() == [f"j{n}" for n in range(90, -10, -10)]
+    assert len(client.jobs(tool="fold", state="stopped")) == 125 - 25
+    names = [row["JobName"] for row in client.iter_jobs(tool="fold", limit=60)]
+    assert names == [f"j{n}" for n in range(248, 128, -2)]
 
 
 def test_since_stops_reading_at_the_time(client: JobsClient, many: Any) -> None:
-    recent = client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=1900))
-    assert len(recent) == 600
+    recent = client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=190))
+    assert len(recent) == 60
     assert recent.attrs["start_key"] == ""
     assert many.count("jobs") == 1
-    assert len(client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC), limit=1200)) == 1200
+    assert len(client.jobs(since=datetime(2026, 3, 1, tzinfo=UTC), limit=120)) == 120
 
 
 def test_since_reads_an_unsorted_list_completely(client: JobsClient, many: Any) -> None:
     shuffled = sorted(many.rows, key=lambda name: hashlib.md5(name.encode()).digest())
     many.rows = {name: many.rows[name] for name in shuffled}
-    since = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=2400)
-    assert len(client.jobs(since=since)) == 100
+    since = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=240)
+    assert len(client.jobs(since=since)) == 10
     assert many.count("jobs") == 3
 
 

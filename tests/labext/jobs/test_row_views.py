@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.frames import conversion
@@ -236,6 +236,7 @@ anything = (
         max_size=3,
     )
 )
+@settings(max_examples=10)
 def test_arbitrary_records_can_be_shown(records: list[dict[str, object]]) -> None:
     frame = displayed(*records)
     frame_html(frame)
