@@ -104,25 +104,16 @@ def fail(ledger: Any, batch: str, reasons: dict[str, str]) -> None:
         ledger.rows[f"{batch}-{job}"].update(JobStatus="Stopped", Reason=reason)
 
 
-def test_failed_jobs_of_a_batch_are_listed_with_their_reasons(
+def test_failed_jobs_are_listed_with_their_reasons_and_more_than_three_in_one_line(
     client: JobsClient, ledger: Any
 ) -> None:
-    ledger.add_batch("b", {name: {} for name in "uvwxyz"})
-    fail(ledger, "b", {"v": "Out of time.", "x": "sequence is empty"})
-    snapshot = next(client.watch("b"))
-    assert [(part.name, part.state, part.reason) for part in snapshot.parts] == [
-        ("v", "Stopped", "Out of time."),
-        ("x", "Stopped", "sequence is empty"),
-    ]
-
-
-def test_jobs_that_failed_for_the_same_reason_are_one_line(client: JobsClient, ledger: Any) -> None:
     ledger.add_batch("b", {f"j{n}": {} for n in range(9)})
-    fail(ledger, "b", {f"j{n}": "Stopped by hand." for n in range(7)} | {"j8": "Out of time."})
+    fail(ledger, "b", {f"j{n}": "Stopped by hand." for n in range(4)})
+    fail(ledger, "b", {f"j{n}": "Out of time." for n in range(5, 8)})
     parts = next(client.watch("b")).parts
-    assert [(part.name, part.reason) for part in parts] == [
-        ("j0, j1, j2 and 4 more", "Stopped by hand."),
-        ("j8", "Out of time."),
+    assert [(part.name, part.state, part.reason) for part in parts] == [
+        ("j0, j1, j2 and 1 more", "Stopped", "Stopped by hand."),
+        *((name, "Stopped", "Out of time.") for name in ("j5", "j6", "j7")),
     ]
 
 
