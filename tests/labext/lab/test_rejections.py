@@ -20,18 +20,15 @@ from labext.lab import ApiKey, IdToken, LabClient
 pytestmark = pytest.mark.faults
 
 
-def test_whoami(lab: LabClient, tenant: Any) -> None:
+def test_whoami_shows_name_and_address_without_control_characters(
+    lab: LabClient, tenant: Any
+) -> None:
     who = lab.whoami()
     assert (who.name, who.email, who.method, who.client_id) == (
         "Ada", "ada@lab.example", "key", None,
     )  # fmt: skip
     assert who.known
     assert str(who) == "Ada <ada@lab.example>"
-
-
-def test_control_characters_in_the_name_of_the_user_are_replaced(
-    lab: LabClient, tenant: Any
-) -> None:
     tenant.user = {"name": "\x1b[31mAda", "email": "ada@lab.example"}
     assert str(lab.whoami()) == "\ufffd[31mAda <ada@lab.example>"
 
