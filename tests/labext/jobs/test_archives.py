@@ -116,13 +116,6 @@ def test_traversal_and_control_characters_in_names_are_refused(
     assert not list(into.iterdir())
 
 
-def test_name_ends_at_a_nul_byte(tmp_path: Path, into: Path) -> None:
-    archive = packed(tmp_path, {"a.pdbXexe": b"x"})
-    archive.write_bytes(archive.read_bytes().replace(b"a.pdbXexe", b"a.pdb\0exe"))
-    with contextlib.suppress(ArchiveError):
-        assert [file.path for file in archives.unpack_archive(archive, into)] == ["a.pdb"]
-
-
 @pytest.mark.parametrize("name", ["CON", "a/LPT³.log", "ab:stream", "a./b", "a /b", 'x".csv'])
 def test_reserved_names_are_refused_on_windows(
     tmp_path: Path, into: Path, name: str, monkeypatch: pytest.MonkeyPatch

