@@ -515,8 +515,3 @@ def box_client(box: Sandbox) -> Iterator[JobsClient]:
     """A client of the sandbox's job service, without rate limit."""
     with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
         yield client
-
-
-@pytest.fixture(scope="session")
-def services() -> list[str]:
-    return ["labext.sandbox.jobs.app:service"]

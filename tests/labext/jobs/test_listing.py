@@ -44,12 +44,12 @@ def test_split_batch_is_one_row(client: JobsClient, split: Any) -> None:
     assert parts == ["newer", "folds-part3of3", "folds-part2of3", "folds-part1of3", "older"]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 4, 50])
-def test_limit_counts_merged_rows(client: JobsClient, split: Any, limit: int) -> None:
+def test_limit_counts_merged_rows(client: JobsClient, split: Any) -> None:
     whole = ["newer", "folds", "older"]
-    table = client.jobs(limit=limit)
-    assert table["JobName"].tolist() == whole[:limit]
-    assert table["batchStatus"].tolist()[1:2] == ["Running"][: limit - 1]
+    for limit in (1, 2, 3, 4, 50):
+        table = client.jobs(limit=limit)
+        assert table["JobName"].tolist() == whole[:limit]
+        assert table["batchStatus"].tolist()[1:2] == ["Running"][: limit - 1]
 
 
 def test_repeated_page_of_parts_is_an_error(client: JobsClient, split: Any) -> None:
@@ -92,20 +92,20 @@ def test_batch_list_is_joined_to_its_input(client: JobsClient, split: Any) -> No
     assert mine["n"].tolist() == [1] * 25
 
 
-@pytest.mark.parametrize(("state", "limit"), [(None, 6), (None, 10), ("queued", 10), ("queued", 6)])
 def test_list_of_a_split_batch_continues_where_it_was_truncated(
-    client: JobsClient, split: Any, state: str | None, limit: int
+    client: JobsClient, split: Any
 ) -> None:
     del split.rows["folds-part2of3"], split.members["folds-part2of3"]
-    names: list[str] = []
-    key = None
-    while key != "":
-        page = client.jobs(batch="folds", limit=limit, start_key=key, state=state)
-        names += page["Name"].tolist()
-        key = page.attrs["start_key"]
-        client._journal.forget("folds")
-        client._parts.forget("folds")
-    assert names == [name for name in FRAME["name"] if not 10 <= int(name[1:]) < 20]
+    for state, limit in ((None, 6), (None, 10), ("queued", 10), ("queued", 6)):
+        names: list[str] = []
+        key = None
+        while key != "":
+            page = client.jobs(batch="folds", limit=limit, start_key=key, state=state)
+            names += page["Name"].tolist()
+            key = page.attrs["start_key"]
+            client._journal.forget("folds")
+            client._parts.forget("folds")
+        assert names == [name for name in FRAME["name"] if not 10 <= int(name[1:]) < 20]
 
 
 @pytest.mark.parametrize("limit", [None, 1000])
