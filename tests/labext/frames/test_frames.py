@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.frames.conversion import Column, FrameBuilder, Kind, records_to_frame, spread_column
@@ -86,6 +86,7 @@ def test_unknown_fields_are_appended() -> None:
         max_size=5,
     )
 )
+@settings(max_examples=10)
 def test_arbitrary_cells_are_converted(rows: list[dict[str, Any]]) -> None:
     table = records_to_frame(rows, COLUMNS)
     assert len(table) == len(rows)

@@ -419,6 +419,14 @@ def quick_polls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def small_parts() -> Iterator[None]:
+    """Split batches into parts of 10 jobs instead of 100."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labext.jobs.batch.plan.MAX_JOBS", 10)
+        yield
+
+
+@pytest.fixture
 def ledger(no_pauses: None) -> Iterator[Ledger]:
     """The service, running on loopback."""
     service = Ledger()
@@ -507,8 +515,3 @@ def box_client(box: Sandbox) -> Iterator[JobsClient]:
     """A client of the sandbox's job service, without rate limit."""
     with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
         yield client
-
-
-@pytest.fixture(scope="session")
-def services() -> list[str]:
-    return ["labext.sandbox.jobs.app:service"]

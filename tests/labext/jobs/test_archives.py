@@ -78,7 +78,7 @@ def test_unpacked_files_equal_the_packed_ones(tmp_path: Path, into: Path) -> Non
 
 @pytest.mark.parametrize(
     "bounds",
-    [ArchiveBounds(files=2), ArchiveBounds(bytes=100), ArchiveBounds(ratio=10, free=1000)],
+    [ArchiveBounds(bytes=100), ArchiveBounds(ratio=10, free=1000)],
 )
 def test_archive_beyond_its_bounds_is_refused(
     tmp_path: Path, into: Path, bounds: ArchiveBounds
@@ -116,27 +116,7 @@ def test_traversal_and_control_characters_in_names_are_refused(
     assert not list(into.iterdir())
 
 
-def test_name_ends_at_a_nul_byte(tmp_path: Path, into: Path) -> None:
-    archive = packed(tmp_path, {"a.pdbXexe": b"x"})
-    archive.write_bytes(archive.read_bytes().replace(b"a.pdbXexe", b"a.pdb\0exe"))
-    with contextlib.suppress(ArchiveError):
-        assert [file.path for file in archives.unpack_archive(archive, into)] == ["a.pdb"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "CON",
-        "a/nul.txt",
-        "com1.pdb",
-        "LPT³.log",
-        "ab:stream",
-        "what?.txt",
-        "a./b",
-        "a /b",
-        'x".csv',
-    ],
-)
+@pytest.mark.parametrize("name", ["CON", "a/LPT³.log", "ab:stream", "a./b", "a /b", 'x".csv'])
 def test_reserved_names_are_refused_on_windows(
     tmp_path: Path, into: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +164,11 @@ def test_overlapping_members_are_refused(tmp_path: Path) -> None:
 
 
 def test_bomb_is_refused_and_a_nested_archive_stays_packed(tmp_path: Path, into: Path) -> None:
-    bomb = packed(tmp_path, {"zeros": bytes(300 * 1024**2)})
+    bomb = packed(tmp_path, {"zeros": b"\0"})
+    declared, claimed = (size.to_bytes(4, "little") for size in (1, 300 * 1024**2))
+    head, directory, tail = bomb.read_bytes().partition(b"PK\x01\x02")
+    assert tail[20:24] == declared
+    bomb.write_bytes(head + directory + tail[:20] + claimed + tail[24:])
     with pytest.raises(ArchiveError, match="would unpack to"):
         archives.unpack_archive(bomb, into)
     packed_bomb = bomb.read_bytes()
@@ -202,38 +186,38 @@ def test_wrong_checksum_is_an_error(tmp_path: Path, into: Path) -> None:
         archives.unpack_archive(path, into)
 
 
-@pytest.fixture(scope="session")
-def many_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An archive of 50,001 empty files, one more than a job's archive may hold."""
-    path = tmp_path_factory.mktemp("many") / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        for number in range(50_001):
-            archive.writestr(zipfile.ZipInfo(f"{number // 100}/{number}"), b"")
-    return path
-
-
-def test_more_than_50_000_files_are_refused(many_files: Path, tmp_path: Path) -> None:
-    with pytest.raises(ArchiveError, match="more than 50,000 files") as refusal:
-        archives.unpack_archive(many_files, tmp_path)
+def test_more_files_than_allowed_are_refused(tmp_path: Path, into: Path) -> None:
+    assert ArchiveBounds().files == 50_000
+    archive, bounds = packed(tmp_path, {"a": b"", "b": b"", "c": b""}), ArchiveBounds(files=2)
+    with pytest.raises(ArchiveError, match="more than 2 files") as refusal:
+        archives.unpack_archive(archive, into, bounds)
     assert refusal.value.next_step == "Nothing was written; ask the administrator of the service."
-    assert list(tmp_path.iterdir()) == []
+    assert list(into.iterdir()) == []
 
 
-def test_file_limit_of_a_split_batch_grows_with_its_parts(many_files: Path) -> None:
-    with archives.open_archive(many_files, ArchiveBounds.for_parts(2)) as whole:
-        assert len(archives.list_members(whole, ArchiveBounds.for_parts(2))) == 50_001
-        with pytest.raises(ArchiveError, match="50,000 are allowed"):
-            archives.list_members(whole, ArchiveBounds(files=50_000))
+def test_file_limit_of_a_split_batch_grows_with_its_parts(tmp_path: Path) -> None:
+    assert ArchiveBounds.for_parts(2).files == 2 * ArchiveBounds().files
+    with archives.open_archive(packed(tmp_path, {"a": b"", "b": b""})) as whole:
+        assert len(archives.list_members(whole, ArchiveBounds(files=2))) == 2
+        with pytest.raises(ArchiveError, match="contains 2 files, at most 1 are allowed"):
+            archives.list_members(whole, ArchiveBounds(files=1))
 
 
 def test_file_limit_is_checked_before_reading_the_entries(
-    many_files: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By the size of the central directory: that of 10 files takes less than 1 MB."""
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(20):
+            info = zipfile.ZipInfo(str(number))
+            info.comment = bytes(60_000)
+            archive.writestr(info, b"")
     monkeypatch.setattr(
         zipfile.ZipInfo, "__init__", lambda *_: pytest.fail("an entry was looked at")
     )
-    with pytest.raises(ArchiveError, match="more than 10,000 files"):
-        archives.unpacked_size(many_files, ArchiveBounds(files=10_000))
+    with pytest.raises(ArchiveError, match="more than 10 files"):
+        archives.unpacked_size(path, ArchiveBounds(files=10))
 
 
 def test_metrics_beyond_the_memory_limit_are_refused(

@@ -135,10 +135,6 @@ def test_missing_value_of_an_optional_setting_is_not_sent(missing: Any) -> None:
     frame = FRAME.assign(t=pd.Series([37.0, missing], dtype=object))
     jobs = read(frame, mapping=mapping)
     assert jobs == {"a": {"sequence": "AC", "temperature": 37.0}, "b": {"sequence": "GU"}}
-    frame["bases"] = ["AC", None]
-    with pytest.raises(InputError, match=r'^Column "bases" has an empty cell \(row 1\)') as raised:
-        read(frame, mapping=mapping)
-    assert raised.value.next_step.endswith("frame.dropna(subset=['name', 'bases']).")
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
@@ -150,7 +146,9 @@ def test_empty_cells_are_reported_by_column_and_row(missing: Any) -> None:
         read(frame)
     assert 'olumn "name" has an empty cell (row 0)' in raised.value.message
     assert 'column "bases" has an empty cell (row 1)' in raised.value.message
-    assert raised.value.next_step.startswith("Fill them, or drop the rows: frame.dropna")
+    assert raised.value.next_step == (
+        "Fill them, or drop the rows: frame.dropna(subset=['name', 'bases'])."
+    )
     frame.loc[0, "name"] = "a"
     with pytest.raises(InputError, match="Fill it, or drop the row"):
         read(frame)
@@ -230,10 +228,7 @@ def test_time_limit_is_a_positive_integer(seconds: Any) -> None:
         BatchLimits(seconds)
 
 
-BUDGETS = [0, -1, True, "1", float("nan"), float("inf"), np.inf, np.nan, 10**400, np.bool_(True)]
-
-
-@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("budget", [0, -1, True, "1", math.nan, np.inf, 10**400, np.bool_(True)])
 def test_budget_is_a_positive_finite_number(budget: Any) -> None:
     with pytest.raises(InputError, match="budget"):
         BatchLimits(None, budget)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.errors import AccessError, InputError
@@ -108,8 +108,9 @@ def test_estimate_depends_on_the_sizes_of_named_files_and_of_content() -> None:
 
 
 @given(st.lists(SETTINGS, min_size=10, max_size=20), st.lists(SETTINGS, min_size=1, max_size=3))
+@settings(max_examples=10)
 def test_any_settings_give_finite_times(known: list[Any], jobs: list[Any]) -> None:
-    runs = [Run(settings, 1.0 + number, None) for number, settings in enumerate(known)]
+    runs = [Run(values, 1.0 + number, None) for number, values in enumerate(known)]
     expected = estimate(runs, jobs)
     assert all(math.isfinite(seconds) and seconds > 0 for seconds in expected.seconds)
 

@@ -12,7 +12,7 @@ import pytest
 from labext.errors import InputError
 from labext.jobs import JobsClient
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
 
 FIRST = ["Name", "Type", "JobStatus", "Reason"]
 LAST = ["Structures", "Folder", "JobName"]
@@ -97,7 +97,7 @@ def test_frame_follows_the_order_of_given_rows(
 def test_frame_of_a_split_batch_uses_the_journalled_rows(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
-    count = 150
+    count = 15
     rows = pd.DataFrame(
         {
             "id": [f"n{n:03d}" for n in reversed(range(count))],
@@ -109,7 +109,7 @@ def test_frame_of_a_split_batch_uses_the_journalled_rows(
     client.submit_batch("b", "fold", rows, name_column="id", mapping={"sequence": "bases"})
     for part in ("b-part1of2", "b-part2of2"):
         ledger.complete(part)
-    ledger.rows["b-part1of2-n149"]["Score"] = '{"ok": true}'
+    ledger.rows["b-part1of2-n014"]["Score"] = '{"ok": true}'
     table = client.download("b", tmp_path / "b").frame()
     assert table["Name"].tolist() == rows["id"].tolist()
     assert table["n"].tolist() == rows["n"].tolist()

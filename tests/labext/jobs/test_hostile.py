@@ -28,7 +28,7 @@ STEERING = ["\x1b]", "\x1b[2J", "\x07", "\x9b", "\u202e", "\u2066"]
     "body",
     [EVIL, json.dumps(EVIL), json.dumps({"error": EVIL}), json.dumps({"detail": {EVIL: EVIL}})],
 )
-@pytest.mark.parametrize("status", [400, 403, 404, 500])
+@pytest.mark.parametrize("status", [400, 500])
 def test_error_with_hostile_text_is_one_safe_line(
     client: JobsClient, ledger: Any, status: int, body: str
 ) -> None:

@@ -58,26 +58,30 @@ def test_plan_survives_the_journal(journal: Journal) -> None:
     pd.testing.assert_frame_equal(entry.plan.rows, ROWS, check_dtype=True, check_freq=False)
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([np.int64(3), np.float32(0.5), np.bool_(True), "a"], [3, 0.5, True, "a"]),
+        ([{("A", "C"): 3}, {np.int64(4): 1}], ["{('A', 'C'): 3}", str({np.int64(4): 1})]),
+        ([np.arange(2), b"x", pd.Period("2026-01")], ["[0 1]", "b'x'", "2026-01"]),
+        ([np.datetime64(1, "ns"), "a"], ["1970-01-01T00:00:00.000000001", "a"]),
+        (pd.Categorical([pd.Period("2026-01"), "2026-01"]), ["2026-01", "2026-01"]),
+    ],
+)
+def test_cells_that_json_cannot_represent_are_stored_as_numbers_or_text(
+    journal: Journal, cells: Any, expected: list[Any]
+) -> None:
+    jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
+    journal.write(BatchPlan("odd", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
+    assert journal.read("odd").plan.rows["cell"].tolist() == expected
+
+
 def test_bins_stay_in_order_in_the_journal(journal: Journal) -> None:
     rows = pd.DataFrame({"bin": pd.cut([50, 2, 7], [0, 3, 20, 100])})
     journal.write(BatchPlan("bins", "fold", {f"j{n}": {} for n in range(3)}, rows=rows), [])
     bins = journal.read("bins").plan.rows["bin"]
     assert bins.tolist() == ["(20, 100]", "(0, 3]", "(3, 20]"]
     assert bins.sort_values().tolist() == ["(0, 3]", "(3, 20]", "(20, 100]"]
-
-
-def test_categories_with_equal_texts_are_read_as_plain_values(journal: Journal) -> None:
-    cells = pd.Categorical([pd.Period("2026-01"), None, "2026-01"])
-    jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
-    journal.write(BatchPlan("equal", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
-    assert journal.read("equal").plan.rows["cell"].dropna().tolist() == ["2026-01", "2026-01"]
-
-
-def test_numpy_scalars_stay_numbers_in_the_journal(journal: Journal) -> None:
-    cells = [np.int64(3), np.float32(0.5), np.bool_(True), "a"]
-    jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
-    journal.write(BatchPlan("mixed", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
-    assert journal.read("mixed").plan.rows["cell"].tolist() == [3, 0.5, True, "a"]
 
 
 def test_record_of_categories_without_their_order_is_read(journal: Journal) -> None:
@@ -87,21 +91,6 @@ def test_record_of_categories_without_their_order_is_read(journal: Journal) -> N
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"rows": {"columns": [column]}}))
     dose = journal.read("old").plan.rows["dose"]
     assert (str(dose.dtype), dose.isna().tolist()) == ("category", [False, True])
-
-
-def test_cells_that_json_cannot_represent_are_stored_as_text(journal: Journal) -> None:
-    cells = [
-        {("A", "C"): 3},
-        {np.int64(4): 1},
-        np.arange(2),
-        np.datetime64(1, "ns"),
-        b"x",
-        pd.Period("2026-01"),
-    ]
-    jobs: dict[str, Any] = {f"j{n}": {} for n in range(len(cells))}
-    journal.write(BatchPlan("odd", "fold", jobs, rows=pd.DataFrame({"cell": cells})), [])
-    entry = journal.read("odd")
-    assert entry.plan.rows["cell"].tolist() == [*map(str, cells)]
 
 
 def test_record_of_another_format_version_is_ignored(journal: Journal) -> None:
@@ -127,7 +116,7 @@ def test_sent_parts_are_kept_when_the_same_plan_is_written_again(journal: Journa
     assert journal.read("folds") is None
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "null"])
+@pytest.mark.parametrize("damage", ["[]", "null"])
 def test_damaged_record_is_ignored(journal: Journal, tmp_path: Path, damage: str) -> None:
     journal.write(PLAN, [])
     (path,) = (tmp_path / "batches").glob("*.json")
@@ -135,16 +124,6 @@ def test_damaged_record_is_ignored(journal: Journal, tmp_path: Path, damage: str
     assert journal.read("folds") is None
     journal.write(PLAN, [])
     assert journal.read("folds") is not None
-
-
-def test_incomplete_log_line_is_ignored(journal: Journal, tmp_path: Path) -> None:
-    journal.write(PLAN, [])
-    journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
-    (path,) = (tmp_path / "batches").glob("*.log")
-    with path.open("a") as log:
-        log.write('{"sent": "folds-pa')
-    entry = journal.read("folds")
-    assert entry.log.confirmed == {"folds-part1of2"}
 
 
 def test_truncated_log_contains_a_prefix_of_the_events(journal: Journal, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from labext.errors import (
 )
 from labext.jobs import JobsClient
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
 
 
 def all_files(folder: Path) -> list[str]:
@@ -40,13 +40,12 @@ def done(ledger: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", ["a\0b", "~nobody-has-this-name/out", None])
-def test_text_that_is_not_a_path_is_refused(client: JobsClient, done: Any, path: Any) -> None:
+def test_path_that_cannot_exist_is_refused(
+    client: JobsClient, done: Any, tmp_path: Path, path: Any
+) -> None:
     for act in (lambda: client.download("f1", path), lambda: client.upload(path)):
         with pytest.raises(InputError, match="is not a path"):
             act()
-
-
-def test_too_long_path_is_a_storage_error(client: JobsClient, done: Any, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="File name too long"):
         client.download("f1", tmp_path / ("n" * 300))
 
@@ -336,14 +335,14 @@ def test_results_of_a_split_batch_are_one_archive(
 
 
 def test_metrics_are_in_input_order(client: JobsClient, ledger: Any, tmp_path: Path) -> None:
-    client.submit_batch("b", "fold", {f"j{n}": {"sequence": "A"} for n in range(120)})
+    client.submit_batch("b", "fold", {f"j{n}": {"sequence": "A"} for n in range(12)})
     for part in ("b-part1of2", "b-part2of2"):
         ledger.members[part].reverse()  # as if the archive were written in another order
         ledger.complete(part)
         ledger.members[part].reverse()
     client.download("b", tmp_path)
     with (tmp_path / "metrics.csv").open() as lines:
-        assert [row["job"] for row in csv.DictReader(lines)] == [f"j{n}" for n in range(120)]
+        assert [row["job"] for row in csv.DictReader(lines)] == [f"j{n}" for n in range(12)]
 
 
 def test_downloaded_parts_are_kept_after_an_error(
@@ -433,7 +432,7 @@ def test_result_files_of_a_split_batch_are_listed_and_read_like_those_of_its_arc
 def test_name_of_a_split_batch_is_taken_for_jobs_and_pipelines(
     client: JobsClient, ledger: Any
 ) -> None:
-    client.submit_batch("b", "fold", {f"j{number}": {"sequence": "A"} for number in range(101)})
+    client.submit_batch("b", "fold", {f"j{number}": {"sequence": "A"} for number in range(11)})
     stages = [{"task": "fold", "toolSettings": {"fold": {"sequence": "pipe"}}}]
     for submit in (
         lambda: client.submit("b", "fold", {"sequence": "A"}),

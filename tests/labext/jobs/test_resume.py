@@ -27,10 +27,10 @@ from labext.errors import (
 )
 from labext.jobs import JobsClient
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
 PARTS = ["folds-part1of3", "folds-part2of3", "folds-part3of3"]
 FRAME = pd.DataFrame(
-    {"name": [f"h{n}" for n in range(250)], "bases": ["A" * (n + 1) for n in range(250)]}
+    {"name": [f"h{n}" for n in range(25)], "bases": ["A" * (n + 1) for n in range(25)]}
 )
 
 
@@ -54,7 +54,7 @@ def break_off(client: JobsClient, ledger: Any, *answers: Any) -> LabextError:
 
 def assert_once(ledger: Any) -> None:
     assert {name: len(of) for name, of in ledger.members.items()} == dict(
-        zip(PARTS, (100, 100, 50), strict=True)
+        zip(PARTS, (10, 10, 5), strict=True)
     )
 
 
@@ -66,15 +66,15 @@ def test_batch_is_resumed_without_its_frame(
     assert '`jobs.resume("folds")`' in error.next_step
     (row,) = later.unfinished().to_dict("records")
     assert [row[key] for key in ("Name", "Type", "Jobs", "Parts", "Sent", "Missing", "Note")] == [
-        "folds", "fold", 250, 3, 1, 150, "",
+        "folds", "fold", 25, 3, 1, 15, "",
     ]  # fmt: skip
     ledger.received.clear()
     done = later.resume("folds")
     assert [body["batchName"] for body in ledger.bodies("submit-batch")] == PARTS[1:]
     assert (done.created, done.sent, done.deleted) == (True, tuple(PARTS[1:]), ())
     assert done.message == (
-        "folds-part2of3, folds-part3of3 were missing: 150 jobs were submitted. "
-        "The service now has all jobs of folds (250 jobs)."
+        "folds-part2of3, folds-part3of3 were missing: 15 jobs were submitted. "
+        "The service now has all jobs of folds (25 jobs)."
     )
     assert done.frame["bases"].tolist() == FRAME["bases"].tolist()
     assert later.unfinished().empty
@@ -87,7 +87,7 @@ def test_part_with_a_lost_response_counts_as_submitted(
     ledger.fail("jobs", *[None] * 2, *[ledger.answer(403, "blocked for a while")] * 99)
     error = break_off(client, ledger, ledger.lost_after())
     assert isinstance(error, OutcomeUnknownError)
-    assert "folds-part1of3 (100 jobs of fold) was sent, but the response was lost" in error.message
+    assert "folds-part1of3 (10 jobs of fold) was sent, but the response was lost" in error.message
     assert "blocked for a while" in error.message
     assert '`jobs.resume("folds")`' in error.next_step
     assert later.unfinished()["Note"].tolist() == [
@@ -104,13 +104,13 @@ def test_part_with_a_lost_response_counts_as_submitted(
 def test_existing_identical_parts_are_used_but_not_claimed(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
-    ledger.add_batch(PARTS[0], {job: {"sequence": text} for job, text in jobs(0, 100)})
+    ledger.add_batch(PARTS[0], {job: {"sequence": text} for job, text in jobs(0, 10)})
     break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
-    ledger.add_batch(PARTS[2], {job: {"sequence": text} for job, text in jobs(200, 250)})
+    ledger.add_batch(PARTS[2], {job: {"sequence": text} for job, text in jobs(20, 25)})
     done = later.resume("folds")
     assert (done.created, done.message) == (
         False,
-        "The service already has all jobs of folds (250 jobs in 3 parts); nothing was sent.",
+        "The service already has all jobs of folds (25 jobs in 3 parts); nothing was sent.",
     )
     journal = later._journal.read("folds")
     assert (journal.log.confirmed, journal.log.preexisting) == (
@@ -128,9 +128,9 @@ def test_part_name_used_by_another_batch_is_a_conflict(
     client: JobsClient, later: JobsClient, ledger: Any
 ) -> None:
     break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
-    ledger.add_batch(PARTS[1], {job: {"sequence": "C"} for job, _ in jobs(100, 200)})
+    ledger.add_batch(PARTS[1], {job: {"sequence": "C"} for job, _ in jobs(10, 20)})
     for _ in range(2):
-        with pytest.raises(ConflictError, match="in job h100, its sequence is"):
+        with pytest.raises(ConflictError, match="in job h10, its sequence is"):
             later.resume("folds")
     assert ledger.count("submit-batch") == 2
     assert later.unfinished_names() == ["folds"]
@@ -144,7 +144,7 @@ def test_deleted_part_is_reported_and_not_resubmitted(
     ledger.rows[PARTS[1]].update(JobStatus="Stopped", batchStatus="Stopped")
     done = later.resume("folds")
     assert (done.sent, done.deleted) == ((PARTS[2],), (PARTS[0],))
-    assert "folds-part1of3 was sent earlier and deleted since: 100 jobs." in done.message
+    assert "folds-part1of3 was sent earlier and deleted since: 10 jobs." in done.message
     assert "folds-part2of3 has been stopped." in done.message
     again = later.resume("folds")
     assert (again.sent, again.deleted) == ((), (PARTS[0],))
@@ -339,7 +339,7 @@ def fails(ip: InteractiveShell, line: str) -> LabextError:
 
 def broken_off(new_shell: Shells, ledger: Any) -> LabextError:
     ip = new_shell()
-    ip.push({"rows": pd.DataFrame({"name": [f"h{n}" for n in range(150)], "bases": "A"})})
+    ip.push({"rows": pd.DataFrame({"name": [f"h{n}" for n in range(15)], "bases": "A"})})
     ledger.fail("submit-batch", None, ledger.answer(403, "Budget exceeded for team X"))
     return fails(ip, SEND)
 
@@ -357,8 +357,8 @@ def test_resume_lists_and_completes_unfinished_batches(
     assert ip.user_ns["left"]["Name"].tolist() == ["folds"]
     assert "`%jobs resume NAME`" in capsys.readouterr().out
     ip.run_cell("jobs = %jobs resume folds").raise_error()
-    assert "50 jobs were submitted" in capsys.readouterr().out
-    assert ip.user_ns["jobs"]["JobName"].iloc[-1] == "folds-part2of2-h149"
+    assert "5 jobs were submitted" in capsys.readouterr().out
+    assert ip.user_ns["jobs"]["JobName"].iloc[-1] == "folds-part2of2-h14"
     ip.run_cell("%jobs resume folds").raise_error()
     assert "already has all jobs of folds" in capsys.readouterr().out
     ip.run_cell("left = %jobs resume").raise_error()
@@ -411,7 +411,7 @@ def test_interrupted_batch_line_suggests_resume(
 
     monkeypatch.setattr(JobsApi, "submit_batch", interrupted)
     ip = new_shell()
-    ip.push({"rows": pd.DataFrame({"name": [f"h{n}" for n in range(150)], "bases": "A"})})
+    ip.push({"rows": pd.DataFrame({"name": [f"h{n}" for n in range(15)], "bases": "A"})})
     error = fails(ip, SEND)
     assert isinstance(error, SubmissionInterrupted)
     assert "`%jobs resume folds` sends the rest" in error.next_step

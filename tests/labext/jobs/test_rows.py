@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -257,24 +258,23 @@ def test_since_time_of_day_is_the_most_recent() -> None:
 
 
 def test_since_accepts_python_and_pandas_objects() -> None:
-    import pandas as pd
-
     assert parse_since(NOW - timedelta(hours=1), NOW) == NOW - timedelta(hours=1)
     assert parse_since(timedelta(hours=1), NOW) == NOW - timedelta(hours=1)
     stamp = pd.Timestamp("2026-03-01T08:15:30.123456789Z")
     assert parse_since(stamp, NOW) == datetime(2026, 3, 1, 8, 15, 30, 123456, tzinfo=UTC)
     assert parse_since(pd.Timedelta("1h"), NOW) == NOW - timedelta(hours=1)
-    with pytest.raises(InputError, match="is not a date"):
-        parse_since(pd.NaT, NOW)
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "tomorrow", "2", "h", "2 hours", "-2h", "25:00", "2026-13-01", "2026", "9" * 30 + "d"],
+    "since",
+    [
+        *("", "tomorrow", "2", "h", "-2h", "25:00", "2026-13-01", "2026", "9" * 400 + "d"),
+        *(5, timedelta.max, pd.NaT),
+    ],
 )
-def test_invalid_since_is_refused(text: str) -> None:
+def test_invalid_since_is_refused(since: Any) -> None:
     with pytest.raises(InputError, match="is not a date, time or duration") as raised:
-        parse_since(text, NOW)
+        parse_since(since, NOW)
     assert "2h or 3d" in raised.value.next_step
 
 

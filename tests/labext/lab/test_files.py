@@ -362,11 +362,6 @@ def test_rows_without_bases_are_reported(bases: Any, tmp_path: Path) -> None:
     assert message == "Sequences without bases: empty, row 2."
 
 
-def test_long_list_of_rows_without_bases_is_shortened(tmp_path: Path) -> None:
-    rows = [{"name": f"s{number}", "bases": ""} for number in range(40)]
-    assert refused(InputError, rows, tmp_path / "a.fa").endswith("s3, s4 and 35 more.")
-
-
 @pytest.mark.parametrize("column", ["name", "bases"])
 def test_missing_column_is_reported(column: str, tmp_path: Path) -> None:
     table = pd.DataFrame([PRIMER]).drop(columns=column)

@@ -11,7 +11,6 @@ import labext
 from labext.errors import (
     AccessError,
     BusyError,
-    InputError,
     SetupError,
     SignInError,
 )
@@ -21,18 +20,15 @@ from labext.lab import ApiKey, IdToken, LabClient
 pytestmark = pytest.mark.faults
 
 
-def test_whoami(lab: LabClient, tenant: Any) -> None:
+def test_whoami_shows_name_and_address_without_control_characters(
+    lab: LabClient, tenant: Any
+) -> None:
     who = lab.whoami()
     assert (who.name, who.email, who.method, who.client_id) == (
         "Ada", "ada@lab.example", "key", None,
     )  # fmt: skip
     assert who.known
     assert str(who) == "Ada <ada@lab.example>"
-
-
-def test_control_characters_in_the_name_of_the_user_are_replaced(
-    lab: LabClient, tenant: Any
-) -> None:
     tenant.user = {"name": "\x1b[31mAda", "email": "ada@lab.example"}
     assert str(lab.whoami()) == "\ufffd[31mAda <ada@lab.example>"
 
@@ -48,17 +44,6 @@ def test_whoami_without_a_user_record(lab: LabClient, tenant: Any) -> None:
     )  # fmt: skip
     tenant.user = {"handle": "ada", "name": 5, "email": ""}
     assert not lab.whoami().known
-
-
-def test_plain_http_is_refused_before_connecting(faulty: Any, monkeypatch: Any) -> None:
-    server = faulty(faulty.silence)
-    with pytest.raises(InputError, match="requires HTTPS"):
-        LabClient(server.url, ApiKey("key-0123456789"))
-    monkeypatch.setenv("LABEXT_LAB_BASE_URL", server.url)
-    monkeypatch.setenv("LABEXT_LAB_API_KEY", "key-0123456789")
-    with pytest.raises(InputError, match="requires HTTPS"):
-        labext.connect("lab")
-    assert server.accepted == 0
 
 
 def test_redirect_from_https_to_http_is_refused(lab: LabClient, tenant: Any, faulty: Any) -> None:

@@ -42,8 +42,10 @@ def test_credentials_are_sent_in_the_form(tenant: Any) -> None:
     assert request.headers["authorization"] == "Bearer token-1-abcdefgh"
 
 
-def test_basic_is_used_after_the_form_is_refused(tenant: Any) -> None:
+@pytest.mark.parametrize("refusal", [(401, "invalid_client"), (400, "invalid_request")])
+def test_basic_is_used_after_the_form_is_refused(tenant: Any, refusal: tuple[int, str]) -> None:
     tenant.wants = "basic"
+    tenant.fail("token", tenant.reply(refusal[0], {"error": refusal[1]}))
     auth = tenant.app()
     with tenant.client(auth) as lab:
         lab.whoami()
@@ -54,13 +56,6 @@ def test_basic_is_used_after_the_form_is_refused(tenant: Any) -> None:
         tenant.good.clear()
         lab.whoami()
     assert tenant.count("token") == 3
-
-
-def test_basic_is_tried_on_400(tenant: Any) -> None:
-    tenant.wants = "basic"
-    tenant.fail("token", tenant.reply(400, {"error": "invalid_request"}))
-    with tenant.client(tenant.app()) as lab:
-        assert lab.whoami().known
 
 
 @pytest.mark.parametrize("basic", [True, False])
@@ -89,7 +84,7 @@ def test_token_is_renewed_60_seconds_before_expiry(tenant: Any, clock: Any) -> N
     assert tenant.received[-1].token == "token-2-abcdefgh"
 
 
-@pytest.mark.parametrize("expires", ["missing", None, "soon", [], True, 0, -5, "900", 900.0, 1e400])
+@pytest.mark.parametrize("expires", ["missing", "soon", True, 0, "900", 900.0, 1e400])
 def test_token_of_unknown_lifetime_is_renewed_on_401(tenant: Any, clock: Any, expires: Any) -> None:
     whole = tenant.answer
     tenant.answer = lambda token: {
