@@ -15,8 +15,9 @@ from waiting import wait_until
 
 import labext
 from labext.sandbox.core.queue import Task
-from labext.sandbox.jobs import execution
+from labext.sandbox.jobs import execution, limits, submission
 from labext.sandbox.jobs.files import job_files, job_logs
+from labext.sandbox.jobs.pipelines.service import submit_pipeline
 from labext.sandbox.jobs.tables import COMPLETE, IN_QUEUE, RUNNING, STOPPED, Job, current_timestamp
 from labext.sandbox.jobs.tools.catalogue import available_tools
 
@@ -219,15 +220,27 @@ def test_version_line_lists_every_required_package():
     assert execution.version_line(tools["digest"]) == line
 
 
-def test_shortest_time_limit_applies(own_box, kit):
-    api = kit.Api(own_box)
-    api.submit("rna_fold", kit.SLOW)  # keeps the only worker busy, so that the other jobs wait
+def test_shortest_time_limit_applies(site, student):
+    with site.database.write() as session:
+        limits.change_limit(session, "job_seconds", 100)
+    cut = {"sequence": "GAATTC", "enzymes": ["EcoRI"]}
     search = {"query": ">q\nMKTAYIAKQR\n", "targets": ">t\nMKTAYIAKQRQISFVK\n"}
-    api.submit("hmm_search", search)
-    api.batch([kit.cut()], maxRuntimeSeconds=30)
-    with kit.DatabaseAccess(own_box).session() as session:
-        tasks = session.scalars(select(Task))
-        limits = {task.payload["tool"]: task.max_seconds for task in tasks}
-    assert limits["hmm_search"] == available_tools()["hmm_search"].seconds == 60
-    assert limits["digest"] == 30
-    assert limits["rna_fold"] == 15 * 60
+    batch = {"batchName": "b", "type": "digest", "jobNames": ["a"], "settings": [cut]}
+    stage = {"task": "Build", "toolSettings": {"peptide_build": {"sequence": "pipe"}}}
+    align = {"sequence1": "ACGT", "sequence2": "ACGT"}
+    for submit, body in (
+        (submission.submit_job, {"jobName": "s", "type": "hmm_search", "settings": search}),
+        (submission.submit_job, {"jobName": "a", "type": "align_pair", "settings": align}),
+        (submission.submit_batch, batch | {"maxRuntimeSeconds": 30}),
+        (submit_pipeline, {"jobName": "p", "initialInputs": ["ACD"], "stages": [stage]}),
+    ):
+        submit(site, student, orjson.dumps(body))
+    with site.database.read() as session:
+        tasks = session.scalars(select(Task)).all()
+    assert {task.payload["tool"]: task.max_seconds for task in tasks} == {
+        "hmm_search": available_tools()["hmm_search"].seconds,
+        "align_pair": 100,
+        "digest": 30,
+        "peptide_build": 100,
+    }
+    assert available_tools()["hmm_search"].seconds == 60
