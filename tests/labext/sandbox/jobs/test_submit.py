@@ -52,7 +52,7 @@ def test_failing_tool_stops_its_job_with_the_reason(api, kit):
     assert row["statuses"]["Stopped"] == 1
 
 
-NAMES = ["", "a b", "a/b", "a.b", "ä", "x" * 101, "fold\n", "..", "a\0b", None, 7, ["a"], {"a": 1}]
+NAMES = ["", "a/b", "x" * 101, None, 7]
 
 
 @pytest.mark.parametrize("name", NAMES)
