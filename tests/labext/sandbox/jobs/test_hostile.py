@@ -12,7 +12,6 @@ import requests
 
 pytestmark = pytest.mark.contract
 
-HTML = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'"
 CUT = '{"sequence": "AAGAATTCAA", "enzymes": "EcoRI"}'
 
 
@@ -87,20 +86,6 @@ def test_compressed_body_is_not_decompressed(api, kit):
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     answer = api.session.post(api.base + "submit-job", data=content, headers=headers, timeout=30)
     assert "JSON" in kit.error_message(answer)
-
-
-def test_html_in_a_setting_is_kept_as_text(api, kit):
-    name = kit.name()
-    settings = {"sequence": "ACDEFGHIK", "conformation": HTML}
-    body = {"jobName": name, "type": "peptide_build", "settings": settings}
-    message = kit.error_message(api.post("submit-job", body))
-    assert "conformation" in message
-    pdb = f"REMARK {HTML}\n" * 3
-    name = api.submit("normal_modes", {"pdbFile": pdb + "ATOM  \n"})
-    answer = api.get("jobs", jobName=name)
-    assert answer.headers["Content-Type"] == "application/json"
-    assert kit.json(answer.json()["Settings"])["pdbFile"].startswith(pdb)
-    assert api.ended(name)["JobStatus"] == "Stopped"
 
 
 QUERIES = ["jobName", "batch", "startKey", "jobEmail", "limit", "organization", "includeSubjobs"]
