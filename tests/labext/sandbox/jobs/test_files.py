@@ -61,11 +61,8 @@ def test_deleting_a_folder_deletes_its_files(api, kit):
 def test_upload_replaces_a_file_of_the_same_name(api, kit, db):
     name = f"{kit.name()}.fa"
     api.upload(name, b">a\nACGT\n>b\nACGA\n>c\nACGG\n")
-    first = api.submit("msa_tree", {"sequences": name})
     api.upload(name, b"no FASTA")
-    second = api.submit("msa_tree", {"sequences": name})
-    assert api.ended(first)["JobStatus"] == "Complete"  # with the content at submission
-    assert "FASTA" in api.ended(second)["Reason"]
+    assert "FASTA" in api.ended(api.submit("msa_tree", {"sequences": name}))["Reason"]
     assert api.get("files").json().count(name) == 1
     assert len(list((db.data_dir / "jobs" / "incoming").iterdir())) == 0
 
@@ -83,12 +80,10 @@ def test_simultaneous_uploads_leave_one_whole_file(own_box, kit):
 
 def test_stored_files_are_readable_by_their_owner_only(own_box, kit):
     api = kit.Api(own_box)
-    api.upload("a.fa", b">a\nACGT\n>b\nACGA\n>c\nACGG\n", folder="f")
-    helix = api.submit("peptide_build", {"sequence": "ACDEFGHIK"})
-    batch = api.batch([{"sequences": "a.fa"}] * 2, type="msa_tree")
-    for name in (helix, batch):
-        api.ended(name)
-    api.archive(helix, pdbsOnly=True)
+    api.upload("a.fa", b">a\nACGT\n", folder="f")
+    batch = api.batch([{"sequence": "ACDEFGHIK"}], type="peptide_build")
+    api.ended(batch)
+    api.archive(f"{batch}-j0", pdbsOnly=True)
     stored_paths = [*own_box.data_dir.rglob("*")]
     assert {"pdbs.zip", "archive.zip", "metrics.csv", "log.txt"} <= {
         path.name for path in stored_paths
@@ -108,18 +103,13 @@ def test_accounts_cannot_see_files_of_others(api, teacher, kit):
 @pytest.mark.parametrize(
     "name",
     [
-        "ä b.txt",
-        "日本語.pdb",
+        "日本語 ä.pdb",
         "a%2Fb%00.txt",
         "100% ?#&=+;,.fa",
-        "~",
         "...",
         "x" * 255,
-        "é" * 127,
         "a*?[b].txt",
-        "_",
-        "'; DROP TABLE jobs_files; --.txt",
-        '"<b>&amp;".txt',
+        """'; "<b>&amp;".txt""",
     ],
 )
 def test_file_names_are_literal_and_decoded_once(api, kit, name, presigned):
@@ -251,8 +241,7 @@ def test_presigned_upload_needs_no_key(api, kit):
     assert head(urls["headUrl"]).status_code == 404
 
 
-@pytest.mark.parametrize("presigned", [True, False])
-@pytest.mark.parametrize("content", [b"", b"ATOM", b"A" * (3 << 20)])
+@pytest.mark.parametrize(("presigned", "content"), [(True, b""), (False, b"A" * (3 << 20))])
 def test_head_returns_checksum_and_time_of_an_upload(api, kit, content, presigned):
     name, folder = f"{kit.name()}.pdb", kit.name()
     urls = presign(api, name, folder=folder)

@@ -31,7 +31,7 @@ pytestmark = [
 ]
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
-FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 12}
+FOLD = {"sequence": "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 8}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_upload_to_a_full_disk_leaves_nothing(
 
 @pytest.mark.data_folder
 def test_jobs_that_ended_are_recorded_once_there_is_space(jobs: JobsClient, box: Sandbox) -> None:
-    jobs.submit_batch("folds", "rna_fold", {f"j{n}": FOLD for n in range(6)})
+    jobs.submit_batch("folds", "rna_fold", {f"j{n}": FOLD for n in range(4)})
 
     def running() -> int:
         count: int = jobs.job("folds")["statuses"]["Running"]
@@ -136,4 +136,4 @@ def test_jobs_that_ended_are_recorded_once_there_is_space(jobs: JobsClient, box:
         wait_until(lambda: 0 < running() <= reports())
     row = jobs.wait("folds", timeout=90)
     assert row["batchStatus"] == "Complete"
-    assert row["statuses"]["Complete"] == 6
+    assert row["statuses"]["Complete"] == 4

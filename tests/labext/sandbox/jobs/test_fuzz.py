@@ -22,7 +22,7 @@ pytestmark = pytest.mark.contract
 
 KNOWN = {200, 400, 401, 403, 404, 429}
 FUZZ = settings(
-    max_examples=25,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -71,7 +71,7 @@ def test_any_presigned_address(api, path, query):
 
 
 load_all_checks()
-SCHEMA_FUZZ = settings(max_examples=25, suppress_health_check=list(HealthCheck))
+SCHEMA_FUZZ = settings(max_examples=10, suppress_health_check=list(HealthCheck))
 JOB, BATCH = "fuzzed_job", "fuzzed_batch"
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 

@@ -12,25 +12,18 @@ import requests
 
 pytestmark = pytest.mark.contract
 
-HTML = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\"'"
 CUT = '{"sequence": "AAGAATTCAA", "enzymes": "EcoRI"}'
 
 
-@pytest.fixture(autouse=True)
-def alive(box, api):
-    """Check after each test that the service responds normally."""
+@pytest.fixture(scope="module", autouse=True)
+def alive(api):
+    """Check after the tests that the service responds normally."""
     yield
     assert api.get("jobs", limit=1).status_code == 200
 
 
-TEXTS = {
-    "half a surrogate pair": r"\ud800",
-    "the other half": r"a\udfffb",
-    "NUL": r"a\u0000b",
-    "HTML": "<b>a</b>",
-    "a line break": r"a\nb",
-    "turned around": "a\u202eb",
-}
+TEXTS = (r"\ud800", r"a\udfffb", r"a\u0000b", "<b>a</b>", r"a\nb", "a\u202eb")
+"""Halves of a surrogate pair, NUL, HTML, a line break, and a change of direction."""
 FIELDS = [
     ("submit-job", "jobName", {"type": "digest", "settings": {}}),
     ("submit-job", "type", {"jobName": "a", "settings": {}}),
@@ -44,15 +37,15 @@ FIELDS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize(("path", "field", "more"), FIELDS, ids=lambda value: str(value)[:12])
-def test_malicious_text_in_a_field_is_refused_in_one_line(api, kit, path, field, more, text):
-    body = json.dumps({**more, field: "$TEXT"}, ensure_ascii=False).replace("$TEXT", text)
-    answer = api.session.post(api.base + path, data=body.encode(), timeout=30)
-    assert answer.headers["Content-Type"] == "application/json"
-    message = kit.error_message(answer, answer.status_code)
-    assert answer.status_code in (400, 403, 404)
-    assert message.isprintable()
+def test_malicious_text_in_a_field_is_refused_in_one_line(api, kit, path, field, more):
+    for text in TEXTS:
+        body = json.dumps({**more, field: "$TEXT"}, ensure_ascii=False).replace("$TEXT", text)
+        answer = api.session.post(api.base + path, data=body.encode(), timeout=30)
+        assert answer.headers["Content-Type"] == "application/json"
+        message = kit.error_message(answer, answer.status_code)
+        assert answer.status_code in (400, 403, 404), text
+        assert message.isprintable(), text
 
 
 @pytest.mark.parametrize(
@@ -89,61 +82,37 @@ def test_deep_nesting_is_refused(api, kit, levels, opening):
 
 
 def test_compressed_body_is_not_decompressed(api, kit):
-    content = gzip.compress(b"[" + b"0," * 10_000_000 + b"0]")
+    content = gzip.compress(b"[" + b"0," * 100_000 + b"0]")
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     answer = api.session.post(api.base + "submit-job", data=content, headers=headers, timeout=30)
     assert "JSON" in kit.error_message(answer)
 
 
-def test_html_in_a_setting_is_kept_as_text(api, kit):
-    name = kit.name()
-    settings = {"sequence": "ACDEFGHIK", "conformation": HTML}
-    body = {"jobName": name, "type": "peptide_build", "settings": settings}
-    message = kit.error_message(api.post("submit-job", body))
-    assert "conformation" in message
-    pdb = f"REMARK {HTML}\n" * 3
-    name = api.submit("normal_modes", {"pdbFile": pdb + "ATOM  \n"})
-    answer = api.get("jobs", jobName=name)
-    assert answer.headers["Content-Type"] == "application/json"
-    assert kit.json(answer.json()["Settings"])["pdbFile"].startswith(pdb)
-    assert api.ended(name)["JobStatus"] == "Stopped"
-
-
 QUERIES = ["jobName", "batch", "startKey", "jobEmail", "limit", "organization", "includeSubjobs"]
 
 
-@pytest.mark.parametrize(
-    "value", ["%00", "%ff%fe", "%ED%A0%80", "%", "%zz", "'%20OR%201=1", "9" * 999]
-)
 @pytest.mark.parametrize("field", QUERIES)
-def test_malicious_query_value_is_refused(api, kit, field, value):
-    address = f"{api.base}jobs?{field}={value}"
-    prepared = requests.Request("GET", address, headers=api.session.headers).prepare()
-    prepared.url = address  # not normalized
-    answer = api.session.send(prepared, timeout=30)
-    assert answer.status_code in (400, 403, 404)
-    kit.error_message(answer, answer.status_code)
+def test_malicious_query_value_is_refused(api, kit, field):
+    for value in ("%00", "%ff%fe", "%ED%A0%80", "%", "%zz", "'%20OR%201=1", "9" * 999):
+        address = f"{api.base}jobs?{field}={value}"
+        prepared = requests.Request("GET", address, headers=api.session.headers).prepare()
+        prepared.url = address  # not normalized
+        answer = api.session.send(prepared, timeout=30)
+        assert answer.status_code in (400, 403, 404), value
+        kit.error_message(answer, answer.status_code)
 
 
-def bomb():
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.pdb", b"ATOM  " * 20_000_000)
-    return content.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("tool", "setting", "name"),
-    [("normal_modes", "pdbFile", "a.pdb"), ("msa_tree", "sequences", "a.fasta")],
-)
-@pytest.mark.parametrize("packed", [bomb, lambda: gzip.compress(b">a\n" + b"A" * 50_000_000)])
-def test_archive_instead_of_an_input_stops_the_job(api, kit, tool, setting, name, packed):
-    folder, name = kit.name(), f"{kit.name()}{name}"
-    assert api.upload(name, packed(), folder=folder).status_code == 200
-    row = api.ended(api.submit(tool, {setting: name}))
-    assert row["JobStatus"] == "Stopped"
-    assert row["Reason"]
-    assert "Traceback" not in row["Reason"]
+def test_archive_instead_of_an_input_stops_the_job(api, kit):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.pdb", kit.ONE_RESIDUE)
+    too_large = gzip.compress(b"ATOM  " * 4_000_000, compresslevel=1)
+    for content, reason in ((packed.getvalue(), "is not a text file"), (too_large, "20 MB")):
+        name = f"{kit.name()}.pdb"
+        assert api.upload(name, content).status_code == 200
+        row = api.ended(api.submit("normal_modes", {"pdbFile": name}))
+        assert row["JobStatus"] == "Stopped"
+        assert reason in row["Reason"]
 
 
 def test_control_characters_of_a_file_do_not_reach_the_reason(api, kit):

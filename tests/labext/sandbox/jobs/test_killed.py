@@ -34,7 +34,7 @@ pytestmark = pytest.mark.faults
 KILLS = 2
 """In each of the four phases: 8 in all."""
 
-JOBS = 6
+JOBS = 4
 """In a batch."""
 
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}

@@ -19,6 +19,8 @@ from labext.sandbox.jobs.tools import catalogue
 
 HELIX = {"peptide_build": {"sequence": "pipe", "conformation": "helix"}}
 MODES = {"normal_modes": {"pdbFile": "pipe"}}
+CUT = {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}
+ALIGN_PAIR = {"align_pair": {"sequence1": "pipe", "sequence2": "A"}}
 TWO = [{"task": "Build", "toolSettings": HELIX}, {"task": "Score", "toolSettings": MODES}]
 PDB = "ATOM      1  CA  ALA A   1       0.000   0.000   0.000  1.00  0.00           C\n"
 
@@ -28,13 +30,14 @@ def submit(site, student, name="p", inputs=("ACDEF",), stages=TWO):
     return submission.submit_pipeline(site, student, orjson.dumps(body))
 
 
-def finish(site, name, outcome="done", file="peptide.pdb", seconds=36.0, content=None):
+def finish(site, name, outcome="done", files=("peptide.pdb",), seconds=36.0, content=None):
     """End the task of a job as if it had run."""
     with site.database.write() as session:
         job = named(session, name)
         out = job_files.output_folder(site, job.id)
         out.mkdir(parents=True, exist_ok=True)
-        (out / file).write_text(content or PDB)
+        for file in files:
+            (out / file).write_text(content or PDB)
         task = site.queue.find(session, job_creation.run_key(job.id))
         reason = "" if outcome == "done" else "It broke."
         site.queue.finish(session, task, TaskOutcome(outcome, reason, {"n": 1}, seconds))
@@ -67,6 +70,62 @@ def test_end_of_a_stage_starts_the_next_with_its_files(site, student):
     input_file = job_files.inputs_folder(site, job.id) / "pdbFile" / "peptide.pdb"
     assert input_file.read_text() == PDB
     assert orjson.loads(job.settings) == {"pdbFile": "p-stage1-peptide_build-2/peptide.pdb"}
+
+
+def test_tool_runs_once_for_each_input_and_each_piped_output(site, student):
+    submit(site, student, inputs=["ACDEF", "FEDCA"], stages=[*TWO, TWO[1]])
+    for n in (1, 2):
+        finish(site, f"p-stage1-peptide_build-{n}")
+    for n in (1, 2):
+        finish(site, f"p-stage2-normal_modes-{n}", files=["mode1.pdb", "mode2.pdb"])
+    jobs = [f"p-stage3-normal_modes-{n}" for n in (1, 2, 3, 4)]
+    assert waiting(site) == jobs
+    assert [orjson.loads(row(site, job).settings)["pdbFile"] for job in jobs] == [
+        f"p-stage2-normal_modes-{job}/mode{mode}.pdb" for job in (1, 2) for mode in (1, 2)
+    ]
+
+
+def test_tool_without_a_pipe_runs_once(site, student):
+    fixed = {"peptide_build": {"sequence": "AAAAAA"}, **CUT}
+    submit(site, student, inputs=["ACGT", "ACGA"], stages=[{"task": "A", "toolSettings": fixed}])
+    assert waiting(site) == ["p-stage1-peptide_build", "p-stage1-digest-1", "p-stage1-digest-2"]
+
+
+@pytest.mark.parametrize(("inputs", "jobs"), [(5, 100), (6, 120)])
+def test_stage_of_more_than_100_jobs_does_not_start(site, student, inputs, jobs):
+    submit(site, student, inputs=["ACDEF"] * inputs, stages=[*TWO, TWO[1]])
+    for n in range(1, inputs + 1):
+        finish(site, f"p-stage1-peptide_build-{n}")
+    for n in range(1, inputs + 1):
+        finish(site, f"p-stage2-normal_modes-{n}", files=[f"mode{k}.pdb" for k in range(20)])
+    assert len(waiting(site)) == (100 if jobs == 100 else 0)
+    if jobs > 100:
+        reason = row(site, "p").reason
+        assert reason.startswith("Stage 3 (Score) could not start: it would have 120 jobs")
+        assert "at most 100 are allowed" in reason
+
+
+@pytest.mark.parametrize(
+    ("action", "others", "reason"),
+    [
+        ("stop", 1, "1 of 2 jobs did not complete: p-stage1-peptide_build-2: Stopped by hand."),
+        ("delete", 1, None),
+        ("stop", 0, "Stage 1 (Build) failed: p-stage1-peptide_build: Stopped by hand."),
+        ("delete", 0, "Stage 1 (Build) failed: p-stage1-peptide_build: It was deleted."),
+    ],
+)
+def test_stopped_or_deleted_job_ends_its_own_branch_only(site, student, action, others, reason):
+    submit(site, student, inputs=["ACDEF"] * (1 + others), stages=TWO[:1] if others else TWO)
+    if others:
+        finish(site, "p-stage1-peptide_build-1")
+    body = orjson.dumps({"jobName": "p-stage1-peptide_build" + "-2" * others})
+    if action == "stop":
+        service.stop_job(site, student, body)
+    else:
+        service.delete_job(site, student, body, None)
+    parent = row(site, "p")
+    assert parent.reason == reason
+    assert (parent.status, waiting(site)) == (("In Queue", ["p"]) if others else ("Stopped", []))
 
 
 def test_stage_starts_on_a_retry_after_a_failed_commit(site, student, monkeypatch):
@@ -202,10 +261,10 @@ def test_pipeline_stops_if_all_jobs_of_the_last_stage_fail(site, student):
 def test_job_with_unsuitable_input_is_stopped_and_counts_no_usage(site, student):
     cut = {"task": "Cut", "toolSettings": {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}}
     submit(site, student, inputs=["ACGT", "ACGA"], stages=[cut, cut])
-    finish(site, "p-stage1-digest-1", file="fragments.fasta")
+    finish(site, "p-stage1-digest-1", files=["fragments.fasta"])
     out = job_files.output_folder(site, row(site, "p-stage1-digest-1").id)
     (out / "fragments.fasta").write_text(">a\nACGT\n")
-    finish(site, "p-stage1-digest-2", file="fragments.fasta")
+    finish(site, "p-stage1-digest-2", files=["fragments.fasta"])
     assert waiting(site) == ["p-stage2-digest-1"]
     refused = row(site, "p-stage2-digest-2")
     assert refused.status == "Stopped"
@@ -220,11 +279,28 @@ def test_job_with_unsuitable_input_is_stopped_and_counts_no_usage(site, student)
 
 def test_pipeline_stops_if_a_stage_has_no_output_to_pass_on(site, student):
     submit(site, student)
-    finish(site, "p-stage1-peptide_build", file="other.txt")
+    finish(site, "p-stage1-peptide_build", files=["other.txt"])
     assert row(site, "p").reason == (
         "Stage 2 (Score) could not start: normal_modes: the previous stage has no suitable output."
     )
     assert waiting(site) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "content", "reason"),
+    [
+        (CUT, ">a\nA\n>b\nG\n", "Setting sequence takes one sequence, but fragments.fasta has 2"),
+        (ALIGN_PAIR, f">a\n{'A' * 5001}", "sequence1:"),
+    ],
+)
+def test_pipeline_stops_if_no_output_is_accepted(site, student, after, content, reason):
+    stages = [{"task": "Cut", "toolSettings": CUT}, {"task": "Again", "toolSettings": after}]
+    submit(site, student, inputs=["ACGT"], stages=stages)
+    finish(site, "p-stage1-digest", files=["fragments.fasta"], content=content)
+    (tool,) = after
+    assert row(site, "p").reason.startswith(
+        f"Stage 2 (Again) could not start: {tool}, p-stage1-digest/fragments.fasta: {reason}"
+    )
 
 
 def test_failed_tool_does_not_stop_the_other_tools_of_a_stage(site, student):
@@ -232,7 +308,7 @@ def test_failed_tool_does_not_stop_the_other_tools_of_a_stage(site, student):
     after = {"task": "Next", "toolSettings": {**MODES, **CUT}}
     submit(site, student, inputs=["ACGT"], stages=[both, after])
     finish(site, "p-stage1-peptide_build", "failed")
-    finish(site, "p-stage1-digest", file="fragments.fasta", content=">a\nACGT\n")
+    finish(site, "p-stage1-digest", files=["fragments.fasta"], content=">a\nACGT\n")
     assert waiting(site) == ["p-stage2-digest"]
     refused = row(site, "p-stage2-normal_modes")
     assert (refused.status, refused.reason) == (
@@ -351,7 +427,6 @@ def test_error_names_the_outputs_of_the_previous_stage():
     assert schemas.pipeline_error(TWO, []) is None
 
 
-CUT = {"digest": {"sequence": "pipe", "enzymes": "EcoRI"}}
 ALIGN = {"msa_tree": {"sequences": "pipe", "molecule": "protein"}}
 
 
@@ -391,7 +466,7 @@ def test_tool_accepts_only_outputs_of_its_kind_from_a_stage(site, student):
     both = {"task": "Both", "toolSettings": {**HELIX, **CUT}}
     submit(site, student, inputs=["ACGT"], stages=[both, {"task": "Cut", "toolSettings": CUT}])
     finish(site, "p-stage1-peptide_build")
-    finish(site, "p-stage1-digest", file="fragments.fasta")
+    finish(site, "p-stage1-digest", files=["fragments.fasta"])
     with site.database.read() as session:
         stage2 = session.scalars(select(Job).where(Job.stage == 2, Job.type == "digest")).all()
     assert len(stage2) == 1, "only the FASTA file, not the text of the PDB file"

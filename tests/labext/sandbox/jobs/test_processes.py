@@ -67,9 +67,9 @@ def wait_for_end(kit):
 
 
 ENDS = [
-    *[("job", path) for path in ("stop-job", "cancelJob", "delete-job")],
-    *[("batch", path) for path in ("stop-job", "cancelBatch", "delete-job")],
-    *[("pipeline", path) for path in ("stop-job", "cancelJob", "delete-job")],
+    *[("job", path) for path in ("cancelJob", "delete-job")],
+    *[("batch", path) for path in ("cancelBatch", "delete-job")],
+    ("pipeline", "stop-job"),
 ]
 
 

@@ -28,13 +28,12 @@ ENDPOINTS = [
 
 
 @pytest.mark.parametrize(("method", "path"), ENDPOINTS)
-@pytest.mark.parametrize("key", [None, "wrong", "é".encode("latin-1")])
-def test_every_endpoint_needs_a_valid_key(box, kit, method, path, key):
-    headers = {} if key is None else {"x-api-key": key}
-    response = requests.request(method, box.jobs.base_url + path, headers=headers, timeout=30)
-    message = kit.error_message(response, 401)
-    assert "x-api-key" in message
-    assert "wrong" not in message
+def test_every_endpoint_needs_a_valid_key(box, kit, method, path):
+    for headers in ({}, {"x-api-key": "wrong"}):
+        response = requests.request(method, box.jobs.base_url + path, headers=headers, timeout=30)
+        message = kit.error_message(response, 401)
+        assert "x-api-key" in message
+        assert "wrong" not in message
 
 
 def test_tools_lists_the_installed_tools_without_gated_parameters(api):

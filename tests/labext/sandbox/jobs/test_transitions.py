@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import orjson
@@ -13,6 +12,7 @@ from sqlalchemy import event, select
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
+from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Attempt, Task, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
 from labext.sandbox.core.web import DownloadResponse
@@ -209,20 +209,19 @@ def test_dot_segments_are_removed_from_result_urls(site, student):
 
 
 def test_usage_counted_by_several_processes_is_complete(site, student):
-    path = site.database.engine.url.database
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from labext.sandbox.core.database import Database; from labext.sandbox.jobs import usage\n"
-        "database = Database.at(Path(sys.argv[1]))\n"
-        "for _ in range(20):\n"
-        "    with database.write() as session:\n"
-        "        usage.add_usage(session, int(sys.argv[2]), 'digest', jobs=2)\n"
-        "        usage.add_usage(session, int(sys.argv[2]), 'digest', hours=0.5)\n"
-        "database.close()\n"
-    )
-    command = [sys.executable, "-c", code, str(path), str(student.id)]
-    processes = [subprocess.Popen(command) for _ in range(2)]
-    assert [process.wait(60) for process in processes] == [0, 0]
+    path = Path(site.database.engine.url.database)
+
+    def process(_number):
+        """Write with an own engine, which shares no lock with the other one."""
+        database = Database.at(path)
+        for _ in range(20):
+            with database.write() as session:
+                usage.add_usage(session, student.id, "digest", jobs=2)
+                usage.add_usage(session, student.id, "digest", hours=0.5)
+        database.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(process, range(2)))
     statistics = usage.usage_statistics(site, student, {"statistic": "jobs"})
     assert statistics["byTool"] == {"digest": 80}
     assert usage.usage_statistics(site, student, {})["total"] == 20

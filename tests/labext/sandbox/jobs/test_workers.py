@@ -19,7 +19,6 @@ from labext.errors import LabextError
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
 from labext.sandbox.core.executors.worker_states import Executors, WorkerState
-from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.jobs.job_creation import run_key
 from labext.sandbox.jobs.scheduling import list_workers
 from labext.sandbox.jobs.tables import IN_QUEUE, Account, Job
@@ -81,27 +80,11 @@ def test_jobs_wait_for_a_worker_and_run_on_it(
         assert "fragments.csv" in client.result_files("cut")
         wait_until(lambda: any(w["name"] == "bench" for w in cluster.status().cluster), 15)
         _check_loopback_only(cluster, worker.pid)
-        _check_running_limit(cluster, client)
     finally:
         worker.terminate()
         assert worker.wait(20) == 0
     assert "is connected to" in (tmp_path / "worker.log").read_text()
     assert not list(tmp_path.glob("*/forkserver.lock"))
-
-
-def _check_running_limit(cluster: Sandbox, client: JobsClient) -> None:
-    """Check that one of two jobs waits for the other one, although a second slot is free."""
-    with open_administration(cluster.data_dir) as admin:
-        admin.set_scheduling("student@sandbox.local", max_running=1)
-    sequence = "GACUAGCUAGGCAUUAGCGAUCGGAUCUUAGGCAUCGAUUAGC" * 23
-    folds = {"a": {"sequence": sequence}, "b": {"sequence": "GGGAAACCC"}}
-    client.submit_batch("two", "rna_fold", folds)
-    wait_until(lambda: client.show("two-a")["JobStatus"].tolist() == ["Running"], 30)
-    second = client.show("two-b")
-    assert second["QueueReason"].tolist() == ["The account runs 1 of at most 1 job at a time."]
-    client.wait("two", timeout=120)
-    rows = client.jobs(batch="two").set_index("JobName")
-    assert rows["Started"]["two-b"] >= rows["Completed"]["two-a"]
 
 
 def _check_loopback_only(cluster: Sandbox, worker: int) -> None:
@@ -136,10 +119,8 @@ def test_jobs_of_others_are_counted_and_not_named(site, student) -> None:
     assert (worker["jobs"], worker["busy"]) == (["j1"], 3)
 
 
-def test_scheduler_beside_the_services_ends_with_them(tmp_path: Path) -> None:
-    box = Sandbox(tmp_path, executor="dask", services=SERVICES)
-    box.start()
-    pid = box.status().pid
+def test_scheduler_beside_the_services_ends_with_them(cluster: Sandbox) -> None:
+    pid = cluster.status().pid
     assert pid is not None
     schedulers = [
         child
@@ -150,8 +131,6 @@ def test_scheduler_beside_the_services_ends_with_them(tmp_path: Path) -> None:
     os.kill(pid, 9)
     psutil.wait_procs(schedulers, timeout=10)
     assert not schedulers[0].is_running()
-    box.start()
-    assert box.stop()
 
 
 def test_sandbox_does_not_start_without_its_scheduler(tmp_path: Path) -> None:

@@ -56,14 +56,6 @@ def test_unknown_letters_match_nothing(tmp_path, letters, molecule):
     assert (score["identity"], score["similarity"]) == (50, 50)
 
 
-def test_affine_gaps_by_hand(tmp_path):
-    # nine matches of 5, one gap of three letters: 10 + 2 * 0.5
-    score, rows = align(tmp_path, "ACGTACCCGTTA", "ACGTAGTTA")
-    assert score["score"] == 45 - 11
-    assert score["gaps"] == 3
-    assert rows[1].count("---") == 1
-
-
 def test_local_alignment_of_unrelated_sequences_is_empty(tmp_path):
     score, rows = align(tmp_path, "AAAA", "TTTT", mode="local")
     assert score == {"score": 0.0, "identity": 0.0, "similarity": 0.0, "gaps": 0, "columns": 0}

@@ -186,7 +186,7 @@ def test_example_is_reproducible_with_and_without_defaults(tool, tmp_path):
     settings, inputs = EXAMPLES[installed(tool).name]
     inputs = files(inputs, tmp_path)
     results = []
-    for turn, sent in enumerate((settings, settings, tool.with_defaults(settings))):
+    for turn, sent in enumerate((settings, tool.with_defaults(settings))):
         out = tmp_path / str(turn)
         score = run_tool(tool, out, inputs, **sent)
         assert json.loads(json.dumps(score)) == score
@@ -196,8 +196,7 @@ def test_example_is_reproducible_with_and_without_defaults(tool, tmp_path):
         for pattern in tool.passes:
             assert [*out.glob(pattern)], f"a pipeline passes on {pattern}, which is not written"
         assert set(tool.figures) <= {path.name for path in out.glob("*.csv")}
-    assert results[0] == results[1]
-    assert results[0][0] == results[2][0], "defaults make no difference"
+    assert results[0] == results[1], "defaults make no difference, and nothing is random"
     assert all(content for content in results[0][1].values())
 
 
@@ -211,7 +210,7 @@ def test_missing_required_setting_is_named(tool):
 
 
 @TOOLS
-@settings(deadline=None)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_check_of_any_json_is_a_one_line_error_or_none(tool, data):
     installed(tool)

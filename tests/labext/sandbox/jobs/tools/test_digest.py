@@ -141,15 +141,6 @@ def test_cuts_match_text_search(tmp_path_factory, sequence, circular):
         assert score["cuts"] == len(expected)
 
 
-@settings(deadline=None)
-@given(dna.filter(lambda letters: len(letters) > 8), st.integers(0, 79))
-def test_fragments_do_not_depend_on_the_origin_of_circular_dna(tmp_path_factory, sequence, by):
-    out = tmp_path_factory.mktemp("digest")
-    turned = sequence[by % len(sequence) :] + sequence[: by % len(sequence)]
-    lengths = [sorted(map(len, digest(out, s, "MboI", True)[2])) for s in (sequence, turned)]
-    assert lengths[0] == lengths[1]
-
-
 @pytest.mark.parametrize("circular", [False, True])
 @pytest.mark.parametrize(
     ("enzyme", "site", "cuts"),

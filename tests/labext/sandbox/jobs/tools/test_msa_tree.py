@@ -43,26 +43,6 @@ def paths(tree: msa_tree.TreeNode) -> dict[tuple[str, str], float]:
     return distances_by_pair
 
 
-def test_neighbour_joining_matches_a_worked_example():
-    # Wikipedia, 'Neighbor joining': the branches are a 2, b 3, c 4, d 2, e 1, and within 3, 2.
-    distances = [
-        [0, 5, 9, 9, 8],
-        [5, 0, 10, 10, 9],
-        [9, 10, 0, 8, 7],
-        [9, 10, 8, 0, 3],
-        [8, 9, 7, 3, 0],
-    ]
-    tree = msa_tree.join_neighbours(np.array(distances), list("abcde"))
-    assert paths(tree) == {
-        ("abcde"[i], "abcde"[j]): pytest.approx(distances[i][j])
-        for i, j in combinations(range(5), 2)
-    }
-    lengths = {n.name: length for n, length in branches(tree) if n.name}
-    assert lengths == pytest.approx({"a": 2, "b": 3, "c": 4, "d": 2, "e": 1})
-    inner = sorted(length for n, length in branches(tree) if not n.name)
-    assert inner == pytest.approx([2, 3])
-
-
 def branches(node: msa_tree.TreeNode):
     for child, length in node.branches:
         yield child, length

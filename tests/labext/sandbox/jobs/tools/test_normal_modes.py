@@ -49,7 +49,7 @@ def test_tetrahedron_has_its_textbook_spectrum():
     assert np.allclose(analysis(TETRAHEDRON).eigenvalues, [1, 1, 2, 2, 2, 4])
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.integers(0, 2**32), st.booleans())
 def test_hessian_is_the_second_derivative_of_the_energy(seed, by_distance):
     places = globule(seed, 8)
@@ -74,7 +74,7 @@ def test_hessian_is_the_second_derivative_of_the_energy(seed, by_distance):
         assert np.allclose(slope / 2 / step, hessian[which], atol=1e-5)
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(st.integers(0, 2**32))
 def test_six_zero_modes_and_invariance_under_rotation(seed):
     places = globule(seed)

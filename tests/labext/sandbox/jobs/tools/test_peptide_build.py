@@ -50,10 +50,6 @@ def test_all_residues_have_their_heavy_atoms(tmp_path):
     assert score["weight"] == pytest.approx(2395.7, abs=0.1)
 
 
-def test_weight_includes_one_water(tmp_path):
-    assert build(tmp_path, sequence="GG")[0]["weight"] == pytest.approx(132.12, abs=0.01)
-
-
 def test_helix_has_textbook_rise_and_turn(tmp_path):
     score, atoms, _ = build(tmp_path, sequence="A" * 31, conformation="helix")
     alpha = np.array([atoms[i, "CA"] for i in range(1, 32)])

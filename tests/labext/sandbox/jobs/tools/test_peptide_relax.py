@@ -194,7 +194,7 @@ def test_solvent_term_is_zero_without_solvent(tmp_path):
 
 def test_crystal_fragment_hardly_moves(tmp_path):
     path = fragment(tmp_path, 161, 170)
-    score = run(tmp_path / "out", path, iterations=60)
+    score = run(tmp_path / "out", path, iterations=20)
     assert score["residues"] == 10
     assert score["rmsd"] < 1
     start = _protein.read_residues(path)

@@ -88,15 +88,15 @@ def test_isolated_atom_exposes_its_whole_sphere(tmp_path):
         assert score["sasa"] == pytest.approx(spheres, abs=0.06)
 
 
-def test_atom_radii_match_biotite():
-    from biotite.structure.info import residue, vdw_radius_protor
+def test_atom_radii_match_biotite(tmp_path):
+    from biotite.structure.info import vdw_radius_protor
 
-    for name in _protein.MAX_ACCESSIBLE_AREA:
-        for atom_name in residue(name).atom_name:
-            if atom_name[0] != "H":
-                assert _protein._protor_radius(name, atom_name) == pytest.approx(
-                    vdw_radius_protor(name, atom_name) or 1.8
-                ), (name, atom_name)
+    residues = _protein.read_residues(peptide(tmp_path, "ACDEFGHIKLMNPQRSTVWY"))
+    assert {residue.name for residue in residues} == {*_protein.MAX_ACCESSIBLE_AREA} - {"MSE"}
+    names = [(residue.name, place.name) for residue in residues for place in residue.heavy]
+    for name in [*names, ("ALA", "OXT"), ("MSE", "SE")]:
+        radius = vdw_radius_protor(*name) or 1.8
+        assert _protein._protor_radius(*name) == pytest.approx(radius), name
 
 
 def test_overlapping_spheres_hide_their_caps(tmp_path):
