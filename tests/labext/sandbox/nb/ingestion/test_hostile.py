@@ -72,12 +72,6 @@ def test_truncated_files_are_read_or_refused(read, name, where):
     outcome(read, REAL[name][: int(where * len(REAL[name]))], name)
 
 
-@few
-@given(st.binary(max_size=300), st.text(max_size=20), st.text(max_size=20))
-def test_arbitrary_media_type_and_charset_are_handled(read, content, media_type, charset):
-    outcome(read, content, "", media_type=media_type, charset=charset)
-
-
 @pytest.mark.parametrize(
     "content",
     [
