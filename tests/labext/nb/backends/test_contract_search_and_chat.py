@@ -238,6 +238,7 @@ def test_note_about_the_searches_is_kept(drive):
     note = "Searched by words alone."
     answer = drive(backend.ask(QUESTION), {"answer": "So.", "note": note}).result
     final = backend.parse_event({"type": "complete", "final_answer": "So.", "note": note}, "Why?")
+    assert isinstance(final, Final)
     context = message_context(backend, Scope())
     steps = backend.execute("chat_session:1", "Why?", context, None)
     reply = drive(steps, {"messages": MESSAGES, "note": note}).result
