@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,7 +15,10 @@ import requests
 from databases import open_database
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.database import Database
+from labext.sandbox.core.queue import Queue
+from labext.sandbox.core.service_protocol import Options, Site
+from labext.sandbox.core.signing import Signer
 from labext.sandbox.nb import limits
 from labext.sandbox.nb.providers.provider_keys import encrypt_key
 from labext.sandbox.nb.tables import Credential, Limit, Model
@@ -174,6 +177,24 @@ def running(factory: pytest.TempPathFactory, workers: int = 1) -> Iterator[Sandb
     sandbox.start()
     yield sandbox
     sandbox.stop()
+
+
+def make_site(
+    folder: Path,
+    database: Database,
+    secrets: Path | None = None,
+    rate: Literal["named", "off"] = "off",
+) -> Site:
+    """Return the site of a notebook service without a process."""
+    return Site(
+        folder=folder,
+        secrets=secrets or folder,
+        database=database,
+        queue=Queue(),
+        signer=Signer("a key of the tests"),
+        origins={"nb": "http://127.0.0.1:1"},
+        options=Options(rate=rate),
+    )
 
 
 def store_model(

@@ -242,6 +242,8 @@ class TestKeys:
         assert service.sent == [{"api_key": None, "base_url": None}, {"name": "home"}]
         with pytest.raises(InputError, match="No changes to the credential"):
             nb.credentials.update("credential:1")
+        nb.chat.update("chat_session:1", model_override="")
+        assert service.sent[2:] == [{"model_override": None}]
 
     def test_stored_key_stays_with_the_server_of_an_endpoint(self, service, nb):
         stored = {"id": "credential:1", "name": "lab", "provider": "azure", "has_api_key": True}
@@ -316,6 +318,9 @@ class TestSlots:
 
 
 class TestSpeakers:
+    def test_single_speaker_is_accepted(self):
+        assert validate_speakers({"name": "Ada"}) == [{"name": "Ada"}]
+
     @pytest.mark.parametrize(
         ("speakers", "message"),
         [

@@ -11,17 +11,6 @@ from labext.http import RetryMode
 from labext.nb import records
 from labext.nb.backends.contract import ContractBackend
 
-NB = {
-    "id": "notebook:1",
-    "name": "Miniprep",
-    "description": "",
-    "archived": False,
-    "created_at": "2026-11-20T13:23:23.768Z",
-    "updated_at": "2026-11-20T13:23:23.768Z",
-    "source_count": 2,
-    "note_count": 0,
-    "something": "else",
-}
 SOURCE = {
     "id": "source:1",
     "title": "paper.pdf",
@@ -97,7 +86,7 @@ def test_urls_and_texts_are_sent_as_json(drive, field, process_async):
     assert call.only.patient is not process_async
 
 
-@pytest.mark.parametrize("status", [404, 405, 415, 422])
+@pytest.mark.parametrize("status", [404, 422])
 def test_rejected_json_falls_back_to_the_legacy_endpoint(drive, status):
     rejection = InputError("No JSON here.", status=status)
     call = drive(backend.add_text("value", **FIELDS), rejection, SOURCE)
@@ -142,15 +131,15 @@ class TestNotes:
         assert not titled.only.patient
 
 
-@pytest.mark.parametrize("answer", [None, [], "text", {"name": "without an identifier"}, {"id": 7}])
-@pytest.mark.parametrize("steps", [backend.notebook, backend.source, backend.note, backend.session])
-def test_invalid_record_is_an_error(drive, steps, answer):
-    with pytest.raises(ServiceError, match="notebook service's response about"):
-        drive(steps("notebook:1"), answer)
+@pytest.mark.parametrize("answer", [None, [], {"name": "without an identifier"}, {"id": 7}])
+def test_invalid_record_is_an_error(drive, answer):
+    for steps in (backend.notebook, backend.source, backend.note, backend.session):
+        with pytest.raises(ServiceError, match="notebook service's response about"):
+            drive(steps("notebook:1"), answer)
 
 
-@pytest.mark.parametrize("answer", [None, {}, "text", ["text"], [{}], [None]])
-@pytest.mark.parametrize("steps", [backend.notebooks, backend.notes, backend.sessions])
-def test_invalid_list_is_an_error(drive, steps, answer):
-    with pytest.raises(ServiceError, match="The notebook service's"):
-        drive(steps(), answer)
+@pytest.mark.parametrize("answer", [None, {}, ["text"], [{}]])
+def test_invalid_list_is_an_error(drive, answer):
+    for steps in (backend.notebooks, backend.notes, backend.sessions):
+        with pytest.raises(ServiceError, match="The notebook service's"):
+            drive(steps(), answer)

@@ -234,6 +234,20 @@ def test_invalid_citations_are_ignored(citations):
     assert backend.parse_event(response, "Why?") == Final(Answer("All.", (), "Why?"))
 
 
+def test_note_about_the_searches_is_kept(drive):
+    note = "Searched by words alone."
+    answer = drive(backend.ask(QUESTION), {"answer": "So.", "note": note}).result
+    final = backend.parse_event({"type": "complete", "final_answer": "So.", "note": note}, "Why?")
+    assert isinstance(final, Final)
+    context = message_context(backend, Scope())
+    steps = backend.execute("chat_session:1", "Why?", context, None)
+    reply = drive(steps, {"messages": MESSAGES, "note": note}).result
+    steps = backend.search(Query("lac", Scope()), "hybrid")
+    hits = drive(steps, {"results": [], "note": note}).result
+    assert {answer.note, final.answer.note, reply.note, hits.note} == {note}
+    assert str(answer) == f"So.\n\n{note}"
+
+
 SESSION = {"id": "chat_session:1", "title": "Talk", "notebook_id": "notebook:1"}
 MESSAGES = [
     {"type": "human", "content": "Why?", "timestamp": "2026-11-20T13:23:23.768Z"},

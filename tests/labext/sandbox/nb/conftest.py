@@ -7,14 +7,13 @@ from typing import Literal
 
 import openai_server
 import pytest
-from nb_service import PASSWORD, SERVICE, Api, Back, running
+from nb_service import PASSWORD, SERVICE, Api, Back, make_site, running
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.data_folder import write_secret
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue, QueueBase
-from labext.sandbox.core.service_protocol import Options, Site
-from labext.sandbox.core.signing import Signer
+from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.app import service
 from labext.sandbox.nb.seed import password_file
 
@@ -26,15 +25,7 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
 
     def make(rate: Literal["named", "off"] = "off") -> Site:
         folder = tmp_path_factory.mktemp("site")
-        site = Site(
-            folder=folder,
-            secrets=folder,
-            database=Database.at(folder / "sandbox.sqlite"),
-            queue=Queue(),
-            signer=Signer("a key of this test"),
-            origins={"nb": "http://127.0.0.1:1"},
-            options=Options(rate=rate),
-        )
+        site = make_site(folder, Database.at(folder / "sandbox.sqlite"), rate=rate)
         created.append(site)
         write_secret(password_file(site), PASSWORD)
         site.database.create(QueueBase.metadata, service.metadata)

@@ -22,7 +22,7 @@ from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.faults
 
-KILLS = 6
+KILLS = 4
 
 
 @pytest.fixture

@@ -433,23 +433,6 @@ def client(box: Any) -> Iterator[NotebookClient]:
         yield nb
 
 
-def test_client_has_the_note_of_a_failed_embedding_model(client, served, provider, kit):
-    served.default("embedding", served.add("embedder", "embedding"))
-    provider.faults = [openai_server.respond_with(500, {"error": {"message": "Broken."}})] * 4
-    session = client.chat.create(kit.NOTEBOOK)["id"]
-    final = list(client.ask_stream(WHY))[-1]
-    assert isinstance(final, Final)
-    for answer in (client.ask(WHY), final.answer, client.chat.execute(session, WHY)):
-        assert answer.citations
-        assert answer.note is not None
-        assert answer.note.startswith(NOTE)
-        assert answer.note in str(answer)
-    hits = client.search(WHY)
-    assert len(hits)
-    assert hits.attrs["note"].startswith(NOTE)
-    assert client.search(WHY, "text").attrs["note"] is None
-
-
 def chat(nb: NotebookClient, kit: Any, on_words: Callable[[str], None]) -> Any:
     session = nb.chat.create(kit.NOTEBOOK)["id"]
     return nb.chat.execute(session, WHY, on_words=on_words)

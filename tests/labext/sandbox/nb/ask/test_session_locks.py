@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import multiprocessing
 from contextlib import AsyncExitStack
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -39,46 +39,38 @@ def test_sessions_do_not_wait_for_other_sessions(tmp_path):
     event_loops.run(hold_all())
 
 
-HOLDER = """
-import asyncio, sys
-from pathlib import Path
-from types import SimpleNamespace
-from labext.sandbox.nb.chat import SessionLocks
+def hold_twice(folder: Path, tests: Connection) -> None:
+    """Hold the lock of a session, until told to release it, two times."""
 
-site = SimpleNamespace(folder=Path(sys.argv[1]), database=SimpleNamespace(is_postgresql=True))
+    async def hold() -> None:
+        for _ in range(2):
+            async with new_locks(folder).of("chat_session:a"):
+                tests.send("held")
+                tests.recv()
+            tests.send("released")
+            tests.recv()
 
-async def hold_twice():
-    for _ in range(2):
-        async with SessionLocks(site).of("chat_session:a"):
-            print("held", flush=True)
-            sys.stdin.readline()
-        print("released", flush=True)
-        sys.stdin.readline()
-
-asyncio.run(hold_twice())
-"""
+    event_loops.run(hold())
 
 
 def test_session_is_locked_for_other_processes_until_it_is_released_or_its_holder_is_killed(
     tmp_path,
 ):
-    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     locks = new_locks(tmp_path)
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-    ) as holder:
-        assert holder.stdin is not None
-        assert holder.stdout is not None
-        for is_killed in (False, True):
-            assert holder.stdout.readline() == "held\n"
-            assert not event_loops.run(is_free(locks, "chat_session:a"))
-            assert event_loops.run(is_free(locks, "chat_session:b"))
-            if is_killed:
-                holder.kill()
-                holder.wait()
-            else:
-                holder.stdin.write("\n")
-                assert holder.stdout.readline() == "released\n"
-            assert event_loops.run(is_free(locks, "chat_session:a"))
-            if not is_killed:
-                holder.stdin.write("\n")
+    holder_end, connection = multiprocessing.Pipe()
+    fork = multiprocessing.get_context("fork")
+    holder = fork.Process(target=hold_twice, args=(tmp_path, holder_end))
+    holder.start()
+    for is_killed in (False, True):
+        assert connection.recv() == "held"
+        assert not event_loops.run(is_free(locks, "chat_session:a"))
+        assert event_loops.run(is_free(locks, "chat_session:b"))
+        if is_killed:
+            holder.kill()
+            holder.join(30)
+        else:
+            connection.send("release")
+            assert connection.recv() == "released"
+        assert event_loops.run(is_free(locks, "chat_session:a"))
+        if not is_killed:
+            connection.send("hold again")

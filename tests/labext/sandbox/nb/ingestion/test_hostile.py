@@ -33,7 +33,7 @@ BEGINNINGS = [
 ]
 NAMES = st.sampled_from([*REAL, "notes.txt", "sound.bin", ""])
 
-few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 
 
 def outcome(read, content: bytes, name: str, **options: object) -> None:
@@ -72,12 +72,6 @@ def test_truncated_files_are_read_or_refused(read, name, where):
     outcome(read, REAL[name][: int(where * len(REAL[name]))], name)
 
 
-@few
-@given(st.binary(max_size=300), st.text(max_size=20), st.text(max_size=20))
-def test_arbitrary_media_type_and_charset_are_handled(read, content, media_type, charset):
-    outcome(read, content, "", media_type=media_type, charset=charset)
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -107,7 +101,7 @@ def test_entities_that_expand_to_gigabytes_are_not_expanded(read, body):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("name", ["a.xml", "book.fb2", "jats.nxml"])
+@pytest.mark.parametrize("name", ["a.xml", "book.fb2"])
 def test_deeply_nested_xml_is_refused(read_error, name):
     content = b"<?xml version='1.0'?>" + b"<a>" * 100_000
     assert "nested too deeply" in read_error(content, name)
@@ -158,11 +152,11 @@ def with_entry(kind: str, size: int, declared: int, method: int = zipfile.ZIP_DE
 @pytest.mark.parametrize("kind", [*MAIN_ENTRY])
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_entry_larger_than_declared_is_not_unpacked(read_error, kind, method):
-    size = 60_000_000 if method == zipfile.ZIP_DEFLATED else 40_000  # bzip2 is slow
+    size = 20_000_000 if method == zipfile.ZIP_DEFLATED else 40_000  # bzip2 is slow
     content = with_entry(kind, size, 1000, method)
     tracemalloc.start()
     try:
         assert "is broken: check that it opens, save it again" in read_error(content, f"a.{kind}")
-        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+        assert tracemalloc.get_traced_memory()[1] < 15 << 20
     finally:
         tracemalloc.stop()

@@ -133,12 +133,13 @@ def test_episode_with_incomplete_audio_fails(site, work, left):
     ],
 )
 def test_failed_episode_has_a_helpful_reason(site, work, ending, expected):
-    _folder, task, running = work
+    folder, task, running = work
     end(site, task, ending)
     created = episode(site, running)
     assert created.status == FAILED
     assert expected in created.reason
     assert not files.audio_path(site, running).exists()
+    assert not folder.exists()
 
 
 def test_episode_without_notebook_cannot_be_retried(site, add):
@@ -174,6 +175,13 @@ def test_only_drafts_of_incomplete_episodes_outlive_a_start(site, add):
     files.prepare_episodes(site)
     kept = {files.draft_folder(site, item) for item in (running, failed)}
     assert {*(site.folder / "drafts").iterdir()} == kept
+
+
+def test_draft_is_removed_with_its_episode(site, add):
+    failed = add(FAILED)
+    files.draft_folder(site, failed).mkdir(parents=True)
+    router.delete_episode(site, failed)
+    assert not files.draft_folder(site, failed).exists()
 
 
 def test_lost_audio_fails_the_episode_but_keeps_its_transcript(site, add):

@@ -12,9 +12,7 @@ import openai_server
 import pytest
 
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue
-from labext.sandbox.core.service_protocol import Options, Site
-from labext.sandbox.core.signing import Signer
+from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.tables import Base, Model
 
@@ -40,7 +38,7 @@ def site(tmp_path: Path, seeded: Path) -> Iterator[Site]:
     secrets = tmp_path / "secrets"
     secrets.mkdir()
     database = Database.at(Path(shutil.copy(seeded, tmp_path)))
-    yield Site(tmp_path, secrets, database, Queue(), Signer("signing"), {}, Options())
+    yield nb_service.make_site(tmp_path, database, secrets)
     database.close()
 
 

@@ -21,7 +21,6 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import calls, provider_keys, servers, transport
-from labext.sandbox.nb.providers import servers as providers
 from labext.sandbox.nb.providers.transport import FormPayload
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Credential, Model
@@ -123,11 +122,9 @@ def test_batch_that_is_too_large_is_halved(site, provider, add_model, status, er
         (openai_server.respond_with(302, ""), "302"),
         (openai_server.respond_with(200, ""), "sent an empty reply"),
         (openai_server.respond_with(200, openai_server.completion("")), "sent an empty reply"),
-        (openai_server.respond_with(200, openai_server.completion(7)), "OpenAI-compatible"),
         (openai_server.respond_with(200, b"\xff\xfe\x00"), "OpenAI-compatible"),
         (openai_server.respond_with(200, "[" * 100_000), "OpenAI-compatible"),
         (openai_server.respond_with(200, [1, 2]), "“[1, 2]”"),
-        (openai_server.respond_with(200, {"choices": 10**30}), "OpenAI-compatible"),
         (openai_server.respond_with(500, {"error": "Half \ud800 a letter."}), "Half ? a letter."),
         (openai_server.cut, "closed the connection"),
         (openai_server.disconnect, "closed the connection"),
@@ -148,7 +145,6 @@ def test_other_failures_are_502_with_the_provider_message(site, provider, add_mo
     [
         ("7", "7"),
         ("Sun, 22 Nov 2026 17:00:00 GMT", "Sun, 22 Nov 2026 17:00:00 GMT"),
-        (None, "10"),
         ("soon", "10"),
         ("999999999999", "10"),
     ],
@@ -296,7 +292,7 @@ def test_dripping_response_times_out(site, provider, add_model, length):
 
 
 def test_oversized_response_is_502(site, provider, add_model, monkeypatch):
-    monkeypatch.setattr(providers, "MAX_RESPONSE_BYTES", 1 << 17)
+    monkeypatch.setattr(servers, "MAX_RESPONSE_BYTES", 1 << 17)
     provider.faults = [openai_server.respond_with(200, b" " * (1 << 18))]
     assert "more than" in refusal(site, add_model())
 

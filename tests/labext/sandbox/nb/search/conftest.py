@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nb_service import make_site
 from sqlalchemy import delete, func, select
 
 from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.task_process import TaskError
-from labext.sandbox.core.queue import Queue, QueueBase, TaskOutcome
-from labext.sandbox.core.service_protocol import Options, Site
-from labext.sandbox.core.signing import Signer
+from labext.sandbox.core.queue import QueueBase, TaskOutcome
 from labext.sandbox.nb import files
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers import registry
@@ -33,15 +32,7 @@ class World:
         folder.secrets.mkdir()
         self.database = Database(folder.database_url)
         self.database.create(QueueBase.metadata, Base.metadata)
-        self.site = Site(
-            folder=folder.service("nb"),
-            secrets=folder.secrets,
-            database=self.database,
-            queue=Queue(),
-            signer=Signer("key"),
-            origins={"nb": "http://127.0.0.1:1"},
-            options=Options(rate="off"),
-        )
+        self.site = make_site(folder.service("nb"), self.database, folder.secrets)
         self.site.queue.add(passage_vectors.embed_task_kind(self.site))
         self.index = SearchIndex(self.site)
         with self.database.write() as session:

@@ -133,7 +133,7 @@ def test_passage_within_a_table_has_the_header_of_the_table() -> None:
 
 def test_long_line_of_a_table_is_split_in_linear_time() -> None:
     started = time.process_time()
-    assert len(split_passages([(None, "| " * 300_000)])) > 400
+    assert len(split_passages([(None, "| " * 100_000)])) > 130
     assert time.process_time() - started < 5.0
 
 

@@ -109,6 +109,10 @@ def test_vector_search_without_model_is_422_but_text_search_works(sqlite_world):
     )
 
 
+ON_SQLITE = pytest.mark.parametrize("world", ["sqlite"], indirect=True)
+"""Mark a rule that does not depend on the database."""
+
+
 @pytest.fixture
 def server(world: World, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """An embedding model that separates sugar from other words, and records its inputs."""
@@ -127,6 +131,7 @@ def server(world: World, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return requests
 
 
+@ON_SQLITE
 def test_remote_model_embeds_passages_once(world, server):
     sugar = world.source("sugar", SUGAR)
     world.source("bread", BREAD)
@@ -159,6 +164,7 @@ def test_changed_model_embeds_in_the_background(world, server, monkeypatch):
     assert not world.renew()  # no task is left
 
 
+@ON_SQLITE
 def test_changed_vector_length_is_422(world, server, monkeypatch):
     world.source("sugar", SUGAR)
     world.embed_by("tiny")
@@ -195,6 +201,7 @@ def noted(world: World, query: str, by: str) -> tuple[list[str], str | None]:
     return parents(world.index.find(query, by, limit=10, report=report)), report.note
 
 
+@ON_SQLITE
 def test_hybrid_search_is_by_words_if_the_embedding_model_fails(world, server, fail):
     sugar = world.source("sugar", SUGAR)
     world.source("bread", BREAD)
@@ -211,6 +218,7 @@ def test_hybrid_search_is_by_words_if_the_embedding_model_fails(world, server, f
         world.hybrid("glucose")
 
 
+@ON_SQLITE
 def test_failed_embedding_model_is_called_once_in_a_request(world, server, fail):
     world.source("sugar", SUGAR)
     world.embed_by("tiny")
@@ -221,6 +229,7 @@ def test_failed_embedding_model_is_called_once_in_a_request(world, server, fail)
     assert len(server) == 1
 
 
+@ON_SQLITE
 def test_passages_that_can_not_be_embedded_are_searched_by_words(world, server, fail):
     sugar = world.source("sugar", SUGAR)
     world.embed_by("tiny")
@@ -236,6 +245,7 @@ def test_passages_that_can_not_be_embedded_are_searched_by_words(world, server, 
         assert note == f"Searched by words alone {reason}"
 
 
+@ON_SQLITE
 def test_vectors_of_another_length_are_ignored(world, server):
     sugar = world.source("sugar", SUGAR)
     odd = world.source("odd", "A sugar beet.")
@@ -250,6 +260,7 @@ def test_vectors_of_another_length_are_ignored(world, server):
     assert set(parents(world.hybrid("sugar"))) == {sugar, odd, later}
 
 
+@ON_SQLITE
 def test_search_tells_that_the_vectors_of_a_new_model_could_not_be_computed(
     world, server, fail, monkeypatch
 ):
@@ -275,6 +286,7 @@ def test_search_tells_that_the_vectors_of_a_new_model_could_not_be_computed(
     assert noted(world, PARAPHRASE, "hybrid")[1] is None
 
 
+@ON_SQLITE
 def test_search_tells_that_many_passages_have_no_vectors(world, server, fail, monkeypatch):
     monkeypatch.setattr(passage_vectors, "MAX_FOREGROUND_PASSAGES", 2)
     world.source("bread", BREAD)
@@ -325,7 +337,7 @@ def test_long_texts_are_cut():
 
 
 def test_batch_does_not_change_a_vector():
-    texts = ["sugar", "The bakery opens at seven and closes in the afternoon. " * 20, ""] * 4
+    texts = ["sugar", "The bakery opens at seven and closes in the afternoon. " * 20, ""] * 2
     together = model.embed(texts)
     assert np.allclose(together, np.concatenate([model.embed([text]) for text in texts]))
 

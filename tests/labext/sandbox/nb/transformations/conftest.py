@@ -1,9 +1,8 @@
-"""A running notebook service, plain requests to it, and a recording model server."""
+"""Plain requests for transformations."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import nb_service
@@ -56,6 +55,5 @@ class Api(nb_service.Api):
 
 
 @pytest.fixture(scope="session")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    with nb_service.running(tmp_path_factory) as sandbox:
-        yield Api(sandbox)
+def api(box: Sandbox) -> Api:
+    return Api(box)
