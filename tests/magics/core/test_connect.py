@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run, User
 
 from labext import config
-from labext.errors import InputError, SetupError, SignInError, UnreachableError
+from labext.errors import InputError, SetupError, SignInError
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
@@ -83,23 +83,6 @@ def test_wrong_key_changes_nothing(
     assert not ring.secrets
     with pytest.raises(SetupError, match="No jobs service is configured"):
         run("%jobs list")
-
-
-def test_failed_connect_names_the_service_still_in_use(
-    run: Run, box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    down = "%jobs connect http://127.0.0.1:9/api/ --save down --keep"
-    with pytest.raises(UnreachableError, match=r"No jobs service is in use\.$"):
-        run(down)
-    monkeypatch.setenv("LABEXT_JOBS_API_KEY", box.jobs.api_key)
-    run(f"%jobs connect {box.jobs.base_url} --save up")
-    with pytest.raises(UnreachableError) as caught:
-        run(down)
-    assert caught.value.next_step == (
-        "Check the address, and that the service runs. "
-        f"`%jobs` still uses {box.jobs.base_url} (profile up)."
-    )
-    assert config.profile_names() == ["up"]
 
 
 def test_connection_profile_gains_a_second_service(

@@ -85,7 +85,7 @@ LINES = {
     "nb ask": ['"Why is glucose added?"', '"Why?" --simple'],
     "nb chat": ['"Why is glucose added?" --new'],
     "nb transform": ['"Key findings" --source {s}'],
-    "nb podcast": ["--name E2 --profile none", "--name E2 --profile interview --background"],
+    "nb podcast": ["--name E2 --profile none", "--name E2 --profile brief --background"],
     "nb play": ["E"],
     "nb notebooks show": ["{n}", "none"],
     "nb notebooks new": ["N3"],
@@ -200,6 +200,7 @@ NOT_IN_THE_SANDBOX = {
 NAMES_ON_OPEN_NOTEBOOK = {
     '"Key findings"': '"Simple Summary"',
     "interview": "solo_expert",
+    "brief": "solo_expert",
     "host,guest": "solo_expert",
     "extractive": "fake-chat",
     "builtin": "openai_compatible",
@@ -320,7 +321,8 @@ s = made.id[0]
 %nb note "glucose is added" --title T
 answer = %nb chat "Why is glucose added?"
 made = %nb credentials new openai --name own --base-url http://127.0.0.1:9/v1 --no-key
-made = %nb podcast --name E --profile interview --wait
+%nb profiles new brief --speakers host,guest --segments 1
+made = %nb podcast --name E --profile brief --wait
 %nb notebooks --out n
 %nb notes --out t
 %nb sessions --out c
@@ -508,16 +510,16 @@ LEAST = {"lab": 3, "jobs": 8, "nb": 40, "open notebook": 50}
 """Commands that must display a text of the service, so that the test is effective."""
 
 
+MODES = [("terminal", "texts"), ("notebook", "texts"), ("notebook", "all"), ("notebook", "errors")]
+
+
 @pytest.mark.parametrize(
     ("service", "kind", "mode"),
     [
-        case
-        for case in (
-            *product(LEAST, ["terminal", "notebook"], ["texts", "all"]),
-            *product(LEAST, ["notebook"], ["errors"]),
-        )
+        (service, *mode)
+        for service, mode in product(LEAST, MODES)
         # The commands of the sandbox are those of Open Notebook, which is tested in every mode.
-        if case[0] != "nb" or case[2] == "texts"
+        if service != "nb" or mode == ("notebook", "texts")
     ],
 )
 def test_no_command_shows_control_characters(

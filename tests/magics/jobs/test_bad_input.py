@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from labext.errors import LabextError, NotReadyError
+from labext.errors import LabextError
 
 pytestmark = pytest.mark.contract
 
@@ -124,17 +124,3 @@ def test_bad_input_is_one_line_and_changes_nothing(
             wrong.append(f"{line}: not one line: {output}")
     assert not wrong, "\n".join(wrong)
     assert snapshot(shell, tmp_path) == before
-
-
-def test_results_before_completion(run: Callable[[str], Any], tmp_path: Path) -> None:
-    slow = "{{str(i): {'sequence': 'GGGAAACCCUUU' * 80} for i in range(3)}}"
-    run(f"%jobs batch early --type rna_fold --from {slow}").raise_error()
-    run(f"%jobs submit digest --name waiting {GOOD}").raise_error()
-    try:
-        for name in ("early", "waiting"):
-            error = run(f"%jobs results {name} --to out").error_in_exec
-            assert isinstance(error, NotReadyError)
-            assert "watch" in error.next_step
-        assert not list(tmp_path.glob("out/*"))
-    finally:
-        run("%jobs delete early waiting --yes").raise_error()

@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Refused, Run
 
-from labext.errors import CommandInterrupted, InputError, JobFailedError, SignInError
+from labext.errors import InputError, SignInError
 from labext.sandbox import Sandbox
 
 pytestmark = pytest.mark.contract
@@ -109,30 +109,6 @@ def test_delete_asks_for_confirmation(run: Run, capsys: pytest.CaptureFixture[st
         run("%jobs show gone1")
 
 
-def test_interrupted_line_is_an_error_of_one_line(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    run("%jobs status")
-    monkeypatch.setattr("labext.jobs.JobsClient.jobs", interrupted)
-    with pytest.raises(CommandInterrupted, match="`%jobs list` was interrupted") as raised:
-        run("%jobs list")
-    assert len(raised.value._render_traceback_()) == 1
-
-
-def test_stopped_job_stops_run_all(run: Run) -> None:
-    long_one = "ACGU" * 250
-    run(
-        "%jobs batch stopped --type rna_fold --from "
-        f"{{{{str(i): {{'sequence': '{long_one}'}} for i in range(20)}}}}"
-    )
-    run("%jobs stop stopped")
-    with pytest.raises(JobFailedError, match="The batch stopped ended with the state Stopped"):
-        run("%jobs watch stopped")
-
-
 def test_list_options(run: Run) -> None:
     run("%jobs batch listed --type rna_fold --from {{'a': {'sequence': 'ACGU'}}} --wait")
     run("%jobs submit digest --name listed2 --set sequence=GAATTC --set enzymes=EcoRI --wait")
@@ -151,16 +127,6 @@ def test_list_options(run: Run) -> None:
     run("import pandas as pd\nmine = pd.DataFrame({'who': ['a'], 'note': ['x']})")
     joined = run("%jobs list --batch listed --from mine --name-column who")
     assert list(joined["note"]) == ["x"]
-
-
-def test_status_shows_no_secret(run: Run, box: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
-    status = run("%jobs status")
-    assert status["value"]["profile"] == "sandbox"
-    assert status["value"]["address"] == box.jobs.base_url
-    sandbox = run("%lab sandbox status")
-    assert sandbox["value"]["state"] == "running"
-    output = capsys.readouterr().out + status.to_string() + sandbox.to_string()
-    assert box.jobs.api_key not in output
 
 
 def test_semicolon_hides_the_result_and_out_stores_it(

@@ -131,7 +131,7 @@ def test_failed_connect_saves_nothing_and_names_the_service_in_use(run, refused,
     run("%nb use Here --create")
     for where in ("http://127.0.0.1:9", "localhost:9", "http://127.0.0.1:9/api"):
         error = refused(f"%nb connect {where} --save broken --keep", UnreachableError)
-        assert f"`%nb` still uses {nb_box.nb.base_url}" in error.next_step
+        assert f"`%nb` still uses {nb_box.nb.base_url} (profile sandbox)." in error.next_step
         assert "sandbox start" not in error.next_step
     assert "broken" not in config.profile_names()
     assert "Here" in status(run)["notebook in use"]

@@ -1,4 +1,4 @@
-"""Parsing of `%nb` lines, and options that no other test uses."""
+"""Parsing of `%nb` lines, and the helpers of their handlers."""
 
 from __future__ import annotations
 
@@ -115,32 +115,3 @@ def test_items_with_the_same_name_are_distinguished() -> None:
         ("B", "2"),
         ("A (2)", "3"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("line", "options"),
-    [
-        ("sessions", "notebook"),
-        ("sessions new", "notebook"),
-        ("sessions edit X", "model"),
-        ("sessions delete X", "preview"),
-        ("sessions context X", "no-sources"),
-        ("chat MESSAGE", "no-notes"),
-        ("ask QUESTION", "strategy-model answer-model final-answer-model"),
-        ("transformations new X", "title description model"),
-        ("transform X", "notebook"),
-        ("credentials new openai --name lab", "no-key"),
-        ("commands", "command"),
-        ("commands run NAME", "app"),
-        ("commands cancel command:1", "preview"),
-        ("insights new X --source Y", "model"),
-        ("insights delete X", "source"),
-        ("insights save X", "notebook"),
-        ("source-chats edit X --source Y", "model"),
-        ("source-chats delete X --source Y", "preview"),
-    ],
-)
-def test_rare_options(line: str, options: str, parse: Parse) -> None:
-    command = parse(line).command
-    assert command is not None
-    assert set(options.split()) <= {option.name for option in command.options}

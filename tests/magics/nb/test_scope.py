@@ -50,7 +50,7 @@ def sources_of(run: Run, notebook: str) -> list[str]:
     return list(run(f"%nb sources --notebook {notebook}")["id"])
 
 
-def test_delete_by_title_is_limited_to_the_current_notebook(notebooks, run, printed, refused):
+def test_titles_are_looked_up_only_in_the_current_notebook(notebooks, run, printed, refused):
     for noun, title in {"sources": "protocol.md", "notes": "Plan", "sessions": "Talk"}.items():
         (in_a,) = run(f"%nb {noun} --notebook A")["id"]
         preview = printed(f"%nb {noun} delete {title} --preview")
@@ -62,10 +62,6 @@ def test_delete_by_title_is_limited_to_the_current_notebook(notebooks, run, prin
         assert in_a in error.message
         assert in_a in error.next_step
         assert list(run(f"%nb {noun} --notebook A")["id"]) == [in_a]
-
-
-def test_source_of_another_notebook_names_that_notebook(notebooks, run, refused):
-    run("%nb sources delete protocol.md --yes")
     for line in (
         "%nb sources show protocol.md",
         "%nb sources insights protocol.md",
