@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import event_loops
+import pytest
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.chat import SessionLocks
@@ -53,6 +54,7 @@ def hold_twice(folder: Path, tests: Connection) -> None:
     event_loops.run(hold())
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of Python 3.12
 def test_session_is_locked_for_other_processes_until_it_is_released_or_its_holder_is_killed(
     tmp_path,
 ):
