@@ -102,6 +102,9 @@ class Server:
             assert time.monotonic() < until, (self.folder / "log").read_text()
             time.sleep(0.02)
 
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def stop_at_once(self) -> None:
         """End every connection and stop, as when the machine restarts."""
         assert self._process is not None
@@ -110,7 +113,7 @@ class Server:
 
     def stop(self) -> None:
         """Stop it and remove its folder."""
-        if self._process is not None and self._process.poll() is None:
+        if self.is_running():
             self.stop_at_once()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -179,9 +182,7 @@ def stored_content(data_dir: Path) -> bytes:
         database.close()
 
 
-@pytest.fixture
-def postgresql() -> Iterator[Server]:
-    """A server for one test, which may stop it."""
+def _running_server() -> Iterator[Server]:
     if reason := missing():
         pytest.skip(reason)
     server = Server()
@@ -192,11 +193,21 @@ def postgresql() -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[Server]:
     """A server shared by the tests of this process; skips the test if no server can be started."""
-    if reason := missing():
-        pytest.skip(reason)
-    server = Server()
-    yield server
-    server.stop()
+    yield from _running_server()
+
+
+@pytest.fixture(scope="session")
+def stoppable_postgresql() -> Iterator[Server]:
+    """Another one, for services that go on while a test stops it."""
+    yield from _running_server()
+
+
+@pytest.fixture
+def postgresql(stoppable_postgresql: Server) -> Iterator[Server]:
+    """The server that a test may stop; it is started again after the test."""
+    yield stoppable_postgresql
+    if not stoppable_postgresql.is_running():
+        stoppable_postgresql.start()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,6 +18,7 @@ from waiting import wait_until
 
 from labext.errors import LabextError
 from labext.sandbox import Sandbox
+from labext.sandbox.core.database import Database
 from labext.sandbox.core.queue import Task
 from labext.sandbox.jobs.tables import Job, Usage
 
@@ -68,18 +69,21 @@ def _submit(box: Sandbox, name: str, jobs: int) -> None:
     assert response.status_code == 200 or "exists" in response.text, response.text
 
 
-def _states(box: Sandbox) -> Counter[str]:
+@pytest.fixture(scope="module")
+def database(box: Sandbox) -> Iterator[Database]:
     database = open_database(box.data_dir)
-    try:
-        with database.read() as session:
-            return Counter(session.scalars(select(Job.status).where(Job.type == "digest")))
-    finally:
-        database.close()
+    yield database
+    database.close()
 
 
-def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
-    _submit(box, "batch", 30)
-    wait_until(lambda: _states(box) == {"Complete": 30}, 60)
+def _states(database: Database) -> Counter[str]:
+    with database.read() as session:
+        return Counter(session.scalars(select(Job.status).where(Job.type == "digest")))
+
+
+def test_every_process_answers_and_runs_tasks(box: Sandbox, database: Database) -> None:
+    _submit(box, "batch", 20)
+    wait_until(lambda: _states(database) == {"Complete": 20}, 60)
     log = (box.data_dir / "host.log").read_text()
     assert "ended" not in log
     folders = {path.name for path in (box.data_dir / "tasks").iterdir()}
@@ -103,17 +107,16 @@ def test_every_process_answers_and_runs_tasks(box: Sandbox) -> None:
     assert others
 
 
-def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
+def test_jobs_run_once_while_processes_are_killed(box: Sandbox, database: Database) -> None:
     assert len(_services(box)) == 3
-    before = _states(box)["Complete"]
+    before = _states(database)["Complete"]
     for number in range(4):
-        _submit(box, f"killed{number}", 25)
+        _submit(box, f"killed{number}", 15)
         wait_until(lambda: len(_services(box)) == 3)
         victim = _services(box)[number % 2]
         victim.kill()
         wait_until(lambda gone=victim: not gone.is_running())
-    wait_until(lambda: _states(box) == {"Complete": before + 100}, 90)
-    database = open_database(box.data_dir)
+    wait_until(lambda: _states(database) == {"Complete": before + 60}, 90)
 
     def waiting() -> list[int]:
         with database.read() as session:
@@ -123,22 +126,21 @@ def test_jobs_run_once_while_processes_are_killed(box: Sandbox) -> None:
     with database.read() as session:
         (used,) = session.scalars(select(Usage).where(Usage.tool == "digest"))
         hours = session.scalars(select(Job.weighted_hours).where(Job.type == "digest")).all()
-    database.close()
-    assert used.jobs == before + 100
+    assert used.jobs == before + 60
     assert used.weighted_hours == pytest.approx(sum(hours))  # each charged once
     wait_until(lambda: len(_services(box)) == 3)
 
 
-def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, postgresql_server: Any) -> None:
+def test_fewer_processes_take_over_the_tasks_of_more(box: Sandbox, database: Database) -> None:
     parent = psutil.Process(box.status().pid)
-    before = _states(box)["Complete"]
-    _submit(box, "left", 50)
+    before = _states(database)["Complete"]
+    _submit(box, "left", 30)
     for process in [parent, *parent.children()]:
         process.kill()
     one = Sandbox(box.data_dir, rate="off", workers=1, services=SERVICES)
     wait_until(lambda: one.status().state == "stopped")
     with one:
-        wait_until(lambda: _states(box) == {"Complete": before + 50}, 60)
+        wait_until(lambda: _states(database) == {"Complete": before + 30}, 60)
 
 
 @pytest.mark.sqlite

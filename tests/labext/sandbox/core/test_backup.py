@@ -105,9 +105,8 @@ def is_whole(folder: DataFolder, word: str) -> bool:
     """Return whether the folder contains exactly the data of `filled(…, word)`."""
     contents = {
         name: content.decode()
-        for top in ("secrets", "jobs", "nb", "ports.json")
         for name, content in tree(folder.path).items()
-        if (name == top or name.startswith(f"{top}/")) and content is not None
+        if name.partition("/")[0] in ("secrets", "jobs", "nb", "ports.json") and content is not None
     }
     mine = {*KEPT, f"jobs/jobs/only_{word}/out"}
     others = {name for name in contents if name.startswith("jobs/jobs/only_")} - mine
@@ -252,24 +251,14 @@ def test_restore_refuses_a_folder_with_other_files(saved, tmp_path):
 
 
 def test_restore_refuses_a_running_sandbox(saved, folder):
-    hold = (
-        "import sys; from pathlib import Path; from labext.sandbox.core.data_folder import "
-        "FileLock\n"
-        "print(FileLock(Path(sys.argv[1])).acquire(), flush=True); sys.stdin.read()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", hold, str(folder.lock_file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "True\n"
-        with pytest.raises(ConflictError, match="is running") as caught:
-            restore(folder, saved.file)
-        assert "`replace=True` to stop it and to replace its data" in caught.value.next_step
-        with pytest.raises(ConflictError, match="is running"):
-            restore(folder, saved.file, replace=True)
+    lock = FileLock(folder.lock_file)
+    assert lock.acquire()
+    with pytest.raises(ConflictError, match="is running") as caught:
+        restore(folder, saved.file)
+    assert "`replace=True` to stop it and to replace its data" in caught.value.next_step
+    with pytest.raises(ConflictError, match="is running"):
+        restore(folder, saved.file, replace=True)
+    lock.release()
     assert is_whole(folder, "old")
 
 
@@ -375,8 +364,8 @@ def test_invalid_backup_changes_nothing(saved, folder, harm):
 def test_truncated_or_changed_backup_is_never_restored_in_part(saved, tmp_path):
     whole = saved.file.read_bytes()
     chance = random.Random(20261122)
-    damaged = [whole[: chance.randrange(len(whole))] for _ in range(10)]
-    for _ in range(60):
+    damaged = [whole[: chance.randrange(len(whole))] for _ in range(5)]
+    for _ in range(30):
         place = chance.randrange(len(whole))
         damaged.append(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
     folder = filled(tmp_path / "box", "old")
@@ -391,7 +380,7 @@ def test_truncated_or_changed_backup_is_never_restored_in_part(saved, tmp_path):
         else:  # a change without effect: a time, a mode
             assert is_whole(folder, "new")
             folder = filled(tmp_path / f"box{number}", "old")
-    assert failures > 40
+    assert failures > 20
 
 
 def test_file_that_is_no_backup_is_refused(folder, tmp_path):

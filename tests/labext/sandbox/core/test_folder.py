@@ -72,11 +72,12 @@ def test_only_one_process_acquires_the_lock(tmp_path):
 
 
 def test_deleted_lock_file_is_no_lock(tmp_path):
-    path = tmp_path / "some.lock"
-    with _holder(path) as process:
-        path.unlink()
-        assert FileLock(path).acquire(1)
-        process.communicate("")
+    lock, other = FileLock(tmp_path / "some.lock"), FileLock(tmp_path / "some.lock")
+    assert lock.acquire()
+    lock.path.unlink()
+    assert other.acquire(1)
+    for held in (lock, other):
+        held.release()
 
 
 def test_filesystem_without_locks_is_reported(tmp_path):
@@ -246,7 +247,7 @@ sys.stdin.read()
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def family() -> Iterator[tuple[int, int]]:
     """A process with 200 MiB of memory, and a fork of it."""
     with subprocess.Popen(

@@ -16,7 +16,7 @@ from labext.sandbox.core.queue import Task
 pytestmark = pytest.mark.faults
 
 PARTS = Path(__file__).parents[3] / "support"
-KILLS = 3
+KILLS = 2
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI", "HindIII"]}
 
 

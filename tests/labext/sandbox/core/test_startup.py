@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shlex
 import shutil
+import socket
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -20,11 +19,14 @@ from supervision import kill_host
 from labext import JobsClient, cli
 from labext.errors import LabextError, ServiceError, StorageError
 from labext.sandbox import Sandbox
+from labext.sandbox.core.data_folder import DataFolder, read_json, write_json
+from labext.sandbox.core.server_settings import loopback_socket
 from labext.sandbox.jobs.administration import open_administration
 
 pytestmark = pytest.mark.contract
 
 NewBox = Callable[..., Sandbox]
+JOBS_AND_NB = ["labext.sandbox.jobs.app:service", "labext.sandbox.nb.app:service"]
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -60,7 +62,8 @@ Filled = tuple[Sandbox, dict[str, bytes]]
 @pytest.fixture(scope="module")
 def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data folder of a stopped sandbox with an upload, a job and a source."""
-    box = Sandbox(tmp_path_factory.mktemp("filled") / "box", rate="off", workers=1)
+    folder = tmp_path_factory.mktemp("filled") / "box"
+    box = Sandbox(folder, rate="off", workers=1, services=JOBS_AND_NB)
     with box, JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
         jobs.upload(box.data_dir / "ports.json")
         jobs.submit("cut", "digest", {"sequence": "GAATTC", "enzymes": ["EcoRI"]})
@@ -79,7 +82,7 @@ def filled_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def filled(filled_folder: Path, tmp_path: Path) -> Iterator[Filled]:
     """A copy of that sandbox, and its files."""
-    box = Sandbox(shutil.copytree(filled_folder, tmp_path / "box"))
+    box = Sandbox(shutil.copytree(filled_folder, tmp_path / "box"), services=JOBS_AND_NB)
     folders = ("jobs/files", "jobs/jobs", "nb/originals")
     files = {
         f"{name}/{path}": content
@@ -91,21 +94,26 @@ def filled(filled_folder: Path, tmp_path: Path) -> Iterator[Filled]:
     box.stop()
 
 
+def _harm(database: Path, loss: str) -> None:
+    content = database.read_bytes()
+    match loss:
+        case "truncated":
+            os.truncate(database, 0)
+        case "deleted":
+            database.unlink()
+        case "damaged":
+            database.write_bytes(content[:4096] + b"x" * (len(content) - 4096))
+        case "header":
+            database.write_bytes(b"x" * 4096 + content[4096:])
+
+
 @pytest.mark.sqlite
 @pytest.mark.data_folder
 @pytest.mark.parametrize("loss", ["truncated", "deleted", "damaged", "header"])
-def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsys):
-    box, files = filled
+def test_emptied_database_is_refused_and_files_are_untouched(filled, loss):
+    box, _ = filled
     database = box.data_dir / "sandbox.sqlite"
-    before = database.read_bytes()
-    if loss == "truncated":
-        os.truncate(database, 0)
-    elif loss == "deleted":
-        database.unlink()
-    elif loss == "damaged":
-        database.write_bytes(before[:4096] + b"x" * (len(before) - 4096))
-    else:
-        database.write_bytes(b"x" * 4096 + before[4096:])
+    _harm(database, loss)
     data_files = tree(box.data_dir / "jobs") | tree(box.data_dir / "nb")
     error = start_error(box)
     assert ("damaged" if loss in ("damaged", "header") else "is empty") in error.message
@@ -118,21 +126,25 @@ def test_emptied_database_is_refused_and_files_are_untouched(filled, loss, capsy
             open_administration(box.data_dir),
         ):
             pass
+
+
+@pytest.mark.sqlite
+@pytest.mark.data_folder
+def test_command_in_the_message_moves_the_files_and_starts_with_an_empty_database(filled, capsys):
+    box, files = filled
+    _harm(box.data_dir / "sandbox.sqlite", "damaged")
     assert cli.main(["sandbox", "start", "--data-dir", str(box.data_dir)]) == 1
     error_line = capsys.readouterr().err
     assert error_line.count("\n") == 1
-    # The command in the message, typed unchanged.
     _, _, line = error_line.partition("empty database with `")
     program, *words = shlex.split(line.partition("`")[0])
     assert program == "labext"
     assert cli.main(words) == 0
-    output = capsys.readouterr()
-    assert "quarantine" in output.err
+    assert "quarantine" in capsys.readouterr().err
     assert box.status().running
     moved = quarantined(box)
     assert moved.items() >= files.items()
-    if loss in ("damaged", "header"):
-        assert "sandbox.sqlite" in moved
+    assert "sandbox.sqlite" in moved
     with JobsClient(box.jobs.base_url, box.jobs.api_key) as jobs:
         assert jobs.files() == []
 
@@ -176,7 +188,7 @@ def test_adopted_database_invalidates_presigned_urls(filled):
         assert requests.get(signed, timeout=60).ok
         box.stop()
         os.truncate(box.data_dir / "sandbox.sqlite", 0)
-        Sandbox(box.data_dir, adopt_empty=True).start()
+        Sandbox(box.data_dir, adopt_empty=True, services=JOBS_AND_NB).start()
         jobs.submit("cut", "digest", {"sequence": "AAGCTT", "enzymes": ["HindIII"]})
         assert jobs.wait("cut", timeout=60)["JobStatus"] == "Complete"
     assert requests.get(signed, timeout=60).status_code == 403
@@ -260,10 +272,10 @@ def test_damaged_index_moves_no_file(small_box, left):
 # Errors of the start
 
 
-@pytest.mark.usefixtures("cold")
-def test_full_disk_at_start_is_reported(small_box):
+def test_full_disk_at_start_is_reported(small_box, request):
     box = small_box()
     box.stop()
+    request.getfixturevalue("cold")  # a started process inherits the limit
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
@@ -275,13 +287,18 @@ def test_full_disk_at_start_is_reported(small_box):
     assert box.start().running
 
 
-def test_unusable_port_is_replaced(small_box):
-    box = small_box()
-    for port in (-1, 0, 99_999, 10**30, "80", True, None):
-        box.stop()
-        (box.data_dir / "ports.json").write_text(json.dumps({"jobs": port}))
-        box.start()
-        assert (urlsplit(box.jobs.base_url).port or 0) >= 20_000
+def test_taken_or_unusable_port_is_replaced(tmp_path):
+    folder = DataFolder(tmp_path / "box")
+    folder.prepare()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        for port in (taken, -1, 0, 99_999, 10**30, "80", True, None):
+            write_json(folder.ports, {"jobs": port})
+            with loopback_socket(folder, "jobs") as listener:
+                new = listener.getsockname()[1]
+            assert new >= 20_000
+            assert new != taken
+            assert read_json(folder.ports) == {"jobs": new}
 
 
 @pytest.mark.parametrize(
@@ -304,7 +321,6 @@ def test_unusable_file_is_named(small_box, name):
     assert "sqlalche.me" not in str(error)
 
 
-@pytest.mark.usefixtures("cold")
 def test_host_killed_during_start_is_reported(tmp_path, monkeypatch):
     (tmp_path / "killed.py").write_text("import os; os.kill(os.getpid(), 9)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
@@ -312,7 +328,6 @@ def test_host_killed_during_start_is_reported(tmp_path, monkeypatch):
     assert "SIGKILL" in error.message
 
 
-@pytest.mark.usefixtures("cold")
 def test_slow_start_is_reported_and_goes_on(tmp_path, monkeypatch):
     source = "import time; time.sleep(4); from labext.sandbox.jobs.app import service"
     (tmp_path / "slow.py").write_text(source)

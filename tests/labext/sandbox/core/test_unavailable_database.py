@@ -6,7 +6,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import databases
@@ -79,8 +78,8 @@ def test_connection_lost_after_a_commit_is_504_so_that_clients_do_not_repeat(pos
     database.close()
 
 
-def test_exhausted_connections_are_503(postgresql, monkeypatch):
-    database = Database(postgresql.new_database())
+def test_exhausted_connections_are_503(postgresql_server, monkeypatch):
+    database = Database(postgresql_server.new_schema())
     monkeypatch.setattr(database.engine.pool, "_timeout", 0.1)
     client = _client(database)
     held = [database.engine.connect() for _ in range(30)]
@@ -91,8 +90,8 @@ def test_exhausted_connections_are_503(postgresql, monkeypatch):
     database.close()
 
 
-def test_health_needs_no_known_host_name_and_allows_no_change(postgresql):
-    database = Database(postgresql.new_database())
+def test_health_needs_no_known_host_name_and_allows_no_change(tmp_path):
+    database = Database.at(tmp_path / "some.sqlite")
     client = _client(database)
     assert client.get("/health", headers={"Host": "10.0.0.1"}).status_code == 200
     assert client.head("/health").status_code == 200
@@ -112,12 +111,13 @@ def test_stalled_queue_is_unhealthy(each_database):
     assert answer.json()["reason"] == "The queue has not run for 30 s."
 
 
-@pytest.fixture
-def box(postgresql: databases.Server, tmp_path: Path) -> Iterator[Sandbox]:
-    """A sandbox with all services on a PostgreSQL server that the test may stop."""
-    sandbox = Sandbox(
-        tmp_path / "data", rate="named", workers=1, database_url=postgresql.new_database()
-    )
+@pytest.fixture(scope="module")
+def box(
+    stoppable_postgresql: databases.Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandbox]:
+    """A sandbox with all services on the PostgreSQL server that the tests stop."""
+    folder, url = tmp_path_factory.mktemp("box") / "data", stoppable_postgresql.new_database()
+    sandbox = Sandbox(folder, rate="named", workers=1, database_url=url)
     sandbox.start()
     yield sandbox
     sandbox.stop()

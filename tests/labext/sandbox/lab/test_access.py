@@ -68,7 +68,7 @@ PLACES = [
     ],
     ("projectId", EMPTY_PROJECT),
 ]
-PAIRS_PLACES = [
+SOME_PLACES = [
     None,
     *[("folderId", folder_id) for folder_id in ("lib_a1", "lib_a2", "lib_c1")],
     *[("projectId", folder_id) for folder_id in ("src_a", "src_b", EMPTY_PROJECT)],
@@ -266,13 +266,12 @@ def matrix(make_world, kit):
 
 def cells(identity: str, state: str) -> list[Cell]:
     """Return every grant (for two identities every pair), with every place where it matters."""
-    users_grants = list(GRANTS) if identity == "token for a user" else [None]
-    places = PLACES if state == "good" else FEW_PLACES
-    pairs = [*product(GRANTS, users_grants)]
-    if identity == "token for a user" and state == "good":
-        places = PAIRS_PLACES
-    elif identity == "token for a user":
-        pairs = [(grant, grant) for grant in GRANTS]
+    pairs: list[tuple[str, str | None]] = [(grant, None) for grant in GRANTS]
+    if identity == "token for a user":
+        pairs = [*product(GRANTS, GRANTS)] if state == "good" else [(g, g) for g in GRANTS]
+    places = FEW_PLACES
+    if state == "good":
+        places = PLACES if identity == "key" else SOME_PLACES
     return [Cell(identity, state, *pair, place) for pair, place in product(pairs, places)]
 
 

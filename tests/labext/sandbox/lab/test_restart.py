@@ -14,7 +14,7 @@ from supervision import kill_host
 
 pytestmark = pytest.mark.contract
 
-KILLS = 5
+KILLS = 3
 
 
 def test_credentials_survive_a_killed_host(new_box, kit):

@@ -30,6 +30,7 @@ from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.contract
 
+JOBS = ["labext.sandbox.jobs.app:service"]
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
 
 
@@ -75,7 +76,7 @@ def test_response_has_the_request_id_of_the_client_or_a_new_one(server):
     assert all(re.fullmatch("[0-9a-f]{32}", one) for one in ids)
 
 
-@pytest.mark.parametrize("sent", ["a b", "x" * 65, "-a", 'a"b', "a;b", ""])
+@pytest.mark.parametrize("sent", ["a b", "x" * 65, "-a", ""])
 def test_malformed_request_id_is_replaced(server, sent):
     got = ask(server, "/api/tools", **{"X-Request-ID": sent}).headers["X-Request-ID"]
     assert re.fullmatch("[0-9a-f]{32}", got)
@@ -89,7 +90,7 @@ def test_request_id_that_is_a_secret_is_replaced(server):
 
 
 def test_workers_and_scheduler_log_no_lines_of_dask(new_server, tmp_path):
-    server = new_server(executor="dask", log_format="json")
+    server = new_server(executor="dask", log_format="json", services=JOBS)
     command = server.connection()["worker_command"].split()
     output = tmp_path / "worker.log"
     with output.open("w") as file:
@@ -107,7 +108,7 @@ def test_workers_and_scheduler_log_no_lines_of_dask(new_server, tmp_path):
 
 
 def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key):
-    server = new_server(log_format="json")
+    server = new_server(log_format="json", services=JOBS)
     key = new_key(server, "log@lab.example.org")
     client = jobs_client(server, key)
     client.submit("logged", "digest", CUT)
@@ -122,6 +123,7 @@ def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key
         timeout=30,
     )
     address = next(word for word in re.findall(r'https://[^"\\]+', upload.text))
+    assert address.startswith(f"{origin(server)}/")
     requests.put(address, data=b"content", verify=ca(server), timeout=30)
     # A request is logged after its response has been sent.
     log = server.data_dir / "host.log"
@@ -147,7 +149,7 @@ def test_json_log_has_one_object_per_request_without_secrets(new_server, new_key
 
 
 def test_failure_is_logged_with_its_request_id(new_server, new_key):
-    server = new_server(log_format="json")
+    server = new_server(log_format="json", services=JOBS)
     key = new_key(server, "fail@lab.example.org")
     database = open_database(server.data_dir)
     with database.write() as session:
@@ -234,12 +236,12 @@ def test_sandbox_has_no_metrics_and_no_request_ids(shared_small_box):
 def test_metrics_sum_all_processes_also_after_one_is_replaced(
     new_server, postgresql_server, new_key
 ):
-    server = new_server(postgresql_server.new_database(), processes=2)
+    server = new_server(postgresql_server.new_database(), processes=2, services=JOBS)
     key = new_key(server, "many@lab.example.org")
-    for _ in range(40):  # each on its own connection, which either process accepts
+    for _ in range(20):  # each on its own connection, which either process accepts
         ask(server, "/api/jobs", **{"x-api-key": key})
     labels = {"service": "jobs", "route": "/api/jobs", "status": "200"}
-    wait_until(lambda: value(metrics(server), "labext_requests_total", **labels) == 40)
+    wait_until(lambda: value(metrics(server), "labext_requests_total", **labels) == 20)
     assert value(metrics(server), "labext_worker_slots", worker="local") == 2
     names = {dict(key)["process"] for key in metrics(server)["labext_cpu_seconds_total"]}
     assert names == {"0", "1"}
@@ -257,7 +259,7 @@ def test_metrics_sum_all_processes_also_after_one_is_replaced(
         return False
 
     wait_until(replaced)
-    assert value(metrics(server), "labext_requests_total", **labels) == 40
+    assert value(metrics(server), "labext_requests_total", **labels) == 20
 
 
 def test_metrics_report_that_the_database_is_down(tmp_path: Path) -> None:

@@ -12,16 +12,19 @@ from typing import Any
 import pytest
 from databases import open_database
 from sqlalchemy import text
-from tls_server import jobs_client
+from tls_server import jobs_client, make_server
 
 from labext.errors import ConflictError, StorageError
 from labext.jobs import JobsClient
 from labext.sandbox.core import restore as restore_module
 from labext.sandbox.core.restore import copy_tables
+from labext.sandbox.core.signing import new_key
+from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults
 
+JOBS = ["labext.sandbox.jobs.app:service"]
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
 Run = Callable[..., Any]
 
@@ -42,25 +45,27 @@ def _counts(backup: Path, folder: Path) -> dict[str, int]:
         }
 
 
-@pytest.fixture
-def backup(new_server: Any, run: Run, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A backup of a server with an account, two complete jobs, and the id of a deleted one."""
-    server = new_server()
-    run(server, "jobs", "accounts", "add", "a@lab.example.org")
-    with _client(server, run) as client:
-        for name in ("first", "second", "deleted"):
-            client.submit(name, "digest", CUT)
-            client.wait(name, timeout=90)
-        client.delete("deleted")
-    server.backup(tmp_path / "laptop.zip")
-    server.stop()
-    return tmp_path / "laptop.zip"
+    folder, key = tmp_path_factory.mktemp("laptop"), new_key("sk_")
+    with make_server(folder) as server:
+        with open_administration(server.data_dir) as admin:
+            admin.add_account("a@lab.example.org")
+            admin.add_key("a@lab.example.org", key)
+        with jobs_client(server, key) as client:
+            for name in ("first", "second", "deleted"):
+                client.submit(name, "digest", CUT)
+                client.wait(name, timeout=90)
+            client.delete("deleted")
+        server.backup(folder / "laptop.zip")
+    return folder / "laptop.zip"
 
 
 def test_restored_server_has_all_rows_files_and_new_ids(
     backup: Path, postgresql_server: Any, run: Run, tmp_path: Path
 ) -> None:
-    moved = Server(tmp_path / "moved", workers=1)
+    moved = Server(tmp_path / "moved", workers=1, services=JOBS)
     run(moved, "restore", backup, "--database", postgresql_server.new_database())
     database = open_database(moved.data_dir)
     counts = _counts(backup, tmp_path)
@@ -125,7 +130,7 @@ def test_interrupted_move_is_finished_at_the_next_start(
         patch.setattr(restore_module, "copy_tables", crash)
         with pytest.raises(KeyboardInterrupt):
             moved.restore(backup)
-    moved = Server(tmp_path / "moved")
+    moved = Server(tmp_path / "moved", services=JOBS)
     database = open_database(moved.data_dir)
     assert database.table_names() == []
     database.close()

@@ -21,26 +21,28 @@ from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults
 
+JOBS, NB = ["labext.sandbox.jobs.app:service"], ["labext.sandbox.nb.app:service"]
+
+
+@pytest.fixture
+def box_archive(shared_small_box, tmp_path):
+    """The backup of a sandbox."""
+    return shared_small_box.backup(tmp_path / "box.zip").file
+
 
 @pytest.mark.data_folder
-def test_backup_of_a_sandbox_replaces_no_server(new_box, new_server, tmp_path):
-    box = new_box()
-    archive = tmp_path / "box.zip"
-    box.backup(archive)
-    server = new_server()
+def test_backup_of_a_sandbox_replaces_no_server(server, box_archive):
     with pytest.raises(SetupError, match="backup of a sandbox") as refused:
-        server.restore(archive, replace=True)
+        server.restore(box_archive, replace=True)
     assert "labext sandbox restore" in refused.value.next_step
     assert server.status().running
-    assert Server(tmp_path / "data").settings is not None
+    assert Server(server.data_dir).settings is not None
 
 
 @pytest.mark.data_folder
-def test_sandbox_neither_restores_nor_resets_a_server(new_server, new_box, tmp_path):
-    server = new_server()
-    archive, box_archive = tmp_path / "server.zip", tmp_path / "box.zip"
+def test_sandbox_neither_restores_nor_resets_a_server(server, box_archive, tmp_path):
+    archive = tmp_path / "server.zip"
     server.backup(archive)
-    new_box().backup(box_archive)
     with pytest.raises(SetupError, match="backup of a server") as refused:
         Sandbox(tmp_path / "new").restore(archive)
     assert "labext server restore" in refused.value.next_step
@@ -53,21 +55,21 @@ def test_sandbox_neither_restores_nor_resets_a_server(new_server, new_box, tmp_p
 
 def test_database_of_a_sandbox_is_not_served_by_a_server(new_server, postgresql_server, tmp_path):
     url = postgresql_server.new_database()
-    with Sandbox(tmp_path / "box", database_url=url):
+    with Sandbox(tmp_path / "box", database_url=url, services=JOBS):
         pass
     with pytest.raises(ServiceError, match="sample accounts") as refused:
-        new_server(url)
+        new_server(url, services=JOBS)
     assert "labext sandbox start" in refused.value.next_step
 
 
 @pytest.mark.sqlite
 @pytest.mark.data_folder
 def test_backup_of_a_server_restores_a_server(new_server, tmp_path):
-    server = new_server()
+    server = new_server(services=JOBS)
     archive = tmp_path / "server.zip"
     server.backup(archive)
     server.stop()
-    copy = Server(tmp_path / "copy", workers=1)
+    copy = Server(tmp_path / "copy", workers=1, services=JOBS)
     copy.restore(archive)
     assert copy.settings == server.settings
     assert copy.start().running
@@ -104,9 +106,9 @@ def test_reset_drops_no_tables_that_another_service_uses(small_box, postgresql_s
 
 def test_database_of_a_killed_server_is_taken_over(new_server, postgresql_server, tmp_path):
     url = postgresql_server.new_database()
-    first = new_server(url)
+    first = new_server(url, services=JOBS)
     (tmp_path / "second").mkdir()
-    second = make_server(tmp_path / "second", url)
+    second = make_server(tmp_path / "second", url, services=JOBS)
     os.kill(first.status().pid, signal.SIGKILL)
     assert second.start().running
     second.stop()
@@ -138,8 +140,8 @@ def test_lock_survives_a_restart_of_the_database_unless_another_service_takes_it
     second.release()
 
 
-def test_waiting_for_the_lock_ends_with_its_owner(postgresql, tmp_path):
-    url = postgresql.new_database()
+def test_waiting_for_the_lock_ends_with_its_owner(postgresql_server, tmp_path):
+    url = postgresql_server.new_database()
     first = DatabaseLock(url, tmp_path / "first")
     first.acquire()
     now = iter(range(0, 1000, 20))
@@ -155,7 +157,8 @@ def test_waiting_for_the_lock_ends_with_its_owner(postgresql, tmp_path):
 @pytest.fixture
 def several(new_server, postgresql_server) -> Server:
     """A server with two service processes."""
-    server: Server = new_server(postgresql_server.new_database(), processes=2)
+    url = postgresql_server.new_database()
+    server: Server = new_server(url, processes=2, services=NB)
     return server
 
 
@@ -191,7 +194,8 @@ def test_running_request_is_answered_if_a_terminal_signals_every_process(several
 def test_second_termination_signal_ends_all_processes_at_once(
     new_server, postgresql_server, processes
 ):
-    server = new_server(processes and postgresql_server.new_database(), processes=processes)
+    url = processes and postgresql_server.new_database()
+    server = new_server(url, processes=processes, services=NB)
     host = psutil.Process(server.status().pid)
     processes = [host, *host.children(recursive=True)]
 

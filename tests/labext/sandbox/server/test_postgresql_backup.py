@@ -26,6 +26,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("pg_dump") is None, reason="pg_dump is not installed"),
 ]
 
+JOBS = ["labext.sandbox.jobs.app:service"]
 CUT = {"sequence": "AAGAATTCAAAAGCTTAA", "enzymes": ["EcoRI"]}
 
 Run = Callable[..., Any]
@@ -48,7 +49,7 @@ def _names(client: JobsClient) -> set[str]:
 def test_backup_of_a_running_server_restores_rows_and_files(
     new_server, postgresql_server, run, tmp_path
 ):
-    server = new_server(postgresql_server.new_database(), processes=2)
+    server = new_server(postgresql_server.new_database(), processes=2, services=JOBS)
     client = _account(server, run)
     _finish(client, "first")
     stop = threading.Event()
@@ -74,7 +75,7 @@ def test_backup_of_a_running_server_restores_rows_and_files(
     server.stop()
 
     url = postgresql_server.new_database()
-    copy = Server(tmp_path / "copy", workers=1)
+    copy = Server(tmp_path / "copy", workers=1, services=JOBS)
     restored = run(copy, "restore", tmp_path / "saved.zip", "--database", url)
     assert restored["previous"] is None
     copy.start()
@@ -90,16 +91,22 @@ def test_backup_of_a_running_server_restores_rows_and_files(
         copy.stop()
 
 
-def test_restore_replaces_the_database_and_keeps_a_dump_of_the_former(
-    new_server, postgresql_server, run, tmp_path
-):
-    url = postgresql_server.new_database()
-    name = url.partition("?")[0].rpartition("/")[2]
-    postgresql_server.run("CREATE TABLE of_another_application (x INTEGER)", name)
-    server = new_server(url)
+@pytest.fixture
+def server(new_server: Any, postgresql_server: Any, run: Run, tmp_path: Path) -> Server:
+    """A server with a backup saved.zip, and an account that was added after it."""
+    server: Server = new_server(postgresql_server.new_database(), services=JOBS)
     run(server, "jobs", "accounts", "add", "kept@lab.example.org")
     run(server, "backup", tmp_path / "saved.zip")
     run(server, "jobs", "accounts", "add", "later@lab.example.org")
+    return server
+
+
+def test_restore_replaces_the_database_and_keeps_a_dump_of_the_former(
+    server, postgresql_server, run, tmp_path
+):
+    url = (server.data_dir / "database.url").read_text()
+    name = url.partition("?")[0].rpartition("/")[2]
+    postgresql_server.run("CREATE TABLE of_another_application (x INTEGER)", name)
     with pytest.raises(ConflictError, match=r"which a restore would replace|runs"):
         server.restore(tmp_path / "saved.zip")
     done = run(server, "restore", tmp_path / "saved.zip", "--yes")
@@ -113,13 +120,7 @@ def test_restore_replaces_the_database_and_keeps_a_dump_of_the_former(
     assert tables == [(1,)]
 
 
-def test_restore_is_finished_at_the_next_start_after_a_crash(
-    new_server, postgresql_server, run, tmp_path, monkeypatch
-):
-    server = new_server(postgresql_server.new_database())
-    run(server, "jobs", "accounts", "add", "kept@lab.example.org")
-    run(server, "backup", tmp_path / "saved.zip")
-    run(server, "jobs", "accounts", "add", "later@lab.example.org")
+def test_restore_is_finished_at_the_next_start_after_a_crash(server, run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
 
         def crash(*_arguments: object) -> None:
@@ -133,13 +134,7 @@ def test_restore_is_finished_at_the_next_start_after_a_crash(
     assert accounts == {"kept@lab.example.org"}
 
 
-def test_failed_restore_of_the_database_changes_nothing(
-    new_server, postgresql_server, run, tmp_path, monkeypatch
-):
-    server = new_server(postgresql_server.new_database())
-    run(server, "jobs", "accounts", "add", "kept@lab.example.org")
-    run(server, "backup", tmp_path / "saved.zip")
-    run(server, "jobs", "accounts", "add", "later@lab.example.org")
+def test_failed_restore_of_the_database_changes_nothing(server, run, tmp_path, monkeypatch):
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "psql").write_text("#!/bin/sh\necho 'psql: error: no room' >&2\nexit 3\n")
@@ -172,29 +167,21 @@ def test_programs_get_the_password_in_their_environment(
     assert "hidden" not in arguments
 
 
-def test_missing_program_and_another_kind_of_database_are_refused(
-    new_server, postgresql_server, run, tmp_path, monkeypatch
-):
-    server = new_server(postgresql_server.new_database())
+def test_missing_program_and_another_kind_of_database_are_refused(server, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("labext.sandbox.core.postgresql_backup.shutil.which", lambda _name: None)
         with pytest.raises(SetupError, match=r"pg_dump.* is not installed") as refused:
             server.backup(tmp_path / "none.zip")
         assert "postgresql-client" in refused.value.next_step
     assert not (tmp_path / "none.zip").exists()
-    server.backup(tmp_path / "saved.zip")
     with pytest.raises(LabextError, match="is of a PostgreSQL database") as without:
         Server(tmp_path / "file").restore(tmp_path / "saved.zip")
     assert 'database_url="URL"' in without.value.next_step
 
 
-def test_restore_into_the_database_of_a_running_server_is_refused(
-    new_server, postgresql_server, tmp_path, monkeypatch
-):
+def test_restore_into_the_database_of_a_running_server_is_refused(server, tmp_path, monkeypatch):
     monkeypatch.setattr("labext.sandbox.core.postgresql.WAIT_SECONDS", 1)
-    url = postgresql_server.new_database()
-    server = new_server(url)
-    server.backup(tmp_path / "saved.zip")
+    url = (server.data_dir / "database.url").read_text()
     other = Server(tmp_path / "other", database_url=url)
     with pytest.raises(ConflictError, match="is in use by"):
         other.restore(tmp_path / "saved.zip", replace=True)

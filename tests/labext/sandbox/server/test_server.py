@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 import requests
-from tls_server import ca, jobs_client, nb_password, origin, post_notebook
+from tls_server import ca, nb_password, origin, post_notebook
 
 from labext import cli
 from labext.errors import InputError, SetupError
@@ -40,28 +40,6 @@ def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
         assert entries[service]["base_url"].startswith("https://localhost:")
 
 
-def test_jobs_client_submits_and_downloads_over_tls(server, new_key, tmp_path):
-    key = new_key(server, "a@lab.example.org")
-    client = jobs_client(server, key)
-    settings = {"sequence": "AAAGAATTCAAA", "enzymes": "EcoRI"}
-    client.submit("over-tls", "digest", settings)
-    client.wait("over-tls", timeout=60)
-    assert client.download("over-tls", tmp_path / "out")
-
-
-def test_presigned_addresses_have_the_public_host(server, new_key):
-    key = new_key(server, "p@lab.example.org")
-    headers = {"x-api-key": key}
-    answer = requests.post(
-        f"{origin(server, 'jobs')}/api/getPresignedUploadUrl",
-        json={"filename": "a.txt"},
-        headers=headers,
-        verify=ca(server),
-        timeout=30,
-    )
-    assert f"{origin(server, 'jobs')}/" in answer.text, answer.text
-
-
 def test_lab_client_signs_in_over_tls(server, admin):
     admin("lab", "users", "add", "eve@lab.example.org")
     key = admin("lab", "keys", "add", "eve@lab.example.org")["api_key"]
@@ -75,12 +53,6 @@ def test_identity_provider_issues_tokens_for_the_public_host(server, admin):
     configuration = requests.get(url, verify=ca(server), timeout=30).json()
     assert configuration["issuer"] == origin(server, "lab-oidc")
     assert admin("lab", "provider", "list")["configuration_url"] == url
-
-
-def test_notebook_client_works_over_tls(server):
-    client = NotebookClient(f"{origin(server, 'nb')}/api", nb_password(server), verify=ca(server))
-    client.notebooks.create("TLS")
-    assert "TLS" in list(client.notebooks.list()["name"])
 
 
 def test_certificate_of_an_unknown_authority_is_refused_by_clients(server):
@@ -102,7 +74,7 @@ def test_sandbox_does_not_start_in_the_folder_of_a_server(server):
 
 
 def test_running_request_is_answered_during_shutdown(new_server):
-    server = new_server()
+    server = new_server(services=["labext.sandbox.nb.app:service"])
 
     def slowly():
         yield b"{"
@@ -133,7 +105,8 @@ def test_first_start_names_the_organization_of_new_accounts(new_server, run):
     def names(server: Server, service: str) -> list[str]:
         return [row["name"] for row in run(server, service, "organizations", "list")]
 
-    server = new_server(organization="Smith lab")
+    services = ["labext.sandbox.lab.app:service", "labext.sandbox.jobs.app:service"]
+    server = new_server(organization="Smith lab", services=services)
     assert run(server, "jobs", "accounts", "add", "a@lab.example.org")["organization"] == (
         "Smith lab"
     )
@@ -148,7 +121,7 @@ def test_first_start_names_the_organization_of_new_accounts(new_server, run):
     with pytest.raises(InputError, match="has created the organization Smith lab") as refused:
         Server(server.data_dir).configure(**(options | {"organization": "Jones lab"}))
     assert "`labext server jobs organizations add --data-dir" in str(refused.value)
-    again = Server(server.data_dir, workers=2)
+    again = Server(server.data_dir, workers=2, services=services)
     again.configure(**{name: options[name] for name in options if name != "organization"})
     again.start()
     assert again.settings == server.settings

@@ -20,6 +20,8 @@ from labext.sandbox.core.server_settings import ServerSettings
 from labext.sandbox.lab import tables
 from labext.sandbox.server import Server
 
+JOBS = ["labext.sandbox.jobs.app:service"]
+
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
@@ -186,23 +188,23 @@ def test_running_server_refuses_other_settings(server):
 
 @pytest.mark.contract
 def test_start_without_a_host_name_keeps_the_options_of_the_last_one(new_server):
-    first = new_server(executor="dask")
+    first = new_server(executor="dask", services=JOBS)
     first.stop()
-    second = Server(first.data_dir, workers=1)
+    stored = vars(Server(first.data_dir).settings)
+    second = Server(first.data_dir, workers=1, services=JOBS)
+    second.configure(log_format="json")
     status = second.start()
     assert status.worker_command is not None
     assert status.workers == 1
     assert Server(first.data_dir).start() == status
     second.stop()
-    third = Server(first.data_dir)
-    third.configure(log_format="json")
-    assert third.start().workers == 1
-    assert vars(third.settings) == vars(second.settings) | {"log_format": "json"}
+    options = stored["start_options"] | {"workers": 1}
+    changed = {"start_options": options, "log_format": "json"}
+    assert vars(Server(first.data_dir).settings) == stored | changed
+    third = Server(first.data_dir, services=JOBS)
+    third.configure(**(vars(first.settings) | {"start_options": {}}))
+    assert third.start().worker_command is None
     third.stop()
-    again = Server(first.data_dir)
-    again.configure(**(vars(first.settings) | {"start_options": {}}))
-    assert again.start().worker_command is None
-    again.stop()
 
 
 @pytest.mark.contract
@@ -210,13 +212,13 @@ def test_messages_of_the_server_process_name_options_of_the_command_line(new_ser
     (tmp_path / "objects").mkdir()
     (tmp_path / "objects" / "other").touch()
     with pytest.raises(ServiceError, match="is not empty") as refused:
-        new_server(storage=f"file://{tmp_path / 'objects'}")
+        new_server(storage=f"file://{tmp_path / 'objects'}", services=JOBS)
     assert "`--storage`" in refused.value.next_step
 
 
 @pytest.mark.contract
 def test_unusable_renewed_certificate_is_named_in_the_log(new_server):
-    server = new_server()
+    server = new_server(services=JOBS)
     Path(server.settings.tls_cert).write_text("no certificate")
     os.kill(server.status().pid, signal.SIGHUP)
     log = server.data_dir / "host.log"

@@ -9,8 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import suppress
-from functools import partial
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import pytest
 import requests
 from cluster import Cluster
 from databases import open_database
-from s3_server import KEY, READER_CREDENTIALS, SECRET
+from s3_server import CREDENTIALS, KEY, READER_CREDENTIALS, SECRET, Line
 from sqlalchemy import select
 from stored_jobs import CUT, JOBS, Jobs
 from supervision import kill_host
@@ -27,7 +26,9 @@ from tls_server import free_ports, issue
 from waiting import wait_until
 
 from labext.errors import InputError, LabextError, ServiceError, SetupError
+from labext.sandbox import Sandbox
 from labext.sandbox.core.file_storage.tables import StoredFile
+from labext.sandbox.jobs.tables import Job
 from labext.sandbox.server import Server
 
 pytestmark = pytest.mark.faults
@@ -43,6 +44,30 @@ def forget_copies(box) -> None:
     """Remove the copies, as on a machine that has none."""
     for copy in (box.data_dir / "cache").glob("[!.]*/*/*"):
         copy.rename(box.data_dir / "cache" / ".partial" / copy.name)
+
+
+@pytest.fixture(scope="module")
+def storage_line(s3_server):
+    """The connection of the shared sandbox to the storage."""
+    line = Line(s3_server.port)
+    yield line
+    line.close()
+
+
+@pytest.fixture(scope="module")
+def shared_box(s3_server, storage_line, tmp_path_factory):
+    """A running sandbox: use unique names."""
+    url = s3_server.new_url()
+    where = {"storage": url, "storage_endpoint": storage_line.endpoint}
+    folder = tmp_path_factory.mktemp("stored") / "data"
+    box = Sandbox(folder, rate="off", services=JOBS, workers=2, **where)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in CREDENTIALS.items():
+            patch.setenv(name, value)
+        box.start()
+    box.url = url
+    yield box
+    box.stop()
 
 
 @pytest.fixture
@@ -78,32 +103,40 @@ def test_files_are_in_the_bucket_and_read_from_there(box, s3_server):
     assert (partial.status_code, partial.content) == (206, archive[10:20])
 
 
-def test_objects_are_deleted_with_their_jobs_and_files(box, s3_server):
-    jobs = Jobs(box)
+def test_objects_are_deleted_with_their_jobs_and_files(shared_box, s3_server):
+    jobs = Jobs(shared_box)
+    before = objects(s3_server, shared_box.url)
     jobs.upload("a.txt", b"one")
     jobs.upload("a.txt", b"two")
     jobs.run("first")
     query = {"filePath": "a.txt"}
     assert jobs.session.delete(f"{jobs.base}delete-file", params=query, timeout=60).ok
+    assert len(objects(s3_server, shared_box.url)) > len(before)
     jobs.delete("first")
-    wait_until(lambda: not objects(s3_server, box.url))
+    wait_until(lambda: objects(s3_server, shared_box.url) == before)
 
 
-def test_upload_whose_storage_is_lost_in_the_middle_is_not_acknowledged(box, line, s3_server):
-    jobs = Jobs(box)
-    line.cut_after(1_000_000)
-    answer = jobs.upload("a.bin", bytes(8_000_000))
+def test_upload_whose_storage_is_lost_in_the_middle_is_not_acknowledged(
+    shared_box, storage_line, s3_server
+):
+    box, line, jobs = shared_box, storage_line, Jobs(shared_box)
+    before = len(objects(s3_server, box.url))
+    line.cut_after(500_000)
+    answer = jobs.upload("a.bin", bytes(2_000_000))
     assert answer.status_code == 503
     assert "file storage does not respond" in answer.json()["error"]
     assert answer.headers["Retry-After"]
-    assert jobs.files() == []
+    assert "a.bin" not in jobs.files()
     line.restore()
-    assert jobs.upload("a.bin", bytes(8_000_000)).status_code == 200
-    assert len(objects(s3_server, box.url)) == 1
+    assert jobs.upload("a.bin", bytes(2_000_000)).status_code == 200
+    assert len(objects(s3_server, box.url)) == before + 1
 
 
-def test_job_that_ends_while_the_storage_is_away_completes_when_it_returns(box, line, s3_server):
-    jobs = Jobs(box)
+def test_job_that_ends_while_the_storage_is_away_completes_when_it_returns(
+    shared_box, storage_line, s3_server
+):
+    box, line, jobs = shared_box, storage_line, Jobs(shared_box)
+    before = len(objects(s3_server, box.url))
     jobs.run("before")
     line.cut()
     jobs.submit("during")
@@ -118,7 +151,7 @@ def test_job_that_ends_while_the_storage_is_away_completes_when_it_returns(box, 
     jobs.completed("during")
     assert jobs.result("during").status_code == 200
     wait_until(lambda: jobs.health().status_code == 200)
-    assert len(objects(s3_server, box.url)) == 2
+    assert len(objects(s3_server, box.url)) == before + 2
 
 
 def test_job_that_waits_for_the_storage_is_stopped_or_runs_again_after_a_kill(box, line, s3_server):
@@ -155,8 +188,8 @@ def test_object_of_an_interrupted_commit_is_moved_to_quarantine(box, s3_server):
     assert Jobs(box).result("first").status_code == 200
 
 
-def test_batch_is_archived_from_outputs_that_other_machines_have_stored(box):
-    jobs = Jobs(box)
+def test_batch_is_archived_from_outputs_that_other_machines_have_stored(shared_box):
+    box, jobs = shared_box, Jobs(shared_box)
     body = {
         "batchName": "batch",
         "type": "digest",
@@ -204,7 +237,7 @@ def test_job_processes_and_logs_have_no_credentials(box):
 def refusal(tmp_path: Path, kind: type[LabextError] = ServiceError, **options: Any) -> Any:
     """Return the error of a server that does not start; both of its sentences are one line."""
     tmp_path.mkdir(exist_ok=True)
-    server = Server(tmp_path / "data", workers=1, **options)
+    server = Server(tmp_path / "data", workers=1, services=JOBS, **options)
     server.configure(
         host="localhost",
         listen="127.0.0.1",
@@ -314,15 +347,20 @@ def test_files_in_the_data_folder_and_other_objects_stay_there(new_box, s3_serve
 
 
 @pytest.mark.usefixtures("cold")
-def test_object_storage_packages_are_not_imported_without_such_storage(new_box):
-    box = new_box()
+def test_object_storage_packages_are_not_imported_without_such_storage(small_box):
+    box = small_box()
     maps = Path(f"/proc/{box.status().pid}/maps").read_text()
     assert "aiohttp" not in maps
-    code = "import sys, labext.sandbox.host; print(json.dumps([*sys.modules]))"
-    output = subprocess.run(
-        [sys.executable, "-c", f"import json; {code}"], capture_output=True, check=True
-    ).stdout
+    code = "import importlib, json, sys\nfrom labext.sandbox import host\n"
+    code += "for name in host.SERVICES: importlib.import_module(name.partition(':')[0])\n"
+    code += "print(json.dumps([*sys.modules]))"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout
     assert not {"fsspec", "s3fs", "botocore", "aiohttp"} & set(json.loads(output))
+
+
+def statuses(server: Server) -> list[str]:
+    with closing(open_database(server.data_dir)) as database, database.read() as session:
+        return list(session.scalars(select(Job.status)))
 
 
 def test_service_processes_and_workers_on_other_machines_share_the_storage(
@@ -355,19 +393,18 @@ def test_service_processes_and_workers_on_other_machines_share_the_storage(
 
     workers = Cluster(tmp_path / "cluster", beside=server.status().worker_command.split()[3])
     try:
-        workers.start_worker(capabilities=["structure_summary"], memory=8 << 30)
+        workers.start_worker(capabilities=["normal_modes"], memory=8 << 30)
         ask("PUT", "upload/1A8O.pdb", data=PDB.read_bytes())
-        for number in range(4):
+        for number in range(2):
             settings = {"pdbFile": "1A8O.pdb"}
-            body = {"jobName": f"j{number}", "type": "structure_summary", "settings": settings}
+            body = {"jobName": f"j{number}", "type": "normal_modes", "settings": settings}
             ask("POST", "submit-job", json=body)
-        rows = [partial(ask, "GET", f"jobs?jobName=j{number}") for number in range(4)]
-        wait_until(lambda: all(row().json()["JobStatus"] == "Complete" for row in rows))
+        wait_until(lambda: statuses(server) == ["Complete", "Complete"])
     finally:
         workers.close()
-    assert len(objects(s3_server, url)) == 1 + 4
+    assert len(objects(s3_server, url)) == 1 + 2
     forget_copies(server)
-    for number in range(4):
+    for number in range(2):
         results = {
             ask("GET", ask("POST", "result", json={"jobName": f"j{number}"}).text).content
             for _ in range(4)
