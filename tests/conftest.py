@@ -7,6 +7,7 @@ files of other kinds.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import os
@@ -82,6 +83,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
 
 
+@functools.cache
 def declared_kind(path: Path) -> str:
     """Return the kind of the tests in a file."""
     if path.suffix == ".ipynb":
@@ -112,7 +114,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     import databases  # a plugin, which pytest imports after this file
 
     for item in items:
-        if not any(item.get_closest_marker(kind) for kind in KINDS):
+        if not {mark.name for mark in item.iter_markers()}.intersection(KINDS):
             on_server = databases.uses(item, "postgresql", "s3")
             item.add_marker("contract" if on_server else declared_kind(item.path))
     items.sort(key=lambda item: not item.path.name.endswith(_BROWSER_FILE))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+from operator import attrgetter
 from pathlib import Path
-
-import pytest
 
 from labext.http import Operation
 from labext.nb import NotebookClient, backends
@@ -61,29 +60,24 @@ def test_every_operation_left_out_has_a_reason() -> None:
     assert all(LEFT_OUT.values())
 
 
-@pytest.mark.parametrize("operation", CALLED)
-def test_named_methods_exist(operation: str) -> None:
+def test_named_methods_exist() -> None:
     with NotebookClient("http://127.0.0.1:1/api", backend="open-notebook") as client:
-        names = re.findall(r"`([\w.]+)`", CALLED[operation][0])
-        assert names
-        for name in names:
-            member: object = client
-            for part in name.split("."):
-                member = getattr(member, part)
-            assert callable(member), name
+        for operation, (methods, _, _) in CALLED.items():
+            names = re.findall(r"`([\w.]+)`", methods)
+            assert names, operation
+            assert all(callable(attrgetter(name)(client)) for name in names), operation
 
 
-@pytest.mark.parametrize("operation", CALLED)
-def test_named_lines_exist(operation: str) -> None:
-    _, line, note = CALLED[operation]
-    lines = re.findall(r"`%nb ([^`]+)`", f"{line} {note}")
-    assert lines
-    for words in lines:
-        command = MAGIC.find(words.split())
-        assert command is not None, words
-        assert words.startswith(command.name), words
-        for option in re.findall(r"--([a-z-]+)", words):
-            assert command.option(f"--{option}"), words
+def test_named_lines_exist() -> None:
+    for operation, (_, line, note) in CALLED.items():
+        lines = re.findall(r"`%nb ([^`]+)`", f"{line} {note}")
+        assert lines, operation
+        for words in lines:
+            command = MAGIC.find(words.split())
+            assert command is not None, words
+            assert words.startswith(command.name), words
+            for option in re.findall(r"--([a-z-]+)", words):
+                assert command.option(f"--{option}"), words
 
 
 def test_called_operations_are_declared_by_the_backends() -> None:

@@ -35,14 +35,14 @@ def test_ci_runs_the_documented_test_command() -> None:
     assert TESTS in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("text", re.findall(r"%%?(?:jobs|lab|nb) [a-z][^`\n]*", TEXTS))
-def test_every_magic_line_is_known(text: str) -> None:
-    name, words = re.match(r"%%?(\w+) (.*)", text).groups()
-    tokens = words.split()
-    command = MAGICS[name].find(tokens)
-    assert command is not None, f"%{name} {words}"
-    for option in re.findall(r"--[a-z-]+", words):
-        assert option == "--help" or command.option(option), f"%{name} {words}: {option}"
+def test_every_magic_line_is_known() -> None:
+    lines = re.findall(r"%%?(jobs|lab|nb) ([a-z][^`\n]*)", TEXTS)
+    assert len(lines) > 100
+    for name, words in lines:
+        command = MAGICS[name].find(words.split())
+        assert command is not None, f"%{name} {words}"
+        for option in re.findall(r"--[a-z-]+", words):
+            assert option == "--help" or command.option(option), f"%{name} {words}: {option}"
 
 
 def test_every_command_line_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,17 @@ def test_services_have_rules() -> None:
     assert {"lab", "jobs", "nb"} <= {file.parent.name for file in FILES}
 
 
+@pytest.fixture(scope="module")
+def cited() -> dict[str, Path]:
+    """The numbers of rules in docstrings and comments of the services and of tests."""
+    number = re.compile(rf"\b(?:{'|'.join(map(prefix_of, FILES))})-[0-9]+\b")
+    return {
+        match: module.relative_to(ROOT)
+        for module in [*SANDBOX.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+        for match in number.findall(module.read_text(encoding="utf-8"))
+    }
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
 def test_rule_numbers_are_unique(file: Path) -> None:
     prefix = prefix_of(file)
@@ -91,10 +102,8 @@ def test_rules_are_not_repeated(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
-def test_every_cited_rule_exists(file: Path) -> None:
-    """Docstrings and comments of the service and of tests cite rules by number."""
+def test_every_cited_rule_exists(file: Path, cited: dict[str, Path]) -> None:
     known = {row[0] for row in rows_of(file)}
-    cited = re.compile(rf"\b{prefix_of(file)}-[0-9]+\b")
-    for module in [*file.parent.rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
-        cited_tests = set(cited.findall(module.read_text(encoding="utf-8")))
-        assert cited_tests <= known, f"{module.relative_to(ROOT)}: {sorted(cited_tests - known)}"
+    prefix = f"{prefix_of(file)}-"
+    unknown = {n: module for n, module in cited.items() if n.startswith(prefix) and n not in known}
+    assert unknown == {}
