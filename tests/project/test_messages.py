@@ -45,8 +45,8 @@ def magic_syntax(path: Path) -> list[str]:
 
 
 def test_no_text_has_magic_syntax() -> None:
-    found = {path.relative_to(ROOT).as_posix(): magic_syntax(path) for path in FILES}
-    assert {path: matches for path, matches in found.items() if matches} == EXCEPTIONS
+    syntax = {path.relative_to(ROOT).as_posix(): magic_syntax(path) for path in FILES}
+    assert {path: matches for path, matches in syntax.items() if matches} == EXCEPTIONS
 
 
 def test_the_check_finds_a_line_an_option_and_a_magic_that_is_filled_in() -> None:
