@@ -68,9 +68,6 @@ def surroundings(work: Path, payload: Payload) -> dict[str, Any]:
     }
 
 
-environment = surroundings
-
-
 def descend(work: Path, payload: Payload) -> dict[str, Any]:
     """Start a child, a grandchild and a process in another group; then wait, or not."""
     sleep = [sys.executable, "-c", "import time; time.sleep(300)"]

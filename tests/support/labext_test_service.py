@@ -52,7 +52,7 @@ class TestService(Service):
         def requeue(session: Session, task: Task) -> None:
             change(session, task, state="waiting")
 
-        names = ("wait", "descend", "answer", "environment")
+        names = ("wait", "descend", "answer")
         return [
             TaskKind(
                 name,

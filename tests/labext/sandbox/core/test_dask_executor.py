@@ -129,7 +129,7 @@ def test_large_files_travel_in_parts(connect: NewHarness, cluster: Cluster, inpu
     content = os.urandom(1 << 20)
     digest = hashlib.sha256()
     with (inputs / "structure" / "large.bin").open("wb") as file:
-        for _ in range(96):
+        for _ in range(64):
             file.write(content)
             digest.update(content)
     (inputs / "empty.txt").touch()
@@ -145,7 +145,7 @@ def test_large_files_travel_in_parts(connect: NewHarness, cluster: Cluster, inpu
     with copy.open("rb") as file:
         assert hashlib.file_digest(file, "sha256").hexdigest() == digest.hexdigest()
     for pid, peak in zip(processes, before, strict=True):
-        assert _peak(pid) - peak < 60 << 20
+        assert _peak(pid) - peak < 48 << 20
 
 
 def _peak(pid: int) -> int:

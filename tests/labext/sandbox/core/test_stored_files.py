@@ -73,6 +73,10 @@ def machines(each_database: Database, settings: StorageSettings, tmp_path: Path)
         machine.files.store.close()
 
 
+IN_DIRECTORY = pytest.mark.parametrize("each_database", ["sqlite"], indirect=True)
+"""For tests of what does not depend on the kind of the storage."""
+
+
 def test_processes_see_each_others_files_with_only_the_store_in_common(machines):
     one, two = machines
     one.upload("files/1", b"first")
@@ -119,6 +123,7 @@ def test_object_is_deleted_once_no_file_has_it(machines):
     assert one.files.store.sizes() == {}
 
 
+@IN_DIRECTORY
 def test_nothing_is_deleted_while_a_backup_needs_it(machines):
     one, _ = machines
     one.upload("files/1", b"old")
@@ -130,6 +135,7 @@ def test_nothing_is_deleted_while_a_backup_needs_it(machines):
     assert one.setup.delete_unused() == 1
 
 
+@IN_DIRECTORY
 def test_file_is_fetched_outside_the_transaction_that_needs_it(machines):
     one, two = machines
     one.upload("files/1", b"content")
@@ -151,6 +157,7 @@ def test_lost_object_is_a_missing_file(machines):
     assert not two.files.local("files/1").exists()
 
 
+@IN_DIRECTORY
 def test_lost_object_is_looked_for_again(machines, monkeypatch):
     one, two = machines
     one.upload("files/1", b"content")
@@ -191,6 +198,7 @@ def test_damaged_object_is_refused(machines):
         two.files.local("files/1")
 
 
+@IN_DIRECTORY
 def test_simultaneous_readers_fetch_once_and_see_the_whole_file(machines, monkeypatch):
     one, two = machines
     content = os.urandom(3 << 20)
@@ -205,6 +213,7 @@ def test_simultaneous_readers_fetch_once_and_see_the_whole_file(machines, monkey
     assert len(fetched) == 1
 
 
+@IN_DIRECTORY
 def test_least_recently_used_copies_are_evicted_and_fetched_again(machines):
     one, two = machines
     for number in range(4):

@@ -1,6 +1,6 @@
 """Access matrix of identity × state × grant × place, each with its status and visible rows.
 
-The expected results are computed independently in `opens` and `expected`, from the rules in
+The expected results are computed independently in `OPENS` and `expected`, from the rules in
 labext/sandbox/lab/RULES.md; no code of the platform is called.
 """
 
@@ -43,20 +43,16 @@ GRANTS: dict[str, dict[str, str]] = {
 }
 
 
-def opens(grant: str) -> tuple[set[str], set[str]]:
-    """Folders and projects that a grant makes visible in `campus`."""
-    return {
-        "none": (set(), set()),
-        "organization": (
-            {"lib_a1", "lib_a2", "lib_b1", "lib_c1"},
-            {"src_a", "src_b", "src_c", "src_e"},
-        ),
-        "team": ({"lib_a1", "lib_a2", "lib_b1"}, {"src_a", "src_b", "src_e"}),
-        "project": ({"lib_a1", "lib_a2"}, {"src_a"}),
-        "folder": ({"lib_a1"}, {"src_a"}),
-        "their-organization": (set(), set()),
-        "their-folder": (set(), set()),
-    }[grant]
+OPENS: dict[str, tuple[set[str], set[str]]] = {
+    "organization": (
+        {"lib_a1", "lib_a2", "lib_b1", "lib_c1"},
+        {"src_a", "src_b", "src_c", "src_e"},
+    ),
+    "team": ({"lib_a1", "lib_a2", "lib_b1"}, {"src_a", "src_b", "src_e"}),
+    "project": ({"lib_a1", "lib_a2"}, {"src_a"}),
+    "folder": ({"lib_a1"}, {"src_a"}),
+}
+"""Folders and projects that a grant makes visible in `campus`; the other grants none."""
 
 
 PLACES = [
@@ -122,11 +118,11 @@ def expected(cell: Cell) -> tuple[int, set[str] | None]:
         return 401, None
     if cell.state != "good":
         return 403, None
-    folders, projects = opens(cell.grant)
+    folders, projects = OPENS.get(cell.grant, (set(), set()))
     if cell.by_app and not folders:
         return 403, None
     if cell.users_grant is not None:
-        users_folders, users_projects = opens(cell.users_grant)
+        users_folders, users_projects = OPENS.get(cell.users_grant, (set(), set()))
         folders, projects = folders & users_folders, projects & users_projects
     if cell.place is None:
         return 200, folders

@@ -15,8 +15,6 @@ from tls_server import ca, nb_password, origin, post_notebook
 
 from labext import cli
 from labext.errors import InputError, SetupError
-from labext.jobs import JobsClient
-from labext.lab import ApiKey, LabClient
 from labext.nb import NotebookClient
 from labext.sandbox import Sandbox
 from labext.sandbox.core.server_settings import PORT_OFFSETS
@@ -40,25 +38,12 @@ def test_new_server_has_no_accounts_and_hands_out_no_keys(server, admin):
         assert entries[service]["base_url"].startswith("https://localhost:")
 
 
-def test_lab_client_signs_in_over_tls(server, admin):
-    admin("lab", "users", "add", "eve@lab.example.org")
-    key = admin("lab", "keys", "add", "eve@lab.example.org")["api_key"]
-    client = LabClient(origin(server, "lab"), ApiKey(key), verify=ca(server))
-    assert client.whoami().email == "eve@lab.example.org"
-
-
 def test_identity_provider_issues_tokens_for_the_public_host(server, admin):
     admin("lab", "users", "add", "oidc@lab.example.org")
     url = f"{origin(server, 'lab-oidc')}/.well-known/openid-configuration"
     configuration = requests.get(url, verify=ca(server), timeout=30).json()
     assert configuration["issuer"] == origin(server, "lab-oidc")
     assert admin("lab", "provider", "list")["configuration_url"] == url
-
-
-def test_certificate_of_an_unknown_authority_is_refused_by_clients(server):
-    client = JobsClient(f"{origin(server, 'jobs')}/api/", "key")
-    with pytest.raises(SetupError, match="not trusted"):
-        client.jobs()
 
 
 @pytest.mark.parametrize("endpoint", ["lab", "jobs", "nb", "lab-oidc"])
