@@ -58,9 +58,14 @@ def storage_line(s3_server):
 def shared_box(s3_server, storage_line, tmp_path_factory):
     """A running sandbox: use unique names."""
     url = s3_server.new_url()
-    where = {"storage": url, "storage_endpoint": storage_line.endpoint}
-    folder = tmp_path_factory.mktemp("stored") / "data"
-    box = Sandbox(folder, rate="off", services=JOBS, workers=2, **where)
+    box: Any = Sandbox(
+        tmp_path_factory.mktemp("stored") / "data",
+        rate="off",
+        services=JOBS,
+        workers=2,
+        storage=url,
+        storage_endpoint=storage_line.endpoint,
+    )
     with pytest.MonkeyPatch.context() as patch:
         for name, value in CREDENTIALS.items():
             patch.setenv(name, value)

@@ -33,7 +33,7 @@ def download(box: Sandbox, name: str) -> bytes:
 
 @pytest.mark.parametrize(
     ("kind", "new_kind"),
-    [("sqlite", "sqlite"), ("postgresql", "postgresql"), ("sqlite", "postgresql")],
+    [("postgresql", "postgresql"), ("sqlite", "postgresql")],
 )
 def test_backup_has_the_objects_and_restores_them_to_another_bucket(
     new_box, storage, tmp_path, request, kind, new_kind
