@@ -75,6 +75,7 @@ class Lab:
 
     def clear(self) -> None:
         """Close all documents without saving and restore the initial layout."""
+        self.page.mouse.move(0, 0)  # away from the next test's views
         self.page.evaluate(CLEAR)
         self.page.set_viewport_size(SIZE)
         self.page.emulate_media(forced_colors="none", color_scheme="light")

@@ -17,6 +17,9 @@ pytestmark = pytest.mark.browser
 
 Watched = Callable[..., NotebookPage]
 Pages = Callable[..., NotebookPage]
+RUNNING_JOB = {"subject": "helix1", "kind": "job", "phase": "Running", "running": 12.0}
+TINT = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"
+ANIMATION = "e => getComputedStyle(e.querySelector('.labext-live .labext-bar > div')).animationName"
 BUSY = """import pathlib, time
 pathlib.Path({begun!r}).touch()
 while not pathlib.Path({over!r}).exists(): time.sleep(0.05)"""
@@ -48,19 +51,25 @@ def test_batch_is_followed_to_its_end(watched: Watched, script: Script, refused:
 
 def test_reopened(watched: Watched, script: Script, page_of: Pages, server: Server) -> None:
     nb = watched()
-    script.set_snapshot(COMPLETE)
-    nb.wait_for_saved_html("248 Complete")
+    script.set_snapshot(FAILED)
+    nb.wait_for_saved_html("AggregationFailed")
     nb.close()
     server.stop_kernels()
     wait_until(lambda: server.kernels() == [])
     dead = page_of(nb.path).open_without_kernel()
-    dead.wait_for_text("248 Complete")
+    dead.wait_for_text("over the quota of $2$ GB")
+    assert dead.bar().count() == 1
     assert server.kernels() == []
     shows_the_picture_alone(dead)
     dead.close()
     fresh = page_of(nb.path).open("still")
-    fresh.wait_for_text("248 Complete")
+    fresh.wait_for_text("AggregationFailed")
     shows_the_picture_alone(fresh)
+    fresh.close()
+    untrusted = page_of(nb.remove_trust()).open_without_kernel()
+    untrusted.wait_for_text("over the quota of $2$ GB")
+    assert untrusted.bar().count() == 0, "the sanitizer drops aria"
+    assert untrusted.output().evaluate(TINT) == "rgb(56, 142, 60)"
 
 
 def shows_the_picture_alone(nb: NotebookPage) -> None:
@@ -69,34 +78,34 @@ def shows_the_picture_alone(nb: NotebookPage) -> None:
     assert "model not found" not in nb.page.content()
 
 
-def test_dark_theme_and_narrow_page(watched: Watched) -> None:
+def test_bar_has_the_colors_width_and_motion_that_the_page_asks_for(
+    watched: Watched, script: Script
+) -> None:
     nb = watched(IN_BACKGROUND)
     nb.theme("JupyterLab Dark")
-    tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"
-    assert nb.output().evaluate(tint) == "rgb(76, 175, 80)"
+    assert nb.output().evaluate(TINT) == "rgb(76, 175, 80)"
     nb.page.emulate_media(forced_colors="active")
-    assert nb.output().evaluate(tint) == "rgb(76, 175, 80)"
+    assert nb.output().evaluate(TINT) == "rgb(76, 175, 80)"
     nb.page.set_viewport_size({"width": 620, "height": 700})
     nb.page.wait_for_function(
         "() => document.querySelector('.labext-live').getBoundingClientRect().width < 400"
     )
     overflow = "e => e.scrollWidth - e.clientWidth"
     assert nb.page.locator(".labext-live").evaluate(overflow) <= 0
+    script.set_snapshot(RUNNING_JOB)
+    nb.wait_for_text("running 0:12")
+    assert nb.bar().get_attribute("aria-valuenow") is None
+    try:
+        nb.page.emulate_media(reduced_motion="no-preference")
+        assert nb.output().evaluate(ANIMATION) == "labext-stripes"
+    finally:
+        nb.page.emulate_media(reduced_motion="reduce")
+    assert nb.output().evaluate(ANIMATION) == "none"
 
 
-def test_untrusted_copy(watched: Watched, script: Script, page_of: Pages) -> None:
-    nb = watched()
-    script.set_snapshot(FAILED)
-    nb.wait_for_saved_html("AggregationFailed")
-    nb.close()
-    copy = page_of(nb.remove_trust()).open("still")
-    copy.wait_for_text("over the quota of $2$ GB")
-    assert copy.bar().count() == 0, "the sanitizer drops aria"
-    tint = "e => getComputedStyle(e.querySelector('.labext-bar > div')).backgroundColor"
-    assert copy.output().evaluate(tint) == "rgb(56, 142, 60)"
-
-
-def test_stop_by_keyboard_asks_for_confirmation(watched: Watched, script: Script) -> None:
+def test_stop_by_keyboard_asks_for_confirmation_and_returns_the_focus_to_the_cell(
+    watched: Watched, script: Script
+) -> None:
     nb = watched(IN_BACKGROUND)
     nb.idle()
     page = nb.page
@@ -134,19 +143,8 @@ def test_stop_by_keyboard_asks_for_confirmation(watched: Watched, script: Script
     script.set_snapshot(STOPPED)
     nb.wait_for_text("■ Stopped")
     nb.wait_until_removed(nb.output().get_by_role("button", name="Stop"))
+    wait_until(lambda: page.evaluate("() => document.activeElement.matches('.jp-Cell')"))
     nb.wait_for_saved_html("■</span> Stopped")
-
-
-def test_focus_returns_to_the_cell_when_a_watch_ends(watched: Watched, script: Script) -> None:
-    nb = watched(IN_BACKGROUND)
-    nb.idle()
-    stop = nb.output().get_by_role("button", name="Stop watching")
-    stop.focus()
-    script.set_snapshot(COMPLETE)
-    nb.wait_for_bar_text("Complete")
-    nb.wait_until_removed(stop)
-    wait_until(lambda: nb.page.evaluate("() => document.activeElement.matches('.jp-Cell')"))
-    assert nb.errors == []
 
 
 def test_click_while_the_kernel_is_busy_says_so(
@@ -167,47 +165,11 @@ def test_click_while_the_kernel_is_busy_says_so(
     assert not script.stopped
 
 
-def test_watch_in_notebook_7(watched: Watched, script: Script, refused: list[str]) -> None:
-    nb = watched(IN_BACKGROUND, app="notebook")
-    nb.idle()
-    script.set_snapshot(COMPLETE)
-    nb.wait_for_bar_text("Complete")
-    nb.wait_until_removed(nb.output().get_by_role("button", name="Stop"))
-    assert refused == []
-
-
-RUNNING_JOB = {
-    "subject": "helix1",
-    "kind": "job",
-    "phase": "Running",
-    "running": 12.0,
-    "elapsed": 14.0,
-}
-
-
-def test_running_job_has_an_animated_bar(watched: Watched, script: Script) -> None:
-    script.set_snapshot(RUNNING_JOB)
-    nb = watched()
-    nb.wait_for_text("running 0:12")
-    piece = ".labext-live .labext-bar > div"
-    animation = f"e => getComputedStyle(e.querySelector('{piece}')).animationName"
-    try:
-        nb.page.emulate_media(reduced_motion="no-preference")
-        assert nb.output().evaluate(animation) == "labext-stripes"
-    finally:
-        nb.page.emulate_media(reduced_motion="reduce")
-    assert nb.output().evaluate(animation) == "none"
-    assert nb.bar().get_attribute("aria-valuenow") is None
-    assert "running 0:12" in nb.wait_for_saved_html("running 0:12")
-    script.set_snapshot(RUNNING_JOB | {"phase": "Complete", "outcome": "complete", "running": None})
-    nb.wait_for_bar_text("Complete")
-
-
 DATA = Path(__file__).parents[2] / "example_notebooks" / "data" / "hairpins.csv"
 SETUP = f"""%load_ext labext
 %lab sandbox start
 import pandas as pd
-frame = pd.read_csv({str(DATA)!r}).head(60)"""
+frame = pd.read_csv({str(DATA)!r}).head(30)"""
 BATCH = (
     "%jobs batch folds --type rna_fold --from frame --name-column name --map sequence=bases\n"
     "%jobs watch folds"
@@ -222,20 +184,20 @@ def test_batch_of_many_jobs_is_one_row(
     nb = page_of().write(BATCH, SETUP, AGAIN).open()
     nb.run(1)
     nb.wait_for_text("The sandbox was already running", cell=1)
-    gate.hold("rna_fold", after=20)
+    gate.hold("rna_fold", after=10)
     nb.run(0)
     nb.page.wait_for_selector(".labext-live .labext-bar")
     bar = nb.bar()
     assert bar.count() == 1
-    wait_until(lambda: 15 < int(bar.get_attribute("aria-valuenow") or 0) <= 20)
+    wait_until(lambda: 5 < int(bar.get_attribute("aria-valuenow") or 0) <= 10)
     gate.open("rna_fold")
-    nb.wait_for_bar_text("Complete, 60 of 60 complete")
+    nb.wait_for_bar_text("Complete, 30 of 30 complete")
     nb.idle()
     outputs = nb.save().cells[0].outputs
     (picture,) = [output for output in outputs if "labext-bar" in output.data.get("text/html", "")]
-    assert "60 Complete" in picture.data["text/html"]
+    assert "30 Complete" in picture.data["text/html"]
     assert set(picture.data) == {"text/html", "text/plain"}
     nb.run(2)
-    nb.wait_for_text("■ 60 Complete", cell=2)
+    nb.wait_for_text("■ 30 Complete", cell=2)
     assert nb.errors == []
     assert refused == []
