@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 import pytest
+from stored_jobs import JOBS
 
 from labext.jobs import JobsClient
 from labext.jobs.estimates import Run
@@ -113,7 +114,7 @@ def test_actual_times_are_within_a_factor_of_two_of_the_expected_ones(
         pytest.skip("repeated with --benchmark-only")
     rounds, jobs, tools = (4, 5, TOOLS) if benchmark.enabled else (1, 2, TOOLS[:2])
     runs = rounds * jobs
-    box = new_box(workers=1, data_dir=tmp_path / "box")
+    box = new_box(workers=1, services=JOBS, data_dir=tmp_path / "box")
     shares = {}
     with JobsClient(box.jobs.base_url, box.jobs.api_key, rate=None) as client:
         inputs = Inputs(client, tmp_path, repetition)

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 import pytest
+from stored_jobs import JOBS
 from transfer_benchmarks import Connection, insert_jobs
 
 from labext.sandbox import Sandbox
@@ -26,7 +27,7 @@ def test_a_list_of_a_thousand_rows(
     tables, page, requests = (
         ([1000, 5000, 50_000], 1000, 200) if benchmark.enabled else ([20], 10, 2)
     )
-    box = new_box(rate="named")
+    box = new_box(rate="named", services=JOBS)
     filled = 0
 
     def measure(connection: Connection, jobs: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from stored_jobs import JOBS
 from transfer_benchmarks import run_client
 
 from labext.sandbox import Sandbox
@@ -83,7 +84,7 @@ def test_thousands_of_jobs(
     benchmark: Any, figure: Callable[[str, str], None], new_box: Callable[..., Sandbox], how: str
 ) -> None:
     jobs = 5000 if benchmark.enabled else 110
-    box = new_box(rate="named", workers=2)
+    box = new_box(rate="named", workers=2, services=JOBS)
     result = benchmark.pedantic(submit, (how, jobs, box), rounds=1, iterations=1)
     requests = result["calls"]
     assert requests["POST submit-batch"] == -(-jobs // 100)

@@ -15,15 +15,10 @@ from typing import Any
 
 import psutil
 from labext_test_warm import SCHEDULER, ForkedProcess, shared
+from own_server import free_port
 from tcp_proxy import TcpProxy
 
 SUPPORT = Path(__file__).parent
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def environment() -> dict[str, str]:

@@ -88,7 +88,7 @@ def test_help_of_status_names_the_exit_codes(capsys):
 
 
 def test_reset_needs_yes_and_names_the_deleted_data(run, data_dir):
-    run("start")
+    Sandbox(data_dir, services=[SERVICE]).start()
     code, out, err = run("reset")
     assert (code, out) == (1, "")
     assert str(data_dir) in err

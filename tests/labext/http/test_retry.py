@@ -202,8 +202,9 @@ def test_bytes_beyond_content_length_are_ignored(faulty: Any, transport_to: Any)
     assert server.count == 2
 
 
-@pytest.mark.parametrize("rate", [None, Rate(None), Rate(100, 10)])
-@pytest.mark.parametrize("op", [READ, SUBMIT, DELETE])
+@pytest.mark.parametrize(
+    ("op", "rate"), [(READ, None), (SUBMIT, Rate(None)), (DELETE, Rate(100, 10))]
+)
 @pytest.mark.parametrize(
     "headers",
     [{"Retry_After": "3"}, {"x_rate_limit_remaining": "0", "x_rate_limit_reset": "3"}],
