@@ -267,7 +267,7 @@ def cells(identity: str, state: str) -> list[Cell]:
         pairs = [*product(GRANTS, GRANTS)] if state == "good" else [(g, g) for g in GRANTS]
     places = FEW_PLACES
     if state == "good":
-        places = PLACES if identity == "key" else SOME_PLACES
+        places = SOME_PLACES if identity == "token for a user" else PLACES
     return [Cell(identity, state, *pair, place) for pair, place in product(pairs, places)]
 
 
