@@ -353,8 +353,8 @@ class Sandbox:
         from labext.sandbox.core.restore import check_backup, restore
 
         self._check_kind()
-        check_backup(Path(file), self.kind)
         folder, storage = self._requested_folder(), self._check_storage()
+        check_backup(folder, Path(file), storage, self.kind)
         if replace:
             self.stop()
         return restore(folder, Path(file), storage, replace=replace)

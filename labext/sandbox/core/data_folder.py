@@ -140,7 +140,8 @@ class DataFolder:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.is_ours():
-                if any(self.path.iterdir()):
+                # A start in another process may have created it since the first check.
+                if any(self.path.iterdir()) and not self.is_ours():
                     raise SetupError(
                         f"The folder {self.path} contains other files.",
                         "Choose an empty or a new folder for the sandbox.",

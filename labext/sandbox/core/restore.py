@@ -110,9 +110,8 @@ def restore(
     """
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
-        _check_kind_of_database(folder, manifest)
         storage = storage or stored_settings(folder)
-        check_storage(folder, manifest, storage)
+        _check_target(folder, manifest, storage)
         folder.prepare()
         lock = FileLock(folder.lock_file)
         if not lock.acquire(seconds=1.0):
@@ -162,13 +161,21 @@ def restore(
     )
 
 
-def _check_kind_of_database(folder: DataFolder, manifest: dict[str, Any]) -> None:
-    """Check that a backup of a PostgreSQL database is restored to one, else raise SetupError."""
+def _check_target(
+    folder: DataFolder, manifest: dict[str, Any], storage: StorageSettings | None
+) -> None:
+    """Check that a backup is restored to a database and storage of the same kind.
+
+    Raises:
+        SetupError: it is of a PostgreSQL database, or of an object store, and the target is not; or
+            only the target has an object store.
+    """
     if "revision" in manifest and not folder.uses_postgresql:
         raise SetupError(
             "The backup is of a PostgreSQL database.",
             f"Restore it into an empty one, {parameter('database_url', 'URL')}.",
         )
+    check_storage(folder, manifest, storage)
 
 
 def _has_tables(folder: DataFolder) -> bool:
@@ -179,7 +186,9 @@ def _has_tables(folder: DataFolder) -> bool:
         return bool(database.table_names())
 
 
-def check_backup(source: Path, kind: str) -> None:
+def check_backup(
+    folder: DataFolder, source: Path, storage: StorageSettings | None, kind: str
+) -> None:
     """Check that a file is a backup that can be restored, as far as its manifest says.
 
     Raises:
@@ -187,13 +196,15 @@ def check_backup(source: Path, kind: str) -> None:
             of a sandbox, which has sample accounts, or the reverse.
     """
     with _open_archive(source.expanduser()) as archive:
-        files = _read_manifest(archive)["files"]
-    saved = "server" if SERVER_FILE in {entry["path"] for entry in files} else "sandbox"
+        manifest = _read_manifest(archive)
+    is_server = SERVER_FILE in {entry["path"] for entry in manifest["files"]}
+    saved = "server" if is_server else "sandbox"
     if saved != kind:
         raise SetupError(
             f"{source} is a backup of a {saved}, not of a {kind}.",
             f"Name another backup, or restore it with `labext {saved} restore`.",
         )
+    _check_target(folder, manifest, storage or stored_settings(folder))
 
 
 def clean_up(folder: DataFolder) -> None:

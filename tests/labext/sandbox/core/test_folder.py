@@ -111,6 +111,20 @@ def test_empty_folder_is_accepted_and_made_private(tmp_path):
     assert tmp_path.stat().st_mode & 0o777 == 0o700
 
 
+def test_folder_that_another_process_creates_meanwhile_is_accepted(tmp_path, monkeypatch):
+    folder, is_ours = DataFolder(tmp_path / "box"), DataFolder.is_ours
+
+    def is_ours_before_the_other(self):
+        result = is_ours(self)
+        monkeypatch.setattr(DataFolder, "is_ours", is_ours)
+        DataFolder(folder.path).prepare()
+        return result
+
+    monkeypatch.setattr(DataFolder, "is_ours", is_ours_before_the_other)
+    folder.prepare()
+    assert folder.is_ours()
+
+
 def test_folder_with_other_files_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(SetupError, match="contains other files"):

@@ -119,6 +119,7 @@ def test_backup_is_restored_to_the_same_kind_of_storage(new_box, storage, tmp_pa
     other.backup(tmp_path / "folder.zip")
     with pytest.raises(SetupError, match="were in its data folder"):
         box.restore(tmp_path / "folder.zip", replace=True)
+    assert box.status().running, "a refused restore does not stop it"
     with pytest.raises(SetupError, match="were in its data folder"):
         Sandbox(other.data_dir, **options).restore(tmp_path / "folder.zip", replace=True)
     assert other.start().running, "it still keeps its files in the data folder"
