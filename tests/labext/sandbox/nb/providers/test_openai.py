@@ -179,10 +179,12 @@ def test_background_task_waits_up_to_two_minutes_for_a_rate_limit(
     assert waits[5:] == [70]
 
 
-def test_base_url_without_path_is_retried_with_v1(site, provider, add_model):
+@pytest.mark.parametrize("streams", [False, True])
+def test_base_url_without_path_is_retried_with_v1(site, provider, add_model, streams):
     provider.faults = [openai_server.respond_with(404, "404 page not found", "text/plain")]
     root = provider.base_url.removesuffix("/v1")
-    assert calls.chat(site, add_model(base_url=root), HELLO) == "Reply of talker."
+    monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
+    assert calls.chat(site, add_model(base_url=root), HELLO, monitor=monitor) == "Reply of talker."
     assert [request.whole_path for request in provider.requests] == [
         "/chat/completions",
         "/v1/chat/completions",
