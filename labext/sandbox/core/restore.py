@@ -121,7 +121,7 @@ def restore(
                     f"Add {parameter('replace')} to stop it and to replace its data; they are "
                     "moved to the folder quarantine."
                 )
-            raise ConflictError(f"The sandbox in {folder.path} is running.", step)
+            raise ConflictError(f"The {folder.kind} in {folder.path} is running.", step)
         try:
             with storage_errors(folder.path), contextlib.ExitStack() as stack:
                 clean_up(folder)
