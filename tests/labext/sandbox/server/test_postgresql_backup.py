@@ -107,7 +107,7 @@ def test_restore_replaces_the_database_and_keeps_a_dump_of_the_former(
     url = (server.data_dir / "database.url").read_text()
     name = url.partition("?")[0].rpartition("/")[2]
     postgresql_server.run("CREATE TABLE of_another_application (x INTEGER)", name)
-    with pytest.raises(ConflictError, match="The server in .* is running"):
+    with pytest.raises(ConflictError, match=r"The server in .* is running"):
         server.restore(tmp_path / "saved.zip")
     done = run(server, "restore", tmp_path / "saved.zip", "--yes")
     assert (Path(done["previous"]) / "database.dump").stat().st_size > 1000
