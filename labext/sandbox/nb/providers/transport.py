@@ -180,14 +180,19 @@ def stream_json(
 def _stream_json(
     provider: ProviderServer, path: str, payload: Payload, cancel_token: CancelToken
 ) -> Iterator[Any]:
+    not_found: HTTPException | None = None
     for server in [provider, *([_with_default_path(provider)] if _has_no_path(provider) else [])]:
         with _open(server, path, payload, (cancel_token,), _STREAM) as response:
-            if response.status_code == 404 and server is provider and _has_no_path(provider):
-                continue
             chunks = _iter_chunks(server, response, cancel_token)
             if not 200 <= response.status_code < 300:
                 text = b"".join(chunks).decode("utf-8", "replace")
-                raise servers.error_response(server, response, text)
+                error = servers.error_response(server, response, text)
+                if response.status_code != 404:
+                    raise error
+                not_found = not_found or error
+                if not _has_no_path(server):
+                    raise not_found
+                continue
             kind = response.headers.get("Content-Type", "").lower()
             if "event-stream" in kind or "ndjson" in kind:
                 yield from _parse_lines(server, chunks)

@@ -200,12 +200,16 @@ def test_base_url_with_path_is_not_retried(site, provider, add_model):
     assert len(provider.requests) == 1
 
 
-def test_first_of_two_404_is_reported(site, provider, add_model):
+@pytest.mark.parametrize("streams", [False, True])
+def test_first_of_two_404_is_reported(site, provider, add_model, streams):
     provider.faults = [
         openai_server.respond_with(404, "first"),
         openai_server.respond_with(404, "second"),
     ]
-    assert "“first”" in refusal(site, add_model(base_url=provider.base_url.removesuffix("/v1")))
+    model = add_model(base_url=provider.base_url.removesuffix("/v1"))
+    monitor = Monitor(Usage(), on_words=lambda _: None) if streams else None
+    with pytest.raises(HTTPException, match="“first”"):
+        calls.chat(site, model, HELLO, monitor=monitor)
 
 
 @pytest.mark.parametrize("key", [KEY, 'sk-"quoted"-1234567890', "abc"])
