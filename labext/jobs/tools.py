@@ -314,15 +314,15 @@ def settings_error(tool: Tool, faults: list[str], step: str | None = None) -> In
     )
 
 
-def round_trip_floats(values: Any) -> Any:
+def widen_floats(values: Any) -> Any:
     """Return floats of half or single precision as doubles with the same shortest digits.
 
-    A direct conversion makes 0.1 to 0.10000000149011612. Other values are returned unchanged.
+    A direct conversion turns 0.1 into 0.10000000149011612. Other values are returned unchanged.
 
     Args:
-        values: a NumPy scalar, an array or a Series.
+        values: a scalar or an array of NumPy, a Series, or another array.
     """
-    dtype = values.dtype
+    dtype: Any = getattr(values, "dtype", None)
     if getattr(dtype, "kind", None) != "f" or dtype.itemsize >= 8:
         return values
     if hasattr(values, "to_numpy"):  # missing values of a Series may be NA
@@ -353,7 +353,7 @@ def to_json_types(value: Any, depth: int = 0) -> Any:
     if getattr(getattr(value, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError("is a time, which JSON cannot represent; give it as text")
     if hasattr(value, "tolist"):  # numpy and pandas: scalars and arrays
-        return to_json_types(round_trip_floats(value).tolist(), depth + 1)
+        return to_json_types(widen_floats(value).tolist(), depth + 1)
     if type(value).__name__ in ("NAType", "NaTType"):
         raise ValueError("is missing (NA)")
     raise ValueError(

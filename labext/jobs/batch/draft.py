@@ -22,7 +22,7 @@ from labext.jobs.batch.plan import (
     named_settings,
 )
 from labext.jobs.identity import adapt_names
-from labext.jobs.tools import Tool, ToolCatalogue, round_trip_floats
+from labext.jobs.tools import Tool, ToolCatalogue, widen_floats
 from labext.sanitize import strip_control
 
 
@@ -102,7 +102,7 @@ def read_rows(
     settings = [dict(constants) for _ in range(len(frame))]
     for setting, column in mapping.items():
         values = frame.iloc[:, columns.index(column)]
-        cells = round_trip_floats(values).tolist()
+        cells = widen_floats(values).tolist()
         for job, value, missing in zip(settings, cells, values.isna(), strict=True):
             if not missing:
                 job[setting] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import enum
 import json
 import math
@@ -93,6 +94,8 @@ def test_internal_fields_are_refused(name: str) -> None:
         (np.array([1, 2]), [1, 2]),
         (np.array([[0.1, 2]], np.float16), [[0.1, 2.0]]),
         (pd.Series([1.0, 2.0]), [1.0, 2.0]),
+        (pd.Series([0.1, 2.0], dtype="Float32"), [0.1, 2.0]),
+        (array.array("d", [1.5]), [1.5]),
         ((1, 2), [1, 2]),
         ({1: np.int8(2)}, {"1": 2}),
         ([{"a": None}], [{"a": None}]),
