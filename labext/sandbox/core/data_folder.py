@@ -140,7 +140,7 @@ class DataFolder:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self.is_ours():
-                # A start in another process may have created it since the first check.
+                # Another process may have created the marker since the first check.
                 if any(self.path.iterdir()) and not self.is_ours():
                     raise SetupError(
                         f"The folder {self.path} contains other files.",
