@@ -69,10 +69,12 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
     assert nb.errors == []
 
 
-def test_page_reload_in_notebook_7_restores_the_live_view(
-    watched: Watched, script: Script, refused: list[str]
+@pytest.mark.parametrize("app", ["shared", "notebook"])
+def test_page_reload_restores_the_live_view(
+    watched: Watched, script: Script, refused: list[str], app: str
 ) -> None:
-    nb = watched(IN_BACKGROUND, app="notebook")
+    """In JupyterLab and in Notebook 7."""
+    nb = watched(IN_BACKGROUND, app=app)
     nb.wait_for_saved_html("120 In Queue")
     nb.page.reload()
     nb.ready()

@@ -101,6 +101,8 @@ def test_bar_has_the_colors_width_and_motion_that_the_page_asks_for(
     finally:
         nb.page.emulate_media(reduced_motion="reduce")
     assert nb.output().evaluate(ANIMATION) == "none"
+    script.set_snapshot(RUNNING_JOB | {"phase": "Complete", "outcome": "complete", "running": None})
+    nb.wait_for_bar_text("Complete")
 
 
 def test_stop_by_keyboard_asks_for_confirmation_and_returns_the_focus_to_the_cell(

@@ -93,8 +93,9 @@ def test_model_test_sends_key_model_and_prompt(nb: Any, provider: Any) -> None:
     assert "bytes of sound" in result["stt"]["message"]
 
 
-def test_failed_model_test_reports_the_provider_message(nb: Any, provider: Any) -> None:
-    model = nb.model()
+@pytest.mark.parametrize("kind", ["llm", "embedding", "tts", "stt"])
+def test_failed_model_test_reports_the_provider_message(nb: Any, provider: Any, kind: str) -> None:
+    model = nb.model(kind)
     provider.faults = [openai_server.too_many("7")]
     result = nb.tested(model)
     assert result["success"] is False

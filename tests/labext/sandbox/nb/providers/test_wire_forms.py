@@ -332,7 +332,6 @@ def test_failure_reported_in_the_stream(site, connect):
         assert "stopped its reply: “Overloaded”" in failure(site, connect(server))
 
 
-@pytest.mark.parametrize("server", ["openai"], indirect=True)
 def test_stream_of_comments_alone_times_out(site, server, connect):
     def keep_alive(handler: Handler) -> None:
         handler.stream(["It is "], cut="")
@@ -348,7 +347,6 @@ def test_stream_of_comments_alone_times_out(site, server, connect):
         list(values)
 
 
-@pytest.mark.parametrize("server", ["openai"], indirect=True)
 def test_cancelled_stream_ends_the_providers_call(site, server, connect):
     server.words = ["word "] * 1000
     server.pause = 0.01

@@ -169,7 +169,7 @@ def tone(hertz, rate, seconds=1.0, channels=1, kind="WAV"):
 
 @pytest.mark.parametrize(
     ("rate", "channels", "kind"),
-    [(24_000, 1, "WAV"), (44_100, 2, "MP3")],
+    [(24_000, 1, "WAV"), (44_100, 2, "MP3"), (16_000, 1, "FLAC"), (48_000, 2, "OGG")],
 )
 def test_remote_speech_keeps_pitch_and_length(
     site, remote, provider, tmp_path, rate, channels, kind
