@@ -15,6 +15,7 @@ from labext.errors import LabextError, ResponseLimitError
 from labext.http.auth import RefreshableAuth
 from labext.http.connection_failures import ConnectionFailure, classify_failure
 from labext.http.connection_pool import (
+    DEFAULT_TIMEOUT,
     NETWORK_ERRORS,
     Deadline,
     ResponseLimits,
@@ -80,7 +81,7 @@ class HttpClient:
         rate: Rate | None,
         verify: bool | str = True,
         map_error: ErrorMapper | None = None,
-        timeout: Timeout = (5, 60),
+        timeout: Timeout = DEFAULT_TIMEOUT,
         attempts: int = 5,
         patience: float = 60.0,
         limits: ResponseLimits | None = None,

@@ -30,7 +30,7 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from labext.actions import parameter
-from labext.errors import SetupError
+from labext.errors import InputError, SetupError
 from labext.redaction import get_logger
 
 MIB = 1024 * 1024
@@ -220,8 +220,13 @@ def _positive(options: Mapping[str, str], name: str, default: float) -> float:
 NETWORK_ERRORS = (requests.RequestException, urllib3.exceptions.HTTPError, OSError)
 """Exceptions of `requests` for a failed request or an unreadable response."""
 
-Timeout = tuple[float, float | None]
-"""Seconds to connect, and seconds between two bytes of the response (None: as long as it takes)."""
+Timeout = float | tuple[float, float | None]
+"""Seconds to connect, and seconds between two bytes of the response (None: as long as it takes).
+
+One number stands for both.
+"""
+
+DEFAULT_TIMEOUT = (5, 60)
 
 _MAX_IDLE_SECONDS = 1.0
 """Idle seconds after which a connection is not used for a request that must not be sent twice."""
@@ -387,6 +392,18 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def check_timeout(timeout: Timeout) -> None:
+    """Check that a timeout is a positive number or two of them, else raise InputError."""
+    parts = timeout if isinstance(timeout, tuple) else (timeout, timeout)
+    connect, read = parts if len(parts) == 2 else (None, None)
+    for seconds in (connect, connect if read is None else read):
+        if not isinstance(seconds, int | float) or not 0 < seconds <= threading.TIMEOUT_MAX:
+            raise InputError(
+                f"The timeout {timeout!r} is no positive number of seconds.",
+                "Give `timeout=30`, or `timeout=(5, 60)` to connect and to wait for a response.",
+            )
 
 
 def tls_verification(verify: bool | str) -> bool | str:

@@ -13,7 +13,13 @@ import tenacity
 
 from labext.errors import LabextError, NotFoundError, OutcomeUnknownError
 from labext.http.connection_failures import ConnectionFailure, FailureStage
-from labext.http.connection_pool import ResponseLimits, Timeout, tls_verification
+from labext.http.connection_pool import (
+    DEFAULT_TIMEOUT,
+    ResponseLimits,
+    Timeout,
+    check_timeout,
+    tls_verification,
+)
 from labext.http.rate_limiter import backoff, requested_delay
 from labext.http.request import Request, RetryMode
 from labext.http.responses import (
@@ -117,12 +123,13 @@ class RequestOptions:
         sleep: waits for seconds.
 
     Raises:
+        InputError: the timeout is not positive.
         SetupError: the CA bundle does not exist.
     """
 
     service: str = "service"
     verify: bool | str = True
-    timeout: Timeout = (5, 60)
+    timeout: Timeout = DEFAULT_TIMEOUT
     attempts: int = 5
     patience: float = 60.0
     limits: ResponseLimits = field(default_factory=ResponseLimits)
@@ -130,6 +137,7 @@ class RequestOptions:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
+        check_timeout(self.timeout)
         object.__setattr__(self, "verify", tls_verification(self.verify))
 
     def run_with_retries(self, once: Callable[[], _T]) -> _T:

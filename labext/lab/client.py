@@ -11,7 +11,7 @@ from labext.config import Connection
 from labext.errors import InputError
 from labext.http import HttpClient, Rate
 from labext.http.client import ServiceClient
-from labext.http.connection_pool import ResponseLimits
+from labext.http.connection_pool import DEFAULT_TIMEOUT, ResponseLimits, Timeout
 from labext.http.rate_limiter import shared_rate_limiter
 from labext.lab import account
 from labext.lab.account import AccountStatus, Identity, fetch_identity, fetch_status
@@ -38,6 +38,7 @@ class LabClient(ServiceClient):
             `requests`; None to send no credentials.
         rate: the rate limit until the platform reports its own; None disables rate limiting.
         verify: True, or the path of a CA bundle.
+        timeout: seconds to connect, and between two bytes of a response; one number for both.
         limits: limits of a response; by default 256 MiB and 300 seconds.
 
     Raises:
@@ -53,6 +54,7 @@ class LabClient(ServiceClient):
         *,
         rate: Rate | None = Rate(100, 10),  # noqa: B008 - immutable
         verify: bool | str = True,
+        timeout: Timeout = DEFAULT_TIMEOUT,
         limits: ResponseLimits | None = None,
     ) -> None:
         self.base_url = tenant_url(base_url)
@@ -73,6 +75,7 @@ class LabClient(ServiceClient):
             rate=rate,
             rate_limiter=shared_rate_limiter(self.base_url, identity, rate),
             verify=verify,
+            timeout=timeout,
             limits=limits,
             map_error=error_mapper(self._method),
             service="lab platform",

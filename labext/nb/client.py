@@ -12,7 +12,7 @@ from labext.errors import ServiceError, SignInError
 from labext.http import HttpClient, Rate
 from labext.http.auth import BearerAuth
 from labext.http.client import ServiceClient
-from labext.http.connection_pool import ResponseLimits
+from labext.http.connection_pool import DEFAULT_TIMEOUT, ResponseLimits, Timeout
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.detect import BackendSelector
 from labext.nb.chat import Chat, SourceChats
@@ -66,6 +66,8 @@ class NotebookClient(SearchResource, ServiceClient):
         verify: True, or the path of a CA bundle.
         backend: the kind of server, `contract` or `open-notebook`; detected by the first call if
             omitted.
+        timeout: seconds to connect, and between two bytes of a response; one number for both.
+            Requests that wait for a language model have a longer one of their own.
         limits: bounds of a response; by default 256 MiB and 300 seconds.
     """
 
@@ -77,6 +79,7 @@ class NotebookClient(SearchResource, ServiceClient):
         rate: Rate | None = Rate(None),  # noqa: B008 - immutable
         verify: bool | str = True,
         backend: str | None = None,
+        timeout: Timeout = DEFAULT_TIMEOUT,
         limits: ResponseLimits | None = None,
     ) -> None:
         self._http = HttpClient(
@@ -84,6 +87,7 @@ class NotebookClient(SearchResource, ServiceClient):
             auth=None if password is None else BearerAuth(password),
             rate=rate,
             verify=verify,
+            timeout=timeout,
             limits=limits,
             map_error=make_error_mapper(has_password=password is not None),
             final_statuses=FINAL_STATUSES,

@@ -30,5 +30,6 @@ class JobsClient(
         api_key: key sent as `x-api-key` with every request.
         rate: rate limit; `Rate(None)` follows only the service's headers, None disables it.
         verify: True, or the path of a CA bundle.
+        timeout: seconds to connect, and between two bytes of a response; one number for both.
         limits: maximum size and duration of a response; by default 256 MiB and 300 seconds.
     """

@@ -14,7 +14,7 @@ from labext.errors import InputError, LabextError, ServiceError
 from labext.http import HttpClient, Rate
 from labext.http.auth import ApiKeyAuth
 from labext.http.client import ServiceClient
-from labext.http.connection_pool import ResponseLimits
+from labext.http.connection_pool import DEFAULT_TIMEOUT, ResponseLimits, Timeout
 from labext.jobs.api import JobsApi
 from labext.jobs.error_messages import map_error
 from labext.jobs.tools import Tool, ToolCatalogue
@@ -43,6 +43,7 @@ class BaseClient(ServiceClient):
         *,
         rate: Rate | None = Rate(None),  # noqa: B008 - immutable
         verify: bool | str = True,
+        timeout: Timeout = DEFAULT_TIMEOUT,
         limits: ResponseLimits | None = None,
     ) -> None:
         self._http = HttpClient(
@@ -50,6 +51,7 @@ class BaseClient(ServiceClient):
             auth=None if api_key is None else ApiKeyAuth(api_key),
             rate=rate,
             verify=verify,
+            timeout=timeout,
             limits=limits,
             map_error=map_error,
             service="job service",

@@ -10,6 +10,7 @@ import gzip
 import io
 import itertools
 import json
+import math
 import socket
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from typing import Any
 import pytest
 from faulty_server import Faults
 
-from labext.errors import LabextError
+from labext.errors import InputError, LabextError, UnreachableError
 from labext.http import HttpClient, Operation, RetryMode
 from labext.http.auth import ApiKeyAuth, BearerAuth
 from labext.http.connection_pool import MIB, ResponseLimits
@@ -303,6 +304,36 @@ def test_hostile_server_causes_a_typed_error_without_secret(
             assert failure.next_step, number
             assert "\n" not in message, number
             assert SECRET not in message, number
+
+
+NEW_CLIENTS: dict[str, Callable[..., Any]] = {
+    "jobs": lambda url, ca, timeout: JobsClient(url, SECRET, timeout=timeout).jobs(),
+    "lab": lambda url, ca, timeout: LabClient(
+        url, ApiKey(SECRET), verify=ca, timeout=timeout
+    ).sequences(),
+    "nb": lambda url, ca, timeout: NotebookClient(
+        url, SECRET, backend="contract", timeout=timeout
+    ).sources.list(),
+}
+
+
+@pytest.mark.parametrize("client", NEW_CLIENTS)
+@pytest.mark.parametrize("timeout", [0.2, (5, 0.2)])
+def test_silent_service_is_unreachable_after_the_timeout(
+    client: str, timeout: Any, faulty: Any, authority: Any
+) -> None:
+    context, ca = authority
+    server = faulty(faulty.stall, tls=context if client == "lab" else None)
+    with pytest.raises(UnreachableError, match="the response timed out"):
+        NEW_CLIENTS[client](server.url, ca, timeout)
+    assert server.count == 2
+
+
+@pytest.mark.parametrize("client", NEW_CLIENTS)
+@pytest.mark.parametrize("timeout", [0, math.inf, (0, 5), (5, 0), (None, 5), (1, 2, 3), "5", None])
+def test_timeout_is_a_positive_number_or_two_of_them(client: str, timeout: Any) -> None:
+    with pytest.raises(InputError, match="is no positive number of seconds"):
+        NEW_CLIENTS[client]("https://127.0.0.1:1/api/", True, timeout)
 
 
 MEASURED = """
