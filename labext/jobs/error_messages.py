@@ -70,10 +70,10 @@ def is_taken(message: str) -> bool:
 
 
 def _bad_request_error(failure: ErrorResponse) -> LabextError:
-    message = failure.server_message
+    message = failure.server_message.strip()
     if _NOT_UPLOADED_PATTERN.search(message):
         return InputError(
-            _with_server_message(failure, "A file has not been uploaded"),
+            end_sentence(message),
             "Upload it with {action}, then use its plain file name.",
             action=Action.upload_file(),
         )
@@ -83,14 +83,12 @@ def _bad_request_error(failure: ErrorResponse) -> LabextError:
                 _with_server_message(failure, "The job has no results"), action=Action.show_job()
             )
         return NotReadyError(
-            _with_server_message(failure, "The job is not complete"),
+            end_sentence(message),
             "Wait for it with {action}, then try again.",
             action=Action.watch_job(),
         )
     if _TAKEN_PATTERN.search(message):
-        return ConflictError(
-            _with_server_message(failure, "The name is already taken"), "Choose another name."
-        )
+        return ConflictError(end_sentence(message), "Choose another name.")
     if failure.op.name not in api.SUBMISSIONS and _UNKNOWN_PATTERN.search(message):
         return _not_found_error(failure)
     if failure.op.name in api.BY_NAME and _INVALID_NAME_PATTERN.search(message):

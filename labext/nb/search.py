@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
+from labext.actions import Action
 from labext.errors import InputError, ServiceError, UnreachableError
 from labext.http.pagination import check_count
 from labext.nb.backends import IDLE_TIMEOUT, RequestExecutor
@@ -61,8 +62,9 @@ def validate_question(question: Question) -> Question:
     require_text(question.text, "question", "Write a question.")
     if question.scope.is_empty:
         raise InputError(
-            "The scope is empty: it contains no sources and no notes.",
-            "Add sources or notes, or widen the scope.",
+            "There are no sources and no notes to answer from.",
+            "Add one with {action}, or widen the scope.",
+            action=Action.add_source(),
         )
     return question
 

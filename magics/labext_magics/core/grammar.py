@@ -349,7 +349,7 @@ def _unexpected_argument(
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
         quoted = _in_quotes(f"{typed[last][-1]} {text}")
         next_step = f"Put the text in quotes: `--{last.name} {quoted}`."
-    elif command.instead:
+    elif command.instead and text[:1].isalnum():
         next_step = f"Did you mean `{command.instead} {text}`?"
     elif command.arguments and command.arguments[-1].is_prose:
         has_braces = any(t.template or t.expression is not None for t in tokens)

@@ -10,6 +10,7 @@ import pytest
 from labext.errors import (
     AccessError,
     BusyError,
+    ConflictError,
     InputError,
     JobFailedError,
     LabextError,
@@ -92,6 +93,24 @@ def test_error_type_and_next_step_depend_on_the_message(
     assert message.strip('"') in error.message
     assert error.status == status
     assert step in error.next_step
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("Job f1 is not complete. Status: In Queue", NotReadyError),
+        ("Job name f1 is already taken.", ConflictError),
+        ("The following files have not been uploaded: f1.pdb", InputError),
+    ],
+)
+def test_clear_message_of_the_service_is_not_repeated_in_other_words(
+    client: JobsClient, ledger: Any, words: str, kind: type[LabextError]
+) -> None:
+    ledger.add("f1")
+    ledger.fail("stop-job", ledger.answer(400, words))
+    with pytest.raises(kind) as raised:
+        client.stop("f1")
+    assert raised.value.message == f"{words.rstrip('.')}."
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_streamed_answer_equals_the_simple_one(nb, library):
 
 def test_empty_notebook_has_no_answer(nb, name):
     assert len(nb.search("araBAD", notebook=name)) == 0
-    with pytest.raises(InputError, match="scope is empty"):
+    with pytest.raises(InputError, match="no sources and no notes to answer from"):
         nb.ask("Why?", notebook=name)
 
 

@@ -38,6 +38,7 @@ LINES = [
     ("%lab sequences --sort length", InputError, "createdAt or modifiedAt"),
     ("%lab sequences --circular maybe", InputError, "yes or no"),
     ("%lab sequences pBAD30", InputError, "does not take `pBAD30`"),
+    ("%lab sequences | head", InputError, "`%lab sequences --help` shows its arguments"),
     ("%lab sequences --modified-at > 2026-01-01", InputError, "`--modified-at '> 2026-01-01'`"),
     ("%lab sequences --columns id, name", InputError, "`--columns 'id, name'`"),
     ("%lab show pBAD31", NotFoundError, 'did you mean "pBAD30"'),

@@ -71,7 +71,7 @@ LINES: RefusedLines = [
     ("%nb search x --note Plan --no-notes", InputError, "`--no-notes` exclude each other"),
     ("%nb search x --source Nothing", NotFoundError, 'no source "Nothing"'),
     ("%nb ask", InputError, "The question has no text"),
-    ("%nb ask why --no-sources --no-notes", InputError, "scope is empty"),
+    ("%nb ask why --no-sources --no-notes", InputError, "no sources and no notes"),
     ("%nb ask why --model model:nosuch", LabextError, "model:nosuch"),
     ("%nb chat hello --session Nothing", NotFoundError, 'no session "Nothing"'),
     ("%nb chat hello --session Nothing --new", InputError, "Keep one of them"),
