@@ -35,10 +35,13 @@ _MIN_SENTENCES = 4
 """Sentences per segment; fewer sentences give fewer segments."""
 
 _MIN_WORDS, _MAX_WORDS = 4, 45
+_MAX_NUMBERS = 8
+"""Numbers of a sentence; one with more is a table or a list of data."""
 _MAX_LENGTH = 2000
 _MAX_TITLES = 3
 """Titles in the introduction."""
 
+_NUMBER = re.compile(r"\d[\d.,]*")
 _NOT_FOR_LISTENING = re.compile(
     r"[=_@\\{}<>|^$`→⇒⇌]|->|://|\bwww\.|\]\(|\bet al\b|\bpp?\. ?\d|\bISSN\b|\bISBN\b|[ACGTUN]{9,}"
     r"|:$"
@@ -189,9 +192,11 @@ def _collect_quotes(material: Material) -> list[_Quote]:
 
 
 def _is_listenable(sentence: Sentence, spoken: str) -> bool:
-    """Return whether a sentence makes sense to a listener: no formula, address or question."""
+    """Return whether a listener can follow: no formula, table, address or question."""
     words = spoken.split()
     if not _MIN_WORDS <= len(words) <= _MAX_WORDS or spoken.endswith("?"):
+        return False
+    if len(_NUMBER.findall(spoken)) > _MAX_NUMBERS:
         return False
     letters = sum(char.isalpha() for char in spoken)
     return letters >= 0.6 * sum(map(len, words)) and not _NOT_FOR_LISTENING.search(sentence.text)

@@ -102,6 +102,13 @@ def test_markup_citations_and_tables_are_not_spoken() -> None:
         assert left_out not in expected
 
 
+def test_table_of_a_pdf_that_looks_like_a_sentence_is_not_spoken() -> None:
+    table = "Arabinose Signal none 4 0.0002 % 18 0.002 % 140 0.02 % 520 0.2 % 760"
+    samples = "Take samples of 1 ml at 0, 1, 2 and 4 hours from every flask."
+    text = f"{table} Above this dose the fluorescence gains only little. {samples}"
+    assert quoted(script(Material("Dose", [Text("dose.pdf", text)]))) == [samples]
+
+
 def test_segments_are_the_sections_of_the_material() -> None:
     segments = writer.template_outline(INDUCTION, 3)
     assert [segment.name for segment in segments] == [
