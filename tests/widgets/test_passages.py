@@ -8,7 +8,7 @@ import pickle
 import re
 import shutil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -24,7 +24,7 @@ from labext_widgets import answer_view
 from labext_widgets.answers import passages
 from labext_widgets.answers import view as answers
 from labext_widgets.answers.passages import HITS, MAX_PASSAGES
-from labext_widgets.answers.static_view import closest_sentence, join_wrapped_lines, mark_words
+from labext_widgets.answers.static_view import join_wrapped_lines, mark_words
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.core.markup import view_line
@@ -40,10 +40,8 @@ def hit(text: str | None = TEXT, **fields: Any) -> dict[str, Any]:
     return citation | {"relevance": 2.0} | fields
 
 
-def hits(
-    *rows: dict[str, Any], query: str = "repressions", by: Literal["text", "vector"] = "text"
-) -> pd.DataFrame:
-    return HITS.show_hits(views.hit_frame(rows), query, by)
+def hits(*rows: dict[str, Any], query: str = "repressions") -> pd.DataFrame:
+    return HITS.show_hits(views.hit_frame(rows), query)
 
 
 def marked(frame: pd.DataFrame) -> list[str]:
@@ -75,7 +73,7 @@ def test_buttons_of_a_live_view_open_the_pages_of_sources(
         return Page()
 
     rows = [hit(), hit(id="note:n1", kind="note", page=None)]
-    frame = HITS.show_hits(views.hit_frame(rows), "repressions", "text", open_citation)
+    frame = HITS.show_hits(views.hit_frame(rows), "repressions", open_citation)
     assert "<button" not in str(frame_html(frame)), "a terminal has no kernel that responds"
     set_front_end(FrontEnd.INTERACTIVE, passages)
     html = str(frame_html(frame))
@@ -129,28 +127,10 @@ def test_wrapped_lines_are_joined_and_items_keep_their_lines() -> None:
     assert join_wrapped_lines(items) == items
 
 
-@pytest.mark.parametrize(
-    ("query", "text", "sentence"),
-    [
-        (
-            "repressing catabolites",
-            TEXT,
-            "Without it, catabolite repression: the Café is shut.",
-        ),
-        ("harvests", "Induction is fast.\n\nThe harvest", "The harvest"),
-    ],
-)
-def test_closest_sentence_has_the_subject(query: str, text: str, sentence: str) -> None:
-    start, end = closest_sentence(query, text) or (0, 0)
-    assert text[start:end] == sentence
-    assert closest_sentence("x", " \n") is None
-
-
 class TestFrame:
-    def test_text_search_marks_words_and_vector_search_a_sentence(self) -> None:
-        assert marked(hits(hit())) == ["repression"]
-        by_meaning = hits(hit(similarity=0.4), query="catabolites repressed", by="vector")
-        assert marked(by_meaning) == ["Without it, catabolite repression: the Café is shut."]
+    def test_passage_found_by_meaning_alone_has_no_marks(self) -> None:
+        other = hit("## Cells stop growing\n\nKeep it cold.", relevance=1.0)
+        assert marked(hits(hit(), other, query="ways of repressing")) == ["repression"]
 
     def test_bar_is_relative_to_the_best_hit_also_in_a_part(self) -> None:
         frame = hits(*(hit(relevance=value) for value in (4e-6, 2e-6, 0.0, -1.0)))
@@ -201,9 +181,8 @@ class TestFrame:
         assert f"Showing {MAX_PASSAGES} of {MAX_PASSAGES + 1} passages" in frame_text(frame)
 
     @pytest.mark.parametrize("field", ["id", "title", "match", "kind"])
-    @pytest.mark.parametrize("by", ["text", "vector"])
-    def test_hostile_text_is_shown_as_text(self, field: str, by: Literal["text", "vector"]) -> None:
-        frame = hits(hit(**{field: f"{HOSTILE} repression"}), query=f"repression {HOSTILE}", by=by)
+    def test_hostile_text_is_shown_as_text(self, field: str) -> None:
+        frame = hits(hit(**{field: f"{HOSTILE} repression"}), query=f"repression {HOSTILE}")
         html = str(frame_html(frame))
         parsed = ParsedHtml(html)
         assert parsed.tags <= {"div", "details", "summary", "span", "mark", "code"}

@@ -59,7 +59,7 @@ def search(
         output.print_message(note)
     call.session.cited = citations(hits)
     opener = source_view.citation_opener(call.nb)
-    return HITS.show_hits(hits, query, search_type, opener)
+    return HITS.show_hits(hits, query, opener)
 
 
 def ask(

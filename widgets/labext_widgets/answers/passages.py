@@ -7,7 +7,7 @@ import secrets
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,7 +18,6 @@ from labext_widgets.answers.static_view import (
     MARK,
     STYLE,
     Span,
-    closest_sentence,
     join_wrapped_lines,
     mark_words,
     opening_button,
@@ -87,10 +86,9 @@ class PassageView(RowView):
         self,
         frame: pd.DataFrame,
         query: str,
-        search_type: Literal["hybrid", "text", "vector"],
         open_citation: OpenCitation | None = None,
     ) -> pd.DataFrame:
-        """Return hits displayed as passages in which the matches of the query are marked.
+        """Return hits displayed as passages in which the words of the query are marked.
 
         In JupyterLab they have buttons that open the pages of their sources by `open_citation`.
         """
@@ -98,7 +96,6 @@ class PassageView(RowView):
         scores = [score for score in map(_score, view.to_dict("records")) if score is not None]
         view.attrs[VIEW_ATTRIBUTE] |= {
             "query": query,
-            "type": search_type,
             "best": max(scores, default=None),
             "opener": _register(open_citation),
         }
@@ -178,17 +175,6 @@ class PassageView(RowView):
         query, best = str(search.get("query") or ""), search.get("best")
         hits = frame.head(MAX_PASSAGES).to_dict("records")
         texts = [join_wrapped_lines(tidy(_string(hit["match"]))) for hit in hits]
-        if search.get("type") == "vector":
-            sentences = [closest_sentence(query, text) for text in texts]
-            marks = [[sentence] if sentence else [] for sentence in sentences]
-        else:
-            marks = mark_words(query, texts)
-            if search.get("type") == "hybrid":
-                closest = (closest_sentence(query, text) for text in texts)
-                marks = [
-                    spans or ([sentence] if sentence else [])
-                    for spans, sentence in zip(marks, closest, strict=True)
-                ]
         titles = _titles(hits)
         return [
             _Passage(
@@ -198,7 +184,7 @@ class PassageView(RowView):
                 _share(_score(hit), best),
                 _line(hit, titles),
             )
-            for hit, text, spans in zip(hits, texts, marks, strict=True)
+            for hit, text, spans in zip(hits, texts, mark_words(query, texts), strict=True)
         ]
 
 

@@ -51,7 +51,6 @@ MAX_TERMS = 64
 _TERM = re.compile(r'"([^"]*)"|“([^”]*)”|([^\s/:;|()\[\]{}"“”]+)')
 _WORD = re.compile(r"\w+")
 _BEGIN, _END = "\ue000", "\ue001"
-_SENTENCE = re.compile(r"\S(?:.*?)(?:[.!?…]+[\"'”’)\]]*(?=\s|$)|(?=\n[ \t]*\n)|$)", re.DOTALL)
 _WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s)")
 _STOP_WORD_LIST = """
     a an and any are as at be been but by can did do does for from had has have how if in into is it
@@ -87,29 +86,6 @@ def mark_words(query: str, texts: Sequence[str]) -> list[list[Span]]:
             [match.span() for match in _WORD.finditer(text) if match[0].casefold() in words]
             for text in texts
         ]
-
-
-def closest_sentence(query: str, text: str) -> Span | None:
-    """Return the sentence of a text that is most similar to a query; None in an empty text.
-
-    The similarity is that of the words and of their groups of three letters.
-    """
-    spans = [match.span() for match in _SENTENCE.finditer(text) if match[0].strip()]
-    if not spans:
-        return None
-    sentences = [text[start:end] for start, end in spans]
-    words = [
-        len({sentence[start:end].casefold() for start, end in marks})
-        for sentence, marks in zip(sentences, mark_words(query, sentences), strict=True)
-    ]
-    count = max(len(_search_terms(query)), 1)
-    query_trigrams = _trigrams(query)
-    scores = [
-        matched / count + _similarity(query_trigrams, _trigrams(sentence))
-        for matched, sentence in zip(words, sentences, strict=True)
-    ]
-    start, end = spans[scores.index(max(scores))]
-    return start, start + len(text[start:end].rstrip())
 
 
 def _search_terms(query: str) -> list[str]:
@@ -154,18 +130,6 @@ def _spans(highlighted: str) -> list[Span]:
         else:
             spans.append((start, place))
     return spans
-
-
-def _trigrams(text: str) -> set[str]:
-    words = (f" {word} " for word in _WORD.findall(text.casefold()) if word not in _STOP_WORDS)
-    return {word[at : at + 3] for word in words for at in range(len(word) - 2)}
-
-
-def _similarity(first: set[str], second: set[str]) -> float:
-    """Return the share of the first text's trigrams in the second text, reduced if that is long."""
-    if not first or not second:
-        return 0.0
-    return float(len(first & second) / (len(first) * len(second)) ** 0.5)
 
 
 _SPACED = "margin:6px 0"
