@@ -112,6 +112,13 @@ def test_columns_that_do_not_match_the_tool_are_refused(
         read(FRAME, **options)
 
 
+def test_only_unknown_column_is_suggested_for_the_names_of_the_jobs() -> None:
+    frame = FRAME[["name", "bases"]].rename(columns={"bases": "sequence"})
+    with pytest.raises(InputError) as raised:
+        read(frame, name_column=None, mapping=None)
+    assert raised.value.next_step.startswith('Add `name_column="name"` if it names the jobs. Name')
+
+
 def test_column_in_the_index_is_refused_with_the_way_out() -> None:
     indexed = FRAME.set_index(["name", "bases"])
     for call in (lambda: read(indexed), lambda: original_names(indexed, "name")):
