@@ -141,9 +141,8 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
             if unknown
             else f"No column is a setting of {tool.name}"
         )
-        step = (
-            f"Name the columns that hold settings: {parameter('mapping', {'setting': 'column'})}."
-        )
+        setting = next((name for name, p in tool.parameters.items() if p.required), "setting")
+        step = f"Name the columns with settings: {parameter('mapping', {setting: 'column'})}."
         if len(unknown) == 1 and name_column is None and not hint:
             step = f"Add {parameter('name_column', unknown[0])} if it names the jobs. {step}"
         raise InputError(f"{message}.", step)

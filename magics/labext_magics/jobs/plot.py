@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
-from labext.errors import InputError
+from labext.errors import InputError, NotFoundError
 from labext_magics.core import output, value_types
 from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Parameter
@@ -54,7 +54,14 @@ def plot(
         _reject_options({"--file": file, "--name-column": name_column}, "without a NAME")
         open_job = _job_opener(call, email) if "JobName" in rows else None
         return _plot_columns(rows, "frame", x, y, color, kind, open_job)
-    row = call.jobs.job(name, email)
+    try:
+        row = call.jobs.job(name, email)
+    except NotFoundError as error:
+        if not call.scope.has_variable(name):
+            raise
+        raise error.with_next_step(
+            f"A variable is plotted by `%jobs plot --from {quote(name)}`."
+        ) from None
     if records.is_parent(row):
         _reject_options({"--file": file}, f"for {name}, which is a {records.kind(row)}")
         jobs = call.jobs.jobs(

@@ -116,7 +116,10 @@ def test_only_unknown_column_is_suggested_for_the_names_of_the_jobs() -> None:
     frame = FRAME[["name", "bases"]].rename(columns={"bases": "sequence"})
     with pytest.raises(InputError) as raised:
         read(frame, name_column=None, mapping=None)
-    assert raised.value.next_step.startswith('Add `name_column="name"` if it names the jobs. Name')
+    assert raised.value.next_step == (
+        'Add `name_column="name"` if it names the jobs. Name the columns with settings: '
+        '`mapping={"sequence": "column"}`.'
+    )
 
 
 def test_column_in_the_index_is_refused_with_the_way_out() -> None:

@@ -121,6 +121,7 @@ def test_job_has_the_figures_of_its_tool(run: Run) -> None:
     for line, words in {
         "%jobs plot bent --file ramachandrn.csv": "no table ramachandrn.csv",
         "%jobs plot bent --from {scatter}": "takes a DataFrame",
+        "%jobs plot scatter": r'is called "scatter"\. .*`%jobs plot --from scatter`',
         "%jobs plot": "needs a NAME, or a DataFrame with `--from`",
     }.items():
         with pytest.raises(InputError, match=words):
