@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
     Returns:
-        0, 1 after an error, 130 after an interrupt, or the code of a command that has its own.
+        0, 1 after an error, 2 without a command, 130 after an interrupt, or the code of a command
+            that has its own.
 
     Raises:
         SystemExit: 2 for wrong usage, 0 if only help or the version was requested.
@@ -127,7 +128,7 @@ def doctor() -> None:
 )
 @click.option("--no-browser", is_flag=True, help="Only print the path.")
 def docs(output: Path | None, no_browser: bool) -> None:
-    """Open the reference of the magics, the Python API and the configuration.
+    """Open the reference of the magics and the Python API.
 
     It is built once per version and works without a network.
     """

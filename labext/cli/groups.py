@@ -67,6 +67,13 @@ class Group(click.Group):
         self.aliases: dict[str, str] = {}
         self.modules: dict[str, str] = {}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a command line; without a command, print the help and exit with 2."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """List the commands in the order of their definition."""
         return list(dict.fromkeys([*self.commands, *self.modules]))

@@ -57,8 +57,7 @@ def test_secrets_are_never_options():
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ([], "labext --help"),
-        (["sandbox"], "labext sandbox --help"),
+        (["sandbox", "jbos"], "labext sandbox --help"),
         (["sandbox", "jobs", "acounts"], "labext sandbox jobs --help"),
         (["sandbox", "jobs", "keys", "add"], "labext sandbox jobs keys add --help"),
         (["sandbox", "start", "--rate", "fast"], "labext sandbox start --help"),
@@ -73,6 +72,12 @@ def test_wrong_usage_is_one_line_with_exit_code_2(words, hint, capsys):
     assert (ended.value.code, printed.out, printed.err.count("\n")) == (2, "", 1)
     assert printed.err.startswith("labext: ")
     assert hint in printed.err
+
+
+@pytest.mark.parametrize("words", [[], ["sandbox"], ["sandbox", "jobs"]])
+def test_group_without_a_command_prints_its_help_with_exit_code_2(words, capsys):
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err.startswith(f"Usage: {' '.join(['labext', *words])} [OPTIONS]")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, EOFError])
