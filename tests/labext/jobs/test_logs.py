@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -48,6 +49,24 @@ def answers(ledger: Any, *parts: dict[str, Any] | None) -> None:
 
 def offsets(ledger: Any) -> list[str]:
     return [query["offset"] for operation, query, _ in ledger.received if operation == "job-log"]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda client, name: client.log(name),
+        lambda client, name: next(client.follow_log(name)),
+        lambda client, name: client.outputs(name),
+        lambda client, name: client.read_output(name, "a.txt"),
+    ],
+)
+@pytest.mark.parametrize("name", ["", "../f1", "f1?email=ada", "f" * 101, None])
+def test_invalid_name_is_refused_without_a_request(
+    client: JobsClient, ledger: Any, read: Callable[[JobsClient, Any], object], name: Any
+) -> None:
+    with pytest.raises(InputError, match="The job name "):
+        read(client, name)
+    assert ledger.received == []
 
 
 @pytest.mark.parametrize("without", [404, 403, 405, 501], indirect=True)
