@@ -189,6 +189,19 @@ def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("labext.http.rate_limiter.FIRST_WAIT", 0.001)
 
 
+@pytest.fixture
+def is_synced(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], bool]:
+    """Return whether this test has synced the whole content of a file to the disk."""
+    synced: set[tuple[int, int]] = set()
+
+    def inode_and_size(file: int | Path) -> tuple[int, int]:
+        status = os.stat(file)
+        return status.st_ino, status.st_size
+
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.add(inode_and_size(descriptor)))
+    return lambda path: inode_and_size(path) in synced
+
+
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox without rate limits, shared by all tests of this process.

@@ -86,6 +86,14 @@ def test_processes_see_each_others_files_with_only_the_store_in_common(machines)
     assert not two.files.local("files/2").exists()
 
 
+@IN_DIRECTORY
+def test_object_in_a_directory_is_synced_to_the_disk(machines, tmp_path, is_synced):
+    machines[0].upload("files/1", b"content")
+    (stored,) = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert is_synced(stored)
+    assert is_synced(stored.parent)
+
+
 def test_folder_is_one_object_with_the_times_of_its_files(machines):
     one, two = machines
     work = one.folder.service("jobs") / "jobs" / "7" / "work"

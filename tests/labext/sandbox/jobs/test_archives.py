@@ -28,6 +28,12 @@ def test_write_archive_returns_the_size(tmp_path):
         assert archive.read("folder/a") == b"x" * 1000
 
 
+def test_archive_is_synced_to_the_disk(tmp_path, is_synced):
+    (tmp_path / "a").write_text("x" * 1000)
+    write_archive(tmp_path / "archive.zip", [("a", tmp_path / "a")])
+    assert is_synced(tmp_path / "archive.zip")
+
+
 def test_failed_archive_leaves_no_file(tmp_path):
     noise = bytes(range(256)) * 40
     (tmp_path / "a").write_bytes(noise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import socket
@@ -13,9 +14,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 import requests
 from sqlalchemy import select
+from starlette.exceptions import HTTPException
 from waiting import wait_until
 
 from labext.sandbox.core.signing import hash_key
+from labext.sandbox.jobs.files.uploaded_files import begin_upload, receive_upload
 from labext.sandbox.jobs.tables import Account, Key, current_timestamp
 
 pytestmark = pytest.mark.contract
@@ -167,6 +170,41 @@ def test_upload_over_the_limit_is_refused(api, kit, db):
         assert "1,000 bytes" in kit.error_message(chunked)
         assert name not in api.get("files").json()
         assert api.upload(name, b"x" * 1000).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [("Content-Length: 1001", b"x"), ("Transfer-Encoding: chunked", b"3e9\r\n" + b"x" * 1001)],
+)
+def test_upload_over_the_limit_is_refused_before_its_end(box, kit, db, field, body):
+    head = f"PUT /api/upload/{kit.name()} HTTP/1.1\nHost: $HOST\nx-api-key: $KEY\n{field}\n"
+    with db.limit("upload_bytes", 1000):
+        assert kit.send_raw(box, head, body) == 400
+
+
+def receive(site, upload, *chunks):
+    async def body():
+        for chunk in chunks:
+            yield chunk
+
+    return asyncio.run(receive_upload(site, upload, body()))
+
+
+def test_uploaded_file_is_synced_to_the_disk(site, student, is_synced):
+    receive(site, begin_upload(site, student, "a", {}, None), b"x" * (1 << 20), b"the end")
+    (file,) = (site.folder / "files").iterdir()
+    assert is_synced(file)
+
+
+def test_simultaneous_uploads_share_the_storage_of_the_account(site, student):
+    with site.database.write() as session:
+        session.get(Account, student.id).storage_quota = 1000
+    first, second = [begin_upload(site, student, name, {}, "600") for name in ("a", "b")]
+    receive(site, first, b"x" * 600)
+    with pytest.raises(HTTPException, match="400 bytes"):
+        receive(site, second, b"x" * 600)
+    assert len(list((site.folder / "files").iterdir())) == 1
+    assert list((site.folder / "incoming").iterdir()) == []
 
 
 @pytest.mark.data_folder

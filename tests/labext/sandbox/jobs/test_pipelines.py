@@ -6,8 +6,12 @@ import csv
 import io
 from typing import Any
 
+import orjson
 import pytest
+from sqlalchemy import delete
+from starlette.exceptions import HTTPException
 
+from labext.sandbox.jobs.pipelines.service import run_pipeline
 from labext.sandbox.jobs.tables import Organization, SavedPipeline, current_timestamp
 
 pytestmark = pytest.mark.contract
@@ -298,3 +302,25 @@ def test_saved_pipeline_of_another_organization_is_404(api, db, kit):
     for name in ("theirs", "nobody's", ""):
         body = {"jobName": kit.name(), "pipelineName": name, "initialInputs": ["ACGT"]}
         assert "saved pipeline" in kit.error_message(api.post("run-pipeline", body), 404)
+
+
+@pytest.mark.parametrize(
+    ("saved", "end"),
+    [
+        (["fold", "helix-to-modes"], "did you mean 'helix-to-modes'?"),
+        ([], "no pipeline is saved."),
+        ([*"jihgfedcba"], "available: a, b, c, d, e, f, g, h, i, j."),
+        ([*"kjihgfedcba"], "available: a, b, c, d, e, f, g, h, i, j, …."),
+    ],
+)
+def test_unknown_saved_pipeline_suggests_a_similar_or_the_existing_names(site, student, saved, end):
+    with site.database.write() as session:
+        session.execute(delete(SavedPipeline))
+        for name in saved:
+            row = SavedPipeline(name=name, stages=[stage(UNCUT)], created=current_timestamp())
+            row.organization_id = student.organization_id
+            session.add(row)
+    body = {"jobName": "run", "pipelineName": "helix-to-mode", "initialInputs": ["ACGT"]}
+    with pytest.raises(HTTPException) as raised:
+        run_pipeline(site, student, orjson.dumps(body))
+    assert raised.value.detail.endswith(f" in your organization; {end}"), raised.value.detail

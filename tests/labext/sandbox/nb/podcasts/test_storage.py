@@ -82,6 +82,11 @@ def end(site, task, ending):
         tasks.PODCAST.kind(site).on_end(session, task, ending)
 
 
+def test_audio_of_a_task_is_synced_to_the_disk(is_synced, work):
+    folder, _task, _running = work
+    assert is_synced(result_audio(folder))
+
+
 def test_completed_task_stores_the_audio(site, work):
     folder, task, running = work
     end(site, task, TaskOutcome("done"))

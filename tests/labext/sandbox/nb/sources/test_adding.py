@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from urllib.parse import unquote, urlsplit
 
@@ -12,6 +13,7 @@ from labext_test_documents import pdf
 from nb_service import detail
 from waiting import wait_until
 
+from labext.sandbox.nb.sources.uploads import FormLimits, read_multipart
 from labext.sandbox.nb.tables import COMPLETED, NotebookSource, Source
 
 pytestmark = pytest.mark.contract
@@ -40,6 +42,17 @@ def test_uploaded_file_is_read_and_kept(sources, name, content, title, message):
     response = sources.get(f"sources/{created['id']}/download")
     assert response.content == content
     assert sources.request("HEAD", f"sources/{created['id']}/download").status_code == 200
+
+
+def test_uploaded_file_is_synced_to_the_disk(tmp_path, is_synced):
+    async def body():
+        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+        yield TEXT.encode() + b"\r\n--b--\r\n"
+
+    media_type = "multipart/form-data; boundary=b"
+    form = asyncio.run(read_multipart(media_type, body(), tmp_path, FormLimits(1000, 1000)))
+    assert form.file.path.read_text() == TEXT
+    assert is_synced(form.file.path)
 
 
 @pytest.mark.parametrize(
