@@ -186,7 +186,11 @@ def fill_memory(work: Path, payload: Payload) -> dict[str, Any]:
 
 
 def kill_parent(work: Path, payload: Payload) -> dict[str, Any]:
-    """Kill the fork server."""
+    """Start a detached process, append both pids to a file, and kill the fork server."""
+    sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
+    left = subprocess.Popen(sleep, start_new_session=True)
+    with Path(payload["file"]).open("a") as file:
+        file.write(f"{os.getpid()}\n{left.pid}\n")
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
     return {}

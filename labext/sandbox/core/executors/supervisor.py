@@ -52,6 +52,9 @@ single transaction, which takes as long as many jobs."""
 MAX_LOSSES = 10
 """Number of deaths of the fork server or the worker during a task after which the task fails."""
 
+LOCK_SECONDS = 15.0
+"""Time that an ending supervisor, or the fork server of a killed one, has to release its folder."""
+
 UNFIT_SECONDS = 2.0
 """Interval of checking again whether a worker can run the waiting tasks."""
 
@@ -146,11 +149,11 @@ class Supervisor(Executors):
             RuntimeError: another supervisor uses this folder.
         """
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self._own_lock.acquire(seconds=15.0):
+        if not self._own_lock.acquire(seconds=LOCK_SECONDS):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
         lock = FileLock(self._lock_file)
         # The fork server of a killed supervisor needs a moment to end its tasks.
-        if not lock.acquire(seconds=15.0):
+        if not lock.acquire(seconds=LOCK_SECONDS):
             raise RuntimeError(f"Another supervisor works in {self._work_dir}.")
         leftover = self._transitions.taken()
         if self.remote is not None and (leftover or self._claimant):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import select
 import shutil
 import signal
 import sqlite3
@@ -9,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -20,6 +23,7 @@ from supervision import Harness, NewHarness, descendants, fork_server, is_gone, 
 from waiting import wait_until
 
 from labext.sandbox.core import task_transitions
+from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import StartMethod
@@ -206,6 +210,68 @@ def test_stop_ends_all_processes_and_requeues_tasks(new_harness: NewHarness) -> 
     assert harness.outcomes == {}
 
 
+def test_task_that_ended_before_a_stop_is_not_repeated(
+    forking_harness: Harness, tmp_path: Path
+) -> None:
+    supervisor = forking_harness.supervisor
+    is_starting, may_go_on = threading.Event(), threading.Event()
+
+    def block(_session: Any, _task: Task) -> None:
+        is_starting.set()
+        may_go_on.wait(30)
+
+    kind = TaskKind(
+        "blocking", "labext_test_entries:speak", on_start=block, on_end=forking_harness._end
+    )
+    forking_harness.queue.add(kind)
+    forking_harness.put("blocking", "only", release=str(tmp_path / "release"))
+    assert is_starting.wait(30)
+    (tmp_path / "release").touch()
+    assert supervisor._launcher is not None
+    assert select.select([supervisor._launcher], [], [], 30)[0], "its end is reported"
+    stopping = threading.Thread(target=supervisor.stop)
+    stopping.start()
+    wait_until(lambda: supervisor._stopping)
+    may_go_on.set()
+    stopping.join()
+    assert forking_harness.outcomes["only"].outcome == "done"
+
+
+@pytest.mark.parametrize("name", ["supervisor.lock", "forkserver.lock"])
+def test_folder_of_another_supervisor_is_refused_until_its_processes_have_ended(
+    new_harness: NewHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "tasks").mkdir()
+    lock = FileLock(tmp_path / "tasks" / name)
+    assert lock.acquire()
+    monkeypatch.setattr(supervisor, "LOCK_SECONDS", 0.1)
+    refused = Harness(tmp_path)
+    with pytest.raises(RuntimeError, match="Another supervisor works in "):
+        refused.supervisor.start()
+    refused.supervisor.stop()
+    refused.close()
+    monkeypatch.setattr(supervisor, "LOCK_SECONDS", 30.0)
+    threading.Timer(0.3, lock.release).start()
+    assert new_harness().run("answer").outcome == "done"
+
+
+def test_running_tasks_tick_once_a_second(forking_harness: Harness) -> None:
+    ticks: list[tuple[float, list[str]]] = []
+
+    def tick(_session: Any, tasks: Sequence[Task]) -> None:
+        ticks.append((time.monotonic(), [task.key for task in tasks]))
+
+    kind = TaskKind(
+        "ticking", "labext_test_entries:span", on_end=forking_harness._end, on_tick=tick
+    )
+    forking_harness.queue.add(kind)
+    assert forking_harness.run("ticking", seconds=2.2).outcome == "done"
+    moments = [moment for moment, _keys in ticks]
+    assert 2 <= len(ticks) <= 3
+    assert all(later - earlier >= 1.0 for earlier, later in itertools.pairwise(moments))
+    assert [keys for _moment, keys in ticks] == [["only"]] * len(ticks)
+
+
 def test_work_folder_is_recreated_and_scratch_removed(forking_harness: Harness) -> None:
     work = forking_harness.work("only")
     (work / "old").mkdir(parents=True)
@@ -225,34 +291,49 @@ def test_work_folder_that_cannot_be_created_fails_the_task(forking_harness: Harn
     assert "folder could not be created" in outcome.reason
 
 
-def test_outcome_that_cannot_be_stored_is_stored_later(
-    forking_harness: Harness, monkeypatch: pytest.MonkeyPatch
+def _locked_error() -> OperationalError:
+    cause = sqlite3.OperationalError("database is locked")
+    cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    return OperationalError("SELECT", {}, cause)
+
+
+@pytest.mark.parametrize("refusing", ["start", "end"])
+def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
+    forking_harness: Harness, refusing: str
 ) -> None:
     calls: list[str] = []
+    has_room = threading.Event()
 
-    def refuse_once(session: Any, task: Task, outcome: TaskOutcome) -> None:
-        calls.append(task.key)
-        if len(calls) == 1:
-            raise OSError(28, "No space left on device")
-        forking_harness._end(session, task, outcome)
+    def record(hook: str, task: Task) -> None:
+        if task.key == "late":
+            calls.append(hook)
+            if hook == refusing and not has_room.is_set():
+                raise _locked_error()
 
-    forking_harness.queue.add(TaskKind("late", "labext_test_entries:answer", on_end=refuse_once))
-    forking_harness.put("late", "late")
-    forking_harness.put("answer", "other")
-    assert forking_harness.result("other").outcome == "done"
-    assert forking_harness.result("late").outcome == "done"
-    assert calls == ["late", "late"]
+    kind = TaskKind(
+        "recorded",
+        "labext_test_entries:answer",
+        on_start=lambda _session, task: record("start", task),
+        on_end=lambda _session, task, _outcome: record("end", task),
+    )
+    forking_harness.queue.add(kind)
+    with forking_harness.database.write() as session:
+        for key in ("late", "other"):
+            forking_harness.queue.put(session, "recorded", key, {})
+    assert forking_harness.queue.wait(forking_harness.database, "other", 30)
+    for number in range(5):
+        forking_harness.put("recorded", f"later{number}")
+        assert forking_harness.queue.wait(forking_harness.database, f"later{number}", 30)
+    assert len(calls) < 10, "it is not repeated with each of the others"
+    has_room.set()
+    assert forking_harness.queue.wait(forking_harness.database, "late", 30)
+    assert calls[-1] == "end"
+    assert refusing == "end" or calls.count("end") == 1, "its start is recorded before its end"
 
 
 def _transfer_kind(harness: Harness, **transfers: Any) -> None:
     kind = TaskKind("files", "labext_test_entries:answer", on_end=harness._end, **transfers)
     harness.queue.add(kind)
-
-
-def _locked_error() -> OperationalError:
-    cause = sqlite3.OperationalError("database is locked")
-    cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    return OperationalError("SELECT", {}, cause)
 
 
 @pytest.mark.parametrize(
@@ -273,6 +354,42 @@ def test_transfer_of_files_is_repeated_when_the_disk_or_the_database_is_availabl
     _transfer_kind(forking_harness, **{transfer: refuse_once})
     assert forking_harness.run("files", x=1).result == {"x": 1}
     assert calls == [{"x": 1}] * 2
+
+
+def test_task_cancelled_while_it_waits_for_its_files_starts_no_process(
+    new_harness: NewHarness,
+) -> None:
+    harness = new_harness(workers=1)
+    waiting, may_end = threading.Event(), threading.Event()
+
+    def prepare(_payload: dict[str, Any]) -> None:
+        waiting.set()
+        may_end.wait(30)
+
+    _transfer_kind(harness, prepare=prepare, work=lambda task: harness.work(task.key))
+    harness.put("files", "only")
+    assert waiting.wait(30)
+    harness.cancel("only")
+    assert harness.result("only", 5).reason == "stopped by hand"
+    harness.put("answer", "next")
+    assert harness.result("next").outcome == "done", "its slot is free"
+    may_end.set()
+    assert not harness.work("only").exists()
+
+
+def test_results_of_a_cancelled_task_are_not_stored_again(forking_harness: Harness) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def refuse(payload: dict[str, Any]) -> list[StagedFile]:
+        calls.append(payload)
+        raise _locked_error()
+
+    _transfer_kind(forking_harness, save=refuse)
+    forking_harness.put("files", "only")
+    wait_until(lambda: calls != [])
+    forking_harness.cancel("only")
+    assert forking_harness.result("only").reason == "stopped by hand"
+    assert len(calls) == 1
 
 
 def test_fault_in_the_transfer_of_files_fails_one_task_only(
@@ -321,14 +438,25 @@ def test_death_of_the_fork_server_does_not_count_against_its_tasks(
 
 
 def test_task_that_kills_the_fork_server_is_given_up(
-    new_harness: NewHarness, monkeypatch: pytest.MonkeyPatch
+    new_harness: NewHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(supervisor, "MAX_RETRY_PAUSE", 0.05)
     monkeypatch.setattr(supervisor, "MAX_LOSSES", 2)
-    outcome = new_harness().run("kill_parent")
+    outcome = new_harness().run("kill_parent", file=str(tmp_path / "pids"))
     assert outcome.outcome == "failed"
     assert outcome.reason == "The process that starts tasks died 2 times while this ran."
+    pids = (tmp_path / "pids").read_text().split()
+    assert len(pids) == 4
+    assert all(is_gone(int(pid)) for pid in pids)
+
+
+def test_task_added_while_the_fork_server_is_down_runs_in_the_next_one(
+    forking_harness: Harness,
+) -> None:
+    fork_server().kill()
+    wait_until(lambda: forking_harness.supervisor._launcher is None)
+    assert forking_harness.run("answer").outcome == "done"
 
 
 def test_task_stays_queued_until_the_fork_server_responds(new_harness: NewHarness) -> None:
