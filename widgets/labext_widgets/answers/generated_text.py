@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import time
 from typing import Any
 
 from labext.messages import quote_value
 from labext.sanitize import strip_control
 from labext_widgets.answers import static_view
-from labext_widgets.answers.text import INTERRUPTED, model_text
+from labext_widgets.answers.text import INTERRUPTED, WRITING, model_text, step_text
 from labext_widgets.core.display import display_html, update_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
 from labext_widgets.core.markup import MUTED, div, escape, plain, tidy, view_html
@@ -50,17 +51,21 @@ class GeneratedText:
         elif not is_displayed:
             display_html(html, text)
 
-    def _rendered(self) -> tuple[str, str]:
-        """Return the text as HTML and as plain text."""
+    def _rendered(self, seen_at: str = "") -> tuple[str, str]:
+        """Return the text as HTML and as plain text; with `seen_at` it is being written."""
         title = plain(self.title)
         text = f"{title}\n\n{self}" if title else str(self)
-        return view_html(self._html()), text
+        if seen_at:
+            text += f"\n\n{step_text(WRITING, seen_at)}"
+        return view_html(self._html(seen_at)), text
 
-    def _html(self) -> str:
+    def _html(self, seen_at: str) -> str:
         rows = [div(escape(self.title), "font-weight:600")] if self.title else []
         rows.append(div(static_view.to_html(str(self))))
         if self.model:
             rows.append(div(escape(model_text("Generated", self.model, self.usage)), MUTED))
+        if seen_at:
+            rows.append(static_view.step_html(WRITING, seen_at))
         return div("".join(rows), static_view.STYLE)
 
 
@@ -90,7 +95,8 @@ class Draft:
             print(f"{head}{strip_control(words)}", end="", flush=True)
         elif self._front_end is FrontEnd.INTERACTIVE and self._throttle.is_due():
             with self._throttle.drawing():
-                self._draw(GeneratedText(self._text, self._title))
+                seen_at = time.strftime("%Y-%m-%d %H:%M")
+                self._draw(GeneratedText(self._text, self._title), seen_at)
 
     def finish(self, text: GeneratedText) -> None:
         """Display the whole text in place of the words."""
@@ -109,8 +115,8 @@ class Draft:
         elif self._text:
             self._draw(GeneratedText(f"{self._text}…\n\n{INTERRUPTED}", self._title))
 
-    def _draw(self, text: GeneratedText) -> None:
-        html, plain_text = text._rendered()
+    def _draw(self, text: GeneratedText, seen_at: str = "") -> None:
+        html, plain_text = text._rendered(seen_at)
         if self._name is None:
             self._name = f"labext-{secrets.token_hex(6)}"
             display_html(html, plain_text, self._name)

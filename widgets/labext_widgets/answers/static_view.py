@@ -14,11 +14,13 @@ from labext.messages import pluralize
 from labext_widgets.answers.text import (
     AnswerState,
     citation_place,
+    current_step,
     footer_lines,
     interruption_text,
     number_citations,
     replace_numbers,
     search_text,
+    step_text,
     without_marks,
 )
 from labext_widgets.core.markup import (
@@ -238,17 +240,20 @@ STYLE = "max-width:700px;padding:4px 0;font-size:13px;line-height:1.6;overflow-w
 _SIDE = "margin:6px 0;padding:0 0 0 10px;border-left:3px solid rgba(128,128,128,0.4)"
 
 
-def render_html(state: AnswerState, *, live: bool = False, opens: bool = False) -> str:
+def render_html(
+    state: AnswerState, *, live: bool = False, opens: bool = False, seen_at: str = ""
+) -> str:
     """Return the answer's state as HTML.
 
     Args:
         state: the state.
         live: the marks are buttons for `js/answer.js`.
         opens: the citations of the answer have buttons that open their sources.
+        seen_at: the time of the state, for an unfinished answer that may be seen much later.
     """
     rows = [div(escape(state.question, LONG), "font-weight:600")] if state.question else []
     rows += (
-        _pending_html(state, live)
+        _pending_html(state, live, seen_at)
         if state.answer is None
         else _answer_html(state, state.answer, live, opens)
     )
@@ -269,10 +274,10 @@ def announcement(state: AnswerState) -> str:
     """Return the text for screen readers while the answer is streamed."""
     if state.answer is not None:
         return f"The answer is complete, with {pluralize(len(state.answer.citations), 'citation')}."
-    return interruption_text(state) or _current_step(state)
+    return interruption_text(state) or current_step(state)
 
 
-def _pending_html(state: AnswerState, live: bool) -> list[str]:
+def _pending_html(state: AnswerState, live: bool, seen_at: str) -> list[str]:
     """Return the rows before the answer: searches and partial answers."""
     rows: list[str] = []
     cited: list[Citation] = []
@@ -290,10 +295,7 @@ def _pending_html(state: AnswerState, live: bool) -> list[str]:
             div(escape(interruption_text(state)), f"margin:6px 0;padding:2px 8px;{edge(*BAD)}")
         )
     else:
-        dot = span("●", color("color", *BUSY))
-        rows.append(
-            f'<span class="labext-phase">{dot} {span(escape(_current_step(state)), MUTED)}</span>'
-        )
+        rows.append(step_html(current_step(state), seen_at))
     return rows
 
 
@@ -308,18 +310,17 @@ def _answer_html(state: AnswerState, answer: Answer, live: bool, opens: bool) ->
     return rows
 
 
+def step_html(step: str, seen_at: str) -> str:
+    """Return the step of an unfinished text, with the time at which it was seen."""
+    dot = span("●", color("color", *BUSY))
+    line = span(escape(step_text(step, seen_at)), MUTED)
+    return f'<span class="labext-phase">{dot} {line}</span>'
+
+
 def cited_html(text: str, citations: Sequence[Citation]) -> str:
     """Return a text with its numbered citations below it."""
     rendered, cited = _text_html(text, citations, False, 0)
     return div(rendered) + _citations_html(cited)
-
-
-def _current_step(state: AnswerState) -> str:
-    if state.writing:
-        return "Writing…"
-    if not state.searches and not state.partials:
-        return "Asking…"
-    return "Searching…" if len(state.partials) < len(state.searches) else "Writing the answer…"
 
 
 def _text_html(

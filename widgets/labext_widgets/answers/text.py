@@ -144,8 +144,13 @@ LONG = 300
 """Maximum length of a quote in a list, in characters."""
 
 
-def render_text(state: AnswerState) -> str:
-    """Return everything received: the question, and the answer or its parts so far."""
+def render_text(state: AnswerState, seen_at: str = "") -> str:
+    """Return everything received: the question, and the answer or its parts so far.
+
+    Args:
+        state: the state.
+        seen_at: the time of the state, for an unfinished answer that may be seen much later.
+    """
     rows = [plain(state.question)]
     if state.answer is not None:
         rows += ["", render_answer(state.answer)]
@@ -154,7 +159,7 @@ def render_text(state: AnswerState) -> str:
             search_text(state),
             *(partial_text(*partial) for partial in state.partials),
             tidy(state.writing),
-            interruption_text(state),
+            interruption_text(state) or step_text(current_step(state), seen_at),
         ]
     return "\n".join(rows if state.answer else filter(None, rows))
 
@@ -248,8 +253,23 @@ def model_text(verb: str, model: str, usage: str | None) -> str:
     return f"{verb} by {plain(model)}{f': {usage}' if usage else ''}."
 
 
+WRITING = "Writing…"
 INTERRUPTED = "(interrupted)"
 """Mark below a text that is incomplete."""
+
+
+def current_step(state: AnswerState) -> str:
+    """Return what an unfinished answer waits for."""
+    if state.writing:
+        return WRITING
+    if not state.searches and not state.partials:
+        return "Asking…"
+    return "Searching…" if len(state.partials) < len(state.searches) else "Writing the answer…"
+
+
+def step_text(step: str, seen_at: str) -> str:
+    """Return the step of an unfinished text, with the time at which it was seen."""
+    return f"{step} As of {seen_at}." if seen_at else step
 
 
 def interruption_text(state: AnswerState) -> str:

@@ -189,12 +189,12 @@ class LiveOutput:
                 or now - self._saved >= SAVE_INTERVAL
             ):
                 self._saved = now
-                self._placeholder.update(static_view.render_html(state), text.render_text(state))
+                self._placeholder.update(*_render_static(state))
 
     def _open(self, state: AnswerState) -> None:
         from labext_widgets.core.placeholder import Placeholder
 
-        self._placeholder = Placeholder(static_view.render_html(state), text.render_text(state))
+        self._placeholder = Placeholder(*_render_static(state))
         self._live = self._placeholder.live("answer", self._live_state(state), self._receive)
         self._opened = self._saved = time.monotonic()
 
@@ -208,6 +208,12 @@ class LiveOutput:
         """Send the page of a citation that is opened in the live view."""
         if self._open_citation is not None:
             send_opened_page(self._placeholder, content, self._citations, self._open_citation)
+
+
+def _render_static(state: AnswerState) -> tuple[str, str]:
+    """Return the view for saved notebooks as HTML and as text, with the time if unfinished."""
+    seen_at = time.strftime("%Y-%m-%d %H:%M")
+    return static_view.render_html(state, seen_at=seen_at), text.render_text(state, seen_at)
 
 
 def send_opened_page(
