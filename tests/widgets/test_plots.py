@@ -485,4 +485,10 @@ def test_figures_have_descriptions() -> None:
         "t0: 61 bits, E-value 1e-22",
         "t1: 5 bits, E-value 0",
     ]
+    assert chart.panels[0].names == ["t0", "t1"]
+    domains = FIGURES["hits.csv"][0].assign(domain=[2, 1])
+    assert job_plot("job", {"hits.csv": domains})._chart.panels[0].names == [
+        "t0 domain 2",
+        "t1 domain 1",
+    ]
     assert job_plot("job", {"score.csv": pd.DataFrame({"q": [1, 2]})}) is None
