@@ -154,6 +154,9 @@ def test_colors_are_groups_or_a_scale() -> None:
     )
     groups = marks_of(chart_of(frame, x="v", y="w", color="g", kind="scatter"), Points)
     assert [group.name for group in groups][-1] == "9 others"
+    frame["twelve"] = [f"g{n % 12}" for n in range(count)]
+    twelve = marks_of(chart_of(frame, x="v", y="w", color="twelve", kind="scatter"), Points)
+    assert [group.name for group in twelve][-1] == "1 other"
     looks = {(group.color, group.shape) for group in groups}
     assert len(looks) == len(groups) == 12, "all groups look different"
     scaled = chart_of(frame, x="v", y="w", color="v", kind="scatter").panels[0]

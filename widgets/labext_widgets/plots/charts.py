@@ -360,7 +360,8 @@ class _Maker:
             row for value in sorted(by_value) if value not in visible for row in by_value[value]
         ]
         if others:
-            groups.append(_Group(f"{len(by_value) - len(visible):,} others", GREY, 0, others))
+            name = pluralize(len(by_value) - len(visible), "other")
+            groups.append(_Group(name, GREY, 0, others))
         if missing:
             groups.append(_Group("no value", GREY, 1, missing))
         return groups
