@@ -70,7 +70,7 @@ def test_linked_output_and_moved_cell_stay_live(watched: Watched, script: Script
 
 
 @pytest.mark.parametrize("app", ["shared", "notebook"])
-def test_page_reload_restores_the_live_view(
+def test_page_reload_restores_the_live_view_and_the_updates_of_the_saved_output(
     watched: Watched, script: Script, refused: list[str], app: str
 ) -> None:
     """In JupyterLab and in Notebook 7."""
@@ -85,7 +85,22 @@ def test_page_reload_restores_the_live_view(
     nb.wait_for_bar_text("Complete")
     lives(nb, 1)
     nb.wait_until_removed(stop)
+    nb.wait_for_saved_html("248 Complete")
+    lives(nb, 1)
     assert refused == []
+
+
+def test_output_is_saved_in_the_state_that_it_reached_while_the_page_was_closed(
+    watched: Watched, script: Script
+) -> None:
+    nb = watched()
+    nb.wait_for_saved_html("120 In Queue")
+    nb.page.goto("about:blank")
+    script.set_snapshot(COMPLETE)
+    nb.page.go_back()
+    nb.ready()
+    nb.wait_for_saved_html("248 Complete")
+    lives(nb, 1)
 
 
 def test_restarted_or_killed_kernel_removes_the_live_view(watched: Watched, script: Script) -> None:
@@ -146,6 +161,35 @@ def test_failing_view_or_bundle_shows_an_alert_and_the_picture(watched: Watched)
     assert alert.inner_text() == expected
     assert nb.output(2).locator("img").first.is_visible()
     assert nb.errors == []
+
+
+OPENS_JOBS = """import pandas as pd
+from labext_widgets import sequence_viewer, table_plot
+def view(job):
+    if job == "b":
+        return sequence_viewer({"name": "view of b", "bases": "ACGTGAATTC"})
+    return pd.DataFrame({"opened": [f"view of {job}"]})
+frame = pd.DataFrame({"JobName": ["a", "b", "c"], "x": [1, 2, 3], "y": [1, 2, 3]})
+table_plot(frame, "jobs", x="x", y="y", open_job=view)
+"""
+
+
+def test_page_reload_keeps_the_place_where_a_plot_opens_jobs(
+    page_of: Callable[..., NotebookPage],
+) -> None:
+    nb = page_of().write(OPENS_JOBS).open()
+    nb.run(0)
+    lives(nb, 1)
+    nb.idle()
+    nb.save()
+    nb.page.reload()
+    nb.ready()
+    lives(nb, 1)
+    nb.output().locator(".labext-plot-area").focus()
+    for key, job in (("Home", "a"), ("ArrowRight", "b"), ("ArrowRight", "c")):
+        nb.page.keyboard.press(key)
+        nb.page.keyboard.press("Enter")
+        nb.wait_for_text(f"view of {job}")
 
 
 SETUP = """import random, secrets

@@ -4,6 +4,7 @@
 import { resolveRender } from "./bundles.js";
 import { onKernelGone } from "./kernel_status.js";
 import { LiveView } from "./live_view.js";
+import { updateSavedOutputs } from "./saved_output.js";
 import css from "./style.css";
 import { addStyle } from "./style.js";
 
@@ -52,6 +53,7 @@ export default {
         view.on("comm:close", () => remove(id));
         view.on("comm_live_update", () => view.comm_live || remove(id));
         liveView.scan();
+        view.send({ kind: "loaded" });
       }
     };
 
@@ -72,9 +74,11 @@ export default {
       cancelAnimationFrame(frame);
       for (const id of [...liveViews.keys()]) remove(id);
       unsubscribe();
+      stopUpdates();
     };
 
     const unsubscribe = onKernelGone(model.widget_manager, close);
+    const stopUpdates = updateSavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
     model.on("change:views", update);
     update();

@@ -94,12 +94,21 @@ def mount(
     view: str,
     state: dict[str, Any],
     on_message: Callable[[Any, list[Any]], None] | None = None,
+    on_loaded: Callable[[], None] | None = None,
 ) -> View:
-    """Open a view for the placeholder with the class `target`."""
+    """Open a view for the placeholder with the class `target`.
+
+    Args:
+        target: the name of the placeholder.
+        view: the name of the view.
+        state: its state.
+        on_message: called with content and buffers when the view sends a message.
+        on_loaded: called when a page has loaded the view.
+    """
     global _hub
     try:
         opened = View(view=view, target=target, bundle=_bundle(view), state=state)
-        opened.on_msg(lambda _, content, buffers: _receive(content, buffers, on_message))
+        opened.on_msg(lambda _, content, buffers: _receive(content, buffers, on_message, on_loaded))
         with _lock:
             if _hub is None:
                 _hub = Hub(views=[opened.model_id])
@@ -146,9 +155,16 @@ def _bundle(view: str) -> str:
 
 
 def _receive(
-    content: Any, buffers: list[Any], on_message: Callable[[Any, list[Any]], None] | None
+    content: Any,
+    buffers: list[Any],
+    on_message: Callable[[Any, list[Any]], None] | None,
+    on_loaded: Callable[[], None] | None = None,
 ) -> None:
-    if isinstance(content, dict) and content.get("kind") == "error":
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind == "error":
         _log.error("A live view failed in the browser: %s", content.get("message"))
+    elif kind == "loaded":
+        if on_loaded is not None:
+            on_loaded()
     elif on_message is not None:
         on_message(content, buffers)

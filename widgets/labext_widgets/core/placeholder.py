@@ -59,6 +59,7 @@ class Placeholder:
         self._on_close = on_close
         self._view: View | None = None
         self._lock = threading.Lock()
+        self._updated: tuple[str, str] | None = None
         self._closed = False
         _open[self.name] = self
         _watch_cells()
@@ -70,7 +71,8 @@ class Placeholder:
         """Change the static view, which is also saved in the notebook."""
         with self._lock:
             if not self._closed:
-                update_html(self._wrapped(html), text, self._display)
+                self._updated = (self._wrapped(html), text)
+                update_html(*self._updated, self._display)
 
     def show(self, view: Any) -> None:
         """Replace the content of this output by an object, also from a callback.
@@ -89,7 +91,8 @@ class Placeholder:
                 if hasattr(view, "_ipython_display_"):
                     view._ipython_display_()
                 else:
-                    display_html(*_formatted(view))
+                    html, text = _formatted(view)
+                    display_html(self._wrapped(html), text)
         finally:
             _host.reset(token)
 
@@ -117,7 +120,7 @@ class Placeholder:
         try:
             from labext_widgets.core import hub
 
-            opened = hub.mount(self.name, view, dict(state), on_message)
+            opened = hub.mount(self.name, view, dict(state), on_message, self._repeat_update)
         except (ImportError, OSError, RuntimeError, AttributeError) as error:
             _log.warning("The live view could not be opened; showing the static view: %s", error)
             return self._view is not None
@@ -162,8 +165,16 @@ class Placeholder:
 
             hub.unmount(view)
 
+    def _repeat_update(self) -> None:
+        """Send the last update again, to a page that was opened or reloaded after it."""
+        with self._lock:
+            if self._updated is not None and not self._closed:
+                update_html(*self._updated, self._display)
+
     def _wrapped(self, html: str) -> str:
-        return f'<div class="{self.name} {UNTYPESET}"><div>{html}</div></div>'
+        # Pages find the output of an update by the name of the display, see `js/saved_output.js`.
+        host = "" if self._display == self.name else f" in-{self._display}"
+        return f'<div class="{self.name} {UNTYPESET}{host}"><div>{html}</div></div>'
 
 
 def _formatted(value: Any) -> tuple[str, str]:

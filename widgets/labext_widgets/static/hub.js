@@ -542,6 +542,29 @@ var LiveView = class {
   }
 };
 
+// js/saved_output.js
+function updateSavedOutputs(manager) {
+  const cells = manager?.context?.model?.cells;
+  const messages = manager?.kernel?.iopubMessage;
+  if (!cells || !messages?.connect) return () => {
+  };
+  const onMessage = (_, { header, content }) => {
+    const name = header.msg_type === "update_display_data" && content.transient?.display_id;
+    if (name && name.startsWith("labext-")) replaceOutputs(cells, name, content);
+  };
+  messages.connect(onMessage);
+  return () => messages.disconnect(onMessage);
+}
+function replaceOutputs(cells, name, { data, metadata }) {
+  for (const { outputs } of cells) {
+    for (let index = 0; index < (outputs?.length ?? 0); index++) {
+      const html = String(outputs.get(index).data["text/html"] ?? "");
+      if (html === data["text/html"] || !html.slice(0, html.indexOf(">")).includes(name)) continue;
+      outputs.set(index, { output_type: "display_data", data, metadata });
+    }
+  }
+}
+
 // js/style.css
 var style_default = '.labext-mounted > :not(.labext-live) {\n  display: none !important;\n}\n\n.labext-live {\n  --labext-ink: var(--jp-content-font-color1, #222);\n  --labext-dim: var(--jp-content-font-color2, #666);\n  --labext-accent: var(--jp-brand-color1, #1976d2);\n  --labext-rule: var(--jp-border-color1, #bdbdbd);\n  --labext-ground: var(--jp-layout-color0, #fff);\n  max-width: 700px;\n  color: var(--jp-content-font-color1, inherit);\n  font-family: var(--jp-content-font-family, system-ui, sans-serif);\n  font-size: 13px;\n  line-height: 1.6;\n}\n\n@media (forced-colors: active) {\n  .labext-live {\n    --labext-ink: CanvasText;\n    --labext-dim: CanvasText;\n    --labext-accent: Highlight;\n    --labext-rule: CanvasText;\n    --labext-ground: Canvas;\n  }\n}\n\n.labext-live .labext-bar > div {\n  transition:\n    flex-basis 0.4s ease-out,\n    background-color 0.4s ease-out;\n}\n\n.labext-live .labext-indeterminate > div {\n  background-size: 16.97px 100% !important; /* the period along the bar: 12px / sin 45° */\n  animation: labext-stripes 0.8s linear infinite;\n}\n\n@keyframes labext-stripes {\n  to {\n    background-position-x: 16.97px;\n  }\n}\n\n.labext-busy .labext-phase > span {\n  animation: labext-pulse 2.4s ease-in-out infinite;\n}\n\n@keyframes labext-pulse {\n  50% {\n    opacity: 0.35;\n  }\n}\n\n.labext-buttons {\n  display: flex;\n  flex-wrap: wrap;\n  align-items: center;\n  gap: 6px 8px;\n  padding: 2px 0 6px;\n}\n\n.labext-buttons:empty {\n  display: none;\n}\n\n.labext-button {\n  font: inherit;\n  line-height: 1.5;\n  padding: 2px 10px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n  cursor: pointer;\n}\n\n.labext-button:hover {\n  background: var(--jp-layout-color2, #eee);\n}\n\n.labext-button:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-button.labext-warning {\n  color: var(--jp-error-color1, #d32f2f);\n  border-color: var(--jp-error-color1, #d32f2f);\n}\n\n.labext-button[aria-disabled="true"] {\n  opacity: 0.5;\n  cursor: default;\n}\n\n.labext-page-number {\n  font: inherit;\n  width: 5em;\n  padding: 2px 4px;\n  color: var(--jp-ui-font-color1, #222);\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-page-number:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-live[aria-busy="true"] img {\n  opacity: 0.5;\n}\n\n.labext-cite {\n  font: inherit;\n  font-size: 11px;\n  font-variant-numeric: tabular-nums;\n  line-height: 16px;\n  min-width: 18px;\n  margin: 0 1px 0 3px;\n  padding: 0 4px;\n  vertical-align: 1px;\n  color: var(--jp-content-link-color, #1565c0);\n  background: var(--jp-layout-color2, #eee);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 8px;\n  cursor: pointer;\n}\n\n.labext-cite:hover,\n.labext-cite[aria-expanded="true"] {\n  border-color: currentcolor;\n}\n\n.labext-cite:focus-visible,\n.labext-live summary:focus-visible {\n  outline: 2px solid var(--jp-brand-color1, #1976d2);\n  outline-offset: 1px;\n}\n\n.labext-passage {\n  margin: 4px 0 8px;\n  padding: 4px 10px;\n  max-height: 320px;\n  overflow-y: auto;\n  background: var(--jp-layout-color1, #fff);\n  border: 1px solid var(--jp-border-color1, #bdbdbd);\n  border-radius: 4px;\n}\n\n.labext-page {\n  margin: 6px 0;\n}\n\n.labext-passage:has(.labext-page) {\n  max-height: none;\n}\n\n.labext-passage > strong {\n  display: block;\n}\n\n.labext-passage > div {\n  margin: 2px 0 !important;\n  padding: 0 !important;\n}\n\n.labext-pending {\n  opacity: 0.7;\n  outline: none;\n}\n\n.labext-question {\n  flex-basis: 100%;\n}\n\n.labext-failed {\n  padding: 2px 8px;\n  border-left: 3px solid var(--jp-error-color1, #d32f2f);\n}\n\n.labext-visually-hidden {\n  position: absolute;\n  width: 1px;\n  height: 1px;\n  overflow: hidden;\n  clip-path: inset(50%);\n  white-space: nowrap;\n}\n\n@media (prefers-reduced-motion: reduce) {\n  .labext-live .labext-bar > div {\n    transition: none;\n  }\n\n  .labext-live .labext-indeterminate > div,\n  .labext-busy .labext-phase > span {\n    animation: none;\n  }\n}\n';
 
@@ -596,6 +619,7 @@ var hub_default = {
         view.on("comm:close", () => remove(id));
         view.on("comm_live_update", () => view.comm_live || remove(id));
         liveView.scan();
+        view.send({ kind: "loaded" });
       }
     };
     const load = async (view) => {
@@ -613,8 +637,10 @@ var hub_default = {
       cancelAnimationFrame(frame);
       for (const id of [...liveViews.keys()]) remove(id);
       unsubscribe();
+      stopUpdates();
     };
     const unsubscribe = onKernelGone(model.widget_manager, close);
+    const stopUpdates = updateSavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
     model.on("change:views", update);
     update();
