@@ -22,6 +22,7 @@ from labext.sandbox.core.file_storage import cache, tables
 from labext.sandbox.core.file_storage.cache import ARCHIVE_SUFFIX, FileCache
 from labext.sandbox.core.file_storage.objects import ObjectStore, StoreError
 from labext.sandbox.core.file_storage.tables import StagedFile, StoredFile
+from labext.storage import sync_folder
 
 LOST_SECONDS = 120.0
 """Seconds for which a missing object counts as lost before it is looked for again.
@@ -109,8 +110,10 @@ class ServiceFiles:
         return StagedFile(path, "", 0, "")
 
     def place(self, session: Session, source: Path, staged: StagedFile, path: str) -> None:  # noqa: ARG002
-        """Move a staged file to a path."""
-        source.replace(self._root / path)
+        """Move a staged file to a path, and sync the folder to the disk."""
+        target = self._root / path
+        source.replace(target)
+        sync_folder(target.parent)
 
     def discard(self, staged: StagedFile) -> None:
         """Delete a staged file that is not placed."""

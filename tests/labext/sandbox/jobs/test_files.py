@@ -194,6 +194,7 @@ def test_uploaded_file_is_synced_to_the_disk(site, student, is_synced):
     receive(site, begin_upload(site, student, "a", {}, None), b"x" * (1 << 20), b"the end")
     (file,) = (site.folder / "files").iterdir()
     assert is_synced(file)
+    assert is_synced(file.parent)
 
 
 def test_simultaneous_uploads_share_the_storage_of_the_account(site, student):
