@@ -145,6 +145,27 @@ def test_watch_ends_when_its_cell_runs_again_or_is_deleted_and_at_unload(watched
     nb.wait_for_printed("0 views", cell=1)
 
 
+def test_view_of_a_cell_that_was_restored_or_pasted_stays_live(
+    watched: Watched, script: Script
+) -> None:
+    """JupyterLab reports a deleted cell to the kernel, but not that it is back."""
+    nb = watched(IN_BACKGROUND, "1", COUNT)
+    for delete, restore in (("delete-cell", "undo-cell-action"), ("cut-cell", "paste-cell-above")):
+        nb.idle()
+        nb.select(0)
+        nb.command(f"notebook:{delete}")
+        lives(nb, 0)
+        nb.command(f"notebook:{restore}")
+        lives(nb, 1)
+        nb.run(1)
+        nb.idle()
+        nb.wait_for_printed("1 threads, 1 views", cell=2)
+    script.set_snapshot(AGGREGATING)
+    nb.wait_for_text("Aggregating")
+    nb.wait_for_saved_html("248 Complete")
+    lives(nb, 1)
+
+
 def test_failing_view_or_bundle_shows_an_alert_and_the_picture(watched: Watched) -> None:
     nb = watched(IN_BACKGROUND, BROKEN, UNLOADABLE)
     nb.idle()

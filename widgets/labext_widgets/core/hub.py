@@ -84,6 +84,16 @@ class Hub(_RegisteredWidget, anywidget.AnyWidget):
     _esm = _STATIC / "hub.js"
     views = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
+    def __init__(self, **state: Any) -> None:
+        super().__init__(**state)
+        self.on_removed: Callable[[list[str]], None] = lambda _cells: None
+        self.on_msg(self._receive)
+
+    def _receive(self, _hub: Any, content: Any, _buffers: list[Any]) -> None:
+        removed = content.get("removed") if isinstance(content, dict) else None
+        if isinstance(removed, list):
+            self.on_removed(removed)
+
     def __repr__(self) -> str:
         """Return a text without the address."""
         return "Hub()"
@@ -129,6 +139,21 @@ def unmount(view: View) -> None:
         if _hub is not None:
             _hub.views = [identifier for identifier in _hub.views if identifier != view.model_id]
         view.close()
+
+
+def report_deleted_cells(cells: list[str], on_removed: Callable[[list[str]], None]) -> bool:
+    """Ask the pages which of these cells are gone; return False if there is no hub to ask.
+
+    Args:
+        cells: the ids of cells that were deleted, and may be back.
+        on_removed: called with the ids of those that are not.
+    """
+    with _lock:
+        if _hub is None:
+            return False
+        _hub.on_removed = on_removed
+        _hub.send({"deleted": cells})
+    return True
 
 
 def close() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import sys
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -204,9 +205,16 @@ def _watch_cells() -> None:
 
 def _before_cell(info: Any) -> None:
     # Code run from within a cell has no cell ID, and closes nothing.
-    ended = {getattr(info, "cell_id", None), *deleted_cells()} - {None}
+    _close_cells([getattr(info, "cell_id", None)])
+    deleted = deleted_cells()
+    hub = sys.modules.get("labext_widgets.core.hub")
+    if deleted and not (hub and hub.report_deleted_cells(deleted, _close_cells)):
+        _close_cells(deleted)
+
+
+def _close_cells(cells: Sequence[str | None]) -> None:
     for placeholder in list(_open.values()):
-        if placeholder.cell in ended:
+        if placeholder.cell is not None and placeholder.cell in cells:
             placeholder.close()
 
 

@@ -631,6 +631,10 @@ var hub_default = {
         };
       }
     };
+    const answer2 = ({ deleted }) => {
+      const cells = [...model.widget_manager?.context?.model?.cells ?? []].map(({ id }) => id);
+      if (deleted) model.send({ removed: deleted.filter((id) => !cells.includes(id)) });
+    };
     const close = () => {
       open = false;
       observer.disconnect();
@@ -643,6 +647,7 @@ var hub_default = {
     const stopUpdates = updateSavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
     model.on("change:views", update);
+    model.on("msg:custom", answer2);
     update();
     return close;
   }
