@@ -269,7 +269,7 @@ def test_running_tasks_tick_once_a_second(forking_harness: Harness) -> None:
     forking_harness.queue.add(kind)
     assert forking_harness.run("ticking", seconds=2.2).outcome == "done"
     moments = [moment for moment, _keys in ticks]
-    assert 2 <= len(ticks) <= 3
+    assert len(ticks) >= 2
     assert all(later - earlier >= 1.0 for earlier, later in itertools.pairwise(moments))
     assert [keys for _moment, keys in ticks] == [["only"]] * len(ticks)
 
