@@ -207,24 +207,22 @@ def _draw_bars(axes: Axes, panel: Panel, mark: Bars, _ink: str) -> Any:
 
 
 def _draw_boxes(axes: Axes, _panel: Panel, mark: Boxes, ink: str) -> Any:
-    statistics = [
-        {"whislo": low, "q1": q1, "med": median, "q3": q3, "whishi": high}
-        for low, q1, median, q3, high in zip(
-            mark.low, mark.q1, mark.median, mark.q3, mark.high, strict=True
-        )
-    ]
-    line = {"color": ink, "linewidth": 1}
-    axes.bxp(
-        statistics,
-        positions=list(mark.x),
-        widths=mark.width,
-        showfliers=False,
-        manage_ticks=False,
-        boxprops=line,
-        whiskerprops=line,
-        capprops=line,
-        medianprops={"color": ink, "linewidth": 2},
-    )
+    # `Axes.bxp` reads all settings of matplotlib, which imports pyplot and selects a backend.
+    left, right = _sides(mark.x, mark.width / 2)
+    line: dict[str, Any] = {"colors": ink, "linewidth": 1, "capstyle": "projecting"}
+    for level in (mark.low, mark.high):
+        axes.hlines(level, *_sides(mark.x, mark.width / 4), **line)
+    for level in (mark.q1, mark.q3):
+        axes.hlines(level, left, right, **line)
+    for side in (left, right):
+        axes.vlines(side, mark.q1, mark.q3, **line)
+    axes.vlines(mark.x, mark.low, mark.q1, **line)
+    axes.vlines(mark.x, mark.q3, mark.high, **line)
+    axes.hlines(mark.median, left, right, colors=ink, linewidth=2)
+
+
+def _sides(xs: Sequence[float], reach: float) -> tuple[list[float], list[float]]:
+    return [x - reach for x in xs], [x + reach for x in xs]
 
 
 def _draw_region(axes: Axes, _panel: Panel, mark: Region, _ink: str) -> Any:
