@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,21 @@ from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.plots import Plot, job_plot, job_table, table_plot
 from labext_widgets.plots import plot as module
-from labext_widgets.plots.chart import Bars, Boxes, Chart, Line, Points, Region, chart_state
+from labext_widgets.plots.chart import (
+    Axis,
+    Bars,
+    Boxes,
+    Chart,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Region,
+    Scale,
+    chart_state,
+)
 from labext_widgets.plots.charts import default_columns, table_chart
-from labext_widgets.plots.drawing import PlotError
+from labext_widgets.plots.drawing import PlotError, draw_figure
 
 JOBS = pd.DataFrame(
     {
@@ -265,6 +278,115 @@ def test_ticks_of_whole_numbers_are_whole_numbers() -> None:
     assert len(figure.axes[0].get_xticks()) >= 3
 
 
+def draw(*marks: Mark, **options: Any) -> Any:
+    """Return the axes of a panel, and of its color scale if it has one."""
+    options = {"x": Axis("x"), "y": Axis("y"), "table": JOBS} | options
+    figure = draw_figure(Chart("t", "", (Panel(marks=marks, **options),)), "#123456")
+    figure.draw_without_rendering()
+    return figure.axes
+
+
+RECTANGLES = [[0, 0, 1, 3], [1, -1, 2, 0]]
+BOX = [
+    *([[-1, 2], [-1, 4]], [[-1, 2], [1, 2]], [[-1, 3], [1, 3]], [[-1, 4], [1, 4]]),
+    *([[-0.5, 1], [0.5, 1]], [[-0.5, 5], [0.5, 5]], [[0, 1], [0, 2]], [[0, 4], [0, 5]]),
+    [[1, 2], [1, 4]],
+]
+CORNERS = [(0, 0), (2, 0), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("mark", "read", "places"),
+    [
+        (
+            Points([1, 2], [3, 4], [0, 1]),
+            lambda axes: axes.collections[0].get_offsets().tolist(),
+            [[1, 3], [2, 4]],
+        ),
+        (
+            Line([1, 2], [3, 4]),
+            lambda axes: axes.lines[0].get_xydata().tolist(),
+            [[1, 3], [2, 4]],
+        ),
+        (
+            Bars([0, 1], [1, 2], [0, -1], [3, 0]),
+            lambda axes: [bar.get_bbox().extents.tolist() for bar in axes.patches],
+            RECTANGLES,
+        ),
+        (
+            Boxes([0], [1], [2], [3], [4], [5], width=2),
+            lambda axes: sorted(
+                line.tolist() for lines in axes.collections for line in lines.get_segments()
+            ),
+            BOX,
+        ),
+        (
+            Region([CORNERS]),
+            lambda axes: [tuple(corner) for corner in axes.patches[0].get_xy()][:3],
+            CORNERS,
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Mark) else "",
+)
+def test_picture_has_the_marks_and_their_names(mark: Mark, read: Any, places: Any) -> None:
+    (axes,) = draw(mark)
+    assert read(axes) == places
+    assert axes.get_legend() is None
+    if not isinstance(mark, Boxes):
+        (axes,) = draw(replace(mark, name="some name"), legend="groups")
+        assert [text.get_text() for text in axes.get_legend().get_texts()] == ["some name"]
+        assert axes.get_legend().get_title().get_text() == "groups"
+
+
+def test_drawing_selects_no_backend_of_matplotlib() -> None:
+    region, line, bars = Region([CORNERS]), Line([1, 2], [3, 4]), Bars([0], [1], [0], [1])
+    draw(region, line, bars, Points([1], [2], [0]), Boxes([0], [1], [2], [3], [4], [5]))
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+def test_picture_has_the_axes_of_the_chart() -> None:
+    x = Axis("length", limits=(10, 1000), log=True)
+    (axes,) = draw(x=x, y=Axis("$y$", limits=(0, 10), step=2.5, reverse=True), square=True)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("length", r"\$y\$")
+    assert (axes.get_xscale(), axes.get_xlim()) == ("log", (10, 1000))
+    assert (axes.get_yscale(), axes.get_ylim()) == ("linear", (10, 0))
+    assert set(np.diff(axes.get_yticks())) == {2.5}
+    assert axes.get_box_aspect() == 1
+    assert draw()[0].get_box_aspect() is None
+
+
+@pytest.mark.parametrize(
+    ("names", "angle"),
+    [(["short"] * 10, 0), (["x" * 60] * 2, 0), (["a longer name"] * 12, 40), (["long"] * 13, 90)],
+)
+def test_names_on_the_x_axis_are_turned_if_they_are_crowded(names: list[str], angle: int) -> None:
+    axis = Axis("name", "category", tuple(names))
+    (axes,) = draw(x=axis, y=axis)
+    labels = axes.get_xticklabels()
+    assert [len(label.get_text()) for label in labels] == [min(len(name), 24) for name in names]
+    assert {label.get_rotation() for label in labels} == {angle}
+    aligned = {(label.get_ha(), label.get_rotation_mode() or "default") for label in labels}
+    assert aligned == {("right", "anchor") if angle == 40 else ("center", "default")}
+    assert {label.get_rotation() for label in axes.get_yticklabels()} == {0}
+
+
+def test_every_text_of_a_picture_has_the_same_readable_color() -> None:
+    from matplotlib.colors import to_hex
+    from matplotlib.text import Text
+
+    marks = Points([1e9, 1e9 + 1], [3, 4], [0, 1], "a", values=[0, 1]), Boxes(*[[1]] * 6)
+    scale = Scale("s", 0, 1)
+    axes, _bar = draw(*marks, title="Title", note="A note", legend="groups", scale=scale)
+    texts = [text for text in axes.figure.findobj(Text) if text.get_text().strip()]
+    assert {"x", "y", "Title", "A note", "groups", "a", "s", "1e9"} <= {
+        text.get_text() for text in texts
+    }
+    assert {to_hex(text.get_color()) for text in texts} == {"#123456"}
+    assert {line.get_color() for line in axes.get_xticklines()} == {"#123456"}
+    boxes = axes.collections[1:]
+    assert {to_hex(color) for lines in boxes for color in lines.get_colors()} == {"#123456"}
+
+
 def test_ten_thousand_points_are_a_small_picture() -> None:
     drawn = np.random.default_rng(1)
     frame = pd.DataFrame(drawn.normal(size=(10_000, 2)), columns=["a", "b"])
@@ -356,7 +478,6 @@ def test_picture_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no suffix of a picture format"):
         plot.save(tmp_path / "p.docx")
     assert plot.figure is plot.figure
-    assert "matplotlib.pyplot" not in sys.modules
 
 
 def test_terminal_shows_the_ranges() -> None:
@@ -449,7 +570,15 @@ FIGURES = {
         ("", ""),
     ),
     "codons.csv": (
-        pd.DataFrame({"position": [1], "amino_acid": ["M"], "codon": ["ATG"], "share": [100]}),
+        pd.DataFrame(
+            {
+                "position": [1],
+                "amino_acid": ["M"],
+                "codon": ["ATG"],
+                "share": [100],
+                "share_before": [40],
+            }
+        ),
         "Codon usage",
         ("codon", "use among codons of the amino acid (%)"),
     ),
@@ -467,6 +596,107 @@ def test_table_of_a_tool_has_its_figure(file: str) -> None:
     assert plot.frame.equals(table)
     json.dumps(plot._state(), allow_nan=False)
     assert job_plot("job", {file: table.iloc[:0]}) is None
+
+
+PLACES: dict[str, list[Any]] = {
+    "ramachandran.csv": [(-57, -47)],
+    "eigenvalues.csv": [(0.6, 1.4, 0, 5), (1.6, 2.4, 0, 4), (1, 5), (2, 9)],
+    "fluctuations.csv": [(1, 18.6), (2, 20), (1, 17), (2, 24)],
+    # Probabilities are above the diagonal from the top left, the structure is below it.
+    "pairs.csv": [(7.5, 8.5, 1.5, 2.5), (8.5, 9.5, 0.5, 1.5), (0.5, 1.5, 8.5, 9.5)],
+    "minimisation.csv": [(1, -653), (2, -742)],
+    "energies.csv": [
+        *((-0.37, -0.01, 0, 51), (0.63, 0.99, 0, 374)),
+        *((0.01, 0.37, 0, 18), (1.01, 1.37, -124, 0)),
+    ],
+    "residues.csv": [(0.58, 1.42, 0, 71.4), (1.58, 2.42, 0, 26.4)],
+    "conformers.csv": [(1, 0), (2, 0.4), (1, 0), (2, 0.4)],
+    "hits.csv": [(-0.4, 0.4, 0, 61), (0.6, 1.4, 0, 5)],
+    "fragments.csv": [(-0.4, 0.4, 10, 4835), (0.6, 1.4, 10, 67)],
+    "distances.csv": [
+        *((-0.5, 0.5, -0.5, 0.5), (0.5, 1.5, -0.5, 0.5)),
+        *((-0.5, 0.5, 0.5, 1.5), (0.5, 1.5, 0.5, 1.5)),
+    ],
+    "codons.csv": [(0.58, 1.42, 0, 100), (1, 40)],
+}
+LIMITS: dict[str, Any] = {
+    "ramachandran.csv": ((-180, 180), (-180, 180)),
+    "eigenvalues.csv": ((0.3, 2.7), (0, 9.45)),
+    "pairs.csv": ((0.5, 9.5), (0.5, 9.5)),
+    "energies.csv": ((-0.6, 1.6), None),
+    "hits.csv": ((-0.6, 1.6), None),
+    "fragments.csv": ((-0.6, 1.6), (10, 7736)),
+    "distances.csv": ((-0.5, 1.5), (-0.5, 1.5)),
+    "codons.csv": ((0.3, 1.7), (0, 105)),
+}
+
+
+def panel_of(table: pd.DataFrame, file: str = "some.csv") -> Any:
+    """Return the only figure of a table."""
+    plot = job_plot("job", {file: table})
+    assert plot is not None
+    (panel,) = plot._chart.panels
+    return panel
+
+
+@pytest.mark.parametrize("file", FIGURES)
+def test_figure_has_points_lines_and_bars_at_the_values_of_the_table(file: str) -> None:
+    panel = panel_of(FIGURES[file][0], file)
+    places: list[Any] = []
+    for mark in panel.marks:
+        if isinstance(mark, Bars):
+            places += zip(mark.x0, mark.x1, mark.y0, mark.y1, strict=True)
+        elif isinstance(mark, Points | Line):
+            places += zip(mark.x, mark.y, strict=True)
+    assert places == [pytest.approx(place) for place in PLACES[file]]
+    for axis, limits in zip((panel.x, panel.y), LIMITS.get(file, (None, None)), strict=True):
+        assert axis.limits == (None if limits is None else pytest.approx(limits))
+    assert panel.y.reverse is (file in ("pairs.csv", "distances.csv"))
+    assert panel.square is (file in ("pairs.csv", "distances.csv", "ramachandran.csv"))
+
+
+def test_lines_of_residues_end_with_their_chain() -> None:
+    table = residues(fluctuation=[0.3, 0.4], chain=["A", "B"], residue=[7, 7])
+    panel = panel_of(table)
+    assert [list(mark.x) for mark in panel.marks] == [[1], [2]]
+    assert panel.x.label == "residue, counted from the first"
+    assert panel.names == ["A ALA 7", "B GLY 7"]
+    assert panel.y.label == "fluctuation (relative)"
+
+
+def test_figure_shows_the_largest_of_many_values_and_says_so() -> None:
+    count = range(1, 101)
+    share = [1 / n for n in count]
+    panel = panel_of(pd.DataFrame({"mode": count, "eigenvalue": count, "share": share}))
+    assert (len(panel.marks[0].rows), panel.note) == (30, "the first 30 of 100 modes")
+    names = [f"t{n}" for n in count]
+    panel = panel_of(pd.DataFrame({"target": names, "evalue": 1, "score": count}))
+    assert (panel.x.categories, panel.note) == (
+        tuple(names[:59:-1]),
+        "the best 40 of 100 targets",
+    )
+    assert panel_of(pd.DataFrame({"target": ["t"], "evalue": 1, "score": 1})).note == ""
+    panel = panel_of(pd.DataFrame({"fragment": count, "length": count}))
+    assert panel.x.categories == tuple(str(n) for n in range(100, 20, -1))
+
+
+def test_target_with_several_hits_has_its_best_score() -> None:
+    hits = {"target": ["a", "a", "b"], "evalue": 1, "score": [9, 4, 20]}
+    panel = panel_of(pd.DataFrame(hits))
+    assert panel.x.categories == ("b", "a")
+    assert list(panel.marks[0].y1) == [20, 9]
+
+
+def test_rows_of_a_tool_without_values_are_left_out() -> None:
+    none = {"phi": np.nan, "psi": 1, "residue": 1, "sasa": np.nan, "fluctuation": np.inf}
+    rows = [
+        *({"mode": 1, "eigenvalue": 1, "share": None}, {"i": 1, "j": None, "probability": 1}),
+        *({"iteration": "a", "energy": 1}, {"rank": 1, "relative_energy": None}),
+        *({"target": "a", "evalue": 1, "score": None}, {"fragment": 1, "length": 0}, none),
+        {"position": 1, "amino_acid": "M", "codon": "ATG", "share": None},
+    ]
+    for row in rows:
+        assert job_plot("job", {"some.csv": pd.DataFrame([row])}) is None
 
 
 def test_figures_of_several_tables_are_one_picture() -> None:
