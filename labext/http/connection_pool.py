@@ -401,7 +401,7 @@ def check_timeout(timeout: Timeout) -> None:
     for seconds in (connect, connect if read is None else read):
         if not isinstance(seconds, int | float) or not 0 < seconds <= threading.TIMEOUT_MAX:
             raise InputError(
-                f"The timeout {timeout!r} is no positive number of seconds.",
+                f"The timeout {timeout!r} is not a positive number of seconds.",
                 "Give `timeout=30`, or `timeout=(5, 60)` to connect and to wait for a response.",
             )
 

@@ -69,7 +69,7 @@ export default {
     };
 
     // JupyterLab reports a cell as deleted that is back by Undo, or was cut and pasted.
-    const answer = ({ deleted }) => {
+    const reportRemoved = ({ deleted }) => {
       const cells = [...(model.widget_manager?.context?.model?.cells ?? [])].map(({ id }) => id);
       if (deleted) model.send({ removed: deleted.filter((id) => !cells.includes(id)) });
     };
@@ -87,7 +87,7 @@ export default {
     const stopUpdates = updateSavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
     model.on("change:views", update);
-    model.on("msg:custom", answer);
+    model.on("msg:custom", reportRemoved);
     update();
     return close;
   },

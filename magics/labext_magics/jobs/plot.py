@@ -60,7 +60,7 @@ def plot(
         if not call.scope.has_variable(name):
             raise
         raise error.with_next_step(
-            f"A variable is plotted by `%jobs plot --from {quote(name)}`."
+            f"To plot the variable, run `%jobs plot --from {quote(name)}`."
         ) from None
     if records.is_parent(row):
         _reject_options({"--file": file}, f"for {name}, which is a {records.kind(row)}")

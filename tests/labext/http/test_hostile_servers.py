@@ -332,7 +332,7 @@ def test_silent_service_is_unreachable_after_the_timeout(
 @pytest.mark.parametrize("client", NEW_CLIENTS)
 @pytest.mark.parametrize("timeout", [0, math.inf, (0, 5), (5, 0), (None, 5), (1, 2, 3), "5", None])
 def test_timeout_is_a_positive_number_or_two_of_them(client: str, timeout: Any) -> None:
-    with pytest.raises(InputError, match="is no positive number of seconds"):
+    with pytest.raises(InputError, match="is not a positive number of seconds"):
         NEW_CLIENTS[client]("https://127.0.0.1:1/api/", True, timeout)
 
 

@@ -87,9 +87,9 @@ class Hub(_RegisteredWidget, anywidget.AnyWidget):
     def __init__(self, **state: Any) -> None:
         super().__init__(**state)
         self.on_removed: Callable[[list[str]], None] = lambda _cells: None
-        self.on_msg(self._receive)
+        self.on_msg(self._receive_removed)
 
-    def _receive(self, _hub: Any, content: Any, _buffers: list[Any]) -> None:
+    def _receive_removed(self, _hub: Any, content: Any, _buffers: list[Any]) -> None:
         removed = content.get("removed") if isinstance(content, dict) else None
         if isinstance(removed, list):
             self.on_removed(removed)

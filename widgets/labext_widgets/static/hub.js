@@ -631,7 +631,7 @@ var hub_default = {
         };
       }
     };
-    const answer2 = ({ deleted }) => {
+    const reportRemoved = ({ deleted }) => {
       const cells = [...model.widget_manager?.context?.model?.cells ?? []].map(({ id }) => id);
       if (deleted) model.send({ removed: deleted.filter((id) => !cells.includes(id)) });
     };
@@ -647,7 +647,7 @@ var hub_default = {
     const stopUpdates = updateSavedOutputs(model.widget_manager);
     observer.observe(document.body, { childList: true, subtree: true });
     model.on("change:views", update);
-    model.on("msg:custom", answer2);
+    model.on("msg:custom", reportRemoved);
     update();
     return close;
   }

@@ -6,7 +6,6 @@ import itertools
 import select
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -28,7 +27,6 @@ from labext.sandbox.core.data_folder import FileLock
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import StartMethod
-from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 
@@ -299,9 +297,15 @@ def _locked_error() -> OperationalError:
     return OperationalError("SELECT", {}, cause)
 
 
-@pytest.mark.parametrize("refusing", ["start", "end"])
+_FULL_DISK = OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("refusing", "error"),
+    [("start", _locked_error()), ("end", _locked_error()), ("end", _FULL_DISK)],
+)
 def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
-    forking_harness: Harness, refusing: str
+    forking_harness: Harness, refusing: str, error: Exception
 ) -> None:
     calls: list[str] = []
     has_room = threading.Event()
@@ -310,7 +314,7 @@ def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
         if task.key == "late":
             calls.append(hook)
             if hook == refusing and not has_room.is_set():
-                raise _locked_error()
+                raise error
 
     kind = TaskKind(
         "recorded",
@@ -494,89 +498,6 @@ def test_task_refused_at_its_start_is_killed(new_harness: NewHarness) -> None:
     assert no_process(int((harness.work("only") / "pid").read_text()))
 
 
-class LosingWorkers:
-    """Workers that are lost as soon as a task has begun, or only when it is killed."""
-
-    lease, address = 0.0, "tcp://nowhere"
-
-    def __init__(self, *, at_once: bool) -> None:
-        self.starts = 0
-        self._at_once = at_once
-        self._events: list[dict[str, Any]] = []
-        self._readable, self._writable = socket.socketpair()
-
-    def _report(self, **event: Any) -> None:
-        self._events.append(event)
-        self._writable.send(b".")
-
-    def fileno(self) -> int:
-        return self._readable.fileno()
-
-    def start(self, task_id: int, *_: Any, **_options: Any) -> None:
-        self.starts += 1
-        self._report(started=task_id)
-        if self._at_once:
-            self.kill(task_id)
-
-    def kill(self, task_id: int) -> None:
-        self._report(lost=task_id, reason="It was switched off.", begun=True)
-
-    def events(self) -> list[dict[str, Any]]:
-        self._readable.recv(1024)
-        events, self._events = self._events, []
-        return events
-
-    def close(self) -> None:
-        self._readable.close()
-        self._writable.close()
-
-    def admit(self, _task: Any) -> bool:
-        return True
-
-    def release(self, _task_id: int | None = None) -> None:
-        pass
-
-    def free_slots(self) -> int:
-        return 1
-
-    def workers(self) -> list[WorkerState]:
-        return []
-
-    def lost_workers(self) -> int:
-        return self.starts
-
-
-def test_task_that_loses_its_workers_is_given_up(
-    new_harness: NewHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(supervisor, "MAX_LOSSES", 3)
-    workers = LosingWorkers(at_once=True)
-    harness = new_harness(remote=lambda: workers)
-    outcome = harness.run("answer")
-    reason = "The worker was lost 3 times while this ran. It was switched off."
-    assert (outcome.outcome, outcome.reason) == ("failed", reason)
-    assert workers.starts == harness.supervisor.lost_workers() == 3
-
-
-def test_task_refused_at_its_start_ends_with_its_lost_worker(new_harness: NewHarness) -> None:
-    workers = LosingWorkers(at_once=False)
-    harness = new_harness(remote=lambda: workers)
-
-    def refuse(_session: Any, _task: Task) -> None:
-        raise LookupError("no such row")
-
-    kind = TaskKind(
-        "refused",
-        "labext_test_entries:answer",
-        on_start=refuse,
-        on_end=harness._end,
-        inputs=lambda _task: [],
-    )
-    harness.queue.add(kind)
-    assert harness.run("refused") == TaskOutcome("failed", "It could not be started: no such row")
-    assert workers.starts == 1
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a task is not forked")
 def test_fork_server_starts_no_task_once_its_supervisor_has_ended() -> None:
     code = """
@@ -635,101 +556,3 @@ def test_supervisor_uses_no_cpu_while_results_are_stored_after_the_time_limit(
     may_end.set()
     assert forking_harness.result("only").outcome == "done"
     assert used < 0.3
-
-
-@pytest.fixture
-def warm_harness(new_harness: NewHarness) -> Harness:
-    """A harness with warm processes that run several tasks in turn."""
-    return new_harness(warm=True, workers=1, memory=192 << 20)
-
-
-def identity(harness: Harness, key: str, **payload: Any) -> dict[str, Any]:
-    harness.put("identify", key, **payload)
-    outcome = harness.result(key)
-    assert outcome.outcome == "done", outcome
-    return outcome.result
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_warm_process_runs_several_tasks_in_separate_folders(
-    new_harness: NewHarness, method: StartMethod
-) -> None:
-    harness = new_harness(method=method, warm=True, workers=1, memory=512 << 20)
-    results = [identity(harness, key) for key in ("a", "b")]
-    harness.put("fail", "refused", error="TaskError")
-    assert harness.result("refused").reason == "sequence: X is no base."
-    results.append(identity(harness, "c"))
-    assert len({task["pid"] for task in results}) == 1, "a failed task does not end it either"
-    assert len({task["temporary"] for task in results}) == 3
-    assert len({task["nice"] for task in results}) == 1
-    assert all(task["cwd"] == task["work"] and task["log"] == "identified\n" for task in results)
-
-
-def test_process_of_another_task_kind_runs_one_task(forking_harness: Harness) -> None:
-    assert identity(forking_harness, "a")["pid"] != identity(forking_harness, "b")["pid"]
-
-
-@pytest.mark.parametrize("end", ["death", "cancel", "time", "memory"])
-def test_end_of_a_warm_process_affects_one_task_only(warm_harness: Harness, end: str) -> None:
-    first = identity(warm_harness, "a")
-    if end == "death":
-        warm_harness.put("die", "b", how="signal", number=signal.SIGSEGV)
-    elif end == "memory":
-        warm_harness.put("fill_memory", "b", mib=260, seconds=300)
-    else:
-        warm_harness.put("wait", "b", 0.5 if end == "time" else None, seconds=300)
-    warm_harness.put("identify", "c")
-    if end == "cancel":
-        wait_until((warm_harness.work("b") / "started").exists)
-        warm_harness.cancel("b")
-    outcome, over, words = {
-        "death": ("failed", None, "SIGSEGV"),
-        "cancel": ("stopped", None, "stopped by hand"),
-        "time": ("stopped", "time", "0.5 seconds"),
-        "memory": ("stopped", "memory", "192 MiB"),
-    }[end]
-    result = warm_harness.result("b")
-    assert (result.outcome, result.over) == (outcome, over)
-    assert words in result.reason
-    assert no_process(first["pid"])
-    assert warm_harness.result("c").result["pid"] != first["pid"]
-
-
-def test_warm_process_with_a_child_or_much_memory_is_not_reused(warm_harness: Harness) -> None:
-    first = identity(warm_harness, "a", leave="process")
-    left = int((warm_harness.work("a") / "left").read_text())
-    assert no_process(left)
-    assert no_process(first["pid"])
-    second = identity(warm_harness, "b", leave="memory", mib=110)
-    assert second["pid"] != first["pid"]
-    assert identity(warm_harness, "c")["pid"] != second["pid"]
-
-
-def test_task_of_a_warm_process_killed_before_it_began_runs_again(
-    warm_harness: Harness,
-) -> None:
-    first = psutil.Process(identity(warm_harness, "a")["pid"])
-    first.suspend()  # it receives the task but does not begin it
-    warm_harness.put("identify", "b")
-    wait_until(lambda: warm_harness.starts == ["a", "b"])
-    first.kill()
-    outcome = warm_harness.result("b")
-    assert outcome.outcome == "done"
-    assert outcome.result["pid"] != first.pid
-
-
-def test_task_cancelled_before_its_warm_process_began_is_not_run(warm_harness: Harness) -> None:
-    first = psutil.Process(identity(warm_harness, "a")["pid"])
-    first.suspend()
-    warm_harness.put("identify", "b")
-    wait_until(lambda: warm_harness.starts == ["a", "b"])
-    warm_harness.cancel("b")
-    assert warm_harness.result("b").reason == "stopped by hand"
-    assert not (warm_harness.work("b") / "log.txt").exists()
-
-
-def test_idle_warm_process_ends_with_the_supervisor(warm_harness: Harness) -> None:
-    first = identity(warm_harness, "a")
-    assert psutil.pid_exists(first["pid"])
-    warm_harness.supervisor.stop()
-    assert no_process(first["pid"])
