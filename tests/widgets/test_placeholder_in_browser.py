@@ -93,7 +93,7 @@ def test_page_reload_restores_the_live_view_and_the_updates_of_the_saved_output(
 def test_output_is_saved_in_the_state_that_it_reached_while_the_page_was_closed(
     watched: Watched, script: Script
 ) -> None:
-    nb = watched()
+    nb = watched(app="notebook")  # a page of its own, since others share that of JupyterLab
     nb.wait_for_saved_html("120 In Queue")
     nb.page.goto("about:blank")
     script.set_snapshot(COMPLETE)
