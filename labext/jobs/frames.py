@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -130,7 +131,10 @@ class ToolView(RowView):
         """Return one paragraph per row."""
         if not len(frame):
             return super().text(frame)
-        return "\n".join(_format_paragraph(dict(row)) for row in frame.to_dict("records"))
+        rows = frame.to_dict("records")
+        for row in rows:
+            row |= {column: format(row.get(column)) for column, format in self.formats.items()}
+        return "\n".join(map(_format_paragraph, rows))
 
     def html(self, frame: pd.DataFrame) -> str | None:
         """Return a table with all non-empty columns, also for a single row."""
@@ -142,7 +146,21 @@ class ToolView(RowView):
 
 _WHOLE = ("name", "description", "required", "optional", "default", "options")
 
-TOOLS = ToolView(name="tools", empty="No tools match.", whole=_WHOLE)
+_SENTENCE_END = re.compile(r"(?<=[\w°)]{2})[.!?](?=\s+[A-Z])")
+
+
+def _first_sentence(description: Any) -> str:
+    text = cell_text(description)
+    end = _SENTENCE_END.search(text)
+    return text[: end.end()] if end else text
+
+
+TOOLS = ToolView(
+    name="tools",
+    empty="No tools match.",
+    whole=_WHOLE,
+    formats={"description": _first_sentence},  # `tool()` returns the others
+)
 PARAMETERS = ToolView(name="parameters", empty="The tool has no settings.", whole=_WHOLE)
 
 
@@ -288,7 +306,7 @@ def take_rows(frame: pd.DataFrame, positions: Sequence[int]) -> pd.DataFrame:
 
 def tools_frame(tools: Iterable[Tool]) -> pd.DataFrame:
     """Return one row per tool."""
-    columns = ("name", "displayName", "description", "required", "optional", "paper", "github")
+    columns = ("name", "displayName", "required", "description", "optional", "paper", "github")
     records = [
         {
             **{name: tool.record.get(name) for name in columns},

@@ -27,6 +27,7 @@ from labext_widgets.answers.text import (
     replace_numbers,
 )
 from labext_widgets.core.front_end import FrontEnd
+from labext_widgets.core.markup import message_html
 
 QUESTION = "Why is glucose added?"
 QUOTE = "Glucose lowers cAMP."
@@ -240,8 +241,17 @@ class TestInANotebook:
     )
     def test_answer_names_its_model_or_says_that_none_was_used(self, model: str, line: str) -> None:
         drawn = static_view.render_html(AnswerState("", answer=Answer("No.", model=model)))
-        assert words(drawn).endswith(line)
+        assert words(drawn).endswith(line.replace("`", ""))
         assert render_answer(Answer("No.", model=model)).endswith(line)
+
+    def test_lines_to_run_are_code(self) -> None:
+        drawn = static_view.render_html(AnswerState("", answer=Answer("No.", model="extractive")))
+        assert re.search("<code [^>]+>%nb models setup</code>", drawn)
+
+    @pytest.mark.parametrize("message", ["5` to 3`: <b>", "The 5` end: <b>", "``: <b>"])
+    def test_messages_are_escaped_whatever_they_quote(self, message: str) -> None:
+        shown = html.unescape(re.sub("</?code[^>]*>", "", message_html(message)))
+        assert shown.replace("`", "") == message.replace("`", "")
 
     def test_answer_shows_the_note_of_its_searches(self) -> None:
         answer = Answer("No.", note="Searched by words alone: <b>down</b>.")

@@ -131,8 +131,8 @@ class ToolMethods(BaseClient):
     def tools(self) -> pd.DataFrame:
         """Return the current catalogue, one row per tool.
 
-        Columns: name, displayName, description, required and optional (names of the
-        parameters), paper, github.
+        Columns: name, displayName, required (names of parameters), description, optional (names
+        of parameters), paper, github. The displayed frame has the first sentence of a description.
         """
         from labext.jobs.frames import tools_frame
 

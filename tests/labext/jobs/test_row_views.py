@@ -286,12 +286,31 @@ FOLD = Tool(
 )
 
 
-def test_description_is_shown_in_full() -> None:
-    for frame in (frames.tools_frame([FOLD]), frames.parameters_frame(FOLD)):
-        html = frame_html(frame)
-        assert html.count(f'max-width:32em">{LONG.replace("<b>", "&lt;b&gt;")}</div></td>') == 1
-        assert LONG in " ".join(frame_text(frame).split())
-        assert max(map(len, frame_text(frame).splitlines())) <= 88
+def test_parameter_description_is_shown_in_full() -> None:
+    frame = frames.parameters_frame(FOLD)
+    html = frame_html(frame)
+    assert html.count(f'max-width:32em">{LONG.replace("<b>", "&lt;b&gt;")}</div></td>') == 1
+    assert LONG in " ".join(frame_text(frame).split())
+    assert max(map(len, frame_text(frame).splitlines())) <= 88
+
+
+@pytest.mark.parametrize(
+    ("description", "shown"),
+    [
+        ("Folds an RNA of E. coli (W. et al.) at 37.5 °C. Energies.", 0),
+        ("Folds an RNA (fast). Energies.", 20),
+        ("folds an rna", 12),
+        ("Folds. It", 6),
+    ],
+)
+def test_list_of_tools_has_the_first_sentence_of_each_description(
+    description: str, shown: int
+) -> None:
+    tools = frames.tools_frame([Tool({"name": "fold", "description": description})])
+    sentence = description[:shown] or description[: -len(" Energies.")]
+    assert f">{sentence}</" in frame_html(tools)
+    assert frame_text(tools).endswith(f"\n    {sentence}")
+    assert tools["description"].tolist() == [description]
 
 
 def test_text_view_has_fields_of_each_parameter() -> None:
@@ -310,7 +329,7 @@ def test_tool_frames_are_plain_frames() -> None:
     assert type(frame) is pd.DataFrame
     assert frame.columns.tolist()[1:4] == ["required", "type", "default"]
     tools = frames.tools_frame([FOLD])
-    assert tools.columns.tolist()[:3] == ["name", "displayName", "description"]
+    assert tools.columns.tolist()[:4] == ["name", "displayName", "required", "description"]
     assert frame.attrs["displayName"] == "Fold"
     part = frame.loc[frame["required"], ["name", "description"]]
     assert part["name"].tolist() == ["sequence"]

@@ -12,7 +12,7 @@ from labext_widgets.answers import static_view
 from labext_widgets.answers.text import INTERRUPTED, WRITING, model_text, step_text
 from labext_widgets.core.display import display_html, update_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import MUTED, div, escape, plain, tidy, view_html
+from labext_widgets.core.markup import MUTED, div, escape, message_html, plain, tidy, view_html
 from labext_widgets.core.throttle import Throttle
 
 
@@ -63,7 +63,7 @@ class GeneratedText:
         rows = [div(escape(self.title), "font-weight:600")] if self.title else []
         rows.append(div(static_view.to_html(str(self))))
         if self.model:
-            rows.append(div(escape(model_text("Generated", self.model, self.usage)), MUTED))
+            rows.append(div(message_html(model_text("Generated", self.model, self.usage)), MUTED))
         if seen_at:
             rows.append(static_view.step_html(WRITING, seen_at))
         return div("".join(rows), static_view.STYLE)

@@ -32,6 +32,7 @@ from labext_widgets.core.markup import (
     edge,
     escape,
     line_html,
+    message_html,
     span,
     tidy,
     view_line,
@@ -306,7 +307,7 @@ def _answer_html(state: AnswerState, answer: Answer, live: bool, opens: bool) ->
         _citations_html(cited, opens=opens) or div("No citations.", MUTED),
         _search_steps_html(state),
     ]
-    rows += [div(escape(line), MUTED) for line in footer_lines(answer)]
+    rows += [div(message_html(line), MUTED) for line in footer_lines(answer)]
     return rows
 
 

@@ -14,7 +14,7 @@ from labext_widgets.answers import static_view, text
 from labext_widgets.answers.text import AnswerState, number_citations, render_answer
 from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
-from labext_widgets.core.markup import BAD, div, edge, escape, plain, tidy, view_html
+from labext_widgets.core.markup import BAD, div, edge, message_html, plain, tidy, view_html
 from labext_widgets.core.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def send_opened_page(
     try:
         html = open_citation(citations[number - 1]).html()
     except (LabextError, OSError) as error:
-        html = div(escape(str(error)), f"padding:2px 8px;{edge(*BAD)}")
+        html = div(message_html(str(error)), f"padding:2px 8px;{edge(*BAD)}")
     placeholder.send({"opened": number, "html": html})
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from labext.sanitize import strip_control
 from labext_widgets.core.front_end import FrontEnd, front_end
-from labext_widgets.core.markup import escape, plain, view_html
+from labext_widgets.core.markup import message_html, plain, view_html
 
 _target: ContextVar[str | None] = ContextVar("labext_display_target", default=None)
 
@@ -63,4 +63,4 @@ def display_message(text: str) -> None:
 
 def render_message(text: str) -> tuple[str, str]:
     """Return the line as HTML and as plain text."""
-    return view_html(escape(text, MAX_MESSAGE), "font-size:13px"), plain(text, MAX_MESSAGE)
+    return view_html(message_html(text, MAX_MESSAGE), "font-size:13px"), plain(text, MAX_MESSAGE)

@@ -123,6 +123,7 @@ _MAX_TITLE = 100
 _NOT_ON_A_LINE = frozenset('"{}\\$`')
 """Characters of a title that a line would need to escape."""
 
+_QUOTED = re.compile(r"`([^`]+)`")
 _CODE = f"{FAINT};border-radius:3px;padding:0 4px;overflow-wrap:anywhere"
 
 
@@ -146,6 +147,11 @@ def view_line(identifier: str, title: str = "", page: int | None = None) -> str:
 def line_html(line: str) -> str:
     """Return a line to type as HTML."""
     return f'<code style="{_CODE}">{escape(line)}</code>'
+
+
+def message_html(message: str, limit: int = 600) -> str:
+    """Return a message as HTML, with the lines and names that it quotes in backticks as code."""
+    return _QUOTED.sub(rf'<code style="{_CODE}">\1</code>', escape(message, limit))
 
 
 def _name(identifier: str, title: str) -> str:
