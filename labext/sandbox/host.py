@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import pkgutil
@@ -228,6 +229,7 @@ class Host:
                 signal.SIGHUP, self._reload_certificate, servers
             )
             async with _run_servers(servers, stopped):
+                _enable_garbage_collection()
                 if on_ready is None:
                     stack.callback(self._folder.connection.unlink, missing_ok=True)
                     self._announce(sites)
@@ -443,6 +445,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve the sandbox in the given folder; return the exit code."""
     options = _parse_arguments(arguments)
+    gc.disable()  # until the services respond: what they load stays, and there is much of it
     os.umask(0o077)
     folder = DataFolder(options.data_dir)
     requested_database = os.environ.pop(DATABASE_VARIABLE, None)
@@ -573,6 +576,7 @@ def _serve_with_processes(
         stack.callback(folder.connection.unlink, missing_ok=True)
 
         def announce() -> None:
+            _enable_garbage_collection()
             host.announce(sockets)
             host.close()  # a process that is forked later must not inherit a connection
 
@@ -580,6 +584,12 @@ def _serve_with_processes(
         processes.run(announce)
         log.info("The sandbox stops.")
         folder.connection.unlink(missing_ok=True)
+
+
+def _enable_garbage_collection() -> None:
+    """Collect garbage from now on, but not among the objects that exist already."""
+    gc.freeze()
+    gc.enable()
 
 
 def _report_failure(error: Exception, folder: DataFolder) -> int:

@@ -29,10 +29,8 @@ from labext.sandbox.nb import (
     files,
     notebooks,
     notes,
-    podcast_profiles,
     seed,
     settings,
-    transformations,
 )
 from labext.sandbox.nb.ask import router as answers
 from labext.sandbox.nb.cancellation import ModelThreads
@@ -42,6 +40,7 @@ from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.middleware import ASSETS_PATH, OPEN_PATHS, RequestGuard
 from labext.sandbox.nb.models import router as models
+from labext.sandbox.nb.podcasts import profiles
 from labext.sandbox.nb.podcasts import router as podcasts
 from labext.sandbox.nb.podcasts import tasks as podcast_tasks
 from labext.sandbox.nb.providers import provider_keys
@@ -51,6 +50,7 @@ from labext.sandbox.nb.search import router as search
 from labext.sandbox.nb.search.index import SearchIndex
 from labext.sandbox.nb.sources import router as sources
 from labext.sandbox.nb.tables import Base
+from labext.sandbox.nb.transformations import router as transformations
 
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorResponse, "description": "Invalid input."},
@@ -323,7 +323,7 @@ _ROUTERS = (
     ("credentials", credentials),
     ("transformations", transformations),
     ("podcasts", podcasts),
-    ("profiles", podcast_profiles),
+    ("profiles", profiles),
 )
 """Tags in the API documentation, with the modules that define their endpoints."""
 

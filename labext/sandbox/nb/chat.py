@@ -28,10 +28,11 @@ from labext.sandbox.nb.ask.answers import (
 from labext.sandbox.nb.ask.schemas import CitationRecord
 from labext.sandbox.nb.ask.service import create_writer
 from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
-from labext.sandbox.nb.crud import add_crud_routes, load, numbered_name
+from labext.sandbox.nb.crud import add_crud_routes
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
+from labext.sandbox.nb.queries import load, numbered_name
 from labext.sandbox.nb.schemas import (
     Identifier,
     Identifiers,

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from labext.sandbox.nb import errors
-from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import Identifier, Record, RequestBody
 from labext.sandbox.nb.sources.schemas import InsightRecord
 from labext.sandbox.nb.tables import ChatSession, Insight, Note, Notebook, NotebookSource, Source

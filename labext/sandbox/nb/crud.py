@@ -1,44 +1,22 @@
-"""Endpoints and queries that all kinds of objects share."""
+"""Endpoints that all kinds of objects share."""
 
 # No postponed annotations: FastAPI could not resolve those of endpoints defined in a function.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import count
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
-from sqlalchemy.orm.interfaces import ORMOption
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from labext.sandbox.nb import errors
 from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.queries import Row, load
 from labext.sandbox.nb.schemas import Identifier, MessageResponse, Record
-from labext.sandbox.nb.tables import Entity, Notebook
-
-Row = TypeVar("Row", bound=Entity)
+from labext.sandbox.nb.tables import Notebook
 
 NotebookFilter = Annotated[
     Identifier | None, Query(description="Only those of this notebook; by default all.")
 ]
-
-
-def load(session: Session, table: type[Row], identifier: str, *options: ORMOption) -> Row:
-    """Return an object by its identifier, or raise a 404."""
-    row = session.get(table, identifier, options=options)
-    if row is None:
-        raise errors.not_found(table.noun, identifier)
-    return row
-
-
-def numbered_name(
-    session: Session, column: InstrumentedAttribute[str], notebook_id: str, word: str
-) -> str:
-    """Return a name, such as `Chat 3`, that no other object of the notebook has."""
-    same_notebook = column.class_.notebook_id == notebook_id
-    names = set(session.scalars(select(column).where(same_notebook)))
-    return next(name for n in count(1 + len(names)) if (name := f"{word} {n}") not in names)
 
 
 def add_crud_routes(
@@ -119,47 +97,3 @@ def add_crud_routes(
         response_model=MessageResponse,
         description=f"Delete the {table.noun}.",
     )
-
-
-_DIRECTIONS = {"asc": False, "desc": True}
-
-
-@dataclass(frozen=True)
-class SortKey:
-    """A column that a list may be ordered by.
-
-    Attributes:
-        column: the column; texts are ordered case-insensitively.
-        descending: the default direction, True for times.
-    """
-
-    column: InstrumentedAttribute[Any]
-    descending: bool = False
-
-
-def order_by_terms(
-    order_by: str, sort_keys: Mapping[str, SortKey], last: Any
-) -> list[ColumnElement[Any]]:
-    """Return the terms of an ORDER BY clause.
-
-    Args:
-        order_by: a sort key, optionally followed by a blank and `asc` or `desc`.
-        sort_keys: the allowed keys by name.
-        last: the column that makes the order unique.
-
-    Raises:
-        HTTPException: 400 if `order_by` is invalid.
-    """
-    name, _, direction = order_by.strip().partition(" ")
-    key = sort_keys.get(name)
-    descending = (
-        key.descending if key is not None and not direction else _DIRECTIONS.get(direction.lower())
-    )
-    if key is None or descending is None:
-        names = ", ".join(sort_keys)
-        raise errors.bad_request(
-            f"order_by must be one of {names}, optionally followed by a blank and asc or desc."
-        )
-    textual = key.column.type.python_type is str
-    terms = [func.lower(key.column), key.column, last] if textual else [key.column, last]
-    return [term.desc() if descending else term.asc() for term in terms]

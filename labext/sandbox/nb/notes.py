@@ -12,10 +12,11 @@ from sqlalchemy.orm import Session
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits
-from labext.sandbox.nb.crud import add_crud_routes, load
+from labext.sandbox.nb.crud import add_crud_routes
 from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers.chat import generate_title
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import (
     Identifier,
     NonEmptyText,

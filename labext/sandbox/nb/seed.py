@@ -7,12 +7,17 @@ from pathlib import Path
 from labext.sandbox.core.data_folder import ensure_secret
 from labext.sandbox.core.database import mark_seeded
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import podcast_profiles, settings, transformations
+from labext.sandbox.nb import settings
 from labext.sandbox.nb.middleware import hash_password
-from labext.sandbox.nb.podcast_profiles import NewEpisodeProfile, NewSpeaker, NewSpeakerProfile
+from labext.sandbox.nb.podcasts.profiles import (
+    NewEpisodeProfile,
+    NewSpeaker,
+    NewSpeakerProfile,
+    create_profile,
+)
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.tables import EpisodeProfile, SeedMarker, SpeakerProfile
-from labext.sandbox.nb.transformations import NewTransformation
+from labext.sandbox.nb.transformations.router import NewTransformation, create_transformation
 
 TRANSFORMATIONS = (
     NewTransformation(
@@ -123,14 +128,14 @@ def seed_service(site: Site) -> None:
         registry.seed_models(session)
         for transformation in TRANSFORMATIONS:
             if mark_seeded(session, SeedMarker, f"transformation {transformation.name}"):
-                transformations.create_transformation(session, transformation)
+                create_transformation(session, transformation)
         for speaker in SPEAKER_PROFILES:
             if mark_seeded(session, SeedMarker, f"speaker profile {speaker.name}"):
-                podcast_profiles.create_profile(session, SpeakerProfile, speaker)
+                create_profile(session, SpeakerProfile, speaker)
         session.flush()
         for episode in EPISODE_PROFILES:
             if mark_seeded(session, SeedMarker, f"episode profile {episode.name}"):
-                podcast_profiles.create_profile(session, EpisodeProfile, episode)
+                create_profile(session, EpisodeProfile, episode)
 
 
 def connection_password(site: Site) -> str | None:

@@ -183,6 +183,7 @@ class ForkServer:
         self._kill_all()
 
     def _preload(self, modules: list[str]) -> None:
+        gc.disable()
         for module in modules:
             if self._is_abandoned():  # the next supervisor waits for the lock
                 raise SystemExit(0)
@@ -192,7 +193,6 @@ class ForkServer:
                 print(f"{module} is not preloaded: {error}", file=sys.stderr)
         # Keep the garbage collector from touching loaded objects, which would unshare their pages.
         gc.collect()
-        gc.disable()
         gc.freeze()
 
     def _is_abandoned(self) -> bool:

@@ -10,12 +10,12 @@ from pydantic import Field
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.credentials import service
 from labext.sandbox.nb.credentials.service import CredentialOptions, provider_status
-from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
 from labext.sandbox.nb.models import service as models
 from labext.sandbox.nb.models.router import DiscoveredModel
 from labext.sandbox.nb.providers import provider_keys
 from labext.sandbox.nb.providers.registry import get_provider
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import (
     FreeText,
     Identifier,

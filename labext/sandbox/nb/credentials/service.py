@@ -17,10 +17,10 @@ from labext.config import same_server
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import addresses, errors
-from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.models import service
 from labext.sandbox.nb.providers import provider_keys, registry, servers
 from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo, get_provider
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import FreeText, ModelType, RequestBody, SingleLine
 from labext.sandbox.nb.tables import Credential, Model
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import undefer
 
 from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.nb import files, settings, transformations
+from labext.sandbox.nb import files, settings
 from labext.sandbox.nb.background_tasks import ProgressWriter, open_site
 from labext.sandbox.nb.errors import UnreadableError
 from labext.sandbox.nb.ingestion import fetch, readers, reading, tasks
@@ -23,6 +23,7 @@ from labext.sandbox.nb.speech import transcription
 from labext.sandbox.nb.tables import Source
 from labext.sandbox.nb.text import passages
 from labext.sandbox.nb.text.passages import PassageText
+from labext.sandbox.nb.transformations.service import create_insights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +68,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         keeps_title = payload.get("titled") or not tasks.has_provisional_title(source)
         title = source.title if keeps_title else document.title or source.title
         space, vectors = _embed_passages(site, title, pieces, on_stage)
-        insights, remark = transformations.create_insights(site, document.text, on_stage, deadline)
+        insights, remark = create_insights(site, document.text, on_stage, deadline)
     result = tasks.IngestionResult(
         document.text,
         document.title,

@@ -15,7 +15,6 @@ from labext.actions import Action
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
-from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers import registry, servers
 from labext.sandbox.nb.providers.registry import (
@@ -28,6 +27,7 @@ from labext.sandbox.nb.providers.registry import (
     get_provider,
     guess_model_type,
 )
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.settings import EMBEDDING_FAILURE, set_setting
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model
 

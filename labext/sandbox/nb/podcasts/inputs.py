@@ -10,10 +10,9 @@ from sqlalchemy.orm import Session
 
 from labext.extras import install_line
 from labext.sandbox.nb import errors
-from labext.sandbox.nb.crud import load
-from labext.sandbox.nb.podcast_profiles import MAX_SPEAKERS, check_speaker_names
 from labext.sandbox.nb.podcasts.script import Material, Speaker, Text
 from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.speech.voices import VoiceRequests
 from labext.sandbox.nb.tables import (
     COMPLETED,
@@ -25,6 +24,9 @@ from labext.sandbox.nb.tables import (
     NotebookSource,
     Source,
 )
+
+MAX_SPEAKERS = 4
+"""Maximum number of speakers of an episode."""
 
 MAX_CHARACTERS = 2_000_000
 """Maximum number of a notebook's characters that an episode is made from."""
@@ -148,3 +150,13 @@ def _voice_model(session: Session, requested: str | None) -> Model:
                 "restart the sandbox; or add a model of type tts."
             )
     return registry.select_model(session, "text_to_speech", requested)
+
+
+def check_speaker_names(names: Sequence[str]) -> None:
+    """Check that speaker names are unique, else raise a 400."""
+    folded = [name.casefold() for name in names]
+    for number, name in enumerate(names):
+        if folded.index(name.casefold()) < number:
+            raise errors.bad_request(
+                f"Two speakers are called {name}. Give one of them another name."
+            )

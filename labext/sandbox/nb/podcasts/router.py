@@ -13,16 +13,15 @@ from starlette.responses import Response
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, files, limits, tables
-from labext.sandbox.nb.crud import load, numbered_name
 from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
 from labext.sandbox.nb.files import StoredFileResponse
-from labext.sandbox.nb.podcast_profiles import (
+from labext.sandbox.nb.podcasts import inputs, tasks, writer
+from labext.sandbox.nb.podcasts.profiles import (
     EpisodeProfileRecord,
     Profile,
     SpeakerProfileRecord,
     load_profile,
 )
-from labext.sandbox.nb.podcasts import inputs, tasks, writer
 from labext.sandbox.nb.podcasts.schemas import (
     DeletedEpisode,
     EpisodeOrder,
@@ -34,6 +33,7 @@ from labext.sandbox.nb.podcasts.schemas import (
 )
 from labext.sandbox.nb.podcasts.script import STAGES
 from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.queries import load, numbered_name
 from labext.sandbox.nb.schemas import ErrorResponse, Identifier
 from labext.sandbox.nb.speech.voices import assign_voices
 from labext.sandbox.nb.tables import (

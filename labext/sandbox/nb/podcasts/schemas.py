@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from labext.sandbox.nb.podcast_profiles import ProfileNames
+from labext.sandbox.nb.podcasts.profiles import ProfileNames
 from labext.sandbox.nb.schemas import (
     FreeText,
     Identifier,

@@ -11,11 +11,11 @@ from fastapi.responses import Response
 from sqlalchemy import select
 
 from labext.sandbox.nb import errors, files
-from labext.sandbox.nb.crud import SortKey, load, order_by_terms
 from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.files import StoredFileResponse
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.ingestion.tasks import has_provisional_title
+from labext.sandbox.nb.queries import SortKey, load, order_by_terms
 from labext.sandbox.nb.schemas import ErrorResponse, Identifier, MessageResponse
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import service, uploads

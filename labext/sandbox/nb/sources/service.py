@@ -15,12 +15,12 @@ from starlette.requests import Request
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files
-from labext.sandbox.nb.crud import load
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.ingestion.tasks import (
     provisional_title,
     title_of_text,
 )
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import uploads
 from labext.sandbox.nb.sources.schemas import NewSource

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.nb import settings, transformations
+from labext.sandbox.nb import settings
 from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import chat
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.tables import Model, Transformation
-from labext.sandbox.nb.transformations import ExecuteRequest
+from labext.sandbox.nb.transformations import router, service
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def talker(add_model: Callable[..., Model]) -> Model:
 
 def test_empty_default_prompt_sends_no_system_message(site, talker, provider):
     with site.database.write() as session:
-        settings.set_setting(session, transformations.INSTRUCTIONS, " ")
-    transformations.run_transformation(site, talker, "Shorten it.", "A text.")
+        settings.set_setting(session, service.INSTRUCTIONS, " ")
+    service.run_transformation(site, talker, "Shorten it.", "A text.")
     assert [item["role"] for item in provider.requests[0].body["messages"]] == ["user"]
 
 
@@ -36,7 +36,7 @@ def test_long_text_is_sent_in_parts_and_merged(site, talker, provider):
         LIMITS.change(session, "model_characters", 1000)
     provider.replies = lambda _body: f"Reply {len(provider.requests)}."
     text = "\n\n".join(f"Paragraph {number} is about cells. " * 8 for number in range(8))
-    output = transformations.run_transformation(site, talker, "Shorten it.", text)
+    output = service.run_transformation(site, talker, "Shorten it.", text)
     *item, last = [call.text for call in provider.requests]
     assert "part 1 of" in item[0]
     for number in range(8):
@@ -50,7 +50,7 @@ def test_text_with_too_many_parts_is_413(site, talker, provider):
         LIMITS.change(session, "model_characters", 1000)
         LIMITS.change(session, "model_parts", 2)
     with pytest.raises(HTTPException) as caught:
-        transformations.run_transformation(site, talker, "Shorten it.", "x" * 2001)
+        service.run_transformation(site, talker, "Shorten it.", "x" * 2001)
     assert caught.value.status_code == 413
     assert "model_parts" in caught.value.detail
     assert not provider.requests
@@ -70,18 +70,16 @@ def test_slow_insight_is_reported(site, talker):
     created.model_id = talker.id
     with site.database.write() as session:
         session.add(created)
-    result, remark = transformations.create_insights(
-        site, "A text.", lambda _stage: None, time.monotonic()
-    )
+    result, remark = service.create_insights(site, "A text.", lambda _stage: None, time.monotonic())
     assert (result, "took too long. Retry the source" in str(remark)) == ([], True)
 
 
 def test_text_over_the_limit_is_413(site):
     with site.database.write() as session:
         LIMITS.change(session, "text_bytes", 10)
-    request = ExecuteRequest(
+    request = router.ExecuteRequest(
         transformation_id="transformation:any", input_text="A text too long.", model_id=None
     )
     with pytest.raises(HTTPException) as caught:
-        transformations.execute_transformation(site, request, CancelToken(), Monitor(Usage()))
+        router.execute_transformation(site, request, CancelToken(), Monitor(Usage()))
     assert caught.value.status_code == 413

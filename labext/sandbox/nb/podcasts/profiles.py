@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from labext.sandbox.nb import errors, limits
 from labext.sandbox.nb.crud import add_crud_routes
 from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.nb.podcasts.inputs import MAX_SPEAKERS, check_speaker_names
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.schemas import (
     MAX_LINE_LENGTH,
@@ -28,9 +29,6 @@ from labext.sandbox.nb.schemas import (
     Timestamp,
 )
 from labext.sandbox.nb.tables import EpisodeProfile, SpeakerProfile
-
-MAX_SPEAKERS = 4
-"""Maximum number of speakers of an episode."""
 
 MAX_SEGMENTS = 20
 _MAX_PROFILES = 100
@@ -220,16 +218,6 @@ def check_unused(session: Session, profile: SpeakerProfile) -> None:
             f"The speaker profile {profile.name} is used by the episode profile {users[0]}{more}. "
             "Choose other speakers there first, or delete it."
         )
-
-
-def check_speaker_names(names: Sequence[str]) -> None:
-    """Check that speaker names are unique, else raise a 400."""
-    folded = [name.casefold() for name in names]
-    for number, name in enumerate(names):
-        if folded.index(name.casefold()) < number:
-            raise errors.bad_request(
-                f"Two speakers are called {name}. Give one of them another name."
-            )
 
 
 def _column_values(session: Session, fields: dict[str, Any]) -> dict[str, Any]:

@@ -1,30 +1,23 @@
-"""Transformations: prompts that models apply to texts, and the insights that they create."""
+"""Endpoints of transformations."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from pydantic import Field
-from sqlalchemy import func, select
+from sqlalchemy import func
 from sqlalchemy.orm import Session
-from starlette.exceptions import HTTPException
 
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits, settings, streaming
-from labext.sandbox.nb.cancellation import (
-    CallCancelledError,
-    CancelToken,
-    cancel_after,
-    cancel_on_disconnect,
-)
-from labext.sandbox.nb.crud import add_crud_routes, load
+from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
+from labext.sandbox.nb.crud import add_crud_routes
 from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
-from labext.sandbox.nb.providers import chat, registry
+from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
+from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import (
     FreeText,
     Identifier,
@@ -36,8 +29,8 @@ from labext.sandbox.nb.schemas import (
     Timestamp,
     UsageRecord,
 )
-from labext.sandbox.nb.tables import Model, Transformation
-from labext.sandbox.nb.text import extractive
+from labext.sandbox.nb.tables import Transformation
+from labext.sandbox.nb.transformations import service
 
 MAX_PROMPT_LENGTH = 100_000
 """Maximum characters of a prompt."""
@@ -117,24 +110,6 @@ class InstructionsRecord(Record):
     transformation_instructions: str
 
 
-DEFAULT_INSTRUCTIONS = (
-    "Answer from the text alone and invent nothing. Give only what is asked for, without an "
-    "introduction and without comments of your own."
-)
-
-INSTRUCTIONS = "transformation_instructions"
-"""The setting with the default prompt; an empty one removes it."""
-
-
-def get_instructions(session: Session) -> str:
-    """Return the default prompt; empty if it was removed."""
-    instructions = settings.get_setting(session, INSTRUCTIONS)
-    return DEFAULT_INSTRUCTIONS if instructions is None else instructions
-
-
-SLOT = "transformation"
-
-
 def execute_transformation(
     site: Site, request: ExecuteRequest, cancel_token: CancelToken, monitor: Monitor
 ) -> dict[str, Any]:
@@ -150,8 +125,10 @@ def execute_transformation(
     with site.database.read() as session:
         limits.check_text_size(session, request.input_text)
         transformation = load(session, Transformation, request.transformation_id)
-        model = registry.select_model(session, SLOT, request.model_id or transformation.model_id)
-    output = run_transformation(
+        model = registry.select_model(
+            session, service.SLOT, request.model_id or transformation.model_id
+        )
+    output = service.run_transformation(
         site, model, transformation.prompt, request.input_text, cancel_token, monitor
     )
     return {
@@ -160,74 +137,6 @@ def execute_transformation(
         "model_id": model.id,
         "usage": monitor.usage.record(),
     }
-
-
-def run_transformation(
-    site: Site,
-    model: Model,
-    prompt: str,
-    text: str,
-    cancel_token: CancelToken | None = None,
-    monitor: Monitor | None = None,
-) -> str:
-    """Return a model's output for a text, given the default prompt and this one.
-
-    Raises:
-        HTTPException: 502, 422 and 413 as `execute_transformation`.
-        CallCancelledError: if the call was cancelled.
-    """
-    with site.database.read() as session:
-        instructions, limits = get_instructions(session).strip(), chat.part_limits(session)
-    if registry.is_built_in(model):
-        return extractive.quote_key_sentences(text, prompt)
-
-    monitor = monitor or Monitor(Usage())
-
-    def ask(prompt: str, text: str, *, observed: Monitor) -> str:
-        system = [{"role": "system", "content": instructions}] if instructions else []
-        message = {"role": "user", "content": f"{prompt}\n\n# The text\n\n{text}"}
-        return chat.generate_reply(site, model, [*system, message], cancel_token, None, observed)
-
-    ask_part = partial(ask, observed=Monitor(monitor.usage))
-    return chat.ask_in_parts(ask_part, prompt, text, limits, partial(ask, observed=monitor))
-
-
-_RETRY_HINT = "Retry the source to create it."
-
-
-def create_insights(
-    site: Site, text: str, on_stage: Callable[[str], None], deadline: float
-) -> tuple[list[tuple[str, str]], str | None]:
-    """Return the outputs of the default transformations for a text, by title.
-
-    Returns:
-        The insights, and a remark on those that failed, or None.
-    """
-    insights: list[tuple[str, str]] = []
-    remarks: list[str] = []
-    with site.database.read() as session:
-        defaults = select(Transformation).where(Transformation.by_default)
-        ordered = defaults.order_by(Transformation.created, Transformation.id)
-        transformations = list(session.scalars(ordered))
-    cancel_token = CancelToken()
-    with cancel_after(cancel_token, deadline - time.monotonic()):
-        for transformation in transformations:
-            title = transformation.title
-            on_stage(f"insight: {title}")
-            try:
-                with site.database.read() as session:
-                    model = registry.select_model(session, SLOT, transformation.model_id)
-                prompt = transformation.prompt
-                insights.append(
-                    (title, run_transformation(site, model, prompt, text, cancel_token))
-                )
-            except HTTPException as error:
-                remarks.append(f"The insight {title} could not be created: {error.detail}")
-            except CallCancelledError:
-                remarks.append(
-                    f"The insight {title} could not be created: its model took too long."
-                )
-    return insights, " ".join([*remarks, _RETRY_HINT]) if remarks else None
 
 
 router = APIRouter()
@@ -289,7 +198,7 @@ async def post_execute(
 def get_default_prompt(site: SiteDep) -> dict[str, str]:
     """Get the default prompt of all transformations."""
     with site.database.read() as session:
-        return {"transformation_instructions": get_instructions(session)}
+        return {"transformation_instructions": service.get_instructions(session)}
 
 
 @router.put("/transformations/default-prompt", response_model=InstructionsRecord)
@@ -297,7 +206,7 @@ def put_default_prompt(site: SiteDep, body: InstructionsUpdate) -> InstructionsU
     """Set the default prompt of all transformations."""
     with site.database.write() as session:
         limits.check_text_size(session, body.transformation_instructions)
-        settings.set_setting(session, INSTRUCTIONS, body.transformation_instructions)
+        settings.set_setting(session, service.INSTRUCTIONS, body.transformation_instructions)
     return body
 
 

@@ -1,0 +1,1 @@
+"""Transformations: prompts that models apply to texts, and the insights that they create."""
