@@ -130,13 +130,16 @@ class Background:
                 self._surface.set_note(note, pending=pending, controls=controls)
 
 
-def end_all(seconds: float = 2.0) -> None:
+_END_SECONDS = 2.0
+
+
+def end_all() -> None:
     """End all watches, and wait briefly for their threads."""
     ending = list(_running)
     for watch in ending:
         watch.end()
     for watch in ending:
-        watch.join(seconds)
+        watch.join(_END_SECONDS)
 
 
 def buttons(first: Progress, can_stop: bool) -> list[Control]:

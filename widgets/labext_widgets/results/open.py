@@ -99,16 +99,14 @@ def open_file(files: JobFiles, path: str) -> Any:
     return _OPENERS[kind](files, path)
 
 
-def open_comparison(
-    files: JobFiles, path: str | None, other: JobFiles, other_path: str | None = None
-) -> StructureViewer:
+def open_comparison(files: JobFiles, path: str | None, other: JobFiles) -> StructureViewer:
     """Return the view of two superposed structures.
 
     Raises:
         InputError: one of them is not a structure.
     """
     viewer = _open_structure(files, _structure_path(files, path))
-    reference = _structure_path(other, other_path)
+    reference = _structure_path(other, None)
     return viewer.compare(other.read(reference), _structure_format(reference), name=other.job)
 
 

@@ -27,10 +27,10 @@ SINGLE_THREAD_VARIABLES = dict.fromkeys(
 )
 
 
-def clean_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """Environment variables passed to child processes; keys and tokens are left out."""
     return {
-        name: value for name, value in environment.items() if _INHERITED_VARIABLES.fullmatch(name)
+        name: value for name, value in os.environ.items() if _INHERITED_VARIABLES.fullmatch(name)
     }
 
 
