@@ -223,12 +223,8 @@ class ResultsFetcher:
             return self._results(job, target, before, False, f"are already complete at {target}")
         if target.is_dir():
             raise StorageError(f"{target} is a folder.", "Give the name of a file.")
-        if exists and (before is None or not before.same_source(fresh)):
-            raise ConflictError(
-                f"{target} already exists and is not {job.selection.file or 'the archive'} of "
-                f"{job.name}.",
-                "Choose another name, or move it away.",
-            )
+        if exists and before is not None and not before.same_source(fresh):
+            raise _other_file_error(job, target)
         with install.staging_folder(
             target.parent, install.single_file_stage_name(target), _stage_key(fresh)
         ) as stage:
@@ -245,6 +241,10 @@ class ResultsFetcher:
                     install.clear_stage(stage)
                     raise
             done = replace(fresh, files=(archives.describe_file(downloaded, target.name),))
+            # Without a manifest, the file may come from another machine.
+            if exists and before is None and not done.is_complete(target.parent):
+                install.clear_stage(stage)
+                raise _other_file_error(job, target)
             # Write the manifest first: a file without one is treated as the user's own.
             done.write(record)
             before_files = () if before is None else before.files
@@ -311,6 +311,13 @@ def _changed_clause(count: int) -> str:
 def _display_path(folder: Path) -> Path:
     """Return a path to display; an absolute one for `.` and `..`."""
     return folder if folder.name not in ("", "..") else folder.resolve()
+
+
+def _other_file_error(job: ResultsJob, target: Path) -> ConflictError:
+    return ConflictError(
+        f"{target} already exists and is not {job.selection.file or 'the archive'} of {job.name}.",
+        "Choose another name, or move it away.",
+    )
 
 
 def _check_ended(job: ResultsJob) -> None:

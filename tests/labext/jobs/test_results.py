@@ -540,6 +540,22 @@ def test_file_of_other_results_is_not_overwritten(
         client.download("f1", tmp_path / "x.zip")
 
 
+@pytest.mark.parametrize(("name", "file"), [("log.txt", "log.txt"), ("f1.zip", None)])
+def test_identical_file_without_manifest_is_accepted(
+    client: JobsClient, done: Any, tmp_path: Path, name: str, file: str | None
+) -> None:
+    target = tmp_path / name
+    content = client.download("f1", tmp_path / "elsewhere" / name, file=file).path.read_bytes()
+    target.write_bytes(content[:-1])
+    with pytest.raises(ConflictError, match="already exists and is not"):
+        client.download("f1", target, file=file)
+    assert target.read_bytes() == content[:-1]
+    assert not list(tmp_path.glob(".labext*"))
+    target.write_bytes(content)
+    assert client.download("f1", target, file=file).path == target
+    assert not client.download("f1", target, file=file).fetched
+
+
 def test_batch_with_failed_aggregation_gives_results_of_its_jobs(
     client: JobsClient, ledger: Any, tmp_path: Path
 ) -> None:
