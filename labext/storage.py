@@ -42,14 +42,20 @@ def storage_errors(place: Path) -> Iterator[None]:
         ) from None
 
 
+_MAX_PATH_LENGTH = 4096
+"""Limit of Linux; a longer text is usually the content of a file."""
+
+
 def user_path(path: str | os.PathLike[str]) -> Path:
     """Return a path given by the user, with `~` expanded; InputError if it can't be a path."""
     try:
         expanded = Path(path).expanduser()
     except (TypeError, RuntimeError):  # it is not text, or begins with ~ and an unknown user
         expanded = None
-    if expanded is None or "\0" in str(expanded):
-        raise InputError(f"{path!r} is not a path.", "Give the path of a file or folder.")
+    if expanded is None or "\0" in str(expanded) or len(str(expanded)) > _MAX_PATH_LENGTH:
+        raise InputError(
+            f"{messages.quote_value(path)} is not a path.", "Give the path of a file or folder."
+        )
     return expanded
 
 
@@ -141,7 +147,8 @@ def _temporary_file(path: Path, content: Content, *, private: bool) -> Iterator[
                 error.filename = str(path)  # the file that the caller knows
             raise
         finally:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # a read-only file system also refuses to delete
+                temporary.unlink()
 
 
 def sync_folder(folder: Path) -> None:

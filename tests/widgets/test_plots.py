@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import pandas as pd
 import pytest
 from widget_fakes import ParsedHtml, Placeholders
 
-from labext.errors import InputError
+from labext.errors import InputError, StorageError
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.plots import Plot, job_table, table_plot
@@ -478,6 +480,25 @@ def test_picture_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no suffix of a picture format"):
         plot.save(tmp_path / "p.docx")
     assert plot.figure is plot.figure
+
+
+def test_picture_that_can_not_be_written_is_a_storage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plot = table_plot(JOBS, "folds", x="mfe", y="pairs")
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="can't be written"):
+        plot.save(tmp_path / "file" / "p.png")
+    before = plot.save(tmp_path / "p.png").read_bytes()
+
+    def run_out_of_space(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", run_out_of_space)
+    with pytest.raises(StorageError, match=r"The disk is full: .*p\.png can't be written"):
+        plot.save(tmp_path / "p.png", dpi=40)
+    assert (tmp_path / "p.png").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "p.png"]
 
 
 def test_terminal_shows_the_ranges() -> None:

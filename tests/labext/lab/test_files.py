@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import random
 import stat
 import subprocess
@@ -351,6 +353,18 @@ def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
     refused(StorageError, [PRIMER], tmp_path / "file" / "a.fa")
     message = refused(StorageError, [PRIMER], Path("/proc/a.fa"))
     assert message.startswith("/proc/a.fa can't be written")
+
+
+def test_error_of_a_read_only_file_system_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Any, *_: Any, **__: Any) -> Any:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "unlink", refuse)
+    message = refused(StorageError, [PRIMER], tmp_path / "a.fa")
+    assert message == f"{tmp_path / 'a.fa'} can't be written (Read-only file system)."
 
 
 @pytest.mark.parametrize("bases", [None, "", float("nan"), pd.NA])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
 from labext.messages import join_words, pluralize
-from labext.storage import user_path
+from labext.storage import make_folder, user_path, write_atomic
 from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
 from labext_widgets.core.placeholder import LiveOutput
@@ -146,6 +146,7 @@ class Plot(LiveOutput):
 
         Raises:
             InputError: the suffix is not that of a format which matplotlib writes.
+            StorageError: the file can't be written.
         """
         target = user_path(path)
         formats = sorted(self.figure.canvas.get_supported_filetypes())
@@ -155,8 +156,8 @@ class Plot(LiveOutput):
                 f"{target.name} has no suffix of a picture format.",
                 f"Use one of {join_words(formats, len(formats))}.",
             )
-        target.parent.mkdir(parents=True, exist_ok=True)
-        drawing.save(self.figure, target, format, dpi)
+        make_folder(target.parent)
+        write_atomic(target, lambda file: drawing.save(self.figure, file, format, dpi))
         return target
 
     def select(self, rows: Sequence[int], panel: int = 0) -> pd.DataFrame:
