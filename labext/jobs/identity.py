@@ -179,6 +179,13 @@ def check_name(name: object, noun: str = "job") -> str:
     return name
 
 
+def check_text(noun: str, value: object) -> None:
+    """Raise InputError if a value is not text; `noun` names it in the message."""
+    if not isinstance(value, str):
+        kind = messages.with_article(type(value).__name__)
+        raise InputError(f"The {noun} is {kind}, not text.", "Give one text.")
+
+
 def check_job_names(names: Sequence[str], stored_as: Sequence[str], batch: str) -> None:
     """Check the names of the jobs of a batch, and their full names `<batch or part>-<job>`.
 

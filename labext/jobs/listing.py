@@ -68,6 +68,11 @@ class JobFilter:
     tool: str | None = None
     since: datetime | None = None
 
+    def __post_init__(self) -> None:
+        for noun, value in (("state", self.state), ("name of the tool", self.tool)):
+            if value is not None:
+                identity.check_text(noun, value)
+
     @classmethod
     def parse(
         cls, state: str | None, tool: str | None, since: str | datetime | timedelta | None
@@ -347,6 +352,11 @@ class JobLister:
         entry = self._parts.entry(str(query.batch)) if local else None
         plan = None if entry is None else entry.plan
         if input_rows is not None:
+            if not hasattr(input_rows, "columns"):
+                raise InputError(
+                    f"The rows are {messages.with_article(type(input_rows).__name__)}.",
+                    "Give the DataFrame of the batch's input.",
+                )
             column = plan.name_column if plan and name_column is None else name_column
             if column is None:
                 raise InputError(

@@ -461,7 +461,7 @@ class ToolCatalogue:
 
     def tool(self, name: str) -> Tool:
         """Return a tool by name; raise InputError if the service has no such tool."""
-        return self._tools.get(name) or self._read(name)
+        return self._cached(name) or self._read(name)
 
     def check(self, type: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Validate settings; return them as they will be sent.
@@ -484,7 +484,7 @@ class ToolCatalogue:
         Raises:
             InputError: the tool is unknown.
         """
-        tool = self._tools.get(type)
+        tool = self._cached(type)
         if tool is not None:
             cleaned, faults = _clean_jobs(tool, jobs)
             if not faults:
@@ -492,11 +492,15 @@ class ToolCatalogue:
             self._tools = {}
         return _clean_jobs(self._read(type), jobs)
 
+    def _cached(self, name: str) -> Tool | None:
+        return self._tools.get(name) if isinstance(name, str) else None
+
     def _read(self, name: str) -> Tool:
         tools = self.read()
-        if name not in tools:
+        if not isinstance(name, str) or name not in tools:
             raise InputError(
-                f'The service has no tool "{name}"{messages.did_you_mean(str(name), tools)}.',
+                f"The service has no tool {messages.quote_value(name)}"
+                f"{messages.did_you_mean(str(name), tools)}.",
                 action=Action.list_tools(),
             )
         return tools[name]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from labext.actions import parameter
 from labext.errors import InputError, LabextError, NotFoundError, ServiceError, SignInError
+from labext.jobs import identity
 from labext.jobs.api import JobsApi
 from labext.jobs.file_versions import FileVersion
 from labext.storage import similar_file_hint, user_path
@@ -82,12 +84,12 @@ def upload_file(
 def check_readable(path: Path | str) -> Path:
     """Return the path of a file; raise InputError if it does not exist or can't be read."""
     source = user_path(path)
-    if source.is_dir():
+    if os.path.isdir(source):  # unlike Path.is_dir, false for a name that is too long
         raise InputError(
             f"{source} is a folder.",
             f"Upload its files; {parameter('folder', 'NAME')} is a folder on the service.",
         )
-    if not source.is_file():
+    if not os.path.isfile(source):
         raise InputError(
             f"There is no file {source}{similar_file_hint(source)}.",
             "Check the path; it is relative to the working directory.",
@@ -101,7 +103,10 @@ def check_readable(path: Path | str) -> Path:
 
 def _check_folder(folder: str | None) -> None:
     """Check that the name of a folder is not empty, not absolute and has no `..`."""
-    if folder is not None and (not folder or ".." in folder.split("/") or folder.startswith("/")):
+    if folder is None:
+        return
+    identity.check_text("folder", folder)
+    if not folder or ".." in folder.split("/") or folder.startswith("/"):
         raise InputError(f'"{folder}" is not a valid folder name.', "Use a plain name.")
 
 

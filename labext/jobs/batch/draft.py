@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -350,7 +351,7 @@ def make_draft(
     name: str,
     type: str,
     jobs: pd.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]],
-    constants: Mapping[str, Any],
+    constants: Mapping[str, Any] | None,
     name_column: str | None,
     mapping: Mapping[str, str] | None,
     limits: BatchLimits,
@@ -364,6 +365,15 @@ def make_draft(
     """
     identity.check_name(name, "batch")
     refuse_part_name(name)
+    tool = catalogue.tool(type)
+    constants = {} if constants is None else constants
+    for noun, value, example in (
+        ("settings of all jobs", constants, '{"temperature": 30}'),
+        ("columns of the settings", {} if mapping is None else mapping, '{"sequence": "bases"}'),
+    ):
+        if not isinstance(value, Mapping):
+            kind = messages.with_article(builtins.type(value).__name__)
+            raise InputError(f"The {noun} are {kind}.", f"Give a dictionary, such as {example}.")
     if isinstance(jobs, pd.DataFrame):
         # Labels of columns may be numbers.
         frame = jobs.set_axis(pd.Index([str(column) for column in jobs.columns]), axis=1)
@@ -373,7 +383,7 @@ def make_draft(
         draft = BatchDraft(name, type, limits, [], [], frame, name_column)
         rows = read_rows(
             frame,
-            catalogue.tool(type),
+            tool,
             name_column=name_column,
             mapping=mapping,
             constants=constants,

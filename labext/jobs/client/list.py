@@ -336,6 +336,7 @@ class ResultMethods(BaseClient):
             return self._service.result_url(name, file=file, email=email)
 
         identity.check_name(name)
+        identity.check_text("file", file)
         with TemporaryDirectory(prefix="labext-") as folder:
             target = Path(folder) / "result"
             try:

@@ -151,7 +151,7 @@ class SubmitMethods(BaseClient):
 
         limits = BatchLimits(max_runtime_seconds, weighted_hours_budget)
         draft = make_draft(
-            self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
+            self._catalogue, name, type, jobs, settings, name_column, mapping, limits
         )
         tool, content = self._batch_content(draft)
         if not over_budget and not self._journal.has(name):
@@ -231,7 +231,7 @@ class SubmitMethods(BaseClient):
 
         limits = BatchLimits(max_runtime_seconds, weighted_hours_budget)
         draft = make_draft(
-            self._catalogue, name, type, jobs, settings or {}, name_column, mapping, limits
+            self._catalogue, name, type, jobs, settings, name_column, mapping, limits
         )
         tool, content = self._batch_content(draft)
         checked = self._submitter.check(draft, tool, content, skip_invalid=skip_invalid)
@@ -256,8 +256,13 @@ class SubmitMethods(BaseClient):
             The estimate; None without earlier runs.
 
         Raises:
-            InputError: the service has no such tool.
+            InputError: the service has no such tool, or the jobs are not settings.
         """
+        if not isinstance(jobs, list | tuple) or not all(isinstance(job, Mapping) for job in jobs):
+            raise InputError(
+                "The jobs to estimate are not a list of settings.",
+                'Give the settings of each job, such as those of frame.to_dict("records").',
+            )
         expected = self._estimate(type, jobs, self._history())
         return None if expected is None else replace(expected, budget_left=self._budget_left())
 

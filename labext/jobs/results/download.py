@@ -77,6 +77,8 @@ class ResultSelection:
     email: str | None = None
 
     def __post_init__(self) -> None:
+        if self.file is not None:
+            identity.check_text("file", self.file)
         if self.file is not None and self.pdbs_only:
             raise InputError(
                 f"{parameter('file', self.file)} selects one file, and "

@@ -138,7 +138,7 @@ def _variable(raw: Raw, scope: Namespace) -> Any:
     if raw.expression is not None:
         return value
     if not value.isidentifier():
-        if _path(raw, scope).is_file():
+        if os.path.isfile(_path(raw, scope)):
             raise InputError(
                 f"`{value}` is a file, not a variable.",
                 f"Read it first: `frame = pandas.read_csv({value!r})`, then name `frame`.",
