@@ -198,6 +198,26 @@ def lock_file(fileno: int) -> bool:
     return True
 
 
+@contextmanager
+def folder_lock(folder: Path) -> Iterator[bool]:
+    """Lock a folder during the block; yield False if it is locked or deleted by another.
+
+    Yields True on Windows and on a file system without locks, where concurrent use is not detected.
+    """
+    if os.name != "posix":
+        yield True
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        yield False
+        return
+    try:
+        yield lock_file(descriptor) and is_same_file(descriptor, folder)
+    finally:
+        os.close(descriptor)
+
+
 def is_same_file(fileno: int, path: os.PathLike[str]) -> bool:
     """Return whether an open file is still the file at `path`."""
     try:

@@ -15,7 +15,7 @@ from labext.http.download import OnBytes
 from labext.jobs.results import archives
 from labext.jobs.results.archives import ArchiveFile
 from labext.jobs.results.manifest import Manifest, file_matches
-from labext.storage import make_folder, storage_errors
+from labext.storage import folder_lock, make_folder, storage_errors
 
 
 @contextmanager
@@ -29,6 +29,9 @@ def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
         folder: target folder, created if needed.
         name: name of the job, or an identifier of a single file.
         key: identifier of the results; staging folders of other runs are deleted.
+
+    Raises:
+        StorageError: another download uses the staging folder, or it can't be created.
     """
     created = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     make_folder(folder)
@@ -37,13 +40,19 @@ def staging_folder(folder: Path, name: str, key: str) -> Iterator[Path]:
     if stage.is_symlink():  # from another user of a shared folder: its files would be deleted
         raise _conflict_error(stage)
     make_folder(stage)
-    try:
-        yield stage
-    except BaseException:
-        shutil.rmtree(stage / "files", ignore_errors=True)
-        _remove_empty(stage, *created)
-        raise
-    shutil.rmtree(stage, ignore_errors=True)
+    with folder_lock(stage) as locked:
+        if not locked:
+            raise StorageError(
+                f"Another download is writing to {folder}.",
+                "Wait until it is done, or choose another folder.",
+            )
+        try:
+            yield stage
+        except BaseException:
+            shutil.rmtree(stage / "files", ignore_errors=True)
+            _remove_empty(stage, *created)
+            raise
+        shutil.rmtree(stage, ignore_errors=True)
 
 
 def remove_old_stages(folder: Path, name: str, keep: Path | None = None) -> None:

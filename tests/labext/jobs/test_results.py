@@ -80,6 +80,23 @@ def test_complete_results_are_not_downloaded_again(
     assert ("download", None) in done.keys, "the key does not go to a presigned address"
 
 
+def test_second_download_to_the_same_folder_is_refused(
+    client: JobsClient, done: Any, tmp_path: Path
+) -> None:
+    refused = []
+
+    def download_again(phase: str) -> None:
+        if phase == "Unpacking":
+            with pytest.raises(StorageError, match=f"Another download is writing to {tmp_path}\\."):
+                client.download("f1", tmp_path)
+            refused.append(phase)
+
+    client.download("f1", tmp_path, on_phase=download_again)
+    assert refused
+    assert not client.download("f1", tmp_path).fetched
+    assert not list(tmp_path.glob(".labext*"))
+
+
 def test_damaged_file_is_restored_from_the_archive(
     client: JobsClient, done: Any, tmp_path: Path
 ) -> None:
