@@ -19,7 +19,15 @@ from labext.jobs.identity import INTERNAL_FIELDS
 
 ParameterKind = Literal["integer", "number", "boolean", "list", "object", "text", "file"]
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda _: "no default"})()
+class _Missing:
+    def __repr__(self) -> str:
+        return "no default"
+
+    def __reduce__(self) -> str:
+        return "MISSING"  # there is one object, also after pickling
+
+
+MISSING: Any = _Missing()
 """Marks a parameter without a default; None may be a default."""
 
 _KINDS: dict[str, ParameterKind] = {

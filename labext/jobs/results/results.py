@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from labext import messages
 from labext.actions import Action
-from labext.errors import ArchiveError, ConflictError, JobFailedError, NotReadyError, StorageError
+from labext.errors import (
+    ArchiveError,
+    ConflictError,
+    InputError,
+    JobFailedError,
+    NotReadyError,
+    StorageError,
+)
 from labext.jobs import records
 from labext.jobs.api import JobsApi
 from labext.jobs.batch.merge_parts import PartFinder, find_rows, merge_found_rows
@@ -81,6 +88,10 @@ class Results:
         repr=False, compare=False
     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to pickle, without the connection that `frame` uses."""
+        return {**self.__dict__, "rows_of_jobs": _rows_of_pickled_results}
+
     def frame(
         self, rows: pd.DataFrame | None = None, name_column: str | None = None
     ) -> pd.DataFrame:
@@ -100,9 +111,17 @@ class Results:
             name_column: the column of `rows` with the names of the jobs.
 
         Raises:
-            InputError: `rows` has no such column, or a name occurs twice.
+            InputError: `rows` has no such column, or a name occurs twice; or the results were
+                pickled.
         """
         return self.rows_of_jobs(rows, name_column)
+
+
+def _rows_of_pickled_results(*_: Any) -> pd.DataFrame:
+    raise InputError(
+        "Results that were pickled or copied have no connection to the service.",
+        "Download them again; complete files are kept.",
+    )
 
 
 @dataclass(frozen=True)

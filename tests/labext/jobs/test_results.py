@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import shutil
 import zipfile
 from pathlib import Path
@@ -78,6 +79,18 @@ def test_complete_results_are_not_downloaded_again(
     assert again.files.equals(first.files)
     assert done.count("download") == 1
     assert ("download", None) in done.keys, "the key does not go to a presigned address"
+
+
+def test_results_can_be_pickled_without_their_connection(
+    client: JobsClient, done: Any, tmp_path: Path
+) -> None:
+    downloaded = client.download("f1", tmp_path)
+    restored = pickle.loads(pickle.dumps(downloaded))
+    assert restored == downloaded
+    assert restored.files.equals(downloaded.files)
+    with pytest.raises(InputError, match="no connection"):
+        restored.frame()
+    assert downloaded.frame()["Name"].tolist() == ["f1"]
 
 
 def test_second_download_to_the_same_folder_is_refused(

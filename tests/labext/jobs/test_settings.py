@@ -6,6 +6,7 @@ import array
 import enum
 import json
 import math
+import pickle
 import typing
 from pathlib import Path
 from typing import Any
@@ -258,6 +259,12 @@ def test_text_is_cast_to_the_parameter_type(kind: str, text: str, value: Any) ->
 def test_text_that_cannot_be_cast_is_refused(kind: str, text: str) -> None:
     with pytest.raises(InputError, match="p takes"):
         cast(PARAMETERS[kind], text)
+
+
+def test_tool_without_defaults_can_be_pickled() -> None:
+    restored = pickle.loads(pickle.dumps(TOOL))
+    assert restored.parameters == TOOL.parameters
+    assert any(parameter.default is MISSING for parameter in restored.parameters.values())
 
 
 def test_parameter_record_needs_only_name_and_required() -> None:
