@@ -229,6 +229,23 @@ def drop_name_column(rows: pd.DataFrame, name_column: str) -> pd.DataFrame:
     return rows.iloc[:, [n for n, name in enumerate(rows.columns) if str(name) != name_column]]
 
 
+def drop_equal_names(rows: pd.DataFrame, name_column: str, names: Sequence[str]) -> pd.DataFrame:
+    """Return the rows without their column of names, if it has just the names of the jobs as text.
+
+    Original names that were adapted, numbers and categories are kept.
+
+    Args:
+        rows: the input rows.
+        name_column: the column with the original names.
+        names: the name of each row's job; empty if it has none.
+    """
+    cells = rows.iloc[:, [str(column) for column in rows.columns].index(name_column)]
+    is_equal = cells.dtype != "category" and all(
+        cell == name for cell, name in zip(cells, names, strict=True) if name
+    )
+    return drop_name_column(rows, name_column) if is_equal else rows
+
+
 def join_input_rows(
     jobs: pd.DataFrame,
     key: str,

@@ -245,7 +245,7 @@ class JobInputs(NamedTuple):
         key: column of the table of jobs with the names.
         names: names of the jobs, in the order of the input.
         rows: input row of each job; None if the input was not a frame.
-        name_column: column of `rows` with the original names, if some were adapted.
+        name_column: column of the input with the original names.
     """
 
     key: str
@@ -310,6 +310,7 @@ class JobLister:
         attrs = table.attrs
         inputs = self.inputs(table, query, input_rows, name_column)
         if inputs is not None:
+            attrs["name_column"] = inputs.name_column
             complete = query.limit is None and not query.start_key and not query.filter
             table = frames.join_input_rows(
                 table,
@@ -367,7 +368,7 @@ class JobLister:
             originals = plan.originals if plan is not None and _is_from_plan(table, plan) else {}
             if query.batch is None:  # only names of jobs in batches are adapted
                 names = frames.original_names(input_rows, column)
-                return JobInputs(key, names, frames.drop_name_column(input_rows, column))
+                return JobInputs(key, names, frames.drop_equal_names(input_rows, column, names))
             return _inputs_from_rows(input_rows, column, query.batch, originals, set(table[key]))
         if plan is None or not _is_from_plan(table, plan):
             return None
@@ -535,8 +536,7 @@ def _inputs_from_rows(
         jobs.get(original) or identity.find_adapted_name(original, existing, max_length)
         for original in originals
     ]
-    if names == originals:
-        return JobInputs("Name", names, frames.drop_name_column(rows, name_column))
+    rows = frames.drop_equal_names(rows, name_column, names)
     return JobInputs("Name", names, rows, name_column)
 
 

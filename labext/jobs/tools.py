@@ -19,6 +19,7 @@ from labext.jobs.identity import INTERNAL_FIELDS
 
 ParameterKind = Literal["integer", "number", "boolean", "list", "object", "text", "file"]
 
+
 class _Missing:
     def __repr__(self) -> str:
         return "no default"

@@ -131,6 +131,15 @@ def test_table_of_jobs_has_settings_and_run_time_with_units() -> None:
     assert other._chart.panels[0].x.label == "mfe (J)"
 
 
+def test_names_of_jobs_are_plotted_by_their_column_in_the_input() -> None:
+    jobs = JOBS.copy()
+    jobs.attrs["name_column"] = "gene"
+    plot = table_plot(job_table(jobs), "folds", x="gene", y="mfe")
+    assert plot._chart.panels[0].x.label == "gene"
+    jobs.attrs["name_column"] = "family"
+    assert job_table(jobs)["family"].tolist() == JOBS["family"].tolist()
+
+
 def test_default_columns_are_scores_that_differ() -> None:
     assert default_columns(JOBS) == ("score.mfe", "score.pairs")
     assert default_columns(JOBS.assign(**{"score.mfe": 1.0})) == ("score.pairs", None)

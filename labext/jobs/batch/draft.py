@@ -296,12 +296,9 @@ class BatchDraft:
         frame = pd.DataFrame(cells, columns=["Name", "Error"], index=range(len(rows)))
         if self.frame is not None:
             input_rows = self.frame.iloc[rows]
-            if (
-                self.name_column is not None
-                and [self.names[row] for row in rows]
-                == input_rows[self.name_column].astype(str).tolist()
-            ):
-                input_rows = input_rows.drop(columns=self.name_column)
+            if self.name_column is not None:
+                names = [self.names[row] for row in rows]
+                input_rows = frames.drop_equal_names(input_rows, self.name_column, names)
             return frames.REFUSED.show(frames.concat_input_rows(frame, input_rows))
         settings = pd.Series([self.settings[row] for row in rows], dtype=object)
         return frames.REFUSED.show(frame.assign(Settings=settings))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from labext import messages
 from labext.errors import InputError
 from labext.jobs import identity
+from labext.jobs.frames import drop_equal_names
 from labext.jobs.identity import submission_digest
 
 if TYPE_CHECKING:
@@ -104,10 +105,10 @@ class BatchPlan:
 
     @property
     def input_columns(self) -> pd.DataFrame | None:
-        """The input rows, without the column of names if no name was adapted."""
-        if self.rows is None or self.name_column is None or self.originals:
+        """The input rows, without the column of names if it equals the names of the jobs."""
+        if self.rows is None or self.name_column is None:
             return self.rows
-        return self.rows.drop(columns=self.name_column)
+        return drop_equal_names(self.rows, self.name_column, list(self.jobs))
 
     @cached_property
     def parts(self) -> tuple[BatchPart, ...]:

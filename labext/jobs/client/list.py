@@ -55,7 +55,8 @@ class ListMethods(BaseClient):
         name of the job inside the batch; they are in the order of the input and followed by the
         input columns (`<column>.input` if the name is taken). The display omits empty columns and
         shows the most important ones first. `.attrs` has `statuses`, the service's number of jobs
-        by state, and `start_key`, the continuation key of a list truncated by `limit`.
+        by state, `start_key`, the continuation key of a list truncated by `limit`, and for a batch
+        `name_column`, the column of the input with the names of the jobs.
 
         The service does not filter by state, tool or time, so its pages are read until `limit` rows
         match.
@@ -76,8 +77,8 @@ class ListMethods(BaseClient):
             scores: expand Score into columns `score.<metric>`.
             rows: the input rows to join; by default those in the journal, if the batch was sent
                 from this machine.
-            name_column: column of `rows` with the original names of the jobs; it follows JobName if
-                names were adapted.
+            name_column: column of `rows` with the original names of the jobs; it follows Name,
+                unless it has the same texts.
 
         Raises:
             NotFoundError: the batch does not exist; the error suggests a similar name.

@@ -58,6 +58,39 @@ def test_repeated_page_of_parts_is_an_error(client: JobsClient, split: Any) -> N
         client.jobs(limit=2)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        pd.Series([7, 3, 5]),
+        pd.Series(pd.Categorical(["low", "high", "mid"], ["low", "mid", "high"], ordered=True)),
+        pd.Series(["a.1", "a", "b"]),
+    ],
+)
+def test_names_that_are_more_than_the_text_of_the_jobs_are_kept(
+    client: JobsClient, ledger: Any, elsewhere: Any, tmp_path: Any, names: Any
+) -> None:
+    frame = pd.DataFrame({"id": names, "bases": ["A", "C", "G"]})
+    done = client.submit_batch("few", "fold", frame, None, "id", {"sequence": "bases"})
+    ledger.complete("few")
+    results = client.download("few", tmp_path)
+    for table in (
+        done.frame,
+        client.jobs(batch="few"),
+        elsewhere().jobs(batch="few", rows=frame, name_column="id"),
+        results.frame(),
+        results.frame(frame, "id"),
+    ):
+        pd.testing.assert_series_equal(table["id"], frame["id"])
+        assert table.columns[:2].tolist() == ["Name", "id"]
+
+
+def test_equal_names_are_listed_once(client: JobsClient, ledger: Any) -> None:
+    client.submit_batch("few", "fold", FRAME.head(3), {"sequence": "A"}, "name", MAPPING)
+    table = client.jobs(batch="few")
+    assert "name" not in table
+    assert table.attrs["name_column"] == "name"
+
+
 def test_column_names_may_be_numbers(client: JobsClient, ledger: Any) -> None:
     frame = pd.DataFrame([["a", "GGG"], ["b", "CCC"]])
     numbers: Any = (0, {"sequence": 1})

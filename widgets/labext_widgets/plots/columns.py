@@ -251,6 +251,8 @@ RUN_TIME = "RunTime"
 def job_table(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return a list of jobs with a column for each setting, and the run time in seconds.
 
+    The names of the jobs also have the name of their column in the batch's input.
+
     Args:
         jobs: as `JobsClient.jobs(batch=…, scores=True)` returns it.
     """
@@ -259,6 +261,9 @@ def job_table(jobs: pd.DataFrame) -> pd.DataFrame:
     from labext.frames.conversion import spread_column
 
     table = spread_column(jobs, "Settings", "setting") if "Settings" in jobs else jobs.copy()
+    name_column = jobs.attrs.get("name_column")
+    if name_column is not None and name_column not in table:
+        table.insert(1, name_column, table["Name"])
     if {"Started", "Completed"} <= set(table.columns):
         started, completed = (
             pd.to_datetime(table[column], utc=True) for column in ("Started", "Completed")
