@@ -76,11 +76,11 @@ def read_rows(
         raise InputError("The frame has no rows.", "A batch needs at least one job.")
     columns = [str(column) for column in frame.columns]
     if name_column is not None:
-        _check_column(name_column, frame, "the jobs' names")
+        _check_column(name_column, frame, "the jobs' names", tool)
     if mapping is None:
         mapping = _all_columns(columns, name_column, tool)
     for setting, column in mapping.items():
-        _check_column(column, frame, setting)
+        _check_column(column, frame, setting, tool)
     duplicates = [setting for setting in mapping if setting in constants]
     if duplicates:
         raise InputError(
@@ -150,13 +150,18 @@ def _all_columns(columns: list[str], name_column: str | None, tool: Tool) -> dic
     return {column: column for column in others}
 
 
-def _check_column(column: str, frame: pd.DataFrame, use: str) -> None:
+def _check_column(column: str, frame: pd.DataFrame, use: str, tool: Tool) -> None:
     columns = [str(name) for name in frame.columns]
     if column not in columns:
         hint = messages.did_you_mean(column, columns)
         step = frames.index_hint(frame, column)
         step = step or f"The columns are {messages.join_words(columns)}."
-        if use in columns and not hint:
+        first, _, others = column.partition(",")
+        pairs = [pair.strip().split("=") for pair in others.split(",")]
+        if first in columns and all(len(pair) == 2 for pair in pairs):
+            options = [parameter("mapping", {s: c}) for s, c in [(use, first), *pairs]]
+            step = f"Give each setting alone: {' '.join(options)}."
+        elif use in columns and column in tool.parameters and not hint:
             step += f" Write the setting first: {parameter('mapping', {column: use})}."
         raise InputError(f'There is no column "{column}" for {use}{hint}.', step)
     if columns.count(column) > 1:
@@ -313,7 +318,7 @@ class BatchDraft:
             action = Action.show_tool(self.type)
             step = action.sentence()
         if valid := len(self.valid_rows):
-            jobs = messages.pluralize(valid, "job")
+            jobs = "job" if valid == 1 else f"{valid:,} jobs"
             step += f" {parameter('skip_invalid')} submits the other {jobs}."
         return InvalidJobsError(message, step, refused=self.rejected_rows, action=action)
 

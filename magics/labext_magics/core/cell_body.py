@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)\.\d+")
+_EXPRESSION = re.compile(r"\{(?:(?!: )[^{}])+\}")
+"""Text in braces that is no mapping of YAML."""
+
 _PLAIN_TAGS = "tag:yaml.org,2002:"
 _LITERALS = {"true": True, "false": False, "null": None, "~": None, "": None}
 
@@ -82,6 +85,9 @@ def _yaml(text: str) -> Any:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
+        line = text.splitlines()[mark.line : mark.line + 1] if mark else []
+        if expression := _EXPRESSION.search("".join(line)):
+            raise _expression_error(expression[0]) from error
         position = f" at line {mark.line + 2}, column {mark.column + 1} of the cell" if mark else ""
         raise InputError(
             f"The cell body is not valid YAML: {error.problem or error.context}{position}.",
@@ -121,10 +127,14 @@ def _refuse_expression(node: Any) -> None:
     is_empty = [item.id == "scalar" and item.value == "" for _, item in node.value]
     if node.flow_style and is_empty and all(is_empty):
         names = [_key_text(name) for name, _ in node.value]
-        raise InputError(
-            f"The cell body contains {{{', '.join(names)}}}, but takes no Python expressions.",
-            "Pass the value on the line, with `--set SETTING={EXPRESSION}` or `--inputs`.",
-        )
+        raise _expression_error(f"{{{', '.join(names)}}}")
+
+
+def _expression_error(expression: str) -> InputError:
+    return InputError(
+        f"The cell body contains {expression}, but takes no Python expressions.",
+        "Pass the value on the line, with `--set SETTING={EXPRESSION}` or `--inputs`.",
+    )
 
 
 def _key_text(node: Any) -> str:

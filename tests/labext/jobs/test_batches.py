@@ -182,6 +182,21 @@ def test_mapping_the_wrong_way_round_is_corrected() -> None:
     assert 'Write the setting first: `mapping={"sequence": "bases"}`.' in raised.value.next_step
 
 
+def test_settings_joined_by_commas_are_corrected() -> None:
+    frame = FRAME.rename(columns={"bases": "sequence"})
+    from labext.actions import use_style
+    from labext_magics.core.actions import MAGIC_STYLE
+
+    with use_style(MAGIC_STYLE), pytest.raises(InputError, match="no column") as raised:
+        read(frame, mapping={"sequence": "sequence,temperature=t"})
+    assert raised.value.next_step == (
+        "Give each setting alone: `--map sequence=sequence` `--map temperature=t`."
+    )
+    with pytest.raises(InputError, match='no column "base"') as raised:
+        read(frame, mapping={"sequence": "base"})
+    assert "Write the setting first" not in raised.value.next_step
+
+
 @pytest.mark.parametrize("empty", ["", " \n"])
 def test_blank_text_is_an_empty_cell_of_a_required_parameter(empty: str) -> None:
     frame = FRAME.assign(bases=["AC", empty], t=["37", empty])

@@ -44,7 +44,7 @@ def test_invalid_rows_of_client_and_service_are_reported_together(
     assert "too hot: 101.0 (in c)" in message
     assert 'mode can\'t be "quick"' in message
     assert "(in d)" in message
-    assert raised.value.next_step.endswith("`skip_invalid=True` submits the other 1 job.")
+    assert raised.value.next_step.endswith("`skip_invalid=True` submits the other job.")
     assert ledger.count("submit-batch") == 0
     refused = raised.value.refused()
     assert refused["Name"].tolist() == ["b", "c", "d", "e"]
