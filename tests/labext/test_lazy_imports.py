@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -49,6 +50,12 @@ def test_public_names_are_importable() -> None:
         assert getattr(labext, name).__name__ == name
         assert name in dir(labext)
     assert labext.__version__
+
+
+@pytest.mark.parametrize("package", ["labext.jobs", "labext.sandbox", "labext_widgets"])
+def test_names_that_are_imported_lazily_are_completed(package: str) -> None:
+    module = importlib.import_module(package)
+    assert set(module.__all__) <= set(dir(module))
 
 
 def test_unknown_name_is_an_attribute_error() -> None:

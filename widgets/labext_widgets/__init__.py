@@ -60,6 +60,10 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(f"labext_widgets.{_LAZY[name]}"), name)
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def unload() -> None:
     """Stop the threads and close the widgets; the static views remain."""
     import sys

@@ -92,10 +92,12 @@ _GREEK = {
     letter: unicodedata.name(letter).split()[-1].lower() for letter in "αβγδεζηθικλμνξοπρσςτυφχψω"
 }
 _ASCII = str.maketrans(
-    {"µ": "u", "−": "-", "′": "'", "″": "''", **dict.fromkeys("‐‑‒–—", "-"), **_GREEK}
+    {"µ": "u", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"}
+    | {"ẞ": "SS", "Æ": "AE", "Œ": "OE", "Ø": "O", "Ł": "L", "Đ": "D"}
+    | {"−": "-", "′": "'", "″": "''", **dict.fromkeys("‐‑‒–—", "-"), **_GREEK}
     | {letter.upper(): name.title() for letter, name in _GREEK.items()}
 )
-"""ASCII for the micro sign, the minus sign, primes, dashes and Greek letters (by their names)."""
+"""ASCII for letters without a decomposition, the minus sign, primes, dashes and Greek letters."""
 
 
 def to_line(text: str, max_word_length: int = 40) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -13,7 +13,7 @@ from labext.actions import parameter
 from labext.errors import ConflictError, InputError, LabextError, NotFoundError
 from labext.lab.files import encoding
 from labext.lab.files.encoding import PRESERVED_MARK, Fields
-from labext.storage import make_folder, storage_errors, user_path, write_atomic
+from labext.storage import is_folder_name, make_folder, storage_errors, user_path, write_atomic
 from labext.text_files import decode_text
 
 if TYPE_CHECKING:
@@ -129,7 +129,15 @@ def _as_records(records: Any) -> list[Fields]:
             "A sequence to write must be a record, not a name or an ID.",
             "Give a DataFrame or records, such as those of `lab.sequence`.",
         )
-    return [encoding.to_fields(row) for row in rows]
+    return [_with_text_name(encoding.to_fields(row)) for row in rows]
+
+
+def _with_text_name(fields: Fields) -> Fields:
+    """Return the fields with a name that is a number as text: `1` for 1.0, as pandas reads it."""
+    name = fields.get("name")
+    if isinstance(name, int | float) and not isinstance(name, bool):
+        return fields | {"name": str(int(name) if name == name // 1 else name)}
+    return fields
 
 
 def _check_bases(sequences: Sequence[Fields]) -> None:
@@ -292,6 +300,9 @@ def write(
         StorageError: the file can't be written.
     """
     target = user_path(path)
+    with storage_errors(target):
+        if is_folder_name(fspath(path)):
+            raise InputError(f"{path} is a folder.", "Give the name of a file.")
     kind = _choose_format(target, format)
     rows = to_records(records)
     text = _to_genbank(rows) if kind == "genbank" else _to_fasta(rows, whole)

@@ -353,8 +353,10 @@ def _unexpected_argument(
     if "=" in text[1:] and pairs:
         next_step = f"Write `--{pairs[0]} {text}`."
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
-        quoted = _in_quotes(f"{typed[last][-1]} {text}")
-        next_step = f"Put the text in quotes: `--{last.name} {quoted}`."
+        value = typed[last][-1]
+        next_step = f"Put the text in quotes: `--{last.name} {_in_quotes(f'{value} {text}')}`."
+        if last.kind.is_list and not value.template:
+            next_step = f"Separate words by commas: `--{last.name} {value},{text}`. {next_step}"
     elif command.instead and text[:1].isalnum():
         next_step = f"Did you mean `{command.instead} {text}`?"
     elif command.arguments and command.arguments[-1].is_prose:

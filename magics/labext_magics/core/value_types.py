@@ -56,6 +56,11 @@ class ValueType:
         return self.is_prose or self.metavar == "TEXT"
 
     @property
+    def is_list(self) -> bool:
+        """True for a list of texts, separated by commas."""
+        return self.convert is _comma_separated
+
+    @property
     def may_contain_spaces(self) -> bool:
         """True for a text or a list of texts."""
         return self.convert in (_text, _time, _comma_separated)

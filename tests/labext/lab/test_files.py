@@ -117,6 +117,28 @@ def test_plain_fasta_has_names_and_bases(tmp_path: Path) -> None:
     assert [item["name"] for item in files.read(path)] == ["primer", "two_words"]
 
 
+def test_letters_without_a_decomposition_are_written_in_ascii(tmp_path: Path) -> None:
+    record = {"name": "Große Møller-Łódź Œuvre", "bases": "ACGT"}
+    fasta = files.write(record, tmp_path / "a.fa").read_text()
+    assert fasta.startswith(">Grosse_Moller-Lodz_OEuvre Grosse Moller-Lodz OEuvre\n")
+
+
+def test_names_may_be_numbers(tmp_path: Path) -> None:
+    for numbers in ([7, 8], [7.0, 8.0], pd.array([7, 8], dtype="Int64")):
+        frame = pd.DataFrame({"name": numbers, "bases": ["ACGT", "GG"]})
+        path = files.write(frame, tmp_path / "a.fa", overwrite=True)
+        assert path.read_text() == ">7\nACGT\n>8\nGG\n"
+    message = refused(InputError, pd.DataFrame({"name": [np.nan], "bases": ["A"]}), path)
+    assert message == "Sequences without a name: row 0."
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_folder_is_not_replaced_by_a_file(tmp_path: Path, overwrite: bool) -> None:
+    for folder in (tmp_path, f"{tmp_path / 'new'}/"):
+        with pytest.raises(InputError, match="is a folder"):
+            files.write([PRIMER], folder, format="fasta", overwrite=overwrite)
+
+
 def test_greek_letters_dashes_and_primes_are_written_in_ascii(tmp_path: Path) -> None:
     name = "β-lactamase, Δlac, 5′–3′"
     mark = {"name": "−10 box", "notes": "10–20 µM Zn²⁺ at 37 °C, naïve"}

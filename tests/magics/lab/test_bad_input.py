@@ -32,6 +32,7 @@ number = 3
 
 LINES = [
     ("%lab sequences --columns nmae", InputError, 'did you mean "name"'),
+    ("%lab sequences --columns name length", InputError, "commas: `--columns name,length`"),
     ("%lab sequences --columns name,,", InputError, "comma-separated words"),
     ("%lab sequences --columns fields.Volumne", InputError, "fields.Volumne"),
     ("%lab sequences --folder lib_nosuch", AccessError, "no such folder, or you have no"),
