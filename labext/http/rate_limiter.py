@@ -392,7 +392,10 @@ def requested_delay(status: int, headers: Mapping[str, str]) -> float | None:
 
 
 def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the delay in seconds of `Retry-After`, which is a number or an HTTP date."""
+    """Return the delay in seconds of `Retry-After`, which is a number or an HTTP date.
+
+    A date is compared with the server's own clock (`Date`): that of this machine may be wrong.
+    """
     value = headers.get("Retry-After")
     if value is None:
         return None
@@ -400,7 +403,8 @@ def retry_after_seconds(headers: Mapping[str, str], now: datetime | None = None)
     if seconds is not None:
         return seconds
     then = parse_http_date(value)
-    return None if then is None else max(0.0, (then - (now or datetime.now(UTC))).total_seconds())
+    now = parse_http_date(headers.get("Date", "")) or now or datetime.now(UTC)
+    return None if then is None else max(0.0, (then - now).total_seconds())
 
 
 FIRST_WAIT = 0.4

@@ -136,6 +136,17 @@ def test_retry_after_is_a_number_or_a_date(value: str | None, seconds: float | N
     assert retry_after_seconds(headers, datetime(2026, 11, 20, 12, tzinfo=UTC)) == seconds
 
 
+@pytest.mark.parametrize(
+    ("date", "seconds"), [("Fri, 20 Nov 2026 09:00:00 GMT", 30), ("yesterday", 10830)]
+)
+def test_date_of_retry_after_is_compared_with_the_clock_of_the_server(
+    date: str, seconds: float
+) -> None:
+    headers = {"Retry-After": "Fri, 20 Nov 2026 09:00:30 GMT", "Date": date}
+    here = datetime(2026, 11, 20, 6, tzinfo=UTC)
+    assert retry_after_seconds(headers, here) == seconds
+
+
 @pytest.mark.parametrize(("requests", "seconds"), [(0, 10), (5, 0)])
 def test_rate_of_zero_is_refused(requests: int, seconds: float) -> None:
     with pytest.raises(ValueError, match="rate"):
