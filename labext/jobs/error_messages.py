@@ -44,6 +44,8 @@ _BUDGET_PATTERN = re.compile(r"(?i)budget|quota|credit|weighted hours|billing|su
 _STORAGE_PATTERN = re.compile(r"(?i)storage|quota")
 _CURSOR_PATTERN = re.compile(r"(?i)start[-_ ]?key|cursor")
 _RATE_PATTERN = re.compile(r"(?i)too many|\brate|throttl|flood|blocked|forbidden by waf")
+_NO_PATH_PATTERN = re.compile(r"(?i)(?:404 )?(?:page |file )?not found[.!]?|a web page.*")
+"""Messages of web servers about a path that they do not serve."""
 _NO_ENDPOINT_PATTERN = re.compile(r"(?i)missing authentication token")
 
 
@@ -152,6 +154,12 @@ def _not_found_error(failure: ErrorResponse) -> NotFoundError:
         )
     if failure.op.name == api.DELETE_FILE.name:
         return NotFoundError(_with_server_message(failure, "Not found"), action=Action.list_files())
+    if not failure.server_message or _NO_PATH_PATTERN.fullmatch(failure.server_message.strip()):
+        return NotFoundError(
+            f"There is no job service at this address, or it can't {failure.op.name} "
+            f"({failure.status} for {failure.path}).",
+            "Check the service's address, with the path of its API.",
+        )
     return NotFoundError(
         _with_server_message(
             failure, f"The job service can't {failure.op.name}: no object has this name"

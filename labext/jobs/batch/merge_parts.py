@@ -137,7 +137,7 @@ def merge_part_rows(
             row[key] = reason
     if missing and phase != "Running":
         row["Reason"] = (
-            f"{messages.join_words(missing, 3)} is missing on the service; "
+            f"{messages.join_subject(missing)} missing on the service; "
             f"{Action.resume_batch(name)} "
             "explains why, and sends parts that were never sent."
         )

@@ -319,7 +319,7 @@ class ResultsFetcher:
         jobs = done.origin.jobs or self.source.jobs(job, job.ended)
         clauses = [incomplete_jobs_message(jobs, job.name)] if jobs else []
         if missing := [part for part, row in job.parts.items() if row is None]:
-            clauses.append(f"{messages.join_words(missing, 3)} is missing on the service")
+            clauses.append(f"{messages.join_subject(missing)} missing on the service")
         return "".join(f"; {clause}" for clause in clauses if clause)
 
 

@@ -165,6 +165,9 @@ def test_missing_part_keeps_its_input_rows(client: JobsClient, split: Any) -> No
     split.complete("folds-part1of3", "folds-part3of3")
     (snapshots,) = client.watch("folds")
     assert "folds-part2of3 is missing on the service" in snapshots.reason
+    del split.rows["folds-part1of3"]
+    reason = next(client.watch("folds")).reason
+    assert reason.startswith("folds-part1of3, folds-part2of3 are missing on the service;")
     assert snapshots.total == 25
 
 

@@ -126,6 +126,28 @@ def test_missing_output_differs_from_a_missing_job(
         client.download("f1", tmp_path, file="x.txt")
 
 
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"detail": "Not Found"}, "application/json"),
+        ("404 page not found", "text/plain"),
+        ("<html><head><title>404 Not Found</title></head></html>", "text/html"),
+        ("", "text/plain"),
+    ],
+)
+def test_wrong_path_of_the_address_is_not_a_missing_object(
+    client: JobsClient, ledger: Any, body: Any, kind: str
+) -> None:
+    for operation, call in (("tools", client.tools), ("jobs", client.jobs)):
+        ledger.fail(operation, ledger.answer(404, body, kind))
+        with pytest.raises(NotFoundError, match="no job service at this address") as raised:
+            call()
+        assert raised.value.next_step == "Check the service's address, with the path of its API."
+    ledger.fail("jobs", ledger.answer(404, {"error": "No account is called x."}))
+    with pytest.raises(NotFoundError, match="no object has this name: No account"):
+        client.jobs(email="x")
+
+
 def test_invalid_start_key_names_the_parameter(client: JobsClient, ledger: Any) -> None:
     ledger.fail("jobs", ledger.answer(400, {"error": "startKey was not given out here."}))
     with pytest.raises(InputError, match="`start_key="):
