@@ -151,6 +151,10 @@ def _temporary_file(path: Path, content: Content, *, private: bool) -> Iterator[
                 temporary.unlink()
 
 
+_UNSUPPORTED_ERRNOS = {errno.EINVAL, errno.EBADF, errno.ENOTSUP}
+"""Errors of network file systems that do not support syncing folders."""
+
+
 def sync_folder(folder: Path) -> None:
     """Sync a folder's entries to disk, so that a new file survives a power failure.
 
@@ -165,7 +169,7 @@ def sync_folder(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # the file system does not support syncing folders
+        if error.errno not in _UNSUPPORTED_ERRNOS:
             raise
     finally:
         os.close(descriptor)

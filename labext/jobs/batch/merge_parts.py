@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from labext import messages
@@ -237,10 +238,9 @@ def find_rows(
         if any(rows.values()):
             return rows
         parts.forget(name)  # deleted by another client; the name may be in use again
-    try:
+    with suppress(NotFoundError):
         return {name: service.row(name, email)}
-    except NotFoundError:
-        return {part: service.find(part, email) for part in parts.search(name, email)}
+    return {part: service.find(part, email) for part in parts.search(name, email)}
 
 
 def merge_found_rows(

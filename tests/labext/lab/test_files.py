@@ -377,6 +377,21 @@ def test_unwritable_folder_is_a_storage_error(tmp_path: Path) -> None:
     assert message.startswith("/proc/a.fa can't be written")
 
 
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.EBADF, errno.ENOTSUP])
+def test_network_drive_that_can_not_sync_folders_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    sync = os.fsync
+
+    def refuse_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(code, os.strerror(code))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse_folders)
+    assert files.read(files.write([PRIMER], tmp_path / "a.fa", whole=True)) == [PRIMER]
+
+
 def test_error_of_a_read_only_file_system_names_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
