@@ -234,7 +234,12 @@ class TaskTransitions:
                 break
             if not limits.allow(task.kind, task.owner):
                 continue
-            claim = self._claim(session, task, ends=ends)
+            try:
+                claim = self._claim(session, task, ends=ends)
+            except _StartError:
+                if turn.claims:  # a rollback would leave their slots taken; the next turn ends it
+                    break
+                raise
             if claim is not None:
                 turn.claims.append(claim)
                 running[task.kind] += 1

@@ -248,10 +248,10 @@ class Supervisor(Executors):
         while not self._stopping:
             try:
                 self._receive()
+                self._enforce()  # first: limits hold even while the database refuses changes
                 self._requeue_lost()
                 self._turn()
                 self._tick()
-                self._enforce()
                 self._leftover.take_over()
                 self._publish()
                 self._succeeded = time.monotonic()
@@ -307,8 +307,8 @@ class Supervisor(Executors):
             if run.has_begun and not run.is_recorded
         ]
         if self._runs:
-            moments.append(self._looked + POLL_SECONDS - now)
-        return max(0.0, min([POLL_SECONDS, *moments]))
+            moments.append(max(self._looked, self._ticked) + POLL_SECONDS - now)
+        return min([POLL_SECONDS, *moments])
 
     def _note(self, event: dict[str, Any]) -> None:
         if "started" not in event:
@@ -332,7 +332,8 @@ class Supervisor(Executors):
     def _turn(self) -> None:
         """Record started and ended tasks, and start the next ones."""
         self._launch_later()
-        started, ended = self._started(), self._ended()
+        now = time.monotonic()  # once, so that no task ends before its start is recorded
+        started, ended = self._started(now), self._ended(now)
         self._admitted = 0
         try:
             turn = self._transitions.turn(
@@ -345,6 +346,7 @@ class Supervisor(Executors):
             log.info("Starts and ends of tasks are recorded one by one: %s", error)
             if self.remote is not None:
                 self.remote.release()
+            self._admitted = 0
             self._record_starts()
             self._record_ends()
             self._start_tasks()
@@ -386,9 +388,8 @@ class Supervisor(Executors):
     def _executor(self, run: TaskRun) -> Executor | None:
         return self.remote if run.is_remote else self._launcher
 
-    def _started(self) -> list[TaskRun]:
+    def _started(self, now: float) -> list[TaskRun]:
         """Return the runs whose start must be recorded now, without those to be retried later."""
-        now = time.monotonic()
         return [
             run
             for run in self._runs.values()
@@ -398,14 +399,13 @@ class Supervisor(Executors):
             and now >= run.next_try
         ]
 
-    def _ended(self) -> list[TaskRun]:
+    def _ended(self, now: float) -> list[TaskRun]:
         """Return the runs whose end must be recorded now, without those to be retried later."""
-        now = time.monotonic()
         ended = [r for r in self._runs.values() if r.outcome is not None and now >= r.next_try]
         return [run for run in ended if self._transfers.save(run)]
 
     def _record_starts(self) -> None:
-        for run in self._started():
+        for run in self._started(time.monotonic()):
             try:
                 refusal = self._transitions.start(run.attempt, run.started)
             except Exception:  # see `_loop`; it is retried later
@@ -426,7 +426,7 @@ class Supervisor(Executors):
             executor.kill(run.task.id)
 
     def _record_ends(self) -> None:
-        for run in self._ended():
+        for run in self._ended(time.monotonic()):
             if run.outcome is None or (run.has_begun and not run.is_recorded):
                 continue
             try:
@@ -456,31 +456,33 @@ class Supervisor(Executors):
             self._transitions.tick()
 
     def _enforce(self) -> None:
-        """Kill tasks that were cancelled or exceed their time limit."""
-        alive = [run for run in self._alive() if run.killed is None]
+        """Kill tasks that exceed their time limit or were cancelled."""
         now = time.monotonic()
-        cancelled: set[int] = set()
+        for run in self._alive():
+            if run.killed is None and run.deadline is not None and now >= run.deadline:
+                run.over = "time"
+                self._kill(run, f"The time limit of {run.task.max_seconds:g} seconds was reached.")
         # The queue wakes this thread when a task is cancelled, see `_receive`.
-        if now >= self._looked + POLL_SECONDS:
-            saving = [run for run in self._runs.values() if run.is_saving]
-            cancelled = self._transitions.cancelled() if alive or saving else cancelled
-            self._looked = now
-            for run in saving:
-                if run.task.id in cancelled:  # its results are not needed
-                    self._transfers.skip(run)
+        if now < self._looked + POLL_SECONDS:
+            return
+        alive = [run for run in self._alive() if run.killed is None]
+        saving = [run for run in self._runs.values() if run.is_saving]
+        cancelled = self._transitions.cancelled() if alive or saving else set()
+        self._looked = now
+        for run in saving:
+            if run.task.id in cancelled:  # its results are not needed
+                self._transfers.skip(run)
         for run in alive:
             if run.task.id in cancelled:
-                run.killed = "It was stopped."
-            elif run.deadline is not None and now >= run.deadline:
-                run.killed = f"The time limit of {run.task.max_seconds:g} seconds was reached."
-                run.over = "time"
-            executor = self._executor(run)
-            if run.killed is None:
-                continue
-            if not run.launched:
-                self._end_unlaunched(run, TaskOutcome("stopped", run.killed))
-            elif executor is not None:
-                executor.kill(run.task.id)
+                self._kill(run, "It was stopped.")
+
+    def _kill(self, run: TaskRun, reason: str) -> None:
+        run.killed = reason
+        executor = self._executor(run)
+        if not run.launched:
+            self._end_unlaunched(run, TaskOutcome("stopped", reason))
+        elif executor is not None:
+            executor.kill(run.task.id)
 
     def _launch_later(self) -> None:
         """Launch tasks that waited for their files or for free disk space."""
@@ -588,6 +590,8 @@ class Supervisor(Executors):
         if self._launcher is not None:
             self._launcher.close()
         try:
+            for run in self._runs.values():
+                run.next_try = 0.0  # a task that has ended must not run again
             self._transfers.finish(self._runs.values())
             self._record_starts()
             self._record_ends()

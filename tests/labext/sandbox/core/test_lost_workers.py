@@ -1,11 +1,18 @@
-"""Tasks whose workers on other machines are lost."""
+"""Tasks whose workers on other machines are lost, and the slots of tasks that do not start."""
 
 from __future__ import annotations
 
 import socket
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 from supervision import NewHarness
 
 from labext.sandbox.core.executors import supervisor
@@ -96,3 +103,96 @@ def test_task_refused_at_its_start_ends_with_its_lost_worker(new_harness: NewHar
     harness.queue.add(kind)
     assert harness.run("refused") == TaskOutcome("failed", "It could not be started: no such row")
     assert workers.starts == 1
+
+
+class OneSlot(LosingWorkers):
+    """A worker with a single slot, on which tasks end at once."""
+
+    def __init__(self) -> None:
+        super().__init__(at_once=False)
+        self.admitted: int | None = None
+
+    def admit(self, task: Any) -> bool:
+        if self.admitted is not None:
+            return False
+        self.admitted = task.id
+        return True
+
+    def release(self, task_id: int | None = None) -> None:
+        if task_id in (None, self.admitted):
+            self.admitted = None
+
+    def free_slots(self) -> int:
+        return int(self.admitted is None)
+
+    def start(self, task_id: int, scratch: Path, *_: Any, **_options: Any) -> None:
+        (scratch / "report.json").write_text('{"outcome": "done", "result": {}}')
+        self._report(started=task_id)
+        self.release(task_id)
+        self._report(ended=task_id, code=0, seconds=1.0, over_memory=False)
+
+
+def test_slot_of_a_claim_that_was_rolled_back_is_given_back(
+    new_harness: NewHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = new_harness(remote=OneSlot)
+    write = harness.database.write_concurrently
+    rolled_back: list[int | None] = []
+
+    @contextmanager
+    def fail_once() -> Iterator[Session]:
+        with write() as session:
+            yield session
+            workers = harness.supervisor.remote
+            assert isinstance(workers, OneSlot)
+            if not rolled_back and workers.admitted is not None:
+                rolled_back.append(workers.admitted)
+                raise OperationalError("INSERT", {}, sqlite3.OperationalError("database is locked"))
+
+    monkeypatch.setattr(harness.database, "write_concurrently", fail_once)
+    assert harness.run("answer").outcome == "done"
+    assert len(rolled_back) == 1
+
+
+def test_slot_of_a_task_that_ends_without_a_process_is_given_back(
+    new_harness: NewHarness,
+) -> None:
+    harness = new_harness(remote=OneSlot)
+    waiting, may_end = threading.Event(), threading.Event()
+
+    def prepare(_payload: dict[str, Any]) -> None:
+        waiting.set()
+        may_end.wait(30)
+
+    kind = TaskKind(
+        "files",
+        "labext_test_entries:answer",
+        on_end=harness._end,
+        inputs=lambda _task: [],
+        prepare=prepare,
+    )
+    harness.queue.add(kind)
+    harness.put("files", "only")
+    assert waiting.wait(30)
+    harness.cancel("only")
+    assert harness.result("only", 10).reason == "stopped by hand"
+    harness.put("answer", "next")
+    assert harness.result("next").outcome == "done"
+    may_end.set()
+
+
+def test_task_that_cannot_be_described_takes_no_slot_of_another_one(
+    new_harness: NewHarness,
+) -> None:
+    harness = new_harness(remote=OneSlot)
+
+    def refuse(_task: Task) -> list[Path]:
+        raise LookupError("no such row")
+
+    kind = TaskKind("refused", "labext_test_entries:answer", on_end=harness._end, inputs=refuse)
+    harness.queue.add(kind)
+    with harness.database.write() as session:
+        harness.queue.put(session, "answer", "good", {})
+        harness.queue.put(session, "refused", "bad", {})
+    assert harness.result("bad").reason == "It could not be started: no such row"
+    assert harness.result("good").outcome == "done"
