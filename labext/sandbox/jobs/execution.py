@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
@@ -59,10 +59,11 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         work: the working folder; `../inputs/<setting>/` has the input file of a setting.
-        payload: the task's payload with the keys `tool` and `settings`.
+        payload: the task's payload with the keys `tool`, `settings` and `files`, the settings with
+            input files.
 
     Raises:
-        TaskError: the tool is no longer installed.
+        TaskError: the tool is no longer installed, or an input file is lost.
     """
     tool = catalogue.find_tool(payload["tool"])
     if tool is None:
@@ -71,7 +72,8 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     settings = payload["settings"]
     out = work / OUTPUT_FOLDER
     out.mkdir()
-    score = catalogue.run_tool(tool.name, settings, _input_files(work, tool, settings), out)
+    files = _input_files(work, tool, settings, payload.get("files", ()))
+    score = catalogue.run_tool(tool.name, settings, files, out)
     (out / "settings.json").write_bytes(orjson.dumps(settings, option=_JSON))
     (out / "score.json").write_bytes(orjson.dumps(score, option=_JSON))
     sys.stdout.flush()
@@ -81,17 +83,23 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     return score
 
 
-def _input_files(work: Path, tool: Tool, settings: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the file of each submitted file setting; content in a setting is written to a file."""
+def _input_files(
+    work: Path, tool: Tool, settings: Mapping[str, Any], stored: Collection[str]
+) -> dict[str, Path]:
+    """Return the file of each submitted file setting; content in a setting is written to a file.
+
+    `stored` are the settings whose files were stored with the job.
+    """
     files = {}
     for parameter in tool.parameters:
-        if not parameter.file or parameter.name not in settings:
+        name = parameter.name
+        if not parameter.file or name not in settings:
             continue
-        folder = work.parent / "inputs" / parameter.name
-        if folder.is_dir():
-            files[parameter.name] = next(folder.iterdir())
-        else:
-            suffix = "pdb" if parameter.type == "pdb" else "txt"
-            files[parameter.name] = work / f"{parameter.name}.{suffix}"
-            files[parameter.name].write_text(settings[parameter.name], encoding="utf-8")
+        file = next((work.parent / "inputs" / name).glob("*"), None)
+        if file is None:
+            if name in stored:  # its name must not be taken for its content
+                raise TaskError(f"The file of the setting {name} is lost; submit the job again.")
+            file = work / f"{name}.{'pdb' if parameter.type == 'pdb' else 'txt'}"
+            file.write_text(settings[name], encoding="utf-8")
+        files[name] = file
     return files

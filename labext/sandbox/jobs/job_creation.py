@@ -289,7 +289,7 @@ def dump_json(value: Mapping[str, Any]) -> str:
 
 def _payload(job: Job, order: JobOrder) -> dict[str, Any]:
     names = {"job": job.id, "account": job.account_id, "tool": job.tool}
-    return names | {"settings": order.settings}
+    return names | {"settings": order.settings, "files": [*order.inputs]}
 
 
 def _store_inputs(session: Session, site: Site, job: Job, inputs: dict[str, InputFile]) -> None:

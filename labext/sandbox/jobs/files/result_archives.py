@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox.core.executors.task_process import TaskError
+from labext.storage import sync_folder
 
 WORK_FOLDER, OUTPUT_FOLDER = "work", "out"
 """The working folder of a job's process, and its subfolder with the outputs."""
@@ -56,6 +57,7 @@ def write_archive(
             file.flush()
             os.fsync(file.fileno())
         partial.replace(target)
+        sync_folder(target.parent)
     finally:
         partial.unlink(missing_ok=True)
     return size

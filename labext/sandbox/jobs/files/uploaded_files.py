@@ -15,10 +15,10 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from sqlalchemy import select
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
+from labext.sandbox.core import postgresql
 from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
@@ -191,10 +191,9 @@ def _store_upload(site: Site, upload: Upload, partial: Path, size: int, sha256: 
     staged = site.files.stage(partial, "files")
     try:
         _save_upload(site, upload, partial, staged, size, sha256)
-    except DBAPIError:  # it may have been committed; else a clean-up finds it
-        raise
-    except BaseException:
-        site.files.discard(staged)
+    except BaseException as error:
+        if not postgresql.is_unreachable(error):  # else it may have been committed
+            site.files.discard(staged)
         raise
 
 

@@ -20,6 +20,7 @@ from labext.sandbox.nb import background_tasks, files
 from labext.sandbox.nb.background_tasks import RowTask
 from labext.sandbox.nb.podcasts.script import OUTLINE, Segment, SpokenTurn
 from labext.sandbox.nb.tables import Episode
+from labext.storage import sync_folder
 
 _RESULT_FILE = "result.json"
 _AUDIO_FILE = "sound.mp3"
@@ -70,6 +71,7 @@ def take_result(work: Path, target: Path | None) -> EpisodeResult:
     # The enclosing transaction may have failed after the move and be repeated.
     if target is not None and result_audio(work).exists():
         result_audio(work).replace(target)
+        sync_folder(target.parent)
     if not result.size or (target or result_audio(work)).stat().st_size != result.size:
         raise ValueError("The audio file is incomplete.")
     return result

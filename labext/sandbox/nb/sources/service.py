@@ -8,11 +8,11 @@ from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Select, delete, exists, func, select
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session, undefer
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from labext.sandbox.core import postgresql
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import files
 from labext.sandbox.nb.ingestion import tasks
@@ -144,10 +144,11 @@ def _store_source(site: Site, source_request: SourceRequest) -> str:
                 name = files.original_name(source.id)
                 site.files.place(session, upload.path, staged, name)
     except BaseException as error:
-        (site.folder / files.original_name(source.id)).unlink(missing_ok=True)
-        # After an error of the database it may have been committed.
-        if staged is not None and not isinstance(error, DBAPIError):
-            site.files.discard(staged)
+        # The change may have been committed when the connection was lost.
+        if not postgresql.is_unreachable(error):
+            (site.folder / files.original_name(source.id)).unlink(missing_ok=True)
+            if staged is not None:
+                site.files.discard(staged)
         raise
     return source.id
 

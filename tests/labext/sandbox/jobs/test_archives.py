@@ -32,6 +32,7 @@ def test_archive_is_synced_to_the_disk(tmp_path, is_synced):
     (tmp_path / "a").write_text("x" * 1000)
     write_archive(tmp_path / "archive.zip", [("a", tmp_path / "a")])
     assert is_synced(tmp_path / "archive.zip")
+    assert is_synced(tmp_path)
 
 
 def test_failed_archive_leaves_no_file(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,10 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from labext.sandbox.core.database import Database
+from labext.sandbox.core.executors.task_process import TaskError
 from labext.sandbox.core.queue import Attempt, Task, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
 from labext.sandbox.core.web import DownloadResponse
-from labext.sandbox.jobs import job_creation, parent_jobs, service, submission, usage
+from labext.sandbox.jobs import execution, job_creation, parent_jobs, service, submission, usage
 from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.files import job_files, result_archives, router
 from labext.sandbox.jobs.tables import RUNNING, Account, Job
@@ -316,3 +318,18 @@ def test_stopping_a_queued_batch_takes_few_statements(site, student):
     assert {record["JobStatus"] for record in records} == {"Stopped"}
     assert {record["WeightedHours"] for record in records} == {0.0}
     assert all(record["Completed"] for record in records)
+
+
+def test_job_whose_input_file_is_lost_fails(site, student):
+    """The name of the file must not be taken for its content."""
+    job(site, student, "first")
+    finish(site, "first")
+    job(site, student, "second", {"sequences": "first/a.pdb"}, "msa_tree")
+    with site.database.read() as session:
+        job_id = session.scalars(select(Job.id).where(Job.name == "second")).one()
+        payload = site.queue.find(session, job_creation.run_key(job_id)).payload
+    work = job_files.work_folder(site, job_id)
+    work.mkdir()
+    shutil.rmtree(job_files.inputs_folder(site, job_id))
+    with pytest.raises(TaskError, match="The file of the setting sequences is lost"):
+        execution.run_job(work, payload)

@@ -87,9 +87,10 @@ def test_audio_of_a_task_is_synced_to_the_disk(is_synced, work):
     assert is_synced(result_audio(folder))
 
 
-def test_completed_task_stores_the_audio(site, work):
+def test_completed_task_stores_the_audio(site, work, is_synced):
     folder, task, running = work
     end(site, task, TaskOutcome("done"))
+    assert is_synced(files.audio_path(site, running).parent)
     created = episode(site, running)
     assert (created.status, created.duration, created.size) == (COMPLETED, 1.5 + SILENCE_AFTER, 5)
     assert files.audio_path(site, running).read_bytes() == b"sound"
