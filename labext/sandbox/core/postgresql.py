@@ -201,6 +201,10 @@ def display(text: str) -> str:
     return parse_url(text).difference_update_query(["sslpassword"]).render_as_string()
 
 
+class UnreachableDatabaseError(StorageError):
+    """A database cannot be reached; if the connection was lost, a change may have been made."""
+
+
 def explain(error: BaseException, text: str) -> LabextError:
     """Return the cause of an error of the database at an address, with its remedy."""
     where = display(text)
@@ -211,7 +215,7 @@ def explain(error: BaseException, text: str) -> LabextError:
             f"The disk of the database {where} is full.", "Make room there, then start again."
         )
     if is_unreachable(error):
-        return StorageError(
+        return UnreachableDatabaseError(
             f"The database {where} cannot be reached: {reason}",
             "Check that PostgreSQL runs, and the address, user and password of the database.",
         )

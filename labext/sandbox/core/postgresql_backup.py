@@ -20,6 +20,10 @@ _NOT_DUMPED = {"rate_windows"}
 """Tables whose rows are useless after a restart, which creates the tables again."""
 
 
+_CONNECTION_LOST = 2
+"""Exit code of psql."""
+
+
 def dump_tables(database: Database, target: Path, snapshot: str | None = None) -> None:
     """Dump the tables of the services and of the queue to a file.
 
@@ -52,6 +56,7 @@ def restore_tables(database: Database, dump: Path, folder: Path) -> None:
     Raises:
         SetupError: pg_restore or psql is not installed.
         StorageError: one fails; nothing has changed.
+        UnreachableDatabaseError: the connection was lost, perhaps after the commit.
     """
     drop, script = folder / "drop.sql", folder / "restore.sql"
     drop.write_text("".join(f'DROP TABLE "{name}" CASCADE;\n' for name in database.table_names()))
@@ -89,7 +94,8 @@ def _run(program: str, arguments: Sequence[str], url: str | None = None) -> None
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if "error" in line.lower()]
         reason = mask(lines[0] if lines else f"it ended with code {done.returncode}")
-        raise StorageError(
+        is_lost = program == "psql" and done.returncode == _CONNECTION_LOST
+        raise (postgresql.UnreachableDatabaseError if is_lost else StorageError)(
             f"{program} fails: {reason.removeprefix(f'{program}: ')}",
             f"Check the connection, and that {program} is at least of the server's version.",
         )

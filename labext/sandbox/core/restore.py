@@ -56,6 +56,7 @@ from labext.sandbox.core.file_storage.backup import FOLDER as OBJECTS
 from labext.sandbox.core.file_storage.backup import check_storage, copy_file, store_objects
 from labext.sandbox.core.file_storage.objects import StorageSettings
 from labext.sandbox.core.file_storage.setup import stored_settings
+from labext.sandbox.core.postgresql import UnreachableDatabaseError
 from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables, restore_tables
 from labext.sandbox.core.startup_checks import (
     exclusive_database,
@@ -107,6 +108,8 @@ def restore(
         SetupError: it was made by another version of labext, or the folder holds other things.
         ConflictError: data are there and `replace` is not given, or the sandbox runs.
         StorageError: the archive is damaged, or the disk is full; nothing has changed.
+        UnreachableDatabaseError: the connection to the database was lost while its tables were
+            replaced; the next start finishes the restore.
     """
     with _open_archive(source.expanduser()) as archive:
         manifest = _read_manifest(archive)
@@ -149,6 +152,9 @@ def restore(
                 _commit_restore(folder, aside)
                 try:
                     finish_restore(folder)
+                except UnreachableDatabaseError as error:  # it may have the new tables
+                    step = f"Start the {folder.kind} to finish the restore: "
+                    raise error.with_next_step(f"{step}`{folder.command('start')}`.") from None
                 except LabextError:
                     if _database_to_load(folder) is not None:  # nothing is moved
                         remove_path(restored_folder(folder))

@@ -147,6 +147,27 @@ def test_failed_restore_of_the_database_changes_nothing(server, run, tmp_path, m
     assert len(run(server, "jobs", "accounts", "list")) == 2
 
 
+def test_restore_is_finished_at_the_next_start_if_the_connection_is_lost(
+    server, run, tmp_path, monkeypatch
+):
+    """The tables may have been replaced: the dump of the former ones must be kept."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    lost = "echo 'psql: error: connection to server was lost' >&2\nexit 2\n"
+    (programs / "psql").write_text(f'#!/bin/sh\n{shutil.which("psql")} "$@"\n{lost}')
+    (programs / "psql").chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        with pytest.raises(StorageError, match="connection to server was lost") as caught:
+            server.restore(tmp_path / "saved.zip", replace=True)
+    assert "to finish the restore: `labext server start" in str(caught.value.next_step)
+    server.start()
+    accounts = {account["email"] for account in run(server, "jobs", "accounts", "list")}
+    assert accounts == {"kept@lab.example.org"}
+    [dump] = (server.data_dir / "quarantine").rglob("database.dump")
+    assert dump.stat().st_size > 1000
+
+
 @pytest.mark.parametrize("query", [False, True])
 def test_programs_get_the_password_in_their_environment(
     postgresql_server, tmp_path, monkeypatch, query
