@@ -134,8 +134,8 @@ class TaskKind:
             killed. Not called for a task that ends without a process.
         on_end: called after the process and all its descendants are gone.
         on_requeue: called when a claimed task returns to the queue.
-        on_tick: called once a second with all running tasks of this kind; it may call
-            `Queue.cancel`.
+        on_tick: called once a second with all running tasks of this kind, and for how many seconds
+            each has run; it may call `Queue.cancel`.
         work: the working folder of a task, emptied before each run and kept afterwards; `log.txt`
             in it has the output of the process. None: a folder that is removed after `on_end`.
         warm: whether a process is reused for further tasks, so that imports are done once. For
@@ -162,7 +162,7 @@ class TaskKind:
     on_start: Callable[[Session, Task], None] = _no_op
     on_end: Callable[[Session, Task, TaskOutcome], None] = lambda _session, _task, _ending: None
     on_requeue: Callable[[Session, Task], None] = _no_op
-    on_tick: Callable[[Session, Sequence[Task]], None] | None = None
+    on_tick: Callable[[Session, Mapping[Task, float]], None] | None = None
     work: Callable[[Task], Path] | None = None
     warm: Callable[[Task], bool] = lambda _task: False
     memory: Callable[[Session], int] | None = None

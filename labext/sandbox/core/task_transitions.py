@@ -409,8 +409,11 @@ class TaskTransitions:
                         kind.on_requeue(session, task)
         self._queue.ended()
 
-    def tick(self) -> None:
-        """Call `on_tick` of every kind that has running tasks in this process."""
+    def tick(self, seconds: Mapping[int, float]) -> None:
+        """Call `on_tick` of every kind that has running tasks in this process.
+
+        `seconds` has the time that the process of each task has run.
+        """
         for kind in self._queue.kinds.values():
             if kind.on_tick is None:
                 continue
@@ -420,7 +423,7 @@ class TaskTransitions:
                 )
                 tasks = session.scalars(query.order_by(Task.id)).all()
                 if tasks:
-                    kind.on_tick(session, tasks)
+                    kind.on_tick(session, {task: seconds.get(task.id, 0.0) for task in tasks})
 
     def _end_gone(self, session: Session, attempt: Attempt, outcome: TaskOutcome) -> None:
         """End a task, unless it waits again or another attempt has begun meanwhile."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
@@ -186,8 +185,12 @@ def settle_batch(session: Session, site: Site, parent: Job, job: Job) -> None:
     finish_parent(session, site, parent)
 
 
-def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None:
-    """Stop the batches whose ended and running jobs exceed the budget; called once per second."""
+def check_budgets(site: Site, session: Session, running: Mapping[Task, float]) -> None:
+    """Stop the batches whose ended and running jobs exceed the budget; called once per second.
+
+    `running` has the seconds for which the jobs have run. The clock of the machine, which may jump,
+    does not count.
+    """
     job_ids = [task.payload["job"] for task in running]
     with_budget = select(Job).where(
         Job.id.in_(select(Job.parent_id).where(Job.id.in_(job_ids))),
@@ -197,9 +200,7 @@ def check_budgets(site: Site, session: Session, running: Sequence[Task]) -> None
     for parent in session.scalars(with_budget).all():
         part_ids = set(session.scalars(select(Job.id).where(Job.parent_id == parent.id)))
         seconds = sum(
-            time.time() - task.started
-            for task in running
-            if task.payload["job"] in part_ids and task.started is not None
+            seconds for task, seconds in running.items() if task.payload["job"] in part_ids
         )
         hours = used_hours(session, parent) + seconds / 3600
         if parent.budget is not None and hours >= parent.budget:

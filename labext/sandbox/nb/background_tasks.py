@@ -6,7 +6,7 @@ import functools
 import shutil
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -221,7 +221,7 @@ class RowTask(ABC, Generic[Row, Result]):
             self._set_stage(row, "")
             row.status, row.started, row.changed = NEW, None, time.time()
 
-    def _on_tick(self, site: Site, session: Session, tasks: Sequence[Task]) -> None:
+    def _on_tick(self, site: Site, session: Session, tasks: Iterable[Task]) -> None:
         """Store the current stage of each row."""
         for task in tasks:
             stage = read_stage(self._work_folder(site, task))

@@ -453,7 +453,7 @@ class Supervisor(Executors):
     def _tick(self) -> None:
         if self._runs and time.monotonic() >= self._ticked + 1.0:
             self._ticked = time.monotonic()
-            self._transitions.tick()
+            self._transitions.tick({task_id: run.seconds for task_id, run in self._runs.items()})
 
     def _enforce(self) -> None:
         """Kill tasks that exceed their time limit or were cancelled."""

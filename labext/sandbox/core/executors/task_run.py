@@ -74,6 +74,13 @@ class TaskRun:
         return Attempt(self.task.id, self.task.attempt)
 
     @property
+    def seconds(self) -> float:
+        """For how long its process has run."""
+        if self.outcome is not None:
+            return self.outcome.seconds
+        return time.monotonic() - self.began if self.has_begun else 0.0
+
+    @property
     def started(self) -> float:
         """When its process began, in seconds since the epoch."""
         return time.time() - (time.monotonic() - self.began)

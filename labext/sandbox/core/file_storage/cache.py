@@ -49,7 +49,7 @@ class FileCache:
         """Note that a copy is used; return False if there is none."""
         path = self.path(key)
         try:
-            if path.stat().st_mtime < time.time() - min(_TOUCH_SECONDS, self.min_age):
+            if _age(path.stat().st_mtime) > min(_TOUCH_SECONDS, self.min_age):
                 os.utime(path)
         except FileNotFoundError:
             return False
@@ -93,8 +93,10 @@ class FileCache:
         total = sum(size for _, size, _ in copies)
         removed = 0
         for used, size, path in sorted(copies):
-            if total <= self.max_bytes or used > time.time() - self.min_age:
+            if total <= self.max_bytes:
                 break
+            if _age(used) < self.min_age:
+                continue
             self.remove(path.relative_to(self.folder).as_posix())
             total -= size
             removed += 1
@@ -142,6 +144,11 @@ def _files(folder: Path, names: Sequence[str]) -> list[Path]:
         candidates = sorted(top.rglob("*")) if top.is_dir() and not top.is_symlink() else [top]
         found += [path for path in candidates if path.is_file() and not path.is_symlink()]
     return found
+
+
+def _age(used: float) -> float:
+    """Return the seconds since a time; one in the future is of a clock that was wrong."""
+    return abs(time.time() - used)
 
 
 def _size(path: Path) -> int:

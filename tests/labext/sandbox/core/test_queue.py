@@ -327,7 +327,7 @@ def test_cancelled_task_is_not_requeued(database, queue, transitions, recorder):
 def test_tick_sees_only_running_tasks(database, queue, transitions, recorder):
     first, _ = put(database, queue, "a", "b")
     begin(transitions, first)
-    transitions.tick()
+    transitions.tick({})
     assert recorder.events[-1] == ("tick", "a")
     assert ("tick", "b") not in recorder.events
 

@@ -244,3 +244,25 @@ def test_copies_in_use_are_kept_although_there_is_no_room(tmp_path):
     copies.add("jobs/files/a", partial)
     assert copies.evict() == 0
     assert copies.use("jobs/files/a")
+
+
+def test_copies_of_a_clock_that_was_ahead_are_evicted(tmp_path):
+    copies = FileCache(tmp_path / "cache", max_bytes=10)
+    for name, seconds in (("ahead", 86_400), ("now", 0)):
+        partial = copies.partial()
+        partial.write_bytes(bytes(1000))
+        copies.add(f"jobs/files/{name}", partial)
+        os.utime(copies.path(f"jobs/files/{name}"), (time.time() + seconds,) * 2)
+    assert copies.evict() == 1
+    assert not copies.use("jobs/files/ahead")
+    assert copies.use("jobs/files/now")
+
+
+def test_used_copy_of_a_clock_that_was_ahead_is_kept(tmp_path):
+    copies = FileCache(tmp_path / "cache", max_bytes=10)
+    partial = copies.partial()
+    partial.write_bytes(bytes(1000))
+    copies.add("jobs/files/a", partial)
+    os.utime(copies.path("jobs/files/a"), (time.time() + 86_400,) * 2)
+    assert copies.use("jobs/files/a")
+    assert copies.evict() == 0

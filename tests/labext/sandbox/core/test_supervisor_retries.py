@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -135,3 +136,19 @@ def test_tasks_that_are_started_one_by_one_have_room(
     wait_until((harness.work("second") / "started").exists)
     harness.cancel("second")
     assert harness.result("second").outcome == "stopped"
+
+
+def test_ticks_have_the_seconds_for_which_processes_have_run(forking_harness: Harness) -> None:
+    ticks: list[float] = []
+
+    def tick(_session: Session, tasks: Mapping[Task, float]) -> None:
+        ticks.extend(tasks.values())
+
+    forking_harness.queue.add(
+        TaskKind("ticking", "labext_test_entries:wait", on_end=forking_harness._end, on_tick=tick)
+    )
+    forking_harness.put("ticking", "only", seconds=300)
+    wait_until(lambda: len(ticks) >= 2)
+    forking_harness.cancel("only")
+    outcome = forking_harness.result("only")
+    assert 0 < ticks[0] < ticks[1] < outcome.seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -333,3 +334,23 @@ def test_job_whose_input_file_is_lost_fails(site, student):
     shutil.rmtree(job_files.inputs_folder(site, job_id))
     with pytest.raises(TaskError, match="The file of the setting sequences is lost"):
         execution.run_job(work, payload)
+
+
+@pytest.mark.parametrize(("seconds", "stopped"), [(1.0, False), (11.0, True)])
+def test_budget_counts_the_time_of_processes_and_not_the_clock(site, student, seconds, stopped):
+    """The clock of the machine has jumped by an hour, as after a night in which it slept."""
+    body = {
+        "batchName": "b",
+        "type": "digest",
+        "jobNames": ["j0"],
+        "settings": [CUT],
+        "weightedHoursBudget": 10 / 3600,
+    }
+    submission.submit_batch(site, student, orjson.dumps(body))
+    transitions = TaskTransitions(site.database, site.queue)
+    claim = transitions.claim(transitions.next(Counter()))
+    transitions.start(Attempt(claim.id, 1), time.time() - 3600)
+    transitions.tick({claim.id: seconds})
+    with site.database.read() as session:
+        reason = session.scalars(select(Job.reason).where(Job.name == "b")).one()
+    assert (reason is not None) == stopped
