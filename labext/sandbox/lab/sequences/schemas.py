@@ -115,7 +115,7 @@ SCHEMA_FIELD_PREFIX = "schemaField."
 UNREGISTERED = "null"
 """The value of `registryId` that selects sequences without a registry."""
 
-_RANGE = re.compile(r"(>=|<=|>|<)\s*(.+)")
+_RANGE = re.compile(r"(>=|<=|>|<)\s*(\S.*)")
 _FIELD_RANGE = re.compile(r"(>=|<=) (\S+)")
 _IDENTIFIER = re.compile(r"[A-Za-z]+_[A-Za-z0-9]+")
 

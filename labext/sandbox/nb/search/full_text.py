@@ -34,7 +34,7 @@ from labext.sandbox.nb.text.segmentation import UNSPACED, split_unspaced, stem_w
 MAX_TERMS = 64
 """Maximum number of search terms; further ones are ignored."""
 
-_QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”')
+_QUOTED = re.compile(r'"([^"]*)"|“([^“”]*)”')
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _SEPARATOR = re.compile(r"[\s/:;|()\[\]{}]+")

@@ -16,7 +16,7 @@ MAX_HEADING_LENGTH = 120
 
 PATH_SEPARATOR = " › "
 
-_WORD = re.compile(r"[^\s。！？]{1,32}[。！？]*|[。！？]+")
+_WORD = re.compile(r"[^\s。！？]{1,32}[。！？]{0,32}|[。！？]{1,32}")
 """A word; longer ones, such as DNA sequences, count as several and may be cut."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\")\]»”’]*$|[。！？]$")

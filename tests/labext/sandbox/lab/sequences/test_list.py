@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from Bio.Seq import Seq
 from hypothesis import given
@@ -19,6 +21,7 @@ from labext.sandbox.lab.sequences.records import (
     SequenceEntry,
     sequence_row,
 )
+from labext.sandbox.lab.sequences.schemas import parse_sequence_query
 from labext.sandbox.lab.tables import Folder, Sequence, User
 
 ARCHIVED_OR_NOT = {"archiveReason": "ANY_ARCHIVED_OR_NOT_ARCHIVED"}
@@ -429,6 +432,14 @@ BAD = {
 )
 def test_invalid_value_is_refused_by_name(lists, name, value):
     assert error_detail(lists, {name: value}).startswith(name)
+
+
+def test_time_range_of_blanks_is_refused_in_linear_time():
+    started = time.process_time()
+    params = QueryParams({"createdAt": f">{' ' * 30_000}2026\n01"})
+    with pytest.raises(HTTPException, match="createdAt must be a range"):
+        parse_sequence_query(params)
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ TEXTS = st.lists(
 @given(st.lists(st.tuples(st.none() | st.integers(1, 9), TEXTS), max_size=3))
 @example([(None, "C" * 20_000)])
 @example([(1, "終。" * 5_000)])
+@example([(None, "。" * 5_000)])
+@example([(None, "終" + "！？" * 5_000)])
 def test_passages_cover_the_text_unchanged(pages: list[tuple[int | None, str]]) -> None:
     result = split_passages(pages)
     assert "".join("".join(piece.text.split()) for piece in result) == "".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -147,3 +148,13 @@ def test_passage_numbers_are_not_reused(world):
             numbers = session.scalars(select(Passage.id)).all()
             index.remove_passages(session, [f"source:{name}"])
         assert numbers == [1 if name == "a" else 2]
+
+
+def test_open_quotation_marks_are_parsed_in_linear_time():
+    started = time.process_time()
+    assert full_text.match_expression("“" * 100_000 + " lac") == '"lac"'
+    assert time.process_time() - started < 2
+
+
+def test_innermost_quotation_marks_enclose_a_phrase():
+    assert full_text.match_expression("“ “lac operon”") == '"lac operon"'
