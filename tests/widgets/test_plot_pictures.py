@@ -1,0 +1,221 @@
+"""Pictures of plots: layout, texts, legends, marks and color scales as matplotlib draws them."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from labext_widgets.plots.chart import (
+    VIRIDIS,
+    Axis,
+    Bars,
+    Boxes,
+    Chart,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Region,
+    Scale,
+    Shape,
+    scale_color,
+)
+from labext_widgets.plots.drawing import MAX_LEGEND, MID_INK, draw_figure, picture
+
+INK = "#123456"
+CORNERS = [(0, 0), (2, 0), (1, 1)]
+DAY = 86_400_000
+MARCH = 1_772_323_200_000
+"""March 1, 2026 in milliseconds."""
+
+
+def panel(*marks: Mark, **options: Any) -> Panel:
+    options = {"x": Axis("x"), "y": Axis("y"), "table": pd.DataFrame()} | options
+    return Panel(marks=marks, **options)
+
+
+def draw(*marks: Mark, **options: Any) -> Any:
+    """Return the axes of a panel, and of its color scale if it has one."""
+    figure = draw_figure(Chart("t", "", (panel(*marks, **options),)), INK)
+    figure.draw_without_rendering()
+    return figure.axes
+
+
+def hexes(colors: Any) -> list[str]:
+    from matplotlib.colors import to_hex
+
+    return [to_hex(color) for color in colors]
+
+
+@pytest.mark.parametrize(
+    ("count", "grid", "size"),
+    [(1, (1, 1), (6.4, 4.2)), (2, (1, 2), (9.6, 4.2)), (3, (2, 2), (9.6, 8.4))],
+)
+def test_panels_are_drawn_in_two_columns(
+    count: int, grid: tuple[int, int], size: tuple[float, float]
+) -> None:
+    figure = draw_figure(Chart("t", "", (panel(),) * count))
+    assert tuple(figure.get_size_inches()) == pytest.approx(size)
+    places = [axes.get_subplotspec().get_geometry() for axes in figure.axes]
+    assert places == [(*grid, number, number) for number in range(count)]
+
+
+def test_picture_has_a_transparent_background() -> None:
+    figure = draw_figure(Chart("t", "", (panel(),)))
+    assert figure.patch.get_alpha() == 0
+    assert figure.axes[0].get_facecolor()[3] == 0
+
+
+def test_only_the_axes_are_framed_and_the_grid_is_behind_the_marks() -> None:
+    (axes,) = draw(Line([0, 1], [0, 1]))
+    assert {name for name, spine in axes.spines.items() if spine.get_visible()} == {
+        "left",
+        "bottom",
+    }
+    assert axes.get_axisbelow() is True
+    assert all(line.get_visible() for line in axes.get_xgridlines() + axes.get_ygridlines())
+
+
+def test_titles_and_notes_are_short_and_no_formulas() -> None:
+    (axes,) = draw(title="$a$" + "b" * 100, note="$2$ rows left out")
+    title = axes.get_title(loc="left")
+    assert title.startswith(r"\$a\$b")
+    assert len(title) == 82  # 80 and two backslashes
+    assert [text.get_text() for text in axes.texts] == [r"\$2\$ rows left out"]
+    assert axes.texts[0].get_position()[1] > 1, "above the plot"
+    assert [*draw()[0].texts] == []
+
+
+def test_legend_is_beside_the_plot_and_names_the_first_groups() -> None:
+    marks = [Line([0, 1], [0, 1], name=f"{n} {'x' * 40}") for n in range(MAX_LEGEND + 3)]
+    (axes,) = draw(*marks, Line([0, 1], [1, 0]), legend="y" * 40)
+    legend = axes.get_legend()
+    names = [text.get_text() for text in legend.get_texts()]
+    assert [name.partition(" ")[0] for name in names] == [*map(str, range(MAX_LEGEND))]
+    assert {len(name) for name in names} == {28}
+    assert len(legend.legend_handles) == MAX_LEGEND
+    assert len(legend.get_title().get_text()) == 32
+    assert legend.get_window_extent().x0 > axes.get_window_extent().x1
+
+
+def test_powers_of_ten_beside_an_axis_have_the_color_of_its_labels() -> None:
+    (axes,) = draw(Line([0, 1e9], [0, 1e9]))
+    for axis in (axes.xaxis, axes.yaxis):
+        assert axis.get_offset_text().get_text() == "1e9"
+        assert axis.get_offset_text().get_color() == INK
+
+
+def test_times_are_labeled_by_dates() -> None:
+    days = [MARCH + day * DAY for day in range(5)]
+    axes, bar = draw(
+        Points(days, [1] * 5, [0] * 5, values=days),
+        x=Axis("seen", "time"),
+        scale=Scale("seen", days[0], days[-1], "time"),
+    )
+    assert axes.xaxis.get_offset_text().get_text() == "2026-Mar"
+    assert {"02", "03", "04"} <= {label.get_text() for label in axes.get_xticklabels()}
+    assert {"02", "03", "04"} <= {label.get_text() for label in bar.get_yticklabels()}
+
+
+def test_whole_numbers_on_a_logarithmic_axis_have_ticks_at_powers_of_ten() -> None:
+    (axes,) = draw(x=Axis("length", log=True, whole=True, limits=(1, 10_000)))
+    ticks = [tick for tick in axes.get_xticks() if 1 <= tick <= 10_000]
+    assert ticks == [1, 10, 100, 1000, 10_000]
+
+
+@pytest.mark.parametrize(
+    ("shape", "marker"),
+    [("circle", "o"), ("square", "s"), ("triangle", "^"), ("diamond", "D"), ("cross", "x")],
+)
+def test_points_have_the_shape_color_and_size_of_their_group(shape: Shape, marker: str) -> None:
+    from matplotlib.markers import MarkerStyle
+
+    (axes,) = draw(Points([1, 2], [3, 4], [0, 1], color="#d55e00", shape=shape, size=10))
+    (points,) = axes.collections
+    style = MarkerStyle(marker)
+    path = style.get_path().transformed(style.get_transform())
+    assert np.array_equal(points.get_paths()[0].vertices, path.vertices)
+    assert points.get_sizes().tolist() == [7.5**2]
+    assert not points.get_clip_on(), "points on the edge are whole"
+    if shape == "cross":
+        assert set(hexes(points.get_edgecolors())) == {"#d55e00"}
+        assert points.get_linewidths().tolist() == [1]
+    else:
+        assert set(hexes(points.get_facecolors())) == {"#d55e00"}
+        assert set(hexes(points.get_edgecolors())) == {MID_INK}
+        assert points.get_linewidths().tolist() == [0.3]
+
+
+def test_values_of_points_and_bars_are_colors_of_the_scale() -> None:
+    scale = Scale("$n$", 0, 10)
+    values = [0, 5, 10]
+    expected = [scale_color(value, scale) for value in values]
+    axes, bar = draw(
+        Points([1, 2, 3], [1, 2, 3], [0, 1, 2], values=values),
+        Bars([0, 1, 2], [1, 2, 3], [0] * 3, [1] * 3, values=values),
+        scale=scale,
+    )
+    assert hexes(axes.collections[0].get_facecolors()) == expected
+    assert hexes(rectangle.get_facecolor() for rectangle in axes.patches) == expected
+    assert bar.get_ylabel() == r"\$n\$"
+    (shades,) = [item for item in bar.collections if item.get_array() is not None]
+    assert hexes(shades.cmap(np.linspace(0, 1, len(VIRIDIS)))) == [*VIRIDIS]
+    assert (shades.norm.vmin, shades.norm.vmax) == (0, 10)
+    assert {label.get_color() for label in bar.get_yticklabels()} == {INK}
+
+
+def test_scale_of_a_single_value_has_a_range() -> None:
+    _axes, bar = draw(Points([1], [1], [0], values=[3]), scale=Scale("n", 3, 3))
+    assert bar.get_ylim() == (3, 4)
+
+
+def test_dashed_lines_and_regions_are_dashed() -> None:
+    (axes,) = draw(
+        Line([0, 1], [0, 1], color="#d55e00"),
+        Line([0, 1], [0, 1], dashed=True),
+        Region([CORNERS]),
+        Region([CORNERS], dashed=True),
+    )
+    assert [line.get_linestyle() for line in axes.lines] == ["-", "--"]
+    assert axes.lines[0].get_color() == "#d55e00"
+    solid, dashed = axes.patches
+    assert [solid.get_linestyle(), dashed.get_linestyle()] == ["-", "--"]
+    assert solid.get_facecolor()[3] > dashed.get_facecolor()[3] > 0
+    assert solid.get_closed()
+
+
+def test_marks_are_drawn_over_areas_and_points_over_lines() -> None:
+    (axes,) = draw(
+        Points([1], [1], [0]), Line([0, 1], [0, 1]), Bars([0], [1], [0], [1]), Region([CORNERS])
+    )
+    bar, region = axes.patches
+    layers = [region, bar, axes.lines[0], axes.collections[0]]
+    orders = [mark.get_zorder() for mark in layers]
+    assert all(lower < upper for lower, upper in itertools.pairwise(orders))
+
+
+def test_median_of_a_box_is_a_thick_line() -> None:
+    (axes,) = draw(Boxes([0], [1], [2], [3], [4], [5]))
+    widths = {
+        line[0][1]: lines.get_linewidths()[0]
+        for lines in axes.collections
+        for line in lines.get_segments()
+        if line[0][1] == line[1][1]
+    }
+    assert widths == {1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
+
+
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_file_of_a_picture_has_neither_a_date_nor_random_names(format: str) -> None:
+    chart = Chart("t", "", (panel(Region([CORNERS]), Points([1], [2], [0]), title="\U0001f9ec"),))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a character that the font lacks
+        content = picture(chart, format)
+    assert content == picture(chart, format)
+    for word in (b"Software", b"<dc:date>", b"CreationDate"):
+        assert word not in content
