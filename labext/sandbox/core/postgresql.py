@@ -84,8 +84,8 @@ def parse_url(text: str) -> URL:
         )
     if passwords := url.normalized_query.get("password"):
         url = url.set(password=passwords[-1]).difference_update_query(["password"])
-    if url.password is not None:
-        register_secret(str(url.password))
+    for secret in (url.password, *url.normalized_query.get("sslpassword", ())):
+        register_secret(None if secret is None else str(secret))
     return url.set(drivername=DRIVER)
 
 

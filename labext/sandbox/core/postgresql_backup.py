@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from labext.errors import SetupError, StorageError
 from labext.redaction import mask
@@ -75,22 +77,29 @@ def _run(program: str, arguments: Sequence[str], url: str | None = None) -> None
         )
     environment = dict(os.environ)
     database = []
-    if url is not None:
-        address = postgresql.parse_url(url)
-        if address.password is not None:  # arguments of processes are visible to all users
-            environment["PGPASSWORD"] = str(address.password)
-        address = address._replace(drivername="postgresql", password=None)
-        database = ["--dbname", address.render_as_string()]
-    done = subprocess.run(
-        [program, *arguments, *database],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    with contextlib.ExitStack() as stack:
+        if url is not None:  # arguments of processes are visible to all users
+            address = postgresql.parse_url(url)
+            if address.password is not None:
+                environment["PGPASSWORD"] = str(address.password)
+            if passwords := address.normalized_query.get("sslpassword"):  # that of a client's key
+                file = stack.enter_context(NamedTemporaryFile("w", prefix="labext-"))
+                file.write(f"[labext]\nsslpassword={passwords[-1]}\n")
+                file.flush()
+                environment |= {"PGSERVICEFILE": file.name, "PGSERVICE": "labext"}
+            address = address.difference_update_query(["sslpassword"])
+            address = address._replace(drivername="postgresql", password=None)
+            database = ["--dbname", address.render_as_string()]
+        done = subprocess.run(
+            [program, *arguments, *database],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            check=False,
+        )
     if done.returncode:
         lines = [line.strip() for line in done.stderr.splitlines() if "error" in line.lower()]
         reason = mask(lines[0] if lines else f"it ended with code {done.returncode}")

@@ -169,16 +169,17 @@ def test_restore_is_finished_at_the_next_start_if_the_connection_is_lost(
 
 
 @pytest.mark.parametrize("query", [False, True])
-def test_programs_get_the_password_in_their_environment(
+def test_programs_get_passwords_in_their_environment_and_a_private_file(
     postgresql_server, tmp_path, monkeypatch, query
 ):
-    seen = tmp_path / "seen"
-    (tmp_path / "pg_dump").write_text(f'#!/bin/sh\necho "$PGPASSWORD:" "$@" >{seen}\n')
+    seen, service = tmp_path / "seen", tmp_path / "service"
+    script = f'echo "$PGPASSWORD:" "$@" >{seen}\ncp -p "$PGSERVICEFILE" {service}\n'
+    (tmp_path / "pg_dump").write_text(f"#!/bin/sh\n{script}")
     (tmp_path / "pg_dump").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     url = postgresql_server.new_database()
     address = f"{url}&password=hidden" if query else url.replace("labext@", "labext:hidden@")
-    database = Database(address)
+    database = Database(f"{address}&sslpassword=hidden-too")
     dump_tables(database, tmp_path / "dump")
     database.close()
     password, arguments = seen.read_text().split(":", 1)
@@ -186,6 +187,8 @@ def test_programs_get_the_password_in_their_environment(
     # A password of the address, even a masked one, would be used instead.
     assert "--dbname postgresql://labext@/" in arguments
     assert "hidden" not in arguments
+    assert service.read_text() == "[labext]\nsslpassword=hidden-too\n"
+    assert service.stat().st_mode & 0o077 == 0
 
 
 def test_missing_program_and_another_kind_of_database_are_refused(server, tmp_path, monkeypatch):
