@@ -52,10 +52,11 @@ SESSION = _fields(
 MESSAGE = _fields("type:category content citations:json model created_at:time")
 HIT = _fields(
     "id kind:category title match page:integer similarity:number relevance:number "
-    "transcript:boolean confidence:number"
+    "table_header transcript:boolean confidence:number"
 )
 """The fields of a search hit.
 
+`table_header`: the first row of the table that the passage continues.
 `transcript`: the text was recognized in speech, so that its words may be wrong; `confidence` is
 their mean probability then, if it is known.
 """
@@ -384,6 +385,7 @@ class Citation:
         page: the page number, from 1, in a file with pages.
         transcript: whether the quote was recognized in speech, so that its words may be wrong.
         confidence: the mean probability of its words then, from 0 to 1, if it is known.
+        table_header: the first row of the table that the passage continues; empty if there is none.
     """
 
     id: str
@@ -393,6 +395,7 @@ class Citation:
     page: int | None = None
     transcript: bool = False
     confidence: float | None = None
+    table_header: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from labext_widgets import answer_view
 from labext_widgets.answers import passages
 from labext_widgets.answers import view as answers
 from labext_widgets.answers.passages import HITS, MAX_PASSAGES
-from labext_widgets.answers.static_view import join_wrapped_lines, mark_words
+from labext_widgets.answers.static_view import join_wrapped_lines, mark_words, passage_html
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.core.markup import view_line
@@ -57,6 +57,15 @@ def test_recognized_speech_is_marked_with_its_confidence() -> None:
     text = str(frame_html(frame))
     assert "paper.pdf, page 3 (rough transcript, 31 % certain)" in text
     assert text.count("(rough transcript") == 2
+
+
+def test_rows_of_a_table_are_shown_below_its_first_row() -> None:
+    frame = hits(hit("R25 | 11.2", table_header="Run | Ethanol <g/L>"), hit("R26 | 11.4"))
+    line = "First row of the table: Run | Ethanol <g/L>"
+    assert f"{line}\n   R25 | 11.2" in frame_text(frame)
+    assert str(frame_html(frame)).count(line.replace("<g/L>", "&lt;g/L&gt;")) == 1
+    (first, _) = passages.citations(frame)
+    assert "Run | Ethanol &lt;g/L&gt;</div><div" in passage_html(first)
 
 
 def test_buttons_of_a_live_view_open_the_pages_of_sources(
@@ -125,6 +134,14 @@ def test_wrapped_lines_are_joined_and_items_keep_their_lines() -> None:
     assert join_wrapped_lines(wrapped) == wrapped.replace("a\n0.2", "a 0.2")
     items = "An item of a list that is longer than forty letters\n- the second\n2. the third"
     assert join_wrapped_lines(items) == items
+
+
+def test_rows_of_tables_keep_their_lines() -> None:
+    rows = "\n".join(
+        f"R{n} | 2023-03-{n} | CEN.PK113-7D | 29.5 | 10.57 | 5.4" for n in range(10, 14)
+    )
+    for text in (rows, rows.replace(" | ", "\t"), f"{rows}\nThe table above lists the runs."):
+        assert join_wrapped_lines(text) == text
 
 
 class TestFrame:

@@ -18,11 +18,12 @@ from labext_widgets.answers.static_view import (
     MARK,
     STYLE,
     Span,
+    header_html,
     join_wrapped_lines,
     mark_words,
     opening_button,
 )
-from labext_widgets.answers.text import transcript_note
+from labext_widgets.answers.text import header_text, transcript_note
 from labext_widgets.core.front_end import FrontEnd, front_end
 from labext_widgets.core.markup import (
     BUSY,
@@ -64,6 +65,7 @@ class _Passage:
     Attributes:
         place: the title and the page.
         page: the page number; None without pages.
+        table_header: the first row of the table that it continues, or an empty string.
         text: the text, shortened around the marked part.
         marks: the parts of the text that are marked.
         share: the relevance relative to the best hit, from 0 to 1; None if the service has none.
@@ -72,6 +74,7 @@ class _Passage:
 
     place: str
     page: int | None
+    table_header: str
     text: str
     marks: Sequence[Span]
     share: float | None
@@ -121,6 +124,8 @@ class PassageView(RowView):
             wrapper = textwrap.TextWrapper(
                 width, initial_indent="   ", subsequent_indent="   ", break_on_hyphens=False
             )
+            if passage.table_header:
+                marked = f"{header_text(passage.table_header)}\n{marked}"
             lines = (" ".join(line.split()) for line in marked.splitlines())
             body = "\n".join(wrapper.fill(line) for line in lines if line)
             rows.append(
@@ -180,6 +185,7 @@ class PassageView(RowView):
             _Passage(
                 _place(hit),
                 _page(hit),
+                _string(hit.get("table_header")),
                 *_shortened(text, spans),
                 _share(_score(hit), best),
                 _line(hit, titles),
@@ -220,6 +226,7 @@ def citations(hits: pd.DataFrame) -> list[Citation]:
             _string(hit["title"]),
             passage=_string(hit["match"]),
             page=_page(hit),
+            table_header=_string(hit.get("table_header")),
         )
         for hit in hits.to_dict("records")
     ]
@@ -311,6 +318,7 @@ def _body_html(passage: _Passage, number: int | None) -> str:
         passage, html.escape, lambda text: f'<mark style="{MARK}">{html.escape(text)}</mark>'
     )
     rows = [div(marked, _LINES)] if passage.text else [div("The service sent no passage.", MUTED)]
+    rows.insert(0, header_html(passage.table_header))
     if number is not None and passage.line.startswith("%nb view "):
         rows.append(div(opening_button(number, passage.page, passage.place), "margin-top:2px"))
     elif passage.line:

@@ -16,6 +16,7 @@ from labext_widgets.answers.text import (
     citation_place,
     current_step,
     footer_lines,
+    header_text,
     interruption_text,
     number_citations,
     replace_numbers,
@@ -55,6 +56,7 @@ _TERM = re.compile(r'"([^"]*)"|“([^”]*)”|([^\s/:;|()\[\]{}"“”]+)')
 _WORD = re.compile(r"\w+")
 _BEGIN, _END = "\ue000", "\ue001"
 _WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s)")
+_ROW = re.compile(r" \| |\t")
 _STOP_WORD_LIST = """
     a an and any are as at be been but by can did do does for from had has have how if in into is it
     its of on or our so than that the their them then there these they this those to was we were
@@ -66,10 +68,16 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 def join_wrapped_lines(text: str) -> str:
     """Replace line breaks inside the paragraphs of extracted text by spaces.
 
-    The length is unchanged. Short lines, and lines before items of lists and tables, keep their
-    line break.
+    The length is unchanged. Short lines, rows of tables, and lines before items of lists keep
+    their line break.
     """
-    return _WRAPPED.sub(" ", text)
+
+    def replacement(match: re.Match[str]) -> str:
+        before = text[: match.start()].rpartition("\n")[2]
+        after = text[match.end() :].partition("\n")[0]
+        return "\n" if _ROW.search(before) or _ROW.search(after) else " "
+
+    return _WRAPPED.sub(replacement, text)
 
 
 def mark_words(query: str, texts: Sequence[str]) -> list[list[Span]]:
@@ -207,11 +215,18 @@ def passage_html(citation: Citation) -> str:
     if place is None:
         rows = [_mark_html(quote)] if quote else []
         rows += [html.escape(_head(passage, 2 * CONTEXT_LENGTH))] if passage else []
-        rendered = "".join(div(row, _LINES) for row in rows)
-        return rendered or div("The service sent no passage.", MUTED)
-    start, end = place
-    before, after = _tail(passage[:start], CONTEXT_LENGTH), _head(passage[end:], CONTEXT_LENGTH)
-    return div(f"{html.escape(before)}{_mark_html(passage[start:end])}{html.escape(after)}", _LINES)
+        if not rows:
+            return div("The service sent no passage.", MUTED)
+    else:
+        start, end = place
+        before, after = _tail(passage[:start], CONTEXT_LENGTH), _head(passage[end:], CONTEXT_LENGTH)
+        rows = [f"{html.escape(before)}{_mark_html(passage[start:end])}{html.escape(after)}"]
+    return header_html(citation.table_header) + "".join(div(row, _LINES) for row in rows)
+
+
+def header_html(table_header: str) -> str:
+    """Return the first row of the table that a passage continues; empty if there is none."""
+    return div(escape(header_text(table_header)), MUTED) if table_header else ""
 
 
 def _locate_quote(quote: str, passage: str) -> tuple[int, int] | None:

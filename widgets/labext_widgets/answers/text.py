@@ -216,6 +216,11 @@ def transcript_note(is_transcript: bool, confidence: float | None) -> str:
     return f" (rough transcript, {confidence * 100:.0f} % certain)"
 
 
+def header_text(table_header: str) -> str:
+    """Return the line above a passage that continues a table."""
+    return f"First row of the table: {plain(table_header)}"
+
+
 def search_text(state: AnswerState) -> str:
     """Return the search terms on one line, or an empty string if there are none."""
     return f"Searching: {'; '.join(map(plain, state.searches))}" if state.searches else ""

@@ -250,6 +250,7 @@ def _parse_citation(data: Mapping[str, Any]) -> Citation:
         page if isinstance(page, int) else None,
         data.get("transcript") is True,
         records.as_number(data.get("confidence")),
+        str(data.get("table_header") or ""),
     )
 
 

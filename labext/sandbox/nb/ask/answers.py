@@ -34,6 +34,7 @@ class Citation:
         passage_id, page, passage: the passage's identifier, page and text.
         quote: an exact substring of the passage.
         transcript, confidence: whether the passage is recognized speech, and how certain it is.
+        table_header: the first row of the table that the passage continues.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Citation:
     passage: str
     transcript: bool = False
     confidence: float | None = None
+    table_header: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the record used in responses and stored with messages."""
@@ -97,6 +99,7 @@ def cite(hit: Hit, quote: str) -> Citation:
         hit.text,
         hit.transcript,
         hit.confidence,
+        hit.table_header,
     )
 
 

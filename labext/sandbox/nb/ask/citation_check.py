@@ -100,9 +100,10 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
         text += reply[start : group.start()]
         start = group.end()
         claim = _last_sentence(text)
-        cited = list(_supported_citations(group.group(), passages, claim))
-        if not _has_numbers(claim, cited):
-            cited = []
+        supported = list(_supporting_passages(group.group(), passages, claim))
+        if not _has_numbers(claim, [hit for hit, _ in supported]):
+            supported = []
+        cited = [cite(hit, quote) for hit, quote in supported]
         citations += cited
         marks = "".join(citation_mark(id) for id in dict.fromkeys(item.id for item in cited))
         if not marks:
@@ -115,30 +116,32 @@ def parse_citations(reply: str, hits: Iterable[Hit]) -> Answer:
     return Answer(text.strip(), kept)
 
 
-def _supported_citations(
+def _supporting_passages(
     marks: str, passages: Mapping[str, Sequence[Hit]], claim: str
-) -> Iterator[Citation]:
-    """Yield the citations named in marks, with the words of the passage that support the claim."""
+) -> Iterator[tuple[Hit, str]]:
+    """Yield the passages named in marks, each with its words that support the claim."""
     for name in _NAME.finditer(marks):
         available = passages.get(f"{name[1]}:{name[2]}", ())
         exact = [hit for hit in available if str(hit.passage_id) == name[3]]
         supported = [
             (hit, quote)
             for hit in exact or available
-            if (quote := _supporting_quote(hit.text, claim, name[4])) is not None
+            if (quote := _supporting_quote(hit, claim, name[4])) is not None
         ]
         if supported:
-            yield cite(*max(supported, key=lambda pair: _word_overlap(pair[1], claim)))
+            yield max(supported, key=lambda pair: _word_overlap(pair[1], claim))
 
 
-def _supporting_quote(passage: str, claim: str, quoted: str | None) -> str | None:
+def _supporting_quote(hit: Hit, claim: str, quoted: str | None) -> str | None:
     """Return the words of a passage that support a claim, or None if it does not."""
+    passage = hit.text
     if any(find_quote(passage, words) is None for words in _QUOTED.findall(claim)):
         return None
     if quoted is not None and len(quoted.split()) >= _MIN_QUOTED_WORDS:
         return find_quote(passage, quoted)
     stems = set(segmentation.stem_words(claim))
-    share = len(stems & set(segmentation.stem_words(passage))) / max(len(stems), 1)
+    available = set(segmentation.stem_words(f"{hit.heading}\n{passage}"))
+    share = len(stems & available) / max(len(stems), 1)
     if not stems or share < MIN_SUPPORT:
         return None
     quotes = quotable_sentences(passage)
@@ -165,9 +168,10 @@ def find_quote(passage: str, quoted: str) -> str | None:
     return longest if 0 < len(longest) <= MAX_QUOTE_LENGTH else None
 
 
-def _has_numbers(claim: str, cited: Sequence[Citation]) -> bool:
+def _has_numbers(claim: str, cited: Sequence[Hit]) -> bool:
     """Return whether the cited passages contain the numbers of a claim, except single digits."""
-    available = {number for item in cited for number in _numbers(f"{item.title} {item.passage}")}
+    texts = (f"{hit.title} {hit.heading} {hit.text}" for hit in cited)
+    available = {number for text in texts for number in _numbers(text)}
     return _numbers(claim) <= available
 
 

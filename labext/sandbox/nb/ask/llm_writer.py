@@ -80,7 +80,8 @@ def format_passages(hits: Sequence[Hit]) -> str:
 def _format_passage(place: int, hit: Hit) -> str:
     page = "" if hit.page is None else f", page {hit.page}"
     title = f"{hit.title}{page}{transcript_note(hit)}"
-    return f"Passage {place} {passage_mark(hit)} {title}\n{hit.text}"
+    lines = [f"Passage {place} {passage_mark(hit)} {title}", hit.heading, hit.text]
+    return "\n".join(filter(None, lines))
 
 
 MAX_SEARCHES = 5

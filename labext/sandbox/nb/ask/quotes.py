@@ -151,7 +151,8 @@ def _compose(question: str, citations: Sequence[Citation]) -> Answer:
         return NO_MATCH
     stems = frozenset(segmentation.stem_words(question))
     blocks = [
-        f"{_place(citation)}\n\n{_block_quote(citation.quote, stems)} {citation_mark(citation.id)}"
+        f"{_place(citation)}\n\n{_first_row(citation)}"
+        f"{_block_quote(citation.quote, stems)} {citation_mark(citation.id)}"
         for citation in citations
     ]
     return Answer("\n\n".join([INTRODUCTION, *blocks]), tuple(citations))
@@ -160,6 +161,11 @@ def _compose(question: str, citations: Sequence[Citation]) -> Answer:
 def _place(citation: Citation) -> str:
     page = "" if citation.page is None else f", page {citation.page}"
     return f"{' '.join(citation.title.split()) or 'Untitled'}{page}{transcript_note(citation)}:"
+
+
+def _first_row(citation: Citation) -> str:
+    header = citation.table_header
+    return "" if header is None else f"First row of the table: {header}\n\n"
 
 
 def _block_quote(quote: str, stems: frozenset[str]) -> str:

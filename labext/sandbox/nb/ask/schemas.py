@@ -67,6 +67,9 @@ class CitationRecord(Record):
     passage: str
     transcript: bool = Field(False, description="Whether it is recognized speech, which is rough.")
     confidence: float | None = None
+    table_header: str | None = Field(
+        None, description="The first row of the table that the passage continues."
+    )
 
 
 class AnswerRecord(Record):

@@ -68,7 +68,7 @@ def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
     if len(ranked) < 2:
         return [*hits]
     passages = "\n\n".join(
-        f"Passage {number}: {hit.title}\n{hit.text[:_MAX_PASSAGE_LENGTH]}"
+        f"Passage {number}: {hit.title}\n{_with_heading(hit)}"
         for number, hit in enumerate(ranked, 1)
     )
     prompt = (
@@ -82,6 +82,10 @@ def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
         if isinstance(item, int) and not isinstance(item, bool) and 0 < item <= len(ranked)
     ]
     return [hits[place] for place in dict.fromkeys([*numbers, *range(len(hits))])]
+
+
+def _with_heading(hit: Hit) -> str:
+    return "\n".join(filter(None, (hit.heading, hit.text[:_MAX_PASSAGE_LENGTH])))
 
 
 def _ask_once(ask: AskModel, prompt: str) -> str:

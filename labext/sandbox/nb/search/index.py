@@ -23,7 +23,7 @@ from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.search import full_text, ranking
 from labext.sandbox.nb.search.scope import EVERYTHING, Scope
 from labext.sandbox.nb.tables import Note, Passage, Source
-from labext.sandbox.nb.text.passages import PassageText
+from labext.sandbox.nb.text.passages import PassageText, table_header
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,6 +114,11 @@ class Hit:
     def context(self) -> str:
         """Return its title, file name and headings."""
         return "\n".join((self.title, self.file_name, self.heading))
+
+    @property
+    def table_header(self) -> str | None:
+        """Return the header of the table that it continues."""
+        return table_header(self.heading)
 
     @property
     def is_citable(self) -> bool:

@@ -70,6 +70,9 @@ class HitRecord(Record):
     matches: list[str]
     passage_id: int
     page: int | None
+    table_header: str | None = Field(
+        description="The first row of the table that the passage continues."
+    )
     transcript: bool = Field(description="Whether the text was recognized in speech: it is rough.")
     confidence: float | None = Field(
         description="The mean probability of its words then, if the model states it."
@@ -144,6 +147,7 @@ def _to_record(hit: Hit, search_type: SearchType) -> dict[str, Any]:
         "matches": [hit.text],
         "passage_id": hit.passage_id,
         "page": hit.page,
+        "table_header": hit.table_header,
         "transcript": hit.transcript,
         "confidence": hit.confidence,
     }

@@ -14,7 +14,11 @@ MIN_LENGTH, MAX_LENGTH = 450, 950
 MAX_HEADING_LENGTH = 120
 """Maximum characters of a heading; longer lines are paragraphs."""
 
+MAX_HEADER_LENGTH = 300
+"""Maximum characters of a table's header that its further passages have."""
+
 PATH_SEPARATOR = " › "
+CELL_SEPARATOR = " | "
 
 _WORD = re.compile(r"[^\s。！？]{1,32}[。！？]{0,32}|[。！？]{1,32}")
 """A word; longer ones, such as DNA sequences, count as several and may be cut."""
@@ -91,6 +95,12 @@ def with_confidence(
         start = end
         rated.append(replace(piece, confidence=sum(words) / len(words) if words else None))
     return rated
+
+
+def table_header(heading: str) -> str | None:
+    """Return the header of the table that a passage continues, from its headings; else None."""
+    last = heading.rpartition(PATH_SEPARATOR)[2]
+    return last if CELL_SEPARATOR in last else None
 
 
 @dataclass
@@ -208,7 +218,7 @@ def _parse_layout(text: str) -> _Layout:
             )
         is_row = heading is None and _ROW.match(line) is not None
         if is_row:
-            header = header or (start, " ".join(line.split()).strip("| ")[:MAX_HEADING_LENGTH])
+            header = header or (start, " ".join(line.split()).strip("| ")[:MAX_HEADER_LENGTH])
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
             header = None

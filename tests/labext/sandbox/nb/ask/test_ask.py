@@ -9,12 +9,15 @@ from typing import Any
 
 import model_servers
 import openai_server
+import pandas as pd
 import pytest
 import requests
 
 from labext import NotebookClient
 from labext.errors import ServiceError
 from labext.nb import Final, Words
+from labext.sandbox.nb.search import assisted
+from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 pytestmark = pytest.mark.contract
@@ -56,6 +59,24 @@ def test_answer_cites_quotes_of_the_sources(api, kit):
         answer_text = " ".join(answer["answer"].replace("**", "").replace("> ", "").split())
         assert " ".join(citation["quote"].split()) in answer_text
         assert "glucose is added to the uninduced culture" in answer_text
+
+
+def test_rows_of_a_table_are_found_and_cited_with_its_first_row(client, kit):
+    header = "Run | Zymosterol (g/L)"
+    rows = (f"Z{n} | {n}.7" for n in range(10, 200))
+    text = "\n".join([header, *rows])
+    source = client.sources.add_text(text, kit.OTHER, "Runs", process_async=False)["id"]
+    try:
+        first, *_ = client.search("zymosterol Z150", limit=1).to_dict("records")
+        assert "Z150 | 150.7" in first["match"]
+        assert first["table_header"] == header
+        (citation,) = client.ask("Zymosterol of run Z150?").citations
+        assert (citation.id, citation.table_header) == (source, header)
+        (start, *_) = client.search("Z10", limit=1, type="text").to_dict("records")
+        assert header in start["match"]
+        assert pd.isna(start["table_header"])
+    finally:
+        client.sources.delete(source)
 
 
 def test_question_without_shared_words_is_answered(api):
@@ -358,6 +379,20 @@ def test_reranked_search_has_the_order_of_the_model(api, served, provider):
     reversed_ = search(api, limit=30, rerank=True, model_override=model)
     assert len(plain) > 1
     assert reversed_ == plain[::-1]
+
+
+def test_model_that_orders_passages_receives_their_headings():
+    sent: list[Any] = []
+
+    def ask(messages: Any) -> str:
+        sent.extend(messages)
+        return "[2, 1]"
+
+    one = Hit("source:a", "Runs", 1, "R1 | 2", None, None, 1.0, "Table › Run | OD600")
+    other = Hit("source:b", "Plan", 2, "Rest.", None, None, 1.0)
+    assert assisted.rerank(ask, "OD600", [one, other]) == [other, one]
+    expected = "Passage 1: Runs\nTable › Run | OD600\nR1 | 2\n\nPassage 2: Plan\nRest."
+    assert expected in sent[0]["content"]
 
 
 @pytest.mark.parametrize("option", ["rewrite", "rerank"])

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -298,6 +299,30 @@ def test_single_common_word_is_no_side_of_a_comparison():
     assert [citation.id for citation in answer.citations] == ["source:a"]
     unrelated = hit("source:c", 3, "Distributed applications use several processes.")
     assert request("May there be more applicants than vacancies?", [unrelated]) == NO_MATCH
+
+
+HEADER = "Run | Ethanol (g/L) | OD600"
+TABLE = replace(
+    hit("source:runs", 4, "R25 | 11.22 | 4.2\nR26 | 11.35 | 4.4"), heading=f"Runs › {HEADER}"
+)
+
+
+def test_quoted_rows_have_the_first_row_of_their_table():
+    answer = request("Ethanol of R25?", [TABLE])
+    assert f"\n\nFirst row of the table: {HEADER}\n\n> **R25** | 11.22 | 4.2" in answer.text
+    (citation,) = answer.citations
+    assert citation.quote == TABLE.text
+    assert citation.record()["table_header"] == HEADER
+    assert "First row" not in request("Why is glucose added?").text
+
+
+def test_model_receives_the_headings_of_passages_and_may_cite_by_their_words():
+    reply = "The OD600 of R25 was 4.2 [source:runs#4 “R25 | 11.22 | 4.2”]."
+    model = Model(reply)
+    answer = LlmAnswerWriter("m", model).answer("OD600?", Search("OD600", ""), [TABLE])
+    (prompt,) = (message["content"] for message in model.sent[0])
+    assert f"Title of source:runs\nRuns › {HEADER}\nR25 | 11.22" in prompt
+    assert answer.text == "The OD600 of R25 was 4.2 [source:runs]."
 
 
 def test_at_most_three_distinct_passages_are_quoted():

@@ -43,6 +43,7 @@ def test_text_search_response(client: TestClient) -> None:
         "matches": ["Arabinose induces the promoter."],
         "passage_id": 1,
         "page": None,
+        "table_header": None,
         "transcript": False,
         "confidence": None,
         "relevance": 0,
