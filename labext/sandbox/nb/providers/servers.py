@@ -55,6 +55,7 @@ class ProviderServer:
         seconds: the time limit of a response, and of each pause of a streamed one.
         on_refusal: the next step if the key is refused.
         refusal_action: the same as data.
+        address_action: changes its address; None if it is from the environment.
         provider: the provider of its models.
         form: its wire form.
         key_header: `Authorization`, which gets `Bearer KEY`, or another header.
@@ -71,6 +72,7 @@ class ProviderServer:
     seconds: float
     on_refusal: str = "Check its key."
     refusal_action: Action | None = None
+    address_action: Action | None = None
     provider: str = OPENAI_COMPATIBLE
     form: str = "openai"
     key_header: str = "Authorization"
@@ -106,7 +108,9 @@ def invalid_response(provider: ProviderServer, text: str) -> HTTPException:
         )
     return errors.bad_gateway(
         f"{_server_name(provider)} answered {_describe_body(provider, text)}, which is not a "
-        f"response of {_FORM_TITLES[provider.form]}. Check its address."
+        f"response of {_FORM_TITLES[provider.form]}.",
+        "Check its address.",
+        provider.address_action,
     )
 
 
@@ -173,28 +177,32 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
         if not isinstance(error.args[0].args[-1], TimeoutError):
             return cut_reply(provider)
         error = requests.Timeout()
+    name = _server_name(provider)
     if isinstance(error, requests.ConnectTimeout):
-        problem = f"did not answer within {CONNECT_SECONDS} seconds. Check that it is running."
-    elif isinstance(error, requests.Timeout):
-        problem = (
-            f"did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
+        return errors.bad_gateway(
+            f"{name} did not answer within {CONNECT_SECONDS} seconds. Check that it is running."
+        )
+    if isinstance(error, requests.Timeout):
+        return errors.bad_gateway(
+            f"{name} did not answer within {provider.seconds:g} seconds. Try again, or allow more: "
             f"{admin_command('nb limits set model_seconds')}."
         )
-    elif "WRONG_VERSION_NUMBER" in str(error):
-        problem = "has no TLS. Give it an address with http://."
+    if "WRONG_VERSION_NUMBER" in str(error):
+        problem, step = "has no TLS", "Give it an address with http://."
     elif isinstance(error, requests.exceptions.SSLError):
-        problem = "has an invalid certificate. Check its address."
+        problem, step = "has an invalid certificate", "Check its address."
     else:
-        problem = "can't be reached. Check that it is running, and check its address."
-    return errors.bad_gateway(f"{_server_name(provider)} {problem}")
+        problem, step = "can't be reached", "Check that it is running, and check its address."
+    return errors.bad_gateway(f"{name} {problem}.", step, provider.address_action)
 
 
 def forbidden_address(provider: ProviderServer) -> HTTPException:
     """Return a 502: the provider's address is forbidden."""
     return errors.bad_gateway(
         f"{_server_name(provider)} is at a link-local address or a cloud's metadata service, to "
-        "which "
-        "nothing is sent. Check its address."
+        "which nothing is sent.",
+        "Check its address.",
+        provider.address_action,
     )
 
 
@@ -210,7 +218,9 @@ def error_response(
     message = f"{_server_name(provider)} answered {status}: {quoted}."
     if 300 <= status < 400:
         return errors.bad_gateway(
-            f"{message} It redirects elsewhere, which is not followed; check its address."
+            f"{message} It redirects elsewhere, which is not followed.",
+            "Check its address.",
+            provider.address_action,
         )
     if status == 402 or (400 <= status < 500 and _NO_CREDIT.search(text)):
         return errors.bad_gateway(
@@ -424,6 +434,7 @@ def server_of_credential(
         seconds,
         "Check its key, or give it another.",
         Action.set_key(credential.name),
+        Action.set_address(credential.name),
         api_version=credential.option("api_version"),
         num_ctx=credential.option("num_ctx"),
         **_wire_options(credential.provider, base_url),

@@ -16,9 +16,11 @@ import openai_server
 import pytest
 from starlette.exceptions import HTTPException
 
+from labext.actions import Action
 from labext.redaction import mask
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CallCancelledError, CancelToken
+from labext.sandbox.nb.errors import ServiceError
 from labext.sandbox.nb.limits import LIMITS
 from labext.sandbox.nb.providers import calls, provider_keys, servers, transport
 from labext.sandbox.nb.providers.transport import FormPayload
@@ -244,7 +246,7 @@ def test_provider_redirect_is_not_followed(site, provider, add_model):
         provider.faults = [elsewhere]
         message = refusal(site, add_model(key=KEY))
         assert "307" in message
-        assert "check its address" in message
+        assert "Check its address." in message
         assert other.requests == []
 
 
@@ -260,7 +262,11 @@ def test_key_equal_to_a_json_field_is_harmless(site, provider, add_model):
 def test_unreachable_server_is_502(site, add_model):
     with openai_server.serving() as deleted:
         base_url = deleted.base_url
-    assert "can't be reached" in refusal(site, add_model(base_url=base_url))
+    model = add_model(base_url=base_url)
+    assert "can't be reached" in refusal(site, model)
+    with pytest.raises(ServiceError) as caught:
+        calls.chat(site, model, HELLO)
+    assert caught.value.action == Action.set_address("the provider")
 
 
 def test_https_address_of_a_server_without_tls_is_502(site, provider, add_model):
