@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from labext.messages import quote_value
 from labext.sanitize import strip_control
 from labext_widgets.answers import static_view
 from labext_widgets.answers.text import INTERRUPTED, WRITING, model_text, step_text
-from labext_widgets.core.display import display_html, update_html
+from labext_widgets.core.display import display_html
 from labext_widgets.core.front_end import FrontEnd, current_execution, front_end
 from labext_widgets.core.markup import MUTED, div, escape, message_html, plain, tidy, view_html
 from labext_widgets.core.throttle import Throttle
+
+if TYPE_CHECKING:
+    from labext_widgets.core.placeholder import Placeholder
 
 
 class GeneratedText:
@@ -51,22 +54,35 @@ class GeneratedText:
         elif not is_displayed:
             display_html(html, text)
 
-    def _rendered(self, seen_at: str = "") -> tuple[str, str]:
-        """Return the text as HTML and as plain text; with `seen_at` it is being written."""
+    def _rendered(self, writing_at: str = "") -> tuple[str, str]:
+        """Return the static view as HTML and as plain text.
+
+        Args:
+            writing_at: the time, of a text that is being written, which may be seen much later.
+        """
         title = plain(self.title)
         text = f"{title}\n\n{self}" if title else str(self)
-        if seen_at:
-            text += f"\n\n{step_text(WRITING, seen_at)}"
-        return view_html(self._html(seen_at)), text
+        if writing_at:
+            text += f"\n\n{step_text(WRITING, writing_at)}"
+        rows = [static_view.step_html(WRITING, writing_at)] if writing_at else []
+        return view_html(self._html(rows)), text
 
-    def _html(self, seen_at: str) -> str:
+    def _live_state(self, announcement: str) -> dict[str, Any]:
+        """Return the state of the live view, with the text for screen readers."""
+        is_writing = announcement == WRITING
+        return {
+            "html": self._html([static_view.step_html(WRITING, "")] if is_writing else []),
+            "announcement": announcement,
+            "busy": is_writing,
+            "complete": not is_writing,
+        }
+
+    def _html(self, further_rows: Sequence[str]) -> str:
         rows = [div(escape(self.title), "font-weight:600")] if self.title else []
         rows.append(div(static_view.to_html(str(self))))
         if self.model:
             rows.append(div(message_html(model_text("Generated", self.model, self.usage)), MUTED))
-        if seen_at:
-            rows.append(static_view.step_html(WRITING, seen_at))
-        return div("".join(rows), static_view.STYLE)
+        return div("".join([*rows, *further_rows]), static_view.STYLE)
 
 
 UPDATE_INTERVAL = 0.1
@@ -82,7 +98,7 @@ class Draft:
     def __init__(self, title: str = "") -> None:
         self._title = title
         self._text = ""
-        self._name: str | None = None
+        self._placeholder: Placeholder | None = None
         self._throttle = Throttle(UPDATE_INTERVAL)
         self._front_end = front_end()
 
@@ -95,8 +111,7 @@ class Draft:
             print(f"{head}{strip_control(words)}", end="", flush=True)
         elif self._front_end is FrontEnd.INTERACTIVE and self._throttle.is_due():
             with self._throttle.drawing():
-                seen_at = time.strftime("%Y-%m-%d %H:%M")
-                self._draw(GeneratedText(self._text, self._title), seen_at)
+                self._draw(GeneratedText(self._text, self._title), WRITING)
 
     def finish(self, text: GeneratedText) -> None:
         """Display the whole text in place of the words."""
@@ -105,7 +120,7 @@ class Draft:
         if self._front_end is FrontEnd.TERMINAL:
             print()
         else:
-            self._draw(text)
+            self._draw(text, "The text is complete.")
         text._displayed_in = current_execution()
 
     def interrupt(self) -> None:
@@ -113,15 +128,21 @@ class Draft:
         if self._text and self._front_end is FrontEnd.TERMINAL:
             print(f"\n{INTERRUPTED}")
         elif self._text:
-            self._draw(GeneratedText(f"{self._text}…\n\n{INTERRUPTED}", self._title))
+            self._draw(GeneratedText(f"{self._text}…\n\n{INTERRUPTED}", self._title), INTERRUPTED)
 
-    def _draw(self, text: GeneratedText, seen_at: str = "") -> None:
-        html, plain_text = text._rendered(seen_at)
-        if self._name is None:
-            self._name = f"labext-{secrets.token_hex(6)}"
-            display_html(html, plain_text, self._name)
+    def _draw(self, text: GeneratedText, announcement: str) -> None:
+        from labext_widgets.core.placeholder import Placeholder
+
+        writing_at = time.strftime("%Y-%m-%d %H:%M") if announcement == WRITING else ""
+        rendered, state = text._rendered(writing_at), text._live_state(announcement)
+        if self._front_end is FrontEnd.EXECUTED:
+            display_html(*rendered)
+        elif self._placeholder is None:
+            self._placeholder = Placeholder(*rendered)
+            self._placeholder.live("answer", state)
         else:
-            update_html(html, plain_text, self._name)
+            self._placeholder.set_state(state)
+            self._placeholder.update(*rendered)
 
 
 class GeneratedTexts(list[GeneratedText]):
