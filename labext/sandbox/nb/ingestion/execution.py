@@ -97,6 +97,13 @@ def _read_source(
             page = fetch.fetch_page(source.url or "", work / "page", limits)
             file = replace(file, **vars(page))
         return reading.read_file(file, on_stage)
+    except reading.NoTextError:
+        if source.kind != "link":
+            raise
+        raise UnreadableError(
+            "The page contains no text; it may need a sign-in or JavaScript: save it in a browser, "
+            "such as in PDF, and add the file."
+        ) from None
     except FileNotFoundError:
         raise UnreadableError("The file no longer exists; add it again.") from None
     except (MemoryError, RecursionError):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import html
+import re
 import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from email.message import Message
 from http.client import responses
+from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from urllib.request import Request
 
 from labext.sandbox.nb.addresses import resolve_host
 from labext.sandbox.nb.errors import UnreadableError
@@ -43,13 +47,16 @@ def split_url(url: str) -> SplitResult:
     return parts
 
 
-def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
+def request_page(
+    parts: SplitResult, seconds: float, *, private: bool, cookie: str | None = None
+) -> Any:
     """Return the response of the first reachable address of a host, with the body unread.
 
     Args:
         parts: the page's address.
         seconds: the timeout for connecting and for each read.
         private: whether non-public addresses are allowed.
+        cookie: the value of the header `Cookie`.
 
     Raises:
         UnreadableError: if the host does not exist, is refused, or is not a web server.
@@ -59,6 +66,7 @@ def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
 
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
+    headers = _HEADERS | {"Host": _authority(parts)} | ({"Cookie": cookie} if cookie else {})
     timeout = urllib3.Timeout(connect=min(10.0, seconds), read=seconds)
     for number in resolve_host(host, port, private=private):
         pool: urllib3.HTTPConnectionPool
@@ -72,7 +80,7 @@ def request_page(parts: SplitResult, seconds: float, *, private: bool) -> Any:
             return pool.urlopen(
                 "GET",
                 _path(parts),
-                headers=_HEADERS | {"Host": _authority(parts)},
+                headers=headers,
                 redirect=False,
                 retries=False,
                 preload_content=False,
@@ -185,6 +193,7 @@ def _run_with_timeout(seconds: float, function: Callable[[], T]) -> T:
 
 def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
     location = ""
+    cookies = CookieJar()  # without those of a redirect, many sites redirect for ever
     for _ in range(MAX_REDIRECTS + 1):
         try:
             url = urljoin(url, location)
@@ -193,17 +202,45 @@ def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPag
             raise UnreadableError(
                 f"The page leads to an address that can't be fetched: {error}"
             ) from None
-        response = request_page(parts, limits.seconds, private=limits.private)
+        request = Request(url)  # noqa: S310 - its scheme is checked above
+        cookies.add_cookie_header(request)
+        cookie = request.get_header("Cookie")
+        response = request_page(parts, limits.seconds, private=limits.private, cookie=cookie)
         try:
+            cookies.extract_cookies(response, request)
             location = response.headers.get("location", "").strip()
             if response.status in _REDIRECT_STATUSES and location:
                 continue
-            return _save_body(response, parts, target, limits)
+            page = _save_body(response, parts, target, limits)
+            location = _refresh_target(page)
+            if not location:
+                return page
         finally:
             response.close()
     raise UnreadableError(
         f"The page redirects more than {MAX_REDIRECTS} times; give its last address."
     )
+
+
+_MAX_REFRESH_BYTES = 10_000
+"""Bytes of a page that only leads to another one; larger ones are pages of their own."""
+
+_NO_SCRIPT = re.compile(r"(?is)<noscript\b.*?</noscript>")
+_META = re.compile(r"(?is)<meta\s[^>]{1,2000}>")
+_IS_REFRESH = re.compile(r"(?i)http-equiv\s*=\s*[\"']?refresh\b")
+_REFRESH = re.compile(
+    r"(?i)content\s*=\s*[\"']?\s*[0-5](?:\.\d*)?\s*[;,]\s*url\s*=\s*[\"']?([^\"'>]+)"
+)
+
+
+def _refresh_target(page: FetchedPage) -> str:
+    """Return the address to which a short page leads within five seconds, or an empty string."""
+    if page.media_type != "text/html" or page.path.stat().st_size > _MAX_REFRESH_BYTES:
+        return ""
+    text = _NO_SCRIPT.sub("", page.path.read_text(encoding="latin-1"))
+    refreshes = (tag for tag in _META.findall(text) if _IS_REFRESH.search(tag))
+    targets = (_REFRESH.search(tag) for tag in refreshes)
+    return next((html.unescape(target[1]).strip() for target in targets if target), "")
 
 
 def _save_body(response: Any, parts: SplitResult, target: Path, limits: FetchLimits) -> FetchedPage:

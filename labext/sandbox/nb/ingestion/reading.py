@@ -43,6 +43,17 @@ _TEXT_CODECS = (
     "shift",
     "johab",
 )
+_SINGLE_BYTE_CODECS = ("iso8859", "cp125", "koi8", "mac")
+_SUPERSETS = {
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+}
+"""The codecs that browsers use for these declarations (WHATWG Encoding Standard)."""
+
 _CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]"
 )
@@ -71,7 +82,11 @@ def _decode(content: bytes, charset: str | None) -> str:
     for mark, name in _BYTE_ORDER_MARKS:
         if content.startswith(mark):
             return content.decode(name, errors="replace")
-    for name in filter(None, (_known_charset(charset), _guess_utf16(content), "utf-8")):
+    declared = _known_charset(charset)
+    names = [declared, _guess_utf16(content), "utf-8"]
+    if declared is not None and declared.startswith(_SINGLE_BYTE_CODECS):
+        names.insert(0, "utf-8")  # many servers declare a default, which no UTF-8 text fits
+    for name in filter(None, names):
         try:
             return content.decode(name)
         except UnicodeError:
@@ -85,7 +100,7 @@ def _known_charset(charset: str | None) -> str | None:
         name = codecs.lookup(charset or "").name
     except (LookupError, ValueError):
         return None
-    return name if name.startswith(_TEXT_CODECS) else None
+    return _SUPERSETS.get(name, name) if name.startswith(_TEXT_CODECS) else None
 
 
 def _guess_utf16(content: bytes) -> str | None:
@@ -359,7 +374,7 @@ def detect_file_type(path: Path, name: str, media_type: str | None = None) -> Fi
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if not head.strip(b"\0"):
-        raise UnreadableError("The file is empty: check it and add it again.")
+        raise NoTextError("The file is empty: check it and add it again.")
     return (
         _type_by_magic(path, head)
         or _TYPE_BY_SUFFIX.get(PurePosixPath(name.lower()).suffix)
@@ -441,6 +456,10 @@ def _unsupported(description: str, advice: str | None = None) -> UnreadableError
         f"It is {description}, which can't be read; {advice or 'save it as another kind'}: "
         f"{READABLE_TYPES}."
     )
+
+
+class NoTextError(UnreadableError):
+    """A file has no text."""
 
 
 OnStage = Callable[[str], None]
@@ -543,7 +562,7 @@ def check_text_length(document: Document, max_bytes: int) -> Document:
         UnreadableError: if it has none, or more than `max_bytes` bytes.
     """
     if not any(text for _page, text in document.pages):
-        raise UnreadableError("It contains no text: check that it is the right file.")
+        raise NoTextError("It contains no text: check that it is the right file.")
     if sum(len(text.encode()) for _page, text in document.pages) > max_bytes:
         raise text_too_long(max_bytes)
     return document

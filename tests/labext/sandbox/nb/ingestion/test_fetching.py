@@ -226,6 +226,49 @@ def test_redirects_are_followed(site, target):
     assert target.read_bytes() == b"New."
 
 
+@pytest.mark.parametrize(
+    ("head", "is_followed"),
+    [
+        ('<meta http-equiv="refresh" content="0; url=/paper?a=1&amp;b=2">', True),
+        ("<META CONTENT='2;URL=/paper?a=1&amp;b=2' HTTP-EQUIV=REFRESH>", True),
+        ('<meta http-equiv="refresh" content="300; url=/paper?a=1&amp;b=2">', False),
+        ('<meta http-equiv="refresh" content="300">', False),
+        ('<noscript><meta http-equiv="refresh" content="0; url=/plain"></noscript>', False),
+        (f'<meta http-equiv="refresh" content="0; url=/plain">{"x" * 10_000}', False),
+    ],
+)
+def test_short_page_that_leads_to_another_one_is_followed(site, target, head, is_followed):
+    site.pages["/resolve"] = page(f"<html>{head}</html>".encode(), Content_Type="text/html")
+    site.pages["/paper?a=1&b=2"] = page(b"Paper.")
+    fetched = fetch_page(f"{site.url}/resolve", target, FetchLimits(20, 100_000, private=True))
+    assert (fetched.name, target.read_bytes() == b"Paper.") == (
+        ("paper", True) if is_followed else ("resolve", False)
+    )
+
+
+def test_cookies_are_kept_during_redirects_for_their_host_only(site, target):
+    other = Site("127.0.0.2")
+    received: list[str | None] = []
+
+    def welcome(handler: BaseHTTPRequestHandler) -> None:
+        received.append(handler.headers["Cookie"])
+        if handler.headers["Cookie"] is None:
+            page(b"", 302, Location="/welcome", Set_Cookie="seen=1; Path=/")(handler)
+        else:
+            page(b"", 302, Location=f"{other.url}/paper")(handler)
+
+    def paper(handler: BaseHTTPRequestHandler) -> None:
+        received.append(handler.headers["Cookie"])
+        page(b"Paper.")(handler)
+
+    site.pages["/welcome"] = welcome
+    other.pages["/paper"] = paper
+    with running(other):
+        fetch_page(f"{site.url}/welcome", target, OPEN)
+    assert received == [None, "seen=1", None]
+    assert target.read_bytes() == b"Paper."
+
+
 def test_redirect_to_private_address_is_not_followed(site, target, monkeypatch):
     inner = Site("127.0.0.2")
     inner.pages["/secret"] = page(b"Secret.")

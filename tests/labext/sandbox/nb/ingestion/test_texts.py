@@ -121,6 +121,26 @@ def test_html_charset_declaration_is_used(read, declared, encoding):
     assert (result.title, result.text) == ("Präparat", "Größe 5 µm.")
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding", "charset"),
+    [
+        ("The enzyme’s “high” activity – 5 €", "cp1252", "iso-8859-1"),
+        ("Größe 5 µm.", "utf-8", "iso-8859-1"),
+        ("Größe 5 µm.", "utf-8", "windows-1252"),
+        ("朱镕基 36 °C", "gb18030", "gb2312"),
+        ("①髙橋", "cp932", "shift_jis"),
+    ],
+)
+@pytest.mark.parametrize("declared_by", ["server", "page"])
+def test_text_is_decoded_as_browsers_do_despite_a_wrong_charset(
+    read, text, encoding, charset, declared_by
+):
+    head = f'<meta charset="{charset}">' if declared_by == "page" else ""
+    options = {"charset": charset} if declared_by == "server" else {}
+    content = f"<html><head>{head}</head><body><p>{text}</p></body></html>".encode(encoding)
+    assert read(content, "", media_type="text/html", **options).text == text
+
+
 def test_http_charset_precedes_html_charset(read):
     source = '<meta charset="utf-8"><p>Größe 5 µm.</p>'.encode("iso-8859-1")
     assert read(source, "", media_type="text/html", charset="iso-8859-1").text == "Größe 5 µm."

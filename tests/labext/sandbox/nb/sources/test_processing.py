@@ -43,6 +43,16 @@ def test_only_failed_sources_are_retried(sources, site):
     assert sources.get(f"sources/{created['id']}/download").status_code == 404
 
 
+@pytest.mark.parametrize(
+    "body", [b"", b"<title>App</title><div id=root></div><script>a()</script>"]
+)
+def test_page_without_text_suggests_a_browser(sources, site, body):
+    site.body = body
+    with sources.private():
+        created = sources.link(site.url)
+    assert created["error"].startswith("The page contains no text; it may need a sign-in")
+
+
 def test_private_pages_are_not_fetched_by_default(sources, site):
     created = sources.link(site.url)
     assert created["status"] == "failed"
