@@ -321,8 +321,8 @@ def _large_height(page: _Page, line: str, body: _Font) -> float:
 def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
     """Return whether a line in the font size of the text is a heading.
 
-    A heading is short, does not end a sentence, precedes a capital letter or a digit, and is bold
-    or follows the end of a sentence.
+    A heading is short, does not end a sentence, precedes a capital letter or a digit, but not a row
+    of a table, and is bold or follows the end of a sentence.
     """
     line = page.lines[number].strip()
     before = page.lines[number - 1].strip() if number else ""
@@ -336,6 +336,7 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
         and (line[0].isupper() or line[0].isdigit())
         and (after[:1].isupper() or after[:1].isdigit())
         and len(line) < longest * 0.8
+        and not passages.is_row_of_values(after)
         and (is_bold or not before or bool(_SENTENCE_END.search(before)))
     )
 

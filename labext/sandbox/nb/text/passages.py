@@ -37,6 +37,12 @@ _FENCE = re.compile(r"(```|~~~)")
 _MEASUREMENT = re.compile(r"[=×^±≈<>≤≥]|\s\S?\d[\d.,]*\s?(?:[%‰µ]|°C|[^\W\d_]{1,3}$)")
 """A part of a line that states a value, such as `5 mM`; a title does not."""
 
+_VALUE = re.compile(r"[<>≤≥~−–-]?\d[\d.,]*%?|[±%–-]")
+"""A word of a table row that is not its name, such as `12.4` and `±`."""
+
+_MIN_VALUES = 0.4
+"""Minimum share of values in a row of a table whose cells are separated by single blanks."""
+
 _MAX_TITLE_WORDS = 8
 _MIN_WRAPPED_LENGTH = 60
 """Characters of a line from which on a page layout may have wrapped it."""
@@ -128,6 +134,13 @@ def find_headings(text: str) -> list[tuple[int, int, str]]:
     ]
 
 
+def is_row_of_values(line: str) -> bool:
+    """Return whether a line is a row of a table without separators, by its share of values."""
+    words = line.split()
+    values = sum(_VALUE.fullmatch(word) is not None for word in words)
+    return values >= max(2, _MIN_VALUES * len(words))
+
+
 def display_lines(text: str, *, headings: bool = False) -> list[str]:
     """Return a text's lines for display: wrapped lines joined, rulers removed.
 
@@ -143,7 +156,8 @@ def display_lines(text: str, *, headings: bool = False) -> list[str]:
     start, joins = 0, False
     for line in text.split("\n"):
         stripped = line.strip()
-        keeps = start in layout.rows or start in layout.items
+        is_row = start in layout.rows or is_row_of_values(stripped)
+        keeps = is_row or start in layout.items
         if headings and start in titles:
             lines.append(titles[start])
             joins = False
@@ -153,7 +167,7 @@ def display_lines(text: str, *, headings: bool = False) -> list[str]:
             lines[-1] += f" {stripped}"
         else:
             lines.append(stripped)
-            joins = start not in layout.rows
+            joins = not is_row
         start += len(line) + 1
     return lines or [text]
 

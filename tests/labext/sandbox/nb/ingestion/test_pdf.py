@@ -82,6 +82,16 @@ def test_large_paragraph_and_bold_row_of_a_pdf_are_no_headings(read):
     assert "\n\n" not in page[1]
 
 
+@pytest.mark.parametrize("mark", ["", "** "])
+def test_header_of_a_table_in_a_pdf_stays_with_its_rows(read, mark):
+    rows = "BL21(DE3) LB 12.4 4.2 3\nSHuffle T7 TB 21.0 8.1 4"
+    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
+    text = f"Table 1. Yields of the protein.\n{mark}Strain Medium Yield (mg/L) OD600 n\n{rows}"
+    assert f"Strain Medium Yield (mg/L) OD600 n\n{rows}" in read(pdf([f"{body}\n{text}"])).text
+    heading = f"{body}\n{mark}Results of 2021\nStrains of 3 species grew at 37 in 2 media."
+    assert "\n\nResults of 2021\n\nStrains" in read(pdf([heading])).text
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -131,6 +131,7 @@ def test_acknowledgements_are_quoted():
         ("Enzyme: EcoRI\nSite: G/AATTC", "Enzyme: **EcoRI**"),
         ("- EcoRI, G/AATTC\n- SmaI", "- **EcoRI**, G/AATTC"),
         ("EcoRI | G/AATTC\n\n# Sheet 2\n\nEcoRI | none", "Sheet 2"),
+        ("Enzyme Cuts Sites\nSmaI 12.4 ± 1.1 3\nEcoRI 3.1 ± 0.2 5", "**EcoRI** 3.1 ± 0.2 5"),
         ("EcoRI is old.\n\nNext\n----\nEcoRI cuts.", "Next"),
     ],
 )
