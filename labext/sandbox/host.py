@@ -28,6 +28,7 @@ from labext.sandbox.core.data_folder import (
     EXIT_CUT_OFF,
     EXIT_DISK_FULL,
     EXIT_LOCKED,
+    FOLDER_VARIABLE,
     KIND_VARIABLE,
     DataFolder,
     FileLock,
@@ -489,6 +490,8 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         max_queued_per_account=options.max_queued_per_account,
     )
     os.environ[KIND_VARIABLE] = "server" if folder.is_server() else "sandbox"
+    has_option = not (folder.is_server() or folder.is_default)
+    os.environ[FOLDER_VARIABLE] = str(folder.path) if has_option else ""
     if folder.is_server():
         prepare_metrics(folder)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}

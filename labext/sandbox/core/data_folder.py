@@ -167,10 +167,14 @@ class DataFolder:
         """Whose folder it is; of a new one, what the current command is for."""
         return "server" if self.is_server() else _kind.get() or "sandbox"
 
+    @property
+    def is_default(self) -> bool:
+        """Whether commands without `--data-dir` are for this folder."""
+        return (is_default_server if self.kind == "server" else is_default_sandbox)(self.path)
+
     def command(self, words: str, *options: str) -> str:
         """Return the shell command for this folder, such as `labext sandbox stop`."""
-        is_default = is_default_server if self.kind == "server" else is_default_sandbox
-        where = [] if is_default(self.path) else ["--data-dir", str(self.path)]
+        where = [] if self.is_default else ["--data-dir", str(self.path)]
         return shlex.join(["labext", self.kind, *words.split(), *options, *where])
 
     def delete(self) -> None:
@@ -341,12 +345,20 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 KIND_VARIABLE = "LABEXT_SERVICES"
 """`server` in the processes of a server, also in those of its tasks."""
 
+FOLDER_VARIABLE = "LABEXT_SERVICES_DIR"
+"""The folder of a sandbox in its processes, if commands need `--data-dir` for it."""
+
 _kind: ContextVar[Kind | None] = ContextVar("kind", default=None)
 
 
 def admin_command(words: str) -> str:
-    """Return a command in backticks: `labext sandbox WORDS`, or `labext server WORDS`."""
-    return f"`labext {_kind.get() or os.environ.get(KIND_VARIABLE, 'sandbox')} {words}`"
+    """Return a command in backticks: `labext sandbox WORDS`, or `labext server WORDS`.
+
+    It names a sandbox's folder where that is not the default, but not a server's to its users.
+    """
+    folder = os.environ.get(FOLDER_VARIABLE)
+    where = f" --data-dir {shlex.quote(folder)}" if folder else ""
+    return f"`labext {_kind.get() or os.environ.get(KIND_VARIABLE, 'sandbox')} {words}{where}`"
 
 
 @contextmanager

@@ -137,7 +137,13 @@ def test_every_environment_variable_and_profile_option_is_documented():
         for name in re.findall(r"LABEXT_[A-Z_]*[A-Z]\b", path.read_text(encoding="utf-8"))
     }
     # Set by the sandbox for its own processes.
-    internal = {"LABEXT_DATABASE_URL", "LABEXT_SERVICES", "LABEXT_TASK", "LABEXT_TASKS"}
+    internal = {
+        "LABEXT_DATABASE_URL",
+        "LABEXT_SERVICES",
+        "LABEXT_SERVICES_DIR",
+        "LABEXT_TASK",
+        "LABEXT_TASKS",
+    }
     assert used - internal <= set(re.findall(r"LABEXT_[A-Z_]+", text))
     assert all(f"`{option}`" in text for option in config.OPTIONS)
 
