@@ -18,11 +18,18 @@ _FIELDS = {
     "authors": "Authors",
     "year": "Year",
     "journal": "Journal",
+    "volume": "Volume",
+    "number": "Number",
+    "pages": "Pages",
+    "publisher": "Publisher",
     "doi": "DOI",
     "url": "URL",
     "keywords": "Keywords",
 }
 """Fields of an entry, and the names under which `references` finds them in a text."""
+
+_NEW_FIELDS = ("Volume: ", "Number: ", "Pages: ", "Publisher: ")
+"""Fields that sources of earlier versions lack."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,15 @@ class LibraryEntry:
         """Return whether a source's text is that of this entry, or of another one with its DOI."""
         if self.doi and f"DOI: {self.doi}\n" in f"{text}\n":
             return True
-        return text.strip() == self.text
+        return text.strip() == self.text or self._is_older(text.strip())
+
+    def _is_older(self, text: str) -> bool:
+        """Return whether a text is that of this entry as of a version with fewer fields."""
+        lines = text.splitlines()
+        further = [line for line in self.text.splitlines() if line not in lines]
+        return all(line.startswith(_NEW_FIELDS) for line in further) and lines == [
+            line for line in self.text.splitlines() if line not in further
+        ]
 
 
 @dataclass(frozen=True)
@@ -71,7 +86,8 @@ class Library:
         return InputError(
             f"{messages.pluralize(len(self.broken), 'reference')} of {self.path.name} can't "
             f"be read: {messages.join_words(self.broken)}.",
-            "Correct them and add the library again; its other references are kept.",
+            f"Correct {'it' if len(self.broken) == 1 else 'them'} and add the library again; its "
+            "other references are kept.",
         )
 
 
@@ -179,6 +195,10 @@ def _parse_bibtex(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
             "journal": fields.get("journal")
             or fields.get("journaltitle")
             or fields.get("booktitle"),
+            "number": fields.get("number") or fields.get("issue"),
+            "publisher": fields.get("publisher")
+            or fields.get("school")
+            or fields.get("institution"),
             "files": re.split(r"(?<!\\);", str(fields.get("file") or "")),
         }
 
@@ -200,6 +220,7 @@ def _parse_ris(path: Path, broken: list[str]) -> Iterator[dict[str, Any]]:
             "authors": entry.get("authors") or entry.get("first_authors"),
             "year": str(entry.get("year") or entry.get("publication_year") or "")[:4],
             "journal": entry.get("journal_name") or entry.get("secondary_title"),
+            "pages": "-".join(filter(None, (entry.get("start_page"), entry.get("end_page")))),
             "url": next(iter(entry.get("urls") or ()), None),
             "files": [
                 str(value) for name, value in entry.items() if name.startswith("file_attachments")
@@ -225,6 +246,10 @@ def _csl_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
         "authors": [_csl_name(name) for name in entry.get("author") or ()],
         "year": date[0][0] if date[0] else "",
         "journal": entry.get("container-title"),
+        "volume": entry.get("volume"),
+        "number": entry.get("issue"),
+        "pages": entry.get("page"),
+        "publisher": entry.get("publisher"),
         "doi": entry.get("DOI"),
         "url": entry.get("URL"),
         "keywords": entry.get("keyword"),

@@ -18,7 +18,7 @@ _HEAD = 4000
 """Characters at the beginning of a text in which bibliographic fields are looked for."""
 
 _FIELD = re.compile(
-    r"^(?:[^\w\n]|_)*(authors?|year|date|published|journal|doi)[*_]*[^\S\n]*[:=](?:[^\S\n]|[*_])*(\S.*)$",
+    r"^(?:[^\w\n]|_)*(authors?|year|date|published|journal|volume|number|pages|publisher|doi)[*_]*[^\S\n]*[:=](?:[^\S\n]|[*_])*(\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _DOI = re.compile(r"\b10\.\d{4,9}/[-._;()/:A-Za-z0-9]*[A-Za-z0-9]")
@@ -47,6 +47,8 @@ class Reference:
         title: its title; the file name or the identifier if there is none.
         authors: the authors, as `Given Family` or `Family, Given`.
         year, journal, doi, url: where and when it was published, as far as known.
+        volume, number, pages: the part of the journal.
+        publisher: the publisher, or the institution of a thesis.
         file_name: the name of the file that was added.
         is_note: True for a note of the notebook.
     """
@@ -60,13 +62,17 @@ class Reference:
     url: str = ""
     file_name: str = ""
     is_note: bool = False
+    volume: str = ""
+    number: str = ""
+    pages: str = ""
+    publisher: str = ""
 
 
 def source_reference(record: Record, text: str = "") -> Reference:
     """Return the reference to a source.
 
     Authors, year, journal and DOI are read from lines such as `Authors: …` at the beginning of its
-    text.
+    text; volume, number and pages only with a journal.
     """
     file_name, url = str(record.get("file_name") or ""), str(record.get("url") or "")
     head = text[:_HEAD]
@@ -74,16 +80,22 @@ def source_reference(record: Record, text: str = "") -> Reference:
     for name, value in _FIELD.findall(head):
         fields.setdefault(name.lower().removesuffix("s"), one_line(value).strip("*_ "))
     year = _YEAR.search(" ".join(fields.get(name, "") for name in ("year", "date", "published")))
+    journal = fields.get("journal", "")
+    part = {name: fields.get(name, "") if journal else "" for name in ("volume", "number", "page")}
     doi = _DOI.search(fields.get("doi", "")) or _DOI.search(url)
     return Reference(
         str(record["id"]),
         one_line(str(record.get("title") or file_name or url or record["id"])),
         tuple(split_authors(fields.get("author", ""))),
         year[0] if year else "",
-        fields.get("journal", ""),
+        journal,
         doi[0] if doi else "",
         url,
         file_name,
+        volume=part["volume"],
+        number=part["number"],
+        pages=re.sub(r"-+", "–", part["page"]),
+        publisher=fields.get("publisher", ""),
     )
 
 
@@ -119,16 +131,23 @@ def _is_initials(text: str) -> bool:
 def format_reference(reference: Reference) -> tuple[str, str, str]:
     """Return the text before the title, the title, and the text after it."""
     year = f" ({reference.year})" if reference.year else ""
-    before = f"{_join_authors(reference.authors)}{year}." if reference.authors else ""
+    authors = f"{_join_authors(reference.authors)}{year}" if reference.authors else ""
+    before = authors and f"{authors.removesuffix('.')}."
     after = [] if reference.authors or not reference.year else [reference.year]
     link = f"https://doi.org/{reference.doi}" if reference.doi else reference.url
     file_name = "" if reference.file_name == reference.title else reference.file_name
-    after += [reference.journal, "note" if reference.is_note else "", file_name, link]
+    issue = f"({reference.number})" if reference.number else ""
+    volume = f" {reference.volume}{issue}" if reference.volume else ""
+    pages = f", {reference.pages}" if reference.pages else ""
+    published = f"{reference.journal}{volume}{pages}" if reference.journal else reference.publisher
+    after += [published, "note" if reference.is_note else "", file_name, link]
     return before, reference.title, ". ".join(filter(None, after))
 
 
 def _join_authors(authors: Sequence[str]) -> str:
     *first, last = authors
+    if first and last == "others":  # of BibTeX
+        return f"{'; '.join(first)} et al."
     return f"{'; '.join(first)} & {last}" if first else last
 
 
@@ -154,6 +173,10 @@ def _bibtex_entry(key: str, reference: Reference) -> str:
         # Inner braces keep the capitals of names and acronyms.
         "title": f"{{{_bibtex_text(reference.title)}}}",
         "journal": _bibtex_text(reference.journal),
+        "volume": _bibtex_text(reference.volume),
+        "number": _bibtex_text(reference.number),
+        "pages": _bibtex_text(reference.pages).replace("–", "--"),
+        "publisher": _bibtex_text(reference.publisher),
         "year": reference.year,
         "doi": reference.doi,
         "url": quote(one_line(reference.url), safe=":/?#[]@!$&'()*+,;=%-._~"),

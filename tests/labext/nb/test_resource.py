@@ -324,6 +324,52 @@ def test_bibtex_entry_has_fields_abstract_and_files(folder: Path) -> None:
     assert library.error() is None
 
 
+PUBLISHED = {
+    "l.bib": "@article{a, title={T}, author={Li, B. and others}, journal={J}, year=2021, volume=14,"
+    " number={3}, pages={1204--1207}}\n@phdthesis{b, title={U}, author={Doe, J.}, school={Köln}}",
+    "l.ris": "TY  - JOUR\nTI  - T\nAU  - Li, B\nAU  - others\nJO  - J\nPY  - 2021\nVL  - 14\n"
+    "IS  - 3\nSP  - 1204\nEP  - 1207\nER  -\nTY  - THES\nTI  - U\nAU  - Doe, J\n"
+    "PB  - Köln\nER  -\n",
+    "l.json": json.dumps(
+        [
+            {"id": "a", "type": "article-journal", "title": "T", "container-title": "J"}
+            | {"author": [{"family": "Li", "given": "B."}, {"literal": "others"}]}
+            | {"issued": {"date-parts": [[2021]]}}
+            | {"volume": "14", "issue": 3, "page": "1204-1207"},
+            {"id": "b", "type": "thesis", "title": "U", "publisher": "Köln"}
+            | {"author": [{"family": "Doe", "given": "J."}]},
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_volume_number_pages_and_publisher_of_a_library_are_exported(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text(PUBLISHED[name], encoding="utf-8")
+    entries = read_library(tmp_path / name).entries
+    references = [
+        source_reference({"id": f"source:{entry.title}", "title": entry.title}, entry.text)
+        for entry in entries
+    ]
+    assert [format_reference(reference) for reference in references] == [
+        ("Li, B et al. (2021).", "T", "J 14(3), 1204–1207"),
+        ("Doe, J.", "U", "Köln"),
+    ]
+    text = to_bibtex(references)
+    assert "volume = {14},\n  number = {3},\n  pages = {1204--1207}," in text
+    assert "author = {Li, B and others}" in text
+    assert "publisher = {Köln}" in text
+    older = entries[0].text.replace("\nVolume: 14\nNumber: 3", "").replace("\nPages: ", "\nX: ")
+    assert not entries[0].matches(older)
+    assert entries[0].matches(older.replace(older[older.index("\nX: ") :], ""))
+
+
+def test_volume_of_a_protocol_is_no_bibliographic_field() -> None:
+    assert source_reference(RECORD, "Volume: 50 µL\nPages: 3").volume == ""
+
+
 @pytest.mark.parametrize(("name", "content"), [("l.ris", RIS), ("l.json", json.dumps(CSL))])
 def test_other_formats_have_the_same_fields(folder: Path, name: str, content: str) -> None:
     (folder / name).write_text(content)
