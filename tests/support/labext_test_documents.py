@@ -43,6 +43,24 @@ def pdf(pages: Sequence[str], title: str | None = None, *, encrypted: bool = Fal
     return _file(objects, trailer)
 
 
+def chinese_pdf(lines: Sequence[str]) -> bytes:
+    """Return a PDF of one page with lines of Chinese, in a font that is not embedded."""
+    drawn = "BT /F1 12 Tf 50 790 Td 16 TL "
+    drawn += " ".join(f"<{line.encode('utf-16-be').hex()}> Tj T*" for line in lines) + " ET"
+    font = "/Type /Font /BaseFont /STSong-Light"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Count 1 /Kids [5 0 R] >>",
+        f"<< {font} /Subtype /Type0 /Encoding /UniGB-UCS2-H /DescendantFonts [4 0 R] >>",
+        f"<< {font} /Subtype /CIDFontType0 /DW 1000 "
+        "/CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 0 >> >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] "
+        "/Resources << /Font << /F1 3 0 R >> >> /Contents 6 0 R >>",
+        f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream",
+    ]
+    return _file(objects, f"/Size {len(objects) + 1} /Root 1 0 R")
+
+
 def _file(objects: Sequence[str], trailer: str) -> bytes:
     out = io.BytesIO(b"%PDF-1.4\n")
     out.seek(0, io.SEEK_END)

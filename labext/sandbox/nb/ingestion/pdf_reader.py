@@ -49,6 +49,12 @@ _SENTENCE_END = re.compile(r"[.!?:;,…]['\")\]»”’]*$")
 _UNFINISHED = re.compile("[^\\W_],?$|[\x02\ufffe]$")
 """The end of a line within a sentence, also within a hyphenated word."""
 
+_UNSPACED_BREAK = re.compile(
+    "(?<=[\u3040-\u30ff\u3400-\u9fff，、；：」）])\n(?=[\u3040-\u30ff\u3400-\u9fff「（])"
+)
+_FULL_LINE = 0.8
+"""Length of a line that the layout has wrapped, relative to the longest one, at least."""
+
 _MAX_REST_LENGTH = 500
 """Maximum characters of a sentence on its second page."""
 
@@ -103,7 +109,9 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     pages = [*_without_repeated_margins(pages, body)]
     texts = [_separate_headings(page, body) for page in pages]
     _join_sentences(pages, texts, body)
-    joined = (_LINE_END_HYPHEN.sub("-", _HYPHENATION.sub("", text)) for text in texts)
+    joined = (
+        _LINE_END_HYPHEN.sub("-", _HYPHENATION.sub("", _join_unspaced(text))) for text in texts
+    )
     return Document([*enumerate(joined, 1)], title)
 
 
@@ -157,6 +165,20 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
             return _Page(content.splitlines(), fonts, is_scanned)
     except pypdfium2.PdfiumError:
         return _Page([], {})
+
+
+def _join_unspaced(text: str) -> str:
+    """Return a text of Chinese or Japanese without the line breaks that a full line has wrapped.
+
+    They would part words, as blanks do not separate words there.
+    """
+    longest = max(map(len, text.split("\n")))
+
+    def replacement(match: re.Match[str]) -> str:
+        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        return "" if len(line) >= _FULL_LINE * longest else match[0]
+
+    return _UNSPACED_BREAK.sub(replacement, text)
 
 
 def _mark_exponents(text: Any, characters: str, content: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from labext_test_documents import pdf
+from labext_test_documents import chinese_pdf, pdf
 
 
 def test_pdf_is_read_page_by_page(read):
@@ -107,6 +107,16 @@ def test_exponents_of_numbers_in_a_pdf_are_marked(read):
     page = "Plate 10^{6} cells of Lee^{1} in 25 mL.\nRate 3.5 x 10^{-3} of 106 in 2021 5."
     expected = "Plate 10^6 cells of Lee1 in 25 mL. Rate 3.5 x 10^-3 of 106 in 2021 5."
     assert " ".join(read(pdf([page])).text.split()) == expected
+
+
+def test_wrapped_lines_of_a_chinese_pdf_are_joined_without_blanks(read):
+    lines = [
+        "酵母研究",
+        "细胞在三十度培养时倍增时间为九十",
+        "二分钟，三十七度时延长至一百四十",
+        "一分钟。",
+    ]
+    assert read(chinese_pdf(lines)).text == f"酵母研究\n{''.join(lines[1:])}"
 
 
 def test_running_header_of_a_pdf_is_kept_once_and_the_rows_of_a_table_always(read):
