@@ -124,6 +124,17 @@ class TestWords:
         else:
             assert [TEXT[start:end] for start, end in spans] == expected
 
+    def test_pairs_of_characters_match_without_blanks_between_words(self) -> None:
+        text = "三十七度培养时，倍增时间为141分钟。酵母"
+        for query, expected in [
+            ("倍增时间是多少", ["倍增时间"]),
+            ("酵母 倍增", ["倍增", "酵母"]),
+            ("度", ["度"]),
+            ("蛋白", []),
+        ]:
+            (spans,) = mark_words(query, [text])
+            assert [text[start:end] for start, end in spans] == expected
+
     def test_marks_are_placed_after_special_characters(self) -> None:
         text = 'NUL \0, quote ", \ue000 and \ue001: repression'
         assert mark_words("repression", [text]) == [[(len(text) - 10, len(text))]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,9 @@ MAX_TERMS = 64
 
 _TERM = re.compile(r'"([^"]*)"|“([^”]*)”|([^\s/:;|()\[\]{}"“”]+)')
 _WORD = re.compile(r"\w+")
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+"""Characters of Chinese, Japanese and Korean, whose words blanks do not separate."""
+
 _BEGIN, _END = "\ue000", "\ue001"
 _WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s)")
 _ROW = re.compile(r" \| |\t")
@@ -84,11 +87,47 @@ def mark_words(query: str, texts: Sequence[str]) -> list[list[Span]]:
     """Return the parts of each text that match the words and the quoted phrases of a query.
 
     Words are compared by their stems, without case and accents, as the full-text index of the
-    service does: `inductions` matches `induction`.
+    service does: `inductions` matches `induction`. Of Chinese, Japanese and Korean, the pairs of
+    adjacent characters that the query has are marked.
     """
     terms = _search_terms(query)
     if not terms or not texts:
         return [[] for _ in texts]
+    pairs = _pairs(query)
+    matches = _word_matches(terms, texts)
+    return [
+        _merged([*spans, *_pair_matches(pairs, text)]) if pairs else spans
+        for spans, text in zip(matches, texts, strict=True)
+    ]
+
+
+def _pairs(query: str) -> set[str]:
+    """Return the pairs of adjacent `_UNSPACED` characters of a query, and single ones."""
+    runs = _UNSPACED.findall(query)
+    return {run[place : place + 2] for run in runs for place in range(max(1, len(run) - 1))}
+
+
+def _pair_matches(pairs: set[str], text: str) -> list[Span]:
+    return [
+        (place, place + length)
+        for place in range(len(text))
+        for length in (1, 2)
+        if text[place : place + length] in pairs
+    ]
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in order, with those that overlap or touch as one."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _word_matches(terms: Sequence[str], texts: Sequence[str]) -> list[list[Span]]:
     try:
         return _stemmed_matches(terms, texts)
     except sqlite3.Error:  # a SQLite without full-text search

@@ -11,6 +11,8 @@ from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
 
 _TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
+_UNSPACED = f"[{segmentation.UNSPACED}]"
+_UNSPACED_CHARACTER = re.compile(_UNSPACED)
 _CONJUNCTION = re.compile(r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b")
 _JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -133,6 +135,7 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
     is_german = 4 * len(_GERMAN_WORDS.intersection(words)) >= len(words)
     groups: list[set[str]] = []
     last = 0
+    text = _UNSPACED_CHARACTER.sub("·", text)  # which no blank separates from names
     for match in _TERM.finditer(text):
         word = _POSSESSIVE.sub("", match.group())
         begins = not text[: match.start()].strip(" \"'“‘(") or re.search(
@@ -174,7 +177,8 @@ def contains_term(text: str, term: str) -> bool:
     has_version = len(term) > _MAX_ACRONYM and term.isalpha()
     ending = r"(?:s|es|'s|’s|\d+)?" if has_version else "(?:s|es|'s|’s)?"
     name = r"[\s_-]?".join(re.escape(part.casefold()) for part in parts)
-    return re.search(rf"(?<![\w.]){name}{ending}(?![\w]|\.\d)", text) is not None
+    start, end = rf"(?:(?<![\w.])|(?<={_UNSPACED}))", rf"(?:(?![\w]|\.\d)|(?={_UNSPACED}))"
+    return re.search(rf"{start}{name}{ending}{end}", text) is not None
 
 
 def lacks_rare_terms(question: Question, hit: Hit) -> bool:

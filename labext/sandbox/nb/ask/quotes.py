@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from labext.sandbox.nb.ask import matching
 from labext.sandbox.nb.ask.answers import (
@@ -32,6 +32,7 @@ MAX_LENGTH = 1_500
 INTRODUCTION = "### Passages that match best"
 
 _WORD = re.compile(r"\w[\w'’\-]*")
+_UNSPACED = re.compile(f"[{segmentation.UNSPACED}]")
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n")
 _NEGLIGIBLE = re.compile(r"[\s=\-_*~^#+|:.`\"'>]*")
 
@@ -178,13 +179,31 @@ def _block_quote(quote: str, stems: frozenset[str]) -> str:
 
 
 def mark_words(line: str, stems: frozenset[str]) -> str:
-    """Return a line with the words in bold that have one of the stems."""
+    """Return a line with the words in bold that have one of the stems.
+
+    Of Chinese, Japanese and Korean, the pairs of adjacent characters among the stems are bold.
+    """
 
     def mark(match: re.Match[str]) -> str:
         word = match.group()
         around = line[max(0, match.start() - 1) : match.start()] + line[match.end() :][:1]
         if set(around) & set("*_`\\") or not stems.intersection(segmentation.stem_words(word)):
             return word
-        return f"**{word}**"
+        return _mark_pairs(word, stems) if _UNSPACED.search(word) else f"**{word}**"
 
     return _WORD.sub(mark, line)
+
+
+def _mark_pairs(word: str, stems: frozenset[str]) -> str:
+    """Return a word with the pairs of adjacent characters and the parts in bold that are stems."""
+    parts = "|".join(
+        map(re.escape, sorted(stems.intersection(segmentation.stem_words(word)), key=len))
+    )
+    places = {
+        place
+        for match in re.finditer(rf"(?i)(?=({parts}))", word)
+        for place in range(match.start(1), match.end(1))
+    }
+    groups = groupby(enumerate(word), lambda item: item[0] in places)
+    texts = ((bold, "".join(character for _, character in group)) for bold, group in groups)
+    return "".join(f"**{text}**" if bold else text for bold, text in texts)

@@ -94,6 +94,18 @@ def test_matching_words_are_marked():
     assert "The _glucose_ and `glucose` of **glucose**." in request("glucose?", [sample]).text
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "marked"),
+    [
+        ("倍增时间是多少？", "三十七度培养时，倍增时间延长至一百分钟。", "时，**倍增时间**延长"),
+        ("Gln3的作用？", "因子Gln3在细胞核有作用。", "因子**Gln3**在细胞核有**作用**。"),
+        ("효모 성장?", "효모의 성장은 느리다.", "**효모**의 **성장**은 느리다."),
+    ],
+)
+def test_matching_pairs_of_characters_are_marked_within_words(question, text, marked):
+    assert marked in request(question, [hit("source:a", 1, text)]).text
+
+
 def test_long_passage_is_cut_at_a_sentence():
     filler = "This sentence has nothing to do with it. " * 40
     long = hit("source:long", 7, f"{filler}Arabinose opens the promoter. {filler}".strip())
@@ -218,6 +230,10 @@ GERMAN = "Die Zellen wurden bei 37 °C über Nacht geschüttelt."
     [
         ("为什么在培养物中添加葡萄糖？", CHINESE, True),
         ("今天天气怎么样？", CHINESE, False),
+        ("pBAD30的启动子如何被抑制？", "质粒pBAD30的启动子被葡萄糖抑制。", True),
+        ("pUC19的启动子如何被抑制？", "质粒pBAD30的启动子被葡萄糖抑制。", False),
+        ("37度的倍增时间？", "在37度培养时，倍增时间为141分钟。", True),
+        ("37度的倍增时间？", "在30度培养时，倍增时间为92分钟。", False),
         ("포도당이 프로모터를 억제하는가?", "포도당은 프로모터를 억제한다.", True),
         ("Почему глюкоза добавляется?", RUSSIAN, True),
         ("Какая погода завтра?", RUSSIAN, False),
