@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ _CONJUNCTION = re.compile(r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b")
 _JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z][a-z]{2})")
+_GERMAN_NOUN = re.compile("-[A-ZÄÖÜ][a-zäöüß]+$")
+"""The noun at the end of a compound with a name, such as `IPTG-Konzentration`."""
+
 _GERMAN_LIST = """
     auf bei dem das der ein eine einem einen einer ist mit nicht sind und warum wann welche welchem
     welcher welches werden wie wird wurde wurden für im zum zur
@@ -107,7 +111,7 @@ class Question:
 
     def groups_of(self, hit: Hit) -> list[frozenset[str]]:
         """Return the groups of rare terms of which a passage contains all."""
-        text = f"{hit.context}\n{hit.text}".casefold()
+        text = unicodedata.normalize("NFKC", f"{hit.context}\n{hit.text}").casefold()
         return [group for group in self.rare if all(contains_term(text, term) for term in group)]
 
 
@@ -137,8 +141,10 @@ def _rare_terms(text: str) -> tuple[frozenset[str], ...]:
     last = 0
     text = _UNSPACED_CHARACTER.sub("·", text)  # which no blank separates from names
     for match in _TERM.finditer(text):
-        word = _POSSESSIVE.sub("", match.group())
-        begins = not text[: match.start()].strip(" \"'“‘(") or re.search(
+        word = segmentation.without_elision(_POSSESSIVE.sub("", match.group()))
+        if is_german:
+            word = _GERMAN_NOUN.sub("", word)
+        begins = not text[: match.start()].strip(" \"'“‘„«(¿¡") or re.search(
             r"[.?!:]\s+$", text[: match.start()]
         )
         if not is_rare(word, may_be_capitalized=is_german or bool(begins)):

@@ -41,6 +41,11 @@ UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Characters of Chinese, Japanese and Korean, as part of a character class: blanks do not separate
 their words, or not from particles."""
 
+_ELISION = re.compile(
+    r"(?i)^(?:[cdjlmnst]|(?:jus|lors|puis)?qu|un|(?:a|da|de|ne|su|que)l?l)['’](?=[^\W\d_])"
+)
+"""An elided word of French or Italian before another one, such as `l’` and `dell’`."""
+
 _UNSPACED_RUN = re.compile(f"([{UNSPACED}]+)")
 _CONTEXT = 60
 """Characters around a full stop that decide whether it ends a sentence."""
@@ -64,8 +69,13 @@ def split_words(text: str) -> list[str]:
     return [
         part.lower().replace("’", "'")
         for word in _WORD.findall(text)
-        for part in split_unspaced(word)
+        for part in split_unspaced(without_elision(word))
     ]
+
+
+def without_elision(word: str) -> str:
+    """Return a word without an elided one before it: `ADN` of `l’ADN`."""
+    return _ELISION.sub("", word)
 
 
 def split_unspaced(word: str) -> list[str]:

@@ -239,6 +239,12 @@ GERMAN = "Die Zellen wurden bei 37 °C über Nacht geschüttelt."
         ("Какая погода завтра?", RUSSIAN, False),
         ("Bei welcher Temperatur wurden die Zellen geschüttelt?", GERMAN, True),
         ("Bei welcher Temperatur wurde EcoRI zugegeben?", GERMAN, False),
+        ("Wie groß ist der OD600-Wert?", "Der Wert OD600 war groß: 0,6.", True),
+        ("Quelle est la concentration d’IPTG ?", "L’IPTG a une concentration de 1 mM.", True),
+        ("Quelle est la concentration d’IPTG ?", "La concentration est de 1 mM.", False),
+        ("Qual è la concentrazione dell'IPTG?", "L'IPTG ha una concentrazione di 1 mM.", True),
+        ("¿Cuál es la concentración de IPTG?", "La concentración de IPTG es 1 mM.", True),
+        ("What was the OD600 of the cells?", "The cells had an OD₆₀₀ of 0.6.", True),
         ("What did Ursula von der Leyen eat?", "It was eaten.", False),
     ],
 )
