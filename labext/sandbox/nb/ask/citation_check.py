@@ -24,7 +24,12 @@ NOT_FOUND = "(not found in the sources)"
 MIN_SUPPORT = 0.4
 """Minimum share of a sentence's word stems in a passage that it cites without quoted words."""
 
-_MIN_QUOTED_WORDS = 2
+_MIN_QUOTED_WORDS, _MIN_QUOTED_CHARACTERS = 2, 4
+"""Minimum words of a quotation that proves a sentence, or characters of Chinese and the like."""
+
+_UNSPACED = f"[{segmentation.UNSPACED}]"
+_WORD_START = rf"(?:(?<!\w)|(?<={_UNSPACED})|(?={_UNSPACED}))"
+_WORD_END = rf"(?:(?!\w)|(?={_UNSPACED})|(?<={_UNSPACED}))"
 
 _GROUP = re.compile(rf"{MARK.pattern}(?:[ \t,;]{{0,4}}{MARK.pattern})*")
 _CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:source|note)\s*:[^\[\]【】\n]*$")
@@ -137,7 +142,7 @@ def _supporting_quote(hit: Hit, claim: str, quoted: str | None) -> str | None:
     passage = hit.text
     if any(find_quote(passage, words) is None for words in _QUOTED.findall(claim)):
         return None
-    if quoted is not None and len(quoted.split()) >= _MIN_QUOTED_WORDS:
+    if quoted is not None and _proves(quoted):
         return find_quote(passage, quoted)
     stems = set(segmentation.stem_words(claim))
     available = set(segmentation.stem_words(f"{hit.heading}\n{passage}"))
@@ -146,6 +151,12 @@ def _supporting_quote(hit: Hit, claim: str, quoted: str | None) -> str | None:
         return None
     quotes = quotable_sentences(passage)
     return max(quotes, key=lambda quote: _word_overlap(quote, claim)) if quotes else None
+
+
+def _proves(quoted: str) -> bool:
+    """Return whether a quotation is long enough to prove a sentence."""
+    characters = len(re.findall(_UNSPACED, quoted))
+    return len(quoted.split()) >= _MIN_QUOTED_WORDS or characters >= _MIN_QUOTED_CHARACTERS
 
 
 def find_quote(passage: str, quoted: str) -> str | None:
@@ -159,13 +170,23 @@ def find_quote(passage: str, quoted: str) -> str | None:
         words = part.strip(" .,;:").split()
         if not words:
             continue
-        pattern = r"\s+".join("".join(_SAME.get(c, re.escape(c)) for c in word) for word in words)
-        match = re.search(rf"(?<!\w){pattern}(?!\w)", passage, re.IGNORECASE)
+        pattern = r"\s+".join(map(_word_pattern, words))
+        match = re.search(f"{_WORD_START}{pattern}{_WORD_END}", passage, re.IGNORECASE)
         if match is None:
             return None
         quotes.append(match.group())
     longest = max(quotes, key=len, default="")
     return longest if 0 < len(longest) <= MAX_QUOTE_LENGTH else None
+
+
+def _word_pattern(word: str) -> str:
+    """Return a pattern for a word; between characters of Chinese and the like lines may break."""
+    following = [*word[1:], ""]
+    return "".join(
+        _SAME.get(character, re.escape(character))
+        + (r"\s*" if re.match(_UNSPACED, after) and re.match(_UNSPACED, character) else "")
+        for character, after in zip(word, following, strict=True)
+    )
 
 
 def _has_numbers(claim: str, cited: Sequence[Hit]) -> bool:

@@ -516,6 +516,29 @@ def test_quotation_is_found_despite_typography(quoted, expected):
     assert find_quote("The cells were grown\nat 37-40 °C, shaken.", quoted) == expected
 
 
+@pytest.mark.parametrize(
+    ("quoted", "expected"),
+    [
+        ("倍增时间为九十二分钟", "倍增时间为\n九十二分钟"),
+        ("因子Gln3", "因子Gln3"),
+        ("因子Gln", None),
+        ("ln3在", None),
+    ],
+)
+def test_quotation_in_chinese_needs_no_blanks_around_it(quoted, expected):
+    passage = "细胞培养时倍增时间为\n九十二分钟。转录因子Gln3在细胞核。"
+    assert find_quote(passage, quoted) == expected
+
+
+def test_sentence_in_chinese_is_cited_by_its_quotation():
+    passage = hit("source:zh", 1, "细胞在三十度培养时倍增时间为九十二分钟。")
+    reply = "酵母每九十二分钟分裂一次 [source:zh#1 “倍增时间为九十二分钟”]。"
+    (citation,) = parse_citations(reply, [passage]).citations
+    assert citation.quote == "倍增时间为九十二分钟"
+    false = parse_citations(reply.replace("为九十二", "为六十"), [passage])
+    assert (false.citations, NOT_FOUND in false.text) == ((), True)
+
+
 @given(st.text(alphabet=st.sampled_from("[]source:pan#12, .x"), max_size=80) | st.text())
 def test_citations_of_arbitrary_replies_are_literal(reply):
     for citation in parse_citations(reply, GIVEN).citations:
