@@ -41,8 +41,12 @@ def suggest(word: str, candidates: Iterable[str], otherwise: str, form: str = "{
 
 def quote_value(value: object) -> str:
     """Return a value in quotes, with secrets masked, truncated to 60 characters."""
-    text = mask(value if isinstance(value, str) else repr(value))
-    return f'"{text[:57]}…"' if len(text) > 60 else f'"{text}"'
+    return f'"{shorten(mask(value if isinstance(value, str) else repr(value)))}"'
+
+
+def shorten(text: str) -> str:
+    """Return a text truncated to 58 characters if it has more than 60."""
+    return f"{text[:57]}…" if len(text) > 60 else text
 
 
 def pluralize(number: int, noun: str) -> str:

@@ -218,7 +218,7 @@ def original_names(rows: pd.DataFrame, name_column: str) -> list[str]:
     repeats = Counter(filter(None, names)).items()
     if duplicate := next((name for name, times in repeats if times > 1), None):
         raise InputError(
-            f'The name "{duplicate}" occurs more than once in the rows.',
+            f"The name {messages.quote_value(duplicate)} occurs more than once in the rows.",
             "Give each row a unique name.",
         )
     return names

@@ -332,10 +332,11 @@ def widen_floats(values: Any) -> Any:
         values: a scalar or an array of NumPy, a Series, or another array.
     """
     dtype: Any = getattr(values, "dtype", None)
-    if getattr(dtype, "kind", None) != "f" or dtype.itemsize >= 8:
+    size = getattr(dtype, "itemsize", 8)  # sparse arrays have none
+    if getattr(dtype, "kind", None) != "f" or size >= 8:
         return values
     if hasattr(values, "to_numpy"):  # missing values of a Series may be NA
-        values = values.to_numpy(dtype=f"f{dtype.itemsize}", na_value=math.nan)
+        values = values.to_numpy(dtype=f"f{size}", na_value=math.nan)
     return values.astype(str).astype(float)
 
 

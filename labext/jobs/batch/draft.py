@@ -223,7 +223,7 @@ def _check_repeats(name_column: str, originals: list[str]) -> None:
     if duplicates:
         raise InputError(
             f'Column "{name_column}" has {messages.pluralize(len(duplicates), "name")} more than '
-            f"once: {messages.join_words(duplicates, 3)}.",
+            f"once: {messages.join_words(map(messages.shorten, duplicates), 3)}.",
             f"Give each job a unique name, or omit {parameter('name_column', name_column)}: the "
             "jobs are then numbered.",
         )

@@ -146,8 +146,8 @@ def _parse_event(line: bytes) -> tuple[str, object]:
     return next(((key, value) for key, value in event.items() if key != "at"), ("", None))
 
 
-_PLAIN_DTYPES = ("int", "uint", "float", "bool", "str", "category")
-"""Prefixes of the names of dtypes, in lower case, whose values JSON represents exactly."""
+_PLAIN_DTYPES = ("int", "uint", "float", "bool", "str", "category", "sparse", "period", "complex")
+"""Prefixes of the names of dtypes, in lower case, whose values JSON or their text represents."""
 
 
 def rows_to_json(frame: pd.DataFrame) -> dict[str, Any]:

@@ -176,6 +176,20 @@ def test_empty_frame_and_duplicate_names_are_refused() -> None:
         read(pd.DataFrame({"name": ["a b", "a b", "c", "c"], "bases": "AC"}))
 
 
+def test_repeated_long_names_are_shortened() -> None:
+    frame = pd.DataFrame({"name": ["A" * 5000] * 2, "bases": "AC"})
+    for call in (lambda: read(frame), lambda: original_names(frame, "name")):
+        with pytest.raises(InputError, match="AAA…") as raised:
+            call()
+        assert len(str(raised.value)) < 300
+
+
+def test_sparse_numbers_are_settings() -> None:
+    frame = FRAME.assign(t=pd.arrays.SparseArray([30.5, np.nan]))
+    jobs = read(frame, mapping={"sequence": "bases", "temperature": "t"})
+    assert jobs == {"a": {"sequence": "AC", "temperature": 30.5}, "b": {"sequence": "GU"}}
+
+
 def test_mapping_the_wrong_way_round_is_corrected() -> None:
     with pytest.raises(InputError, match='no column "sequence" for bases') as raised:
         read(FRAME, mapping={"bases": "sequence"})

@@ -186,6 +186,20 @@ def whole_record(tmp_path_factory: pytest.TempPathFactory) -> tuple[Journal, Pat
     return journal, path, path.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pd.arrays.SparseArray([1.5, np.nan]),
+        pd.PeriodIndex(["2026-01", None], freq="M"),
+        np.array([1 + 2j, 3]),
+    ],
+)
+def test_input_columns_keep_their_types(journal: Journal, cells: Any) -> None:
+    rows = pd.DataFrame({"x": cells})
+    journal.write(BatchPlan("few", "fold", {"a": {}, "b": {}}, rows=rows), [])
+    pd.testing.assert_frame_equal(journal.read("few").plan.rows, rows)
+
+
 def test_other_job_order_is_another_batch(journal: Journal) -> None:
     journal.write(PLAN, ["folds-part1of2"])
     journal.log("folds").note(PartEvent.SENT, "folds-part1of2")
