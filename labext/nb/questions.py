@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from labext import messages
 from labext.errors import InputError
+from labext.nb.references import CITATION_MARK
 from labext.storage import user_path
 
 COLUMNS = ("question", "kind", "facts", "sources", "refused")
@@ -167,9 +168,17 @@ def _parse_row(values: Mapping[str, str], row: str) -> ExpectedAnswer:
 
 
 def contains_fact(text: str, fact: Fact) -> bool:
-    """Return whether a text contains one of the wordings, as whole words in any case."""
-    within = normalize_text(text)
-    return any(_pattern(wording).search(within) for wording in fact)
+    """Return whether a text contains one of the wordings, as whole words in any case.
+
+    The marks of Markdown, such as those of bold words, and citation marks may part a wording.
+    """
+    texts = normalize_text(text), normalize_text(_MARKUP.sub("", CITATION_MARK.sub("", text)))
+    return any(_pattern(wording).search(within) for wording in fact for within in texts)
+
+
+_MARKUP = re.compile(r"(?m)\*\*|__|^[ \t]*>[ \t]?")
+_UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+"""Characters of Chinese, Japanese and Korean, whose words blanks do not separate."""
 
 
 def normalize_text(text: str) -> str:
@@ -182,6 +191,11 @@ def normalize_text(text: str) -> str:
 
 def _pattern(wording: str) -> re.Pattern[str]:
     plain = normalize_text(wording)
-    start = r"(?<!\w)" if plain[:1].isalnum() else ""
-    end = r"(?!\w)" if plain[-1:].isalnum() else ""
+    start = rf"(?:(?<!\w)|(?<={_UNSPACED}))" if _begins_word(plain[:1]) else ""
+    end = rf"(?:(?!\w)|(?={_UNSPACED}))" if _begins_word(plain[-1:]) else ""
     return re.compile(start + re.escape(plain) + end)
+
+
+def _begins_word(character: str) -> bool:
+    """Return whether a word with this character at an end needs a boundary there."""
+    return character.isalnum() and not re.match(_UNSPACED, character)

@@ -112,6 +112,21 @@ def test_facts_are_whole_words_in_any_case_and_spacing() -> None:
     assert contains_fact("between 10 and 15", ("ten", "10 and 15"))
 
 
+def test_facts_are_found_despite_markup_and_citation_marks() -> None:
+    answer = "> Sorbitol did not **improve**\n> **solubility** [source:a1] at 0.5 M. 2**3 is 8."
+    assert contains_fact(answer, ("did not improve solubility at 0.5 M",))
+    assert contains_fact(answer, ("2**3",))
+    assert not contains_fact(answer, ("did improve",))
+
+
+def test_facts_in_chinese_need_no_blanks_around_them() -> None:
+    answer = "三十七度时倍增时间为141分钟，即一百四十一分钟。"
+    for fact in ("一百四十一", "141", "141分钟", "倍增时间"):
+        assert contains_fact(answer, (fact,))
+    for fact in ("41", "14", "九十二"):
+        assert not contains_fact(answer, (fact,))
+
+
 def test_answer_is_right_with_all_facts_and_cited_right_with_their_passages() -> None:
     expected = ExpectedAnswer(
         "?", "comparison", (("p15A",), ("autoclaved",)), ("paper.pdf", "protocol")
