@@ -226,6 +226,13 @@ def _check_profile_keys(name: str, service: Service, entry: Mapping[str, Any]) -
     """Check that a service's entry in the profiles file has known keys only."""
     known = ("base_url", *OPTIONS)
     for key in entry:
+        if key in secret_store.SECRET_NAMES[service]:
+            raise SetupError(
+                f"The profile {name} has {key} for {service}; profiles hold no secrets.",
+                f"Remove it from {profiles_path()}. Use {{action}}, or set "
+                f"{secret_store.environment_variable(service, key)}.",
+                action=Action.sign_in(service, key),
+            )
         if key not in known:
             near = messages.did_you_mean(key, known)
             raise SetupError(

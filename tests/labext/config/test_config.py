@@ -187,6 +187,16 @@ def test_unknown_profile_key_is_named_with_a_similar_one(isolated: Path) -> None
         config.connection("nb", "home")
 
 
+def test_secret_in_the_profiles_file_is_refused_with_its_place(isolated: Path) -> None:
+    write_profiles(
+        isolated, '[home.jobs]\nbase_url = "http://jobs.example/api"\napi_key = "k-123456789"\n'
+    )
+    with pytest.raises(SetupError, match="profiles hold no secrets") as raised:
+        config.connection("jobs", "home")
+    assert raised.value.next_step.endswith("or set LABEXT_JOBS_API_KEY.")
+    assert "k-123456789" not in str(raised.value)
+
+
 def test_sandbox_folder_can_be_chosen(isolated: Path, tmp_path: Path) -> None:
     running_sandbox(tmp_path / "mine", "other-key")
     config.choose_sandbox(tmp_path / "mine")
