@@ -183,7 +183,13 @@ class ResponseLimitError(ServiceError):
 
 
 class OutcomeUnknownError(ServiceError):
-    """The response to a change was lost; the change may or may not have been made."""
+    """The response to a change was lost; the change may or may not have been made.
+
+    Attributes:
+        reason: what happened to the last request; empty if unknown.
+    """
+
+    reason = ""
 
 
 class JobFailedError(LabextError):

@@ -269,7 +269,7 @@ def is_already_deleted(request: Request, error: Exception) -> bool:
 
 
 def _outcome_unknown(request: Request, error: LabextError) -> OutcomeUnknownError:
-    return OutcomeUnknownError(
+    unknown = OutcomeUnknownError(
         f"'{request.op.name}' was sent ({request.op.method} {request.path}) and may or may not "
         f"have been done: {error.message}",
         request.op.next_step,
@@ -280,3 +280,5 @@ def _outcome_unknown(request: Request, error: LabextError) -> OutcomeUnknownErro
         server=error.server,
         request_id=error.request_id,
     )
+    unknown.reason = error.message
+    return unknown

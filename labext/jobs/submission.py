@@ -241,8 +241,8 @@ def _never_arrived(name: str, description: str, lost: LabextError) -> LabextErro
         return lost  # the service itself reported the failure
     return _with_server_message(
         lost,
-        f"{name} ({description}) was sent {_MAX_ATTEMPTS} times without a response, and did not "
-        f"exist when it was looked up: {lost.message}",
+        f"{name} ({description}) was sent {_MAX_ATTEMPTS} times, and did not exist when it was "
+        f"looked up: {lost.reason or lost.message}",
         "{action} shows whether it exists now; submitting it again checks first and creates no "
         "duplicate.",
         Action.show_job(name),

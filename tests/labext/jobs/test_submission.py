@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -259,6 +260,21 @@ def test_retry_mode_of_every_operation() -> None:
         assert ALL[name].repeat is RetryMode.UNSENT
         assert "creates no duplicate" in ALL[name].next_step
         assert ALL[name].action == Action.list_jobs()
+
+
+def test_submission_that_a_proxy_never_passes_on_is_reported_once(
+    client: JobsClient, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labext.jobs.submission._BACKOFF", 0)
+    page = "<html><head><title>502 Bad Gateway</title></head></html>"
+    ledger.fail("submit-job", *[ledger.answer(502, page, "text/html")] * 3)
+    with pytest.raises(OutcomeUnknownError) as raised:
+        client.submit("f1", "fold", {"sequence": "A"})
+    assert raised.value.message == (
+        "f1 (1 job of fold) was sent 3 times, and did not exist when it was looked up: The job "
+        "service answered 502 to 'submit a job': a web page, “502 Bad Gateway”."
+    )
+    assert pickle.loads(pickle.dumps(raised.value)).message == raised.value.message
 
 
 def test_stop_refused_after_a_lost_response_is_success(client: JobsClient, ledger: Any) -> None:
