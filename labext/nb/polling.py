@@ -77,14 +77,14 @@ def episode_hint(status: str, unchanged: float) -> str:
 MAX_SINGLE_REQUESTS = 10
 """Up to this many sources are requested one by one; for more, the full list is read."""
 
-_DELETED_STATUS = "deleted"
+DELETED_STATUS = "deleted"
 """Status of a source that disappeared between two polls; no service reports it."""
 
 SOURCE_OUTCOMES = {
     "completed": Outcome.COMPLETE,
     "failed": Outcome.FAILED,
     "canceled": Outcome.STOPPED,
-    _DELETED_STATUS: Outcome.STOPPED,
+    DELETED_STATUS: Outcome.STOPPED,
 }
 
 
@@ -255,7 +255,7 @@ class SourceWatch:
         except NotFoundError:
             if previous is None:
                 raise
-            return replace(previous, status=_DELETED_STATUS, stage="", reason="It was deleted.")
+            return replace(previous, status=DELETED_STATUS, stage="", reason="It was deleted.")
         return _source_row({"id": source, "title": previous.title, **status})
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from labext.errors import LabextError
+from labext_magics.core.dispatch import Call
 from labext_magics.core.grammar import Command, Magic
 from labext_magics.nb import (
     add,
@@ -23,12 +25,17 @@ from labext_magics.nb import (
     podcasts,
     processing,
     profiles,
+    scope,
     search,
     setup_hints,
     sources,
     transformations,
     view,
 )
+
+
+def _adapt_error(call: Call, error: LabextError) -> LabextError:
+    return setup_hints.add_model_hint(call, scope.name_deleted_notebook(call, error))
 
 
 def _with_heading(heading: str, *groups: Iterable[Command]) -> list[Command]:
@@ -77,5 +84,5 @@ MAGIC = Magic(
             embeddings.COMMANDS,
         ),
     ],
-    adapt_error=setup_hints.add_model_hint,
+    adapt_error=_adapt_error,
 )

@@ -63,18 +63,25 @@ def retry(call: Call, *, sources: list[str], wait: bool) -> pd.DataFrame:
 def watch_sources(call: Call, sources: Sequence[str]) -> pd.DataFrame:
     """Show the progress of sources until all are processed, and return one row per source.
 
+    Sources that are deleted meanwhile, such as by another session, have no row.
+
     Raises:
         JobFailedError: the processing of a source failed.
         WatchInterrupted: the kernel was interrupted; the processing continues.
     """
     import labext_widgets
+    from labext.nb import views
+    from labext.nb.polling import DELETED_STATUS
 
     nb = call.nb
     # the sources may belong to another notebook than the one in use
     identifiers = " ".join(sources) if len(sources) <= _MAX_NAMED else ""
     again = f"%nb sources wait {identifiers}".rstrip()
-    labext_widgets.watch_ingestion(nb.sources.watch(sources), again=again)
-    return nb.sources.wait(sources)
+    last = labext_widgets.watch_ingestion(nb.sources.watch(sources), again=again)
+    rows = () if last is None else last.rows
+    deleted = {row.id for row in rows if row.status == DELETED_STATUS}
+    remaining = [source for source in sources if source not in deleted]
+    return nb.sources.wait(remaining) if remaining else views.source_frame([])
 
 
 def wait_for_text(

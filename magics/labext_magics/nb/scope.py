@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from labext import messages
-from labext.errors import InputError, WatchInterrupted
+from labext.errors import InputError, LabextError, NotFoundError, WatchInterrupted
 from labext_magics.core.dispatch import Call
 from labext_magics.core.session import NotebookInUse
 
@@ -29,6 +29,25 @@ def current_notebook(call: Call) -> NotebookInUse:
             "notebooks` lists them.",
         )
     return current
+
+
+def name_deleted_notebook(call: Call, error: LabextError) -> LabextError:
+    """Return an error about the identifier of the notebook in use with its name instead."""
+    current = call.session.notebook
+    if (
+        current is None
+        or not isinstance(error, NotFoundError)
+        or f"no notebook {current.id}." not in error.message
+    ):
+        return error
+    return NotFoundError(
+        f"{current.name}, the notebook in use, no longer exists.",
+        "Select another one with `%nb use NAME`; `%nb notebooks` lists them.",
+        status=error.status,
+        method=error.method,
+        path=error.path,
+        server=error.server,
+    )
 
 
 def notebook_of(call: Call, name: str | None) -> NotebookInUse:

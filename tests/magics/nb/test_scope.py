@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import Run
 from open_notebook import serving
 
+from labext import NotebookClient
 from labext.errors import InputError, NotFoundError
 
 pytestmark = pytest.mark.contract
@@ -128,3 +129,14 @@ def test_only_new_files_are_added(notebooks, run, printed, tmp_path):
     assert "Added to B: gel.md" in printed("%nb add gel.md --wait")
     assert "gel.md, gel (1).md are already in B" in printed("%nb add gel.md 'gel (1).md'")
     assert len(sources_of(run, "B")) == 5
+
+
+def test_deleted_notebook_in_use_is_named(run, refused, shell, nb_box):
+    run("%nb use Gone --create")
+    with NotebookClient(nb_box.nb.base_url, nb_box.nb.password) as client:
+        client.notebooks.delete("Gone")
+    for line in ("%nb sources", '%nb ask "Why?"', "%%nb note\nText.", "%nb export a.md"):
+        message = str(refused(line, NotFoundError))
+        assert message.startswith("Gone, the notebook in use, no longer exists. Select another"), (
+            line
+        )

@@ -13,6 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import SET_MODELS, Run
 from open_notebook import Replay
 
+from labext import NotebookClient
 from labext.errors import WatchInterrupted
 from labext.sandbox import Sandbox
 from labext.sandbox.nb.administration import open_administration
@@ -212,3 +213,18 @@ def test_long_missing_embeddings_are_not_awaited(server, vectors_come, printed):
     (source,) = server.state.sources.values()
     source["updated"] = str(datetime.now(UTC) - timedelta(minutes=2))
     assert "being processed" not in printed("%nb search arabinose --type vector")
+
+
+def test_source_deleted_while_it_is_watched_has_no_row(server, sleep_by, run, capsys):
+    server.state.works = False
+    with NotebookClient(server.base_url) as client:
+        (source,) = client.sources.iter("Here")
+
+        def sleep(_seconds: float) -> None:
+            if not list(client.sources.iter("Here")):
+                return
+            client.sources.delete(source["id"])
+
+        sleep_by(sleep)
+        assert run("%nb sources wait").empty
+    assert "protocol.docx: Deleted: It was deleted." in capsys.readouterr().out
