@@ -108,6 +108,7 @@ def test_powers_of_ten_beside_an_axis_have_the_color_of_its_labels() -> None:
     for axis in (axes.xaxis, axes.yaxis):
         assert axis.get_offset_text().get_text() == "1e9"
         assert axis.get_offset_text().get_color() == INK
+        assert axis.get_offset_text().get_fontsize() == 8
 
 
 def test_times_are_labeled_by_dates() -> None:
