@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from supervision import NewHarness
 
 from labext.sandbox.core.executors import supervisor
+from labext.sandbox.core.executors.cluster.attempt_files import move_into_place
 from labext.sandbox.core.executors.worker_states import WorkerState
 from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
 
@@ -196,3 +197,17 @@ def test_task_that_cannot_be_described_takes_no_slot_of_another_one(
         harness.queue.put(session, "refused", "bad", {})
     assert harness.result("bad").reason == "It could not be started: no such row"
     assert harness.result("good").outcome == "done"
+
+
+def test_received_outputs_are_synced_to_the_disk(
+    tmp_path: Path, is_synced: Callable[[Path], bool]
+) -> None:
+    incoming, work = tmp_path / "incoming", tmp_path / "work"
+    (incoming / "out").mkdir(parents=True)
+    (incoming / "archive.zip").write_bytes(b"packed")
+    (incoming / "out" / "score.json").write_bytes(b"{}")
+    (work / "out").mkdir(parents=True)
+    move_into_place(incoming, work)
+    assert is_synced(work)
+    assert is_synced(work / "archive.zip")
+    assert is_synced(work / "out" / "score.json")

@@ -14,6 +14,7 @@ from labext.sandbox.core.data_folder import remove_path
 from labext.sandbox.core.executors.cluster.attempts import LostAttemptError, RemoteAttempt
 from labext.sandbox.core.executors.cluster.protocol import read_chunk, resolve_inside, walk_files
 from labext.sandbox.core.task_transitions import ClaimedTask
+from labext.storage import sync_folder
 
 CallWorker = Callable[..., Awaitable[dict[str, Any]]]
 """Sends a message about an attempt to its worker: `(attempt, operation, **arguments)`."""
@@ -62,7 +63,13 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def move_into_place(incoming: Path, work: Path) -> None:
-    """Move received files and folders to the work folder, replacing existing ones."""
+    """Move received files and folders to the work folder, replacing existing ones.
+
+    They are synced to the disk, since their worker then deletes its own.
+    """
+    for name, _ in walk_files(incoming):
+        with (incoming / name).open("rb") as file:
+            os.fsync(file.fileno())
     for entry in incoming.iterdir():
         target = work / entry.name
         if target.is_dir() and not target.is_symlink():
@@ -71,6 +78,7 @@ def move_into_place(incoming: Path, work: Path) -> None:
             os.replace(entry, target)
         except OSError:  # another file system
             shutil.move(entry, target)
+    sync_folder(work)
 
 
 async def send_inputs(
