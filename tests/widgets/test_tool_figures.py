@@ -180,6 +180,12 @@ def test_lines_of_residues_end_with_their_chain() -> None:
     assert panel.y.label == "fluctuation (relative)"
 
 
+def test_fluctuations_fitted_to_missing_b_factors_have_one_line() -> None:
+    panel = panel_of(residues(fluctuation=[0.3, 0.4], fitted_b_factor=[17, 24]))
+    assert [list(mark.y) for mark in panel.marks] == [[17, 24]]
+    assert panel.y.label == "B-factor (Å²)"
+
+
 def test_figure_shows_the_largest_of_many_values_and_says_so() -> None:
     count = range(1, 101)
     share = [1 / n for n in count]

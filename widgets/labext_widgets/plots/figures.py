@@ -81,7 +81,7 @@ def table_panels(table: pd.DataFrame, file: str) -> list[Panel]:
 
 def _ramachandran(table: pd.DataFrame, _file: str) -> Panel | None:
     phi, psi = _numbers(table, "phi"), _numbers(table, "psi")
-    rows = [n for n in range(len(table)) if not (math.isnan(phi[n]) or math.isnan(psi[n]))]
+    rows = _complete_rows(phi, psi)
     if not rows:
         return None
     kinds = _texts(table, "name")
@@ -114,8 +114,7 @@ def _ramachandran(table: pd.DataFrame, _file: str) -> Panel | None:
 
 def _modes(table: pd.DataFrame, _file: str) -> Panel | None:
     modes, share = _numbers(table, "mode"), _numbers(table, "share")
-    rows = [n for n in range(len(table)) if not (math.isnan(modes[n]) or math.isnan(share[n]))]
-    rows = rows[:MAX_MODES]
+    rows = _complete_rows(modes, share)[:MAX_MODES]
     if not rows:
         return None
     percents = [100 * share[n] for n in rows]
@@ -141,10 +140,9 @@ def _modes(table: pd.DataFrame, _file: str) -> Panel | None:
 
 def _fluctuations(table: pd.DataFrame, _file: str) -> Panel | None:
     xs, axis = _residue_axis(table)
-    measured = _numbers(table, "b_factor") if "b_factor" in table else []
-    fitted = _numbers(table, "fitted_b_factor") if "fitted_b_factor" in table else []
+    measured, fitted = _numbers(table, "b_factor"), _numbers(table, "fitted_b_factor")
     marks: list[Mark] = []
-    if fitted and any(not math.isnan(value) for value in fitted):
+    if _complete_rows(fitted):
         marks += _lines(xs, measured, table, "B-factor", GREY)
         marks += _lines(xs, fitted, table, "fluctuation, scaled", BLUE)
         label = "B-factor (Å²)"
@@ -159,16 +157,15 @@ def _fluctuations(table: pd.DataFrame, _file: str) -> Panel | None:
 
 def _pairs(table: pd.DataFrame, _file: str) -> Panel | None:
     i, j, probability = (_numbers(table, column) for column in ("i", "j", "probability"))
-    rows = [n for n in range(len(table)) if not any(math.isnan(v[n]) for v in (i, j, probability))]
+    rows = _complete_rows(i, j, probability)
     if not rows:
         return None
     rows.sort(key=lambda n: probability[n])  # likely pairs are drawn over unlikely ones
     # As in other dot plots, the origin is at the top left and probabilities are above the diagonal.
-    best = _numbers(table, "in_mfe") if "in_mfe" in table else []
-    structure = [n for n in rows if best and best[n] == 1]
-    marks: list[Mark] = [
-        _cells(j, i, rows, [probability[n] for n in rows], _pair_texts(i, j, probability, rows))
-    ]
+    best = _numbers(table, "in_mfe")
+    structure = [n for n in rows if best[n] == 1]
+    texts = [f"{i[n]:g}–{j[n]:g}: {probability[n]:.3g}" for n in rows]
+    marks: list[Mark] = [_cells(j, i, rows, [probability[n] for n in rows], texts)]
     if structure:
         texts = [f"{i[n]:g}–{j[n]:g}, in the structure of minimum free energy" for n in structure]
         marks.append(_cells(i, j, structure, [], texts, "minimum free energy", ORANGE))
@@ -184,12 +181,6 @@ def _pairs(table: pd.DataFrame, _file: str) -> Panel | None:
         scale=Scale("probability", 0, 1),
         square=True,
     )
-
-
-def _pair_texts(
-    i: Sequence[float], j: Sequence[float], probability: Sequence[float], rows: Sequence[int]
-) -> list[str]:
-    return [f"{i[n]:g}–{j[n]:g}: {probability[n]:.3g}" for n in rows]
 
 
 def _cells(
@@ -230,7 +221,7 @@ def _energies(table: pd.DataFrame, file: str) -> Panel | None:
     marks: list[Mark] = []
     for number, (column, color) in enumerate((("before", GREY), ("after", BLUE))):
         values = _numbers(table, column)
-        rows = [n for n in range(len(table)) if not math.isnan(values[n])]
+        rows = _complete_rows(values)
         texts = [f"{terms[n]}, {column}: {values[n]:,.4g}" for n in rows]
         places = [n - 0.19 + 0.38 * number for n in rows]
         heights = [values[n] for n in rows]
@@ -243,11 +234,11 @@ def _energies(table: pd.DataFrame, file: str) -> Panel | None:
 def _surface(table: pd.DataFrame, _file: str) -> Panel | None:
     xs, axis = _residue_axis(table)
     areas = _numbers(table, "sasa")
-    kinds = _texts(table, "structure") if "structure" in table else [""] * len(table)
+    kinds = _texts(table, "structure") or [""] * len(table)
     names = _residue_names(table)
     marks: list[Mark] = []
     for kind in [*_STRUCTURES, *sorted({*kinds} - {*_STRUCTURES})]:
-        rows = [n for n in range(len(table)) if kinds[n] == kind and not math.isnan(areas[n])]
+        rows = [n for n in _complete_rows(areas) if kinds[n] == kind]
         texts = [f"{names[n]}{f', {kind}' if kind else ''}: {areas[n]:.4g} Å²" for n in rows]
         heights, color = [areas[n] for n in rows], _STRUCTURES.get(kind, GREEN)
         if rows:
@@ -262,11 +253,11 @@ def _surface(table: pd.DataFrame, _file: str) -> Panel | None:
 
 def _conformers(table: pd.DataFrame, file: str) -> Panel | None:
     ranks, energies = _numbers(table, "rank"), _numbers(table, "relative_energy")
-    rows = [n for n in range(len(table)) if not (math.isnan(ranks[n]) or math.isnan(energies[n]))]
+    rows = _complete_rows(ranks, energies)
     if not rows:
         return None
-    apart = _numbers(table, "rmsd_to_best") if "rmsd_to_best" in table else []
-    colored = bool(apart) and not any(math.isnan(apart[n]) for n in rows)
+    apart = _numbers(table, "rmsd_to_best")
+    colored = not any(math.isnan(apart[n]) for n in rows)
     values = [apart[n] for n in rows] if colored else []
     xs, ys = [ranks[n] for n in rows], [energies[n] for n in rows]
     unit = " (kcal/mol)" if _is(file, "conformers.csv") else ""
@@ -284,11 +275,10 @@ def _conformers(table: pd.DataFrame, file: str) -> Panel | None:
 def _hits(table: pd.DataFrame, _file: str) -> Panel | None:
     scores, expected = _numbers(table, "score"), _numbers(table, "evalue")
     targets = _texts(table, "target")
-    domains = _texts(table, "domain") if "domain" in table else []
+    domains = _texts(table, "domain")
     names = [f"{t}{f' domain {domains[n]}' if domains else ''}" for n, t in enumerate(targets)]
-    members = _texts(table, "member") if "member" in table else []
-    rows = [n for n in range(len(table)) if not math.isnan(scores[n])]
-    best = {target: n for n in reversed(rows) for target in [targets[n]]}
+    members = _texts(table, "member")
+    best = {targets[n]: n for n in reversed(_complete_rows(scores))}
     ranked = sorted(best.values(), key=lambda n: -scores[n])[:MAX_BARS]
     if not ranked:
         return None
@@ -362,16 +352,16 @@ def _distances(table: pd.DataFrame, _file: str) -> Panel | None:
 
 def _codons(table: pd.DataFrame, _file: str) -> Panel | None:
     places, share = _numbers(table, "position"), _numbers(table, "share")
-    before = _numbers(table, "share_before") if "share_before" in table else []
+    before = _numbers(table, "share_before")
     letters, codons = _texts(table, "amino_acid"), _texts(table, "codon")
-    rows = [n for n in range(len(table)) if not (math.isnan(places[n]) or math.isnan(share[n]))]
+    rows = _complete_rows(places, share)
     if not rows:
         return None
     names = [f"{a}{p:g} {c}" for a, p, c in zip(letters, places, codons, strict=True)]
     texts = [f"{names[n]}: {share[n]:g} %" for n in rows]
     xs = [places[n] for n in rows]
     marks: list[Mark] = [_columns(xs, [share[n] for n in rows], rows, texts, 0.84, "codon", BLUE)]
-    earlier = [n for n in rows if before and not math.isnan(before[n])]
+    earlier = _complete_rows(places, share, before)
     if earlier:
         xs_before, ys_before = [places[n] for n in earlier], [before[n] for n in earlier]
         points = Points(xs_before, ys_before, earlier, "codon before", ORANGE, "diamond", size=6)
@@ -412,12 +402,19 @@ def _is(file: str, name: str) -> bool:
 
 
 def _numbers(table: pd.DataFrame, column: str) -> list[float]:
-    """Return a column as numbers, with NaN for missing and infinite values."""
+    """Return a column as numbers, with NaN for missing and infinite values, or a missing column."""
     import pandas as pd
 
+    if column not in table:
+        return [math.nan] * len(table)
     series = table.iloc[:, [*table.columns].index(column)]
     values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
     return [value if math.isfinite(value) else math.nan for value in values.tolist()]
+
+
+def _complete_rows(*columns: Sequence[float]) -> list[int]:
+    """Return the positions at which no column is NaN."""
+    return [n for n, row in enumerate(zip(*columns, strict=True)) if not any(map(math.isnan, row))]
 
 
 def _texts(table: pd.DataFrame, column: str) -> list[str]:
@@ -456,11 +453,7 @@ def _lines(
     chains = _texts(table, "chain") or [""] * len(table)
     lines: list[Line] = []
     for number, chain in enumerate(dict.fromkeys(chains)):
-        rows = [
-            n
-            for n in range(len(table))
-            if chains[n] == chain and not (math.isnan(xs[n]) or math.isnan(ys[n]))
-        ]
+        rows = [n for n in _complete_rows(xs, ys) if chains[n] == chain]
         if rows:
             own = name if number == 0 else ""
             lines.append(Line([xs[n] for n in rows], [ys[n] for n in rows], rows, own, color))
