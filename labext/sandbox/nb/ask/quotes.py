@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 
 from labext.sandbox.nb.ask import matching
@@ -28,6 +30,9 @@ MAX_PASSAGES = 3
 
 MAX_LENGTH = 1_500
 """Maximum characters of a quotation; passages with more blanks, such as tables, are cut."""
+
+MAX_ROWS = 5
+"""Maximum number of rows of a table that are quoted without the others."""
 
 INTRODUCTION = "### Passages that match best"
 
@@ -84,7 +89,7 @@ class PassageQuoter:
             if quote:
                 quotes.setdefault(" ".join(quote.split()), (hit, quote, score))
         best = matching.select(question, [*quotes.values()], MAX_PASSAGES)
-        return _compose(text, [cite(hit, quote) for hit, quote, _ in best])
+        return _compose(text, [_cite_rows(hit, quote, question.stems) for hit, quote, _ in best])
 
 
 def quotable_part(hit: Hit, stems: frozenset[str]) -> str:
@@ -144,6 +149,29 @@ def _cut(text: str, stems: frozenset[str]) -> str:
     start = min(start, pieces[number][0])
     ends = [piece[1] for piece in pieces if start < piece[1] <= start + MAX_LENGTH]
     return text[start : max(ends, default=start + MAX_LENGTH)].strip()
+
+
+def _cite_rows(hit: Hit, quote: str, stems: frozenset[str]) -> Citation:
+    """Return the citation of a quotation; of a long table, it quotes the rows asked for.
+
+    These have most of the question's words that are in few rows.
+    """
+    citation = cite(hit, quote)
+    rows = quote.split("\n")
+    header = citation.table_header
+    if header is None:
+        header = passages.row_text(rows.pop(0))
+    cells = [row for row in [header, *rows] if not _NEGLIGIBLE.fullmatch(row)]
+    if len(rows) <= MAX_ROWS or not all(passages.CELL_SEPARATOR in row for row in cells):
+        return citation
+    found = [stems.intersection(segmentation.stem_words(row)) for row in rows]
+    counts = Counter(stem for in_row in found for stem in in_row)
+    shares = [sum(counts[stem] <= MAX_ROWS for stem in in_row) for in_row in found]
+    places = [place for place, share in enumerate(shares) if share == max(shares) > 0]
+    if not places or places[-1] - places[0] >= MAX_ROWS:
+        return citation
+    quote = "\n".join(rows[places[0] : places[-1] + 1]).strip()
+    return replace(citation, quote=quote, table_header=header)
 
 
 def _compose(question: str, citations: Sequence[Citation]) -> Answer:

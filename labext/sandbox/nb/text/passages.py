@@ -109,6 +109,11 @@ def table_header(heading: str) -> str | None:
     return last if CELL_SEPARATOR in last else None
 
 
+def row_text(line: str) -> str:
+    """Return a row of a table as a header: on one line, without outer separators, limited."""
+    return " ".join(line.split()).strip("| ")[:MAX_HEADER_LENGTH]
+
+
 @dataclass
 class _Layout:
     """The lines of a page.
@@ -232,7 +237,7 @@ def _parse_layout(text: str) -> _Layout:
             )
         is_row = heading is None and _ROW.match(line) is not None
         if is_row:
-            header = header or (start, " ".join(line.split()).strip("| ")[:MAX_HEADER_LENGTH])
+            header = header or (start, row_text(line))
             layout.rows[start] = header
         elif not line or line.strip("=-+: "):
             header = None

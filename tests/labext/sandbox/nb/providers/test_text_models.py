@@ -339,6 +339,37 @@ def test_quoted_rows_have_the_first_row_of_their_table():
     assert "First row" not in request("Why is glucose added?").text
 
 
+ROWS = [f"R{n} | {n}.5 | {n % 3}.2 | batch" for n in range(20, 40)]
+
+
+@pytest.mark.parametrize("start", [HEADER, f"| {HEADER} |\n|---|---|", None])
+def test_only_the_rows_asked_for_are_quoted_of_a_long_table(start):
+    table = replace(
+        hit("source:runs", 4, "\n".join([*filter(None, [start]), *ROWS])), heading="Runs"
+    )
+    if start is None:
+        table = replace(table, heading=f"Runs › {HEADER}")
+    answer = request("What was the ethanol of R25?", [table])
+    quoted = "> **R25** | 25.5 | 1.2 | batch [source:runs]"
+    assert answer.text.endswith(f"First row of the table: {HEADER}\n\n{quoted}")
+    (citation,) = answer.citations
+    assert (citation.quote, citation.passage) == (ROWS[5], table.text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Which batch has the most ethanol?", "\n".join([HEADER, *ROWS])),
+        ("R22 or R37?", "\n".join([HEADER, *ROWS])),
+        ("What was the ethanol of R22?", "\n".join([HEADER, *ROWS[:5]])),
+        ("What was the ethanol of R22?", "\n".join([HEADER, *ROWS, "It rose."])),
+    ],
+)
+def test_table_is_quoted_whole_if_it_is_short_or_no_adjacent_rows_are_asked_for(question, text):
+    (citation,) = request(question, [hit("source:runs", 4, text, similarity=0.6)]).citations
+    assert citation.quote == text
+
+
 def test_model_receives_the_headings_of_passages_and_may_cite_by_their_words():
     reply = "The OD600 of R25 was 4.2 [source:runs#4 “R25 | 11.22 | 4.2”]."
     model = Model(reply)
