@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -297,10 +298,22 @@ class ResultMethods(BaseClient):
         from labext.jobs.results.archives import merge_sizes
 
         try:
-            return self._archive_sizes(identity.check_name(name), email)
+            with self._reason_of_failure(name, email):
+                return self._archive_sizes(identity.check_name(name), email)
         except NotFoundError as error:
             parts = self._split_parts(name, email, error)
         return merge_sizes({part: self._archive_sizes(part, email) for part in parts})
+
+    @contextmanager
+    def _reason_of_failure(self, name: str, email: str | None) -> Iterator[None]:
+        """Raise JobFailedError with the service's reason for a job that ended without results."""
+        try:
+            yield
+        except JobFailedError as error:
+            from labext.jobs.results.results import no_results_error
+
+            row = self._service.find(name, email)
+            raise (error if row is None else no_results_error(name, row)) from None
 
     def _archive_sizes(self, name: str, email: str | None) -> dict[str, int]:
         from labext.jobs.results.archives import sizes_at_end
@@ -341,7 +354,8 @@ class ResultMethods(BaseClient):
         with TemporaryDirectory(prefix="labext-") as folder:
             target = Path(folder) / "result"
             try:
-                self._service.http.download(presigned_url(), target, renew_url=presigned_url)
+                with self._reason_of_failure(name, email):
+                    self._service.http.download(presigned_url(), target, renew_url=presigned_url)
             except NotFoundError as error:
                 self._split_parts(name, email, error)
                 return self._fetcher.read(name, ResultSelection(file, email=email), Path(folder))

@@ -25,6 +25,7 @@ from labext.jobs.api import JobsApi
 from labext.jobs.batch.merge_parts import PartFinder, find_rows, merge_found_rows
 from labext.jobs.identity import canonical_json
 from labext.jobs.listing import JobLister
+from labext.jobs.records import JobRecord
 from labext.jobs.results import archives, install, manifest, provenance
 from labext.jobs.results.archives import ArchiveFile
 from labext.jobs.results.download import (
@@ -156,7 +157,7 @@ class ResultsFetcher:
         except (NotReadyError, JobFailedError) as error:
             if records.outcome(job.row) in (None, Outcome.COMPLETE):
                 raise
-            raise _no_results_error(job) from error
+            raise no_results_error(job.name, job.row) from error
 
     def read(self, name: str, selection: ResultSelection, stage: Path) -> bytes:
         """Return the content of the selected file, downloaded to the folder `stage`."""
@@ -352,18 +353,18 @@ def _check_ended(job: ResultsJob) -> None:
         )
 
 
-def _no_results_error(job: ResultsJob) -> JobFailedError:
+def no_results_error(name: str, row: JobRecord) -> JobFailedError:
     """Return the error for a job that has ended without results."""
-    phase, reason = records.phase(job.row), records.reason(job.row)
+    phase, reason = records.phase(row), records.reason(row)
     status = f"{phase} ({reason.rstrip('.')})" if reason else phase
-    if not records.is_parent(job.row):
+    if not records.is_parent(row):
         return JobFailedError(
-            f"{job.name} has no results: its status is {status}.", action=Action.show_job(job.name)
+            f"{name} has no results: its status is {status}.", action=Action.show_job(name)
         )
     return JobFailedError(
-        f"{job.name} has no results: its status is {status}, and none of its jobs has results.",
+        f"{name} has no results: its status is {status}, and none of its jobs has results.",
         "{action} shows its jobs.",
-        action=Action.list_jobs(job.name),
+        action=Action.list_jobs(name),
     )
 
 

@@ -152,7 +152,8 @@ def _batch_gallery(
         raise NotReadyError(message, f"`%jobs watch {name}` waits for them.")
     if len(complete) < len(rows):
         output.print_message(
-            f"{len(complete)} of the {pluralize(len(rows), 'job')} of {name} are complete."
+            f"{len(complete)} of the {pluralize(len(rows), 'job')} of {name} "
+            f"{'is' if len(complete) == 1 else 'are'} complete."
         )
     files_by_job = dict[Any, Sequence[str]]()
     files = list[Any]()

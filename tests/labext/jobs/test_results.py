@@ -284,9 +284,14 @@ def test_stopped_job_without_results_is_an_error(
         ("b", r"b has no results: its status is Stopped, and none of its jobs .*batch=\"b\""),
     ):
         words = f"Job {name} is not complete. Status: Stopped"
-        ledger.fail("result", ledger.answer(400, {"error": words}))
-        with pytest.raises(JobFailedError, match=message):
-            client.download(name, tmp_path / "out")
+        for act in (
+            lambda name=name: client.download(name, tmp_path / "out"),
+            lambda name=name: client.result_files(name),
+            lambda name=name: client.read_result(name, "log.txt"),
+        ):
+            ledger.fail("result", ledger.answer(400, {"error": words}))
+            with pytest.raises(JobFailedError, match=message):
+                act()
 
 
 def test_expired_result_url_is_requested_again(
