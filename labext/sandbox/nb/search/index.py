@@ -267,9 +267,12 @@ class SearchIndex:
                 for number, score in merge_scores(words, similarities)
                 if min_similarity is None or similarities.get(number, -1.0) >= min_similarity
             ]
-            hits = _load_hits(session, ranked_hits[: max(limit, ranking.MAX_RESCORED)])
+            kept = ranked_hits[: max(limit, ranking.MAX_RESCORED)]
+            literal = max(words, key=words.__getitem__, default=None)
+            kept += [item for item in ranked_hits[len(kept) :] if item[0] == literal]
             terms = ranking.Terms.of_query(query, counts, passage_count)
-            return _rescore(terms, words, hits)[:limit]
+            hits = _rescore(terms, words, _load_hits(session, kept))
+            return _with_literal_hit(hits, literal, limit)
 
     def _meaning(self, query: str, report: SearchReport) -> tuple[VectorMatrix, Floats] | None:
         """Return the vectors of the passages and of the query; None without an embedding model.
@@ -333,6 +336,22 @@ class SearchIndex:
                 matrix = VectorMatrix.empty(space, dimensions)
             self._matrix = matrix.current(session)
             return self._matrix
+
+
+_MIN_LIMIT_OF_LITERAL = 5
+"""Minimum number of hits of which the last is replaced by the best one by words."""
+
+
+def _with_literal_hit(hits: Sequence[Hit], literal: int | None, limit: int) -> list[Hit]:
+    """Return the first hits, with the best one by words as the last if it is not among them.
+
+    Else it would be lost where many passages resemble each other, such as rows of numbers.
+    """
+    first = [*hits[:limit]]
+    later = [hit for hit in hits[limit:] if hit.passage_id == literal]
+    if later and limit >= _MIN_LIMIT_OF_LITERAL:
+        first[-1:] = later
+    return first
 
 
 def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hit]) -> list[Hit]:

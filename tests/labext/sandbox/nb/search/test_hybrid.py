@@ -98,6 +98,16 @@ def order(query: str, *candidates: Candidate) -> list[int]:
     return sorted(range(1, len(scores) + 1), key=lambda number: -scores[number - 1])
 
 
+def test_passage_with_the_rare_word_is_a_hit_among_many_similar_ones(sqlite_world):
+    world = sqlite_world
+    rows = (f"{number} | {2 * number}" for number in range(100_000, 106_000))
+    world.source("rows", "\n".join(["sample | value", *rows]), "Measured values")
+    for limit in (10, 30):
+        found = world.hybrid("Wert von 103333", limit=limit)
+        assert len(found) == limit
+        assert any("\n103333 | " in hit.text for hit in found)
+
+
 def test_row_with_all_words_precedes_a_text_with_them_far_apart():
     apart = candidate("The petal is blue.\n\nThe length is unknown.\n\nA mean value.", 0.8, 0.4)
     row = candidate("| mean petal length | 3.76 |", 0.8, 0.4)
