@@ -357,8 +357,9 @@ def admin_command(words: str) -> str:
     It names a sandbox's folder where that is not the default, but not a server's to its users.
     """
     folder = os.environ.get(FOLDER_VARIABLE)
-    where = f" --data-dir {shlex.quote(folder)}" if folder else ""
-    return f"`labext {_kind.get() or os.environ.get(KIND_VARIABLE, 'sandbox')} {words}{where}`"
+    kind = _kind.get() or os.environ.get(KIND_VARIABLE, "sandbox")
+    where = ["--data-dir", shlex.quote(folder)] if folder else []
+    return f"`{' '.join(['labext', kind, words, *where])}`"
 
 
 @contextmanager
