@@ -110,8 +110,11 @@ def test_credential_test_reports_duration_or_raises(run, printed, refused, lab):
     lab.faults = [respond_with(404, {"error": {"message": "The model was not found."}})]
     step = refused("%nb models test helper").next_step
     assert step == "See the models that it has: `%nb credentials discover lab`."
-    run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --no-key")
+    lab.faults = [respond_with(500, {"error": {"message": "It is broken."}})]
     assert "`%nb credentials test lab`" in refused("%nb models test helper").next_step
+    run("%nb credentials edit lab --base-url http://127.0.0.1:1/v1 --no-key")
+    step = refused("%nb models test helper").next_step
+    assert step.endswith("check its address: `%nb credentials edit lab --base-url URL`.")
 
 
 def test_provider_models_are_adopted(run, printed, lab):
