@@ -13,7 +13,7 @@ import pandas as pd
 
 from labext.frames.views import RowView, cell_text
 from labext.nb.backends.contract.search import parse_citations
-from labext.nb.records import Answer, Citation
+from labext.nb.records import Answer
 from labext_widgets.answers import static_view
 from labext_widgets.answers.text import render_answer
 from labext_widgets.core.display import display_html
@@ -114,18 +114,13 @@ class MessageView(DocumentView):
     hidden: tuple[str, ...] = ("citations",)
 
     def _body_text(self, content: str, row: Mapping[Any, Any]) -> str:
-        citations = _citations(row)
+        citations = parse_citations(row.get("citations"))
         return render_answer(Answer(content, citations)) if citations else tidy(content)
 
     def _body_html(self, content: str, row: Mapping[Any, Any]) -> str:
-        if citations := _citations(row):
+        if citations := parse_citations(row.get("citations")):
             return static_view.cited_html(tidy(content, _DISPLAYED), citations)
         return super()._body_html(content, row)
-
-
-def _citations(row: Mapping[Any, Any]) -> tuple[Citation, ...]:
-    """Return the citations of a message; none if the frame has lost them."""
-    return parse_citations(row.get("citations"))
 
 
 INSIGHTS = DocumentView(

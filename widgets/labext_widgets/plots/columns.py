@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -210,10 +210,10 @@ def read_column(frame: pd.DataFrame, name: str) -> Column:
     if kind == "time":
         times = pd.to_datetime(series, utc=True)
         since = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(milliseconds=1)
-        return Column(name, kind, _finite(since))
+        return Column(name, kind, finite_values(since))
     if series.dtype.kind == "m":
-        return Column(name, kind, _finite(series.dt.total_seconds()))
-    return Column(name, kind, _finite(pd.to_numeric(series, errors="coerce")))
+        return Column(name, kind, finite_values(series.dt.total_seconds()))
+    return Column(name, kind, finite_values(pd.to_numeric(series, errors="coerce")))
 
 
 def _read_categories(series: pd.Series[Any], name: str) -> Column:
@@ -231,13 +231,10 @@ def _read_categories(series: pd.Series[Any], name: str) -> Column:
     return Column(name, "category", values, names)
 
 
-def _finite(series: pd.Series[Any]) -> list[float]:
-    numbers = [math.nan if value is None else float(value) for value in _floats(series)]
-    return [number if math.isfinite(number) else math.nan for number in numbers]
-
-
-def _floats(series: pd.Series[Any]) -> Sequence[Any]:
-    return series.to_numpy(dtype=float, na_value=math.nan).tolist()
+def finite_values(series: pd.Series[Any]) -> list[float]:
+    """Return numbers as floats, with NaN for missing and infinite values."""
+    values = series.to_numpy(dtype=float, na_value=math.nan).tolist()
+    return [value if math.isfinite(value) else math.nan for value in values]
 
 
 def _series(frame: pd.DataFrame, name: str) -> pd.Series[Any]:

@@ -21,6 +21,7 @@ from labext_widgets.plots.chart import (
     Region,
     Scale,
 )
+from labext_widgets.plots.columns import finite_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -408,8 +409,7 @@ def _numbers(table: pd.DataFrame, column: str) -> list[float]:
     if column not in table:
         return [math.nan] * len(table)
     series = table.iloc[:, [*table.columns].index(column)]
-    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=float, na_value=math.nan)
-    return [value if math.isfinite(value) else math.nan for value in values.tolist()]
+    return finite_values(pd.to_numeric(series, errors="coerce"))
 
 
 def _complete_rows(*columns: Sequence[float]) -> list[int]:
