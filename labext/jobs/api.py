@@ -162,15 +162,7 @@ class JobsApi:
     def files(self, folder: str | None = None, *, include_folders: bool = False) -> list[str]:
         """Return the names of the uploaded files."""
         params = {"folder": folder, "includeFolders": include_folders or None}
-        answer = self.http.send(FILES, params=params).json()
-        if isinstance(answer, Mapping):
-            answer = answer.get("files")
-        if not isinstance(answer, list):
-            raise ServiceError("The service returned an invalid list of files.")
-        return [
-            str(entry.get("name") or entry.get("key")) if isinstance(entry, Mapping) else str(entry)
-            for entry in answer
-        ]
+        return _names_in_list(self.http.send(FILES, params=params).json(), "files")
 
     def folders(self) -> list[str] | None:
         """Return the names of the folders; None if the service can't list them."""
@@ -180,13 +172,7 @@ class JobsApi:
             if is_not_served(error):
                 return None
             raise
-        if isinstance(answer, Mapping):
-            answer = answer.get("folders")
-        if not isinstance(answer, list):
-            raise ServiceError("The service returned an invalid list of folders.")
-        return [
-            str(entry.get("name")) if isinstance(entry, Mapping) else str(entry) for entry in answer
-        ]
+        return _names_in_list(answer, "folders")
 
     def presigned_upload(self, name: str, folder: str | None) -> tuple[str, str | None]:
         """Return the presigned URL for uploading a file (PUT), and one for checking it (HEAD).
@@ -428,6 +414,18 @@ class JobsApi:
         """Return the usage statistics as the service sends them."""
         params = {"statistic": statistic, "scope": scope}
         return self.http.send(USAGE, params=params).json()
+
+
+def _names_in_list(answer: Any, key: str) -> list[str]:
+    """Return the names in a list of files or folders, which may be the value of `key`."""
+    if isinstance(answer, Mapping):
+        answer = answer.get(key)
+    if not isinstance(answer, list):
+        raise ServiceError(f"The service returned an invalid list of {key}.")
+    return [
+        str(entry.get("name") or entry.get("key")) if isinstance(entry, Mapping) else str(entry)
+        for entry in answer
+    ]
 
 
 def _mentions(message: str | None, name: str) -> bool:

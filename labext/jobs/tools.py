@@ -136,10 +136,11 @@ class Tool:
     def __init__(self, record: Mapping[str, Any]) -> None:
         self.record = dict(record)
         self.name = str(record.get("name"))
-        parameters = record.get("settings")
-        named = filter(_is_named, parameters if isinstance(parameters, list) else ())
+        settings = record.get("settings")
         self.parameters = {
-            parameter.name: parameter for parameter in map(Parameter.from_record, named)
+            str(item["name"]): Parameter.from_record(item)
+            for item in (settings if isinstance(settings, list) else ())
+            if isinstance(item, Mapping) and "name" in item
         }
 
     def __repr__(self) -> str:
@@ -166,13 +167,12 @@ def cast(parameter: Parameter, text: str) -> Any:
         return _cast_number(parameter, text, whole=kind == "integer")
     if kind == "list":
         return _cast_list(parameter, text)
-    if kind == "object":
-        return _cast_object(parameter, text)
-    if kind is None and text[:1] in ("[", "{"):
+    if kind == "object" or (kind is None and text[:1] in ("[", "{")):
         try:
             return json.loads(text)
         except ValueError:
-            return text
+            if kind == "object":
+                raise _cast_error(parameter, text, "JSON") from None
     return text
 
 
@@ -216,13 +216,6 @@ def _cast_list(parameter: Parameter, text: str) -> list[Any]:
     return items
 
 
-def _cast_object(parameter: Parameter, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise _cast_error(parameter, text, "JSON") from None
-
-
 def _cast_error(parameter: Parameter, text: str, expected: str) -> InputError:
     return InputError(
         f"{parameter.name} takes {expected}, not {messages.quote_value(text)}.",
@@ -260,10 +253,6 @@ def _kind_of_items(parameter: Parameter) -> ParameterKind | None:
     default: Sequence[Any] = parameter.default if isinstance(parameter.default, list) else ()
     kinds = {_kind_of_value(item) for item in [*default, *parameter.options]}
     return kinds.pop() if len(kinds) == 1 else None
-
-
-def _is_named(record: Any) -> bool:
-    return isinstance(record, Mapping) and "name" in record
 
 
 def _option_value(option: Any) -> Any:

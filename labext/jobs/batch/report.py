@@ -205,16 +205,14 @@ def unfinished_frame(journal: Journal) -> pd.DataFrame:
     columns = [
         Column("Name", "text"),
         Column("Type", "category"),
-        Column("Jobs", "number"),
-        Column("Parts", "number"),
-        Column("Sent", "number"),
-        Column("Missing", "number"),
+        Column("Jobs", "integer"),
+        Column("Parts", "integer"),
+        Column("Sent", "integer"),
+        Column("Missing", "integer"),
         Column("Written", "time"),
         Column("Note", "text"),
     ]
-    frame: pd.DataFrame = conversion.records_to_frame(records, columns)
-    counts = ["Jobs", "Parts", "Sent", "Missing"]
-    frame[counts] = frame[counts].astype("Int64")
+    frame = conversion.records_to_frame(records, columns)
     return UNFINISHED.show(
         frame.sort_values("Written", ascending=False, ignore_index=True, kind="stable")
     )

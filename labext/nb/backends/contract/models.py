@@ -293,7 +293,7 @@ DISCOVER_CREDENTIAL_MODELS = Operation(
 REGISTER_MODELS = post(
     "register a credential's models",
     "credentials/{credential}/register-models",  # a repeat would report no new models
-    "Repeat it: existing models stay unchanged.",
+    _REPEAT_HINT,
 )
 
 
