@@ -344,21 +344,17 @@ class ResultMethods(BaseClient):
         """
         from tempfile import TemporaryDirectory
 
-        from labext.jobs.results.download import ResultSelection
-
-        def presigned_url() -> str:
-            return self._service.result_url(name, file=file, email=email)
+        from labext.jobs.results.download import ResultSelection, TransferCallbacks
 
         identity.check_name(name)
-        identity.check_text("file", file)
+        selection = ResultSelection(file, email=email)
         with TemporaryDirectory(prefix="labext-") as folder:
             target = Path(folder) / "result"
             try:
-                with self._reason_of_failure(name, email):
-                    self._service.http.download(presigned_url(), target, renew_url=presigned_url)
+                self._fetcher.source.download(name, target, selection, TransferCallbacks())
             except NotFoundError as error:
                 self._split_parts(name, email, error)
-                return self._fetcher.read(name, ResultSelection(file, email=email), Path(folder))
+                return self._fetcher.read(name, selection, Path(folder))
             return target.read_bytes()
 
 
