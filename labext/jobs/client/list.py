@@ -347,11 +347,13 @@ class ResultMethods(BaseClient):
         from labext.jobs.results.download import ResultSelection, TransferCallbacks
 
         identity.check_name(name)
+        identity.check_text("file", file)
         selection = ResultSelection(file, email=email)
         with TemporaryDirectory(prefix="labext-") as folder:
             target = Path(folder) / "result"
             try:
-                self._fetcher.source.download(name, target, selection, TransferCallbacks())
+                with self._reason_of_failure(name, email):
+                    self._fetcher.source.download(name, target, selection, TransferCallbacks())
             except NotFoundError as error:
                 self._split_parts(name, email, error)
                 return self._fetcher.read(name, selection, Path(folder))
