@@ -155,6 +155,35 @@ def test_slot_of_a_claim_that_was_rolled_back_is_given_back(
     assert len(rolled_back) == 1
 
 
+def test_room_of_a_claim_that_was_rolled_back_is_free_at_once(
+    new_harness: NewHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness = new_harness(remote=OneSlot, workers=1)
+    harness.queue.add(TaskKind("here", "labext_test_entries:answer", on_end=harness._end))
+    transitions = harness.supervisor._transitions
+    write, claim = harness.database.write_concurrently, transitions.claim
+    failures: list[Exception] = []
+    claims: list[Any] = []
+
+    @contextmanager
+    def fail_once() -> Iterator[Session]:
+        with write() as session:
+            yield session
+            if not failures and harness.supervisor._admitted:
+                failures.append(OSError())
+                raise failures[0]
+
+    def note_claim(task_id: int) -> Any:
+        claims.append(claim(task_id))
+        return claims[-1]
+
+    monkeypatch.setattr(harness.database, "write_concurrently", fail_once)
+    monkeypatch.setattr(transitions, "claim", note_claim)
+    assert harness.run("here").outcome == "done"
+    assert failures
+    assert claims[0] is not None
+
+
 def test_slot_of_a_task_that_ends_without_a_process_is_given_back(
     new_harness: NewHarness,
 ) -> None:
