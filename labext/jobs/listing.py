@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -385,9 +386,10 @@ class JobLister:
             ]
             by_part[part] = page.statuses or by_part.get(part, {})
             list_state.start_key = page.start_key
+        counts = Counter[str]()
         for tally in by_part.values():
-            for state, count in tally.items():
-                list_state.statuses[state] = list_state.statuses.get(state, 0) + count
+            counts.update(tally)
+        list_state.statuses = dict(counts)
         return list_state
 
     def _read_merged(self, query: ListQuery) -> _ListState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -213,11 +214,7 @@ def parse_tally(statuses: Any) -> dict[str, int]:
 
 def count_states(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Return the number of rows by state."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        state = str(row.get("JobStatus") or "unknown")
-        counts[state] = counts.get(state, 0) + 1
-    return counts
+    return dict(Counter(str(row.get("JobStatus") or "unknown") for row in rows))
 
 
 def run_fields(row: Mapping[str, Any]) -> dict[str, Any]:

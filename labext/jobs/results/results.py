@@ -301,12 +301,13 @@ class ResultsFetcher:
                 columns=["file", "bytes", "sha256"],
             )
         )
-        single = done.archive is None
-        archive = None if done.archive is None else path / done.archive.path
-        if single and done.selection["fileName"] is None:
+        archive: Path | None = None
+        unpacked: list[str] = []
+        if done.archive is not None:
+            archive, unpacked = path / done.archive.path, [file.path for file in done.files]
+        elif done.selection["fileName"] is None:
             archive = path
         count = messages.pluralize(len(files), "file")
-        unpacked = [file.path for file in done.files] if done.archive is not None else []
         build_frame = partial(
             results_frame, self.lister, job.row, job.selection.email, path, unpacked
         )

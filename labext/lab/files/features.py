@@ -39,7 +39,8 @@ def is_compound(location: Location, length: int, *, circular: bool) -> bool:
     parts = _ordered_parts(location)
     if any(part.ref for part in parts):
         return False  # refers to another record
-    if any(type(part) in (BeforePosition, AfterPosition) for part in _end_parts(parts)):
+    ends = [end for part in parts for end in (part.start, part.end)]
+    if any(type(end) in (BeforePosition, AfterPosition) for end in ends):
         return True
     if len(parts) == 2 and circular and _spans_origin(parts, length):
         return int(parts[1].end) > int(parts[0].start) or parts[0].strand != parts[1].strand
@@ -66,10 +67,6 @@ def _ordered_parts(location: Location) -> list[Any]:
 def _spans_origin(parts: list[Any], length: int) -> bool:
     pairs = itertools.pairwise(parts)
     return any(int(part.end) == length and int(following.start) == 0 for part, following in pairs)
-
-
-def _end_parts(parts: list[Any]) -> list[Any]:
-    return [end for part in parts for end in (part.start, part.end)]
 
 
 def _join_operator(location: Any) -> str:

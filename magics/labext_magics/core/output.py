@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
-from labext.messages import join_words
+from labext.messages import end_sentence, join_words
 
 if TYPE_CHECKING:
     from labext_widgets import ListProgress
@@ -25,7 +25,7 @@ def print_message(text: str) -> None:
 
 def print_confirmation(text: str) -> None:
     """Print a service's confirmation, adding a missing full stop."""
-    print_message(text if text.endswith((".", "!", "?")) else f"{text}.")
+    print_message(end_sentence(text))
 
 
 @contextmanager

@@ -155,21 +155,13 @@ class LiveView:
         self._saved_key, self._saved = self._key(), self._clock()
 
     def _key(self) -> object:
+        """Return what the static view shows, apart from times."""
         progress = self._progress
         assert progress is not None
-        counts = tuple(sorted(progress.states.items()))
-        bytes_ = (progress.transferred, progress.size)
-        phase = (progress.phase, progress.stage)
-        parts = [(part.name, part.state, part.stage, part.reason) for part in progress.parts]
         return (
-            phase,
-            counts,
-            progress.total,
-            progress.outcome,
-            progress.reason,
-            self._note,
-            bytes_,
-            parts,
+            (progress.phase, progress.stage, progress.outcome, progress.reason, self._note),
+            (dict(progress.states), progress.total, progress.transferred, progress.size),
+            [(part.name, part.state, part.stage, part.reason) for part in progress.parts],
         )
 
     def _render(self) -> tuple[str, str]:

@@ -168,10 +168,9 @@ LONG = 30.0
 
 _PHASES = {
     "batch": ("Running", "Aggregating", "Complete"),
-    "job": ("In Queue", "Running", "Complete"),
-    "pipeline": ("In Queue", "Running", "Complete"),
-    "ingestion": ("In Queue", "Running", "Complete"),
-    "podcast": ("In Queue", "Running", "Complete"),
+    **dict.fromkeys(
+        ("job", "pipeline", "ingestion", "podcast"), ("In Queue", "Running", "Complete")
+    ),
 }
 _STRIPES = (
     "opacity:0.6;background-image:repeating-linear-gradient("

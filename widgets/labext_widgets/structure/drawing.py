@@ -59,24 +59,15 @@ class _Scene:
     height: int
 
 
-def draw_structure(
-    structure: Structure,
-    scheme: Scheme,
-    other: _Compared | None = None,
-    *,
-    width: int = WIDTH,
-    height: int = HEIGHT,
-) -> str:
+def draw_structure(structure: Structure, scheme: Scheme, other: _Compared | None = None) -> str:
     """Return an SVG picture, seen along the axis of the smallest extent.
 
     Args:
         structure: the structure.
         scheme: how its residues are colored; `model` colors it as the first of two.
         other: a structure that is superposed on it, with the transformation.
-        width: the width in pixels.
-        height: the maximum height in pixels.
     """
-    return _svg(_project(structure, scheme, other, width, height), structure.name)
+    return _svg(_project(structure, scheme, other, WIDTH, HEIGHT), structure.name)
 
 
 def draw_thumbnail(
@@ -377,7 +368,7 @@ def render_text(structure: Structure, summary: str) -> str:
     for chain in structure.chains:
         indices = [i for i, residue in enumerate(structure.residues) if residue.chain == chain]
         rows += ["", f"Chain {chain or '(unnamed)'}, {pluralize(len(indices), 'residue')}"]
-        for line in _lines(indices):
+        for line in (indices[n : n + _LINE] for n in range(0, len(indices), _LINE)):
             number = structure.residues[line[0]].number
             rows.append(f"{number:>6} {''.join(structure.letters[i] for i in line)}")
             states = "".join(structure.secondary[i] for i in line)
@@ -388,7 +379,3 @@ def render_text(structure: Structure, summary: str) -> str:
 
 
 _STATES = str.maketrans({"h": "H", "s": "E", "c": "-", "n": " "})
-
-
-def _lines(indices: Sequence[int]) -> list[Sequence[int]]:
-    return [indices[i : i + _LINE] for i in range(0, len(indices), _LINE)]
