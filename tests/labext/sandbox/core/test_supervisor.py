@@ -458,11 +458,21 @@ def test_task_that_kills_the_fork_server_is_given_up(
 
 
 def test_task_added_while_the_fork_server_is_down_runs_in_the_next_one(
-    forking_harness: Harness,
+    forking_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    supervisor, may_launch = forking_harness.supervisor, threading.Event()
+    launch = supervisor._launch_server
+
+    def launch_later() -> None:
+        may_launch.wait(30)
+        launch()
+
+    monkeypatch.setattr(supervisor, "_launch_server", launch_later)
     fork_server().kill()
-    wait_until(lambda: forking_harness.supervisor._launcher is None)
-    assert forking_harness.run("answer").outcome == "done"
+    wait_until(lambda: supervisor._launcher is None)
+    forking_harness.put("answer", "only")
+    may_launch.set()
+    assert forking_harness.result("only").outcome == "done"
 
 
 def test_task_stays_queued_until_the_fork_server_responds(new_harness: NewHarness) -> None:
