@@ -23,51 +23,43 @@ class RefreshableAuth(requests.auth.AuthBase):
         raise NotImplementedError
 
 
-class ApiKeyAuth(requests.auth.AuthBase):
+class HeaderAuth(requests.auth.AuthBase):
+    """Authentication by a secret in a header."""
+
+    def __init__(self, header: str, value: str) -> None:
+        self._header = header
+        self._value = value
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Add the header."""
+        request.headers[self._header] = self._value
+        return request
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class ApiKeyAuth(HeaderAuth):
     """API key in the header `x-api-key` (JOBS-1)."""
 
     def __init__(self, key: str) -> None:
-        self._key = clean_secret(key, "key")
-
-    def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the header."""
-        request.headers["x-api-key"] = self._key
-        return request
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(x-api-key)"
+        super().__init__("x-api-key", clean_secret(key, "key"))
 
 
-class BearerAuth(requests.auth.AuthBase):
+class BearerAuth(HeaderAuth):
     """Token or password in the header `Authorization: Bearer …`."""
 
     def __init__(self, token: str) -> None:
-        self._token = clean_secret(token, "password")
-
-    def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the header."""
-        request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        super().__init__("Authorization", f"Bearer {clean_secret(token, 'password')}")
 
 
-class BasicKeyAuth(requests.auth.AuthBase):
+class BasicKeyAuth(HeaderAuth):
     """API key as the user name of HTTP Basic, with an empty password."""
 
     def __init__(self, key: str) -> None:
-        pair = f"{clean_secret(key, 'key')}:".encode()
-        self._pair = b64encode(pair).decode("ascii")
-        register_secret(self._pair)
-
-    def __call__(self, request: PreparedRequest) -> PreparedRequest:
-        """Add the header."""
-        request.headers["Authorization"] = f"Basic {self._pair}"
-        return request
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        pair = b64encode(f"{clean_secret(key, 'key')}:".encode()).decode("ascii")
+        register_secret(pair)
+        super().__init__("Authorization", f"Basic {pair}")
 
 
 def clean_secret(secret: str, label: str) -> str:
