@@ -49,6 +49,11 @@ def shorten(text: str) -> str:
     return f"{text[:57]}…" if len(text) > 60 else text
 
 
+def truncate(text: str, max_length: int) -> str:
+    """Truncate a text to `max_length` characters, including an ellipsis."""
+    return text if len(text) <= max_length else f"{text[: max(max_length - 1, 0)]}…"
+
+
 def pluralize(number: int, noun: str) -> str:
     """Return the number with the noun in the singular or plural: `1 file`, `2 files`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

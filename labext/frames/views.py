@@ -191,11 +191,6 @@ def cell_text(cell: Any) -> str:
     return strip_control(" ".join(str(cell).split()))
 
 
-def truncate(text: str, max_length: int) -> str:
-    """Truncate a text to `max_length` characters, including an ellipsis."""
-    return text if len(text) <= max_length else f"{text[: max(max_length - 1, 0)]}…"
-
-
 def _nested_text(value: Any) -> str:
     """Format a nested value: texts and numbers as `cell_text`, other values as JSON."""
     if isinstance(value, dict | list) or value is None or isinstance(value, bool):
@@ -313,7 +308,7 @@ class RowView(View):
             if (text := cell_text(column.cells[0]))
         ]
         return [
-            (label, text if label in self.whole else truncate(text, _MAX_FIELD_LENGTH))
+            (label, text if label in self.whole else messages.truncate(text, _MAX_FIELD_LENGTH))
             for label, text in fields
         ]
 
@@ -362,7 +357,7 @@ class _DisplayColumn(NamedTuple):
         """Return the column with texts truncated to `max_length` characters."""
         if self.kind != "text":
             return self
-        return self._replace(cells=[truncate(cell, max_length) for cell in self.cells])
+        return self._replace(cells=[messages.truncate(cell, max_length) for cell in self.cells])
 
 
 def column_order(labels: Sequence[Any], first: Sequence[str], last: Sequence[str]) -> list[int]:

@@ -28,7 +28,7 @@ from labext.errors import (
 )
 from labext.http.connection_pool import NETWORK_ERRORS, ResponseLimits, ResponseTooLarge
 from labext.http.request import Operation
-from labext.messages import end_sentence
+from labext.messages import end_sentence, truncate
 from labext.redaction import mask_start
 from labext.sanitize import strip_control
 
@@ -118,7 +118,7 @@ def excerpt(text: str, limit: int = 80, *, is_cut: bool = False) -> str:
     """
     # More than `limit` characters are needed, since whitespace is collapsed.
     line = " ".join(strip_control(mask_start(text, limit * 20, is_cut=is_cut)).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return truncate(line, limit)
 
 
 def looks_like_html(text: str) -> bool:

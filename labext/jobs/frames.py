@@ -21,7 +21,6 @@ from labext.frames.views import (
     column_order,
     display_width,
     has_content,
-    truncate,
 )
 from labext.jobs import identity
 from labext.jobs.records import REASON_FIELDS
@@ -69,7 +68,7 @@ class SubmittedView(JobView):
     def text(self, frame: pd.DataFrame) -> str:
         """Return the line, truncated to the width of the terminal."""
         return (
-            truncate(_submitted_line(frame), display_width())
+            messages.truncate(_submitted_line(frame), display_width())
             if len(frame) == 1
             else super().text(frame)
         )
@@ -86,7 +85,8 @@ def _submitted_line(frame: pd.DataFrame) -> str:
     state = _first_value(frame, "batchStatus", "JobStatus")
     details = _first_value(frame, *REASON_FIELDS, "Score", "Settings")
     name, kind, stage = (_first_value(frame, column) for column in ("JobName", "Type", "Stage"))
-    return truncate(" · ".join(filter(None, (name, kind, state, stage, details))), _MAX_LINE_LENGTH)
+    line = " · ".join(filter(None, (name, kind, state, stage, details)))
+    return messages.truncate(line, _MAX_LINE_LENGTH)
 
 
 def _first_value(frame: pd.DataFrame, *columns: str) -> str:

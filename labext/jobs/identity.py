@@ -89,6 +89,9 @@ def settings_difference(settings: Mapping[str, Any], stored: Mapping[str, Any]) 
     )
 
 
+_MAX_VALUE_LENGTH = 40
+
+
 def describe_values(stored: Any, submitted: Any) -> str:
     """Return `STORED, not SUBMITTED`, each shortened to 40 characters with the first difference."""
     texts = [mask(canonical_json(value)) for value in (stored, submitted)]
@@ -96,11 +99,7 @@ def describe_values(stored: Any, submitted: Any) -> str:
     common = sum(1 for _ in pairs)
     if common > 30:
         texts = [f"…{text[common - 10 :]}" for text in texts]
-    return ", not ".join(map(_shorten, texts))
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:39]}…"
+    return ", not ".join(messages.truncate(text, _MAX_VALUE_LENGTH) for text in texts)
 
 
 def _user_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +108,8 @@ def _user_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe_setting(name: str, stored: Mapping[str, Any], submitted: Mapping[str, Any]) -> str:
     if name not in submitted:
-        return f"it has {name}={_shorten(mask(canonical_json(stored[name])))}"
+        value = mask(canonical_json(stored[name]))
+        return f"it has {name}={messages.truncate(value, _MAX_VALUE_LENGTH)}"
     if name not in stored:
         return f"it has no {name}"
     return f"its {name} is {describe_values(stored[name], submitted[name])}"
