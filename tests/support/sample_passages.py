@@ -1,0 +1,35 @@
+"""Passages of sample sources, as a search returns them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from labext.sandbox.nb.search.index import Hit
+
+
+def hit(
+    parent: str, number: int, text: str, page: int | None = None, similarity: float | None = None
+) -> Hit:
+    return Hit(parent, f"Title of {parent}", number, text, page, similarity, 1.0)
+
+
+PAPER = hit(
+    "source:paper",
+    1,
+    "# Control\n\nGlucose lowers the level of cyclic AMP, so that CAP no longer binds. For this "
+    "reason glucose is added to the\nuninduced culture at 0.2 %. Cells grew at 37 °C. "
+    "Is that warm?",
+    3,
+)
+METHODS = hit(
+    "source:paper",
+    2,
+    "- Cells were induced with 0.2 % arabinose for four hours.\n- Fluorescence was read every 15 "
+    "minutes.",
+)
+NOTE = hit("note:plan", 3, "Ask Dana before the freezer is defrosted. Vary arabinose first.")
+PASSAGES = [PAPER, METHODS, NOTE]
+HEADER = "Run | Ethanol (g/L) | OD600"
+TABLE = replace(
+    hit("source:runs", 4, "R25 | 11.22 | 4.2\nR26 | 11.35 | 4.4"), heading=f"Runs › {HEADER}"
+)
