@@ -70,7 +70,7 @@ def draw_gel(sizes: Mapping[int, int]) -> Picture:
     lanes = (_LEFT + _GAP, _LEFT + 2 * _GAP + _LANE)
     for x, title in zip(lanes, (f"{ladder} ladder", "digest"), strict=True):
         elements.append(rectangle(x, _TOP - 15, _LANE, 6, _WELL, stroke="#5d6b7f"))
-        for row, word in enumerate(reversed(_title_lines(title))):
+        for row, word in enumerate(reversed(title.rsplit(" ", 1))):
             elements.append(text(x + _LANE / 2, _TOP - 34 - 13 * row, word, "middle", size=11))
     marks = LADDERS[ladder]
     for mark in marks:
@@ -99,11 +99,6 @@ def draw_gel(sizes: Mapping[int, int]) -> Picture:
         elements.append(text(_LEFT, bottom + 23, note, size=11))
         bottom += 32
     return _LEFT + width + _LABELS, bottom, elements
-
-
-def _title_lines(title: str) -> list[str]:
-    words = title.rsplit(" ", 1)
-    return words if len(words) > 1 else [title]
 
 
 def _size_label(size: int, count: int) -> str:

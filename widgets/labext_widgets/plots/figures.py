@@ -65,8 +65,7 @@ def job_chart(name: str, tables: Mapping[str, pd.DataFrame]) -> Chart | None:
     panels = [panel for file, table in tables.items() for panel in table_panels(table, file)]
     if not panels:
         return None
-    summary = f"{', '.join(panel.title for panel in panels)}"
-    return Chart(name, summary, tuple(panels))
+    return Chart(name, ", ".join(panel.title for panel in panels), tuple(panels))
 
 
 def table_panels(table: pd.DataFrame, file: str) -> list[Panel]:

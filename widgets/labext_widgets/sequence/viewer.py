@@ -178,9 +178,9 @@ class SequenceViewer(LiveOutput):
         Raises:
             InputError: the range does not lie on the molecule.
         """
-        self._select(self._range(start, end, strand), "")
-        assert self._selection is not None
-        return self._selection
+        selection = self._range(start, end, strand)
+        self._select(selection, "")
+        return selection
 
     def deselect(self) -> None:
         """Clear the selection."""

@@ -161,14 +161,13 @@ class StructureViewer(LiveOutput):
         Raises:
             InputError: the chain has no such residues.
         """
-        self._selection = self._range(start, start if end is None else end, chain)
-        self._send_change({"selection": self._selection_state("")})
-        return self._selection
+        selection = self._range(start, start if end is None else end, chain)
+        self._select(selection, "")
+        return selection
 
     def deselect(self) -> None:
         """Clear the selection."""
-        self._selection = None
-        self._send_change({"selection": self._selection_state("")})
+        self._select(None, "")
 
     def distance(self, first: int | str, second: int | str) -> float:
         """Return the distance of two residues' C-alpha atoms (P of nucleotides) in Å.
@@ -309,6 +308,10 @@ class StructureViewer(LiveOutput):
             "chains": _chain_state(self.compared),
         }
 
+    def _select(self, selection: ResidueRange | None, sender: str) -> None:
+        self._selection = selection
+        self._send_change({"selection": self._selection_state(sender)})
+
     def _selection_state(self, sender: str) -> dict[str, Any]:
         """Return the selection for the live views, with the view that sent it."""
         if self._selection is None:
@@ -379,8 +382,7 @@ class StructureViewer(LiveOutput):
                 selection = self._range(start, end, chain)
             except InputError:
                 return
-        self._selection = selection
-        self._send_change({"selection": self._selection_state(str(content.get("sender")))})
+        self._select(selection, str(content.get("sender")))
 
     def _receive_appearance(self, content: Mapping[str, Any]) -> None:
         style, scheme = content.get("style"), content.get("scheme")
