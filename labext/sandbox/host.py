@@ -13,12 +13,11 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from labext.actions import PYTHON_STYLE, Style, python_call, shell_option, use_style
@@ -44,7 +43,6 @@ from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.executors.worker_states import WorkersFile
 from labext.sandbox.core.file_storage.objects import StorageSettings
 from labext.sandbox.core.file_storage.setup import FileStorageSetup, stored_settings
-from labext.sandbox.core.http_timeouts import TimeoutProtocol
 from labext.sandbox.core.monitoring.health import Monitoring, prepare_metrics
 from labext.sandbox.core.monitoring.request_log import start_logging
 from labext.sandbox.core.postgresql import DatabaseLock
@@ -72,6 +70,7 @@ from labext.sandbox.core.startup_checks import (
     quarantine_orphans,
 )
 from labext.sandbox.core.web import ALLOWED_HOSTS, guard_app
+from labext.sandbox.http_servers import HttpServer, run_servers, server_config
 from labext.sandbox.service_processes import ServiceProcesses
 
 SERVICES = (
@@ -80,9 +79,6 @@ SERVICES = (
     "labext.sandbox.nb.app:service",
 )
 """Every service, in the order lab, jobs, nb."""
-
-DRAIN_SECONDS = 10
-"""Time that a server which stops leaves to running requests."""
 
 DATA_FOLDER_CHECK_SECONDS = 1.0
 """How often the host checks that its data folder is still there."""
@@ -214,8 +210,8 @@ class Host:
             )
             servers = [
                 (
-                    _Server(
-                        _server_config(
+                    HttpServer(
+                        server_config(
                             self._guard(app, service.name, monitoring),
                             certificates[service.name],
                             self._server,
@@ -229,7 +225,7 @@ class Host:
             asyncio.get_running_loop().add_signal_handler(
                 signal.SIGHUP, self._reload_certificate, servers
             )
-            async with _run_servers(servers, stopped):
+            async with run_servers(servers, stopped):
                 _enable_garbage_collection()
                 if on_ready is None:
                     stack.callback(self._folder.connection.unlink, missing_ok=True)
@@ -301,7 +297,7 @@ class Host:
             return loopback_socket(self._folder, endpoint)
         return listening_socket(self._server.listen, self._server.port_of(endpoint))
 
-    def _reload_certificate(self, servers: Sequence[tuple[_Server, socket.socket]]) -> None:
+    def _reload_certificate(self, servers: Sequence[tuple[HttpServer, socket.socket]]) -> None:
         """Use a renewed certificate for new connections; keep the old one if it can't be used."""
         if self._server is None or self._server.tls_cert is None or self._server.tls_key is None:
             return
@@ -359,71 +355,6 @@ class Host:
         write_json(self._folder.connection, connection)
         origins = ", ".join(site.origin for site in sites.values())
         log.info("The services answer at %s.", origins)
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signals to the host, which runs several servers."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._stopped = asyncio.Event()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    def stop(self) -> None:
-        """End `serve` once running requests have ended."""
-        self.should_exit = True
-        self._stopped.set()
-
-    async def main_loop(self) -> None:
-        """Update the Date header each second; uvicorn's own loop wakes ten times as often."""
-        while not await self.on_tick(0):
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopped.wait(), 1.0)
-
-
-@contextlib.asynccontextmanager
-async def _run_servers(
-    servers: Sequence[tuple[_Server, socket.socket]], stopped: asyncio.Event
-) -> AsyncIterator[None]:
-    """Serve while the block runs, which is entered once all servers respond."""
-    tasks = [asyncio.create_task(server.serve(sockets=[listener])) for server, listener in servers]
-    for task in tasks:
-        task.add_done_callback(lambda _task: stopped.set())
-    try:
-        while not all(server.started for server, _ in servers):
-            if any(task.done() for task in tasks):
-                raise RuntimeError("A service did not start.")
-            await asyncio.sleep(0.005)
-        yield
-    finally:
-        for server, _ in servers:
-            server.stop()
-        await asyncio.gather(*tasks)
-
-
-def _server_config(
-    app: ASGIApp, certificate: Certificate | None, server: ServerSettings | None
-) -> uvicorn.Config:
-    # No access log: presigned addresses are as good as keys.
-    return uvicorn.Config(
-        app,
-        http=TimeoutProtocol,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        ws="none",
-        # The client address is that of the connection; that of a header only behind a known proxy.
-        proxy_headers=server is not None and server.behind_proxy,
-        forwarded_allow_ips=["127.0.0.1", "::1"],
-        timeout_graceful_shutdown=2 if server is None else DRAIN_SECONDS,
-        # Longer than the longest polling interval of a client.
-        timeout_keep_alive=75,
-        ssl_certfile=None if certificate is None else certificate.chain,
-        ssl_keyfile=None if certificate is None else certificate.key,
-    )
 
 
 def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

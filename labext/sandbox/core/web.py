@@ -132,7 +132,7 @@ def handle_errors(app: Starlette, body: Callable[[int, str], Any]) -> None:
         if refusal is not None:
             return refuse(request, refusal)
         if not is_disk_full(error):
-            log.error("%s failed.", request.scope["path"], exc_info=error)
+            log.error("%s failed.", request.url.path, exc_info=error)
             return fail(request, error)
         log.error("The disk can't be written: %s", error)
         return JSONResponse(body(500, "The service's disk is full; nothing was changed."), 500)

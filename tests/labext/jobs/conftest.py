@@ -489,6 +489,14 @@ def split(ledger: Ledger) -> Ledger:
 
 
 @pytest.fixture
+def done(ledger: Ledger) -> Ledger:
+    """The service with one complete job, f1."""
+    ledger.add("f1", settings={"sequence": "A"})
+    ledger.complete("f1")
+    return ledger
+
+
+@pytest.fixture
 def pipeline(ledger: Ledger) -> Ledger:
     """The service with one complete pipeline, p1, of two stages."""
     scored = {"pdbFile": "p1-stage1-build/out.pdb"}

@@ -21,7 +21,7 @@ SERVICE = (
     """
 import asyncio, resource, sys
 import uvicorn
-from labext.sandbox import host
+from labext.sandbox import http_servers
 from labext.sandbox.core import http_timeouts
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
@@ -41,9 +41,9 @@ async def app(scope, receive, send):
     size = RESPONSE_BYTES if scope["path"] == "/large" else 0
     await send({"type": "http.response.body", "body": str(length).encode() + b"a" * size})
 
-config = host._server_config(app, certificate=None, server=None)
+config = http_servers.server_config(app, certificate=None, server=None)
 config.lifespan = "off"
-server = host._Server(config)
+server = http_servers.HttpServer(config)
 
 async def main():
     listener = __import__("socket").create_server(("127.0.0.1", 0), backlog=200)
