@@ -24,7 +24,7 @@ from labext.http.connection_pool import (
     read_body,
 )
 from labext.http.download import AuthenticatedSource, OnBytes, download_file
-from labext.http.rate_limiter import Rate, RateLimiter, new_rate_limiter
+from labext.http.rate_limiter import Rate, RateLimiter, UnlimitedRateLimiter
 from labext.http.redirects import send_following_redirects
 from labext.http.request import (
     Operation,
@@ -93,7 +93,9 @@ class HttpClient:
     ) -> None:
         self.base_url = f"{base_url.rstrip('/')}/"
         self._auth = auth
-        self._rate_limiter = rate_limiter or new_rate_limiter(rate, clock, sleep)
+        if rate_limiter is None and rate is not None:
+            rate_limiter = RateLimiter(rate, clock=clock, sleep=sleep)
+        self._rate_limiter = rate_limiter or UnlimitedRateLimiter()
         self._map_error = map_error
         self._final_statuses = final_statuses
         self._options = RequestOptions(

@@ -308,27 +308,11 @@ class UnlimitedRateLimiter(RateLimiter):
         """Do nothing: each client waits on its own."""
 
 
-def new_rate_limiter(
-    rate: Rate | None,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> RateLimiter:
-    """Return a rate limiter of one client; None disables rate limiting."""
-    return UnlimitedRateLimiter() if rate is None else RateLimiter(rate, clock=clock, sleep=sleep)
-
-
 _limiters: WeakValueDictionary[tuple[Any, str], RateLimiter] = WeakValueDictionary()
 _limiters_lock = threading.Lock()
 
 
-def shared_rate_limiter(
-    address: str,
-    identity: str,
-    rate: Rate | None,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> RateLimiter:
+def shared_rate_limiter(address: str, identity: str, rate: Rate | None) -> RateLimiter:
     """Return the rate limiter that all clients with one identity at a service share.
 
     A service counts an identity's requests together, whichever client or thread sends them
@@ -339,11 +323,9 @@ def shared_rate_limiter(
         identity: identifies the caller, without being a secret.
         rate: the limit; of different limits the strictest applies to all clients, until the service
             reports its own. None disables rate limiting.
-        clock: returns monotonic seconds. A rate limiter with another clock is not shared.
-        sleep: waits for seconds.
     """
-    if rate is None or clock is not time.monotonic or sleep is not time.sleep:
-        return new_rate_limiter(rate, clock, sleep)
+    if rate is None:
+        return UnlimitedRateLimiter()
     key = origin(address), identity
     with _limiters_lock:
         rate_limiter = _limiters.get(key)

@@ -209,15 +209,9 @@ def test_limiter_is_garbage_collected_with_its_last_client() -> None:
     assert limiter_ref() is None
 
 
-def test_unlimited_or_simulated_limiter_is_not_shared(clock: Clock) -> None:
-    assert isinstance(shared_rate_limiter(URL, "nobody", None), UnlimitedRateLimiter)
-    send(shared_rate_limiter(URL, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
-    send(shared_rate_limiter(URL, "simulated", Rate(1, 10), clock=clock, sleep=clock.sleep))
-    assert clock.now == 1000
-
-
 def test_unlimited_limiter_never_waits() -> None:
     limiter = shared_rate_limiter(URL, "nobody", None)
+    assert isinstance(limiter, UnlimitedRateLimiter)
     send(limiter, 429, x_rate_limit_remaining="0", x_rate_limit_reset="7")
     limiter.pause(7)
     send(limiter, patience=1)
