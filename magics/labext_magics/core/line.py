@@ -263,6 +263,6 @@ def _is_final_semicolon(line: str, at: int) -> bool:
     return line[at] == ";" and (not rest.strip() or (rest[0].isspace() and rest.lstrip()[0] == "#"))
 
 
-def _excerpt(line: str, at: int, width: int = 24) -> str:
+def _excerpt(line: str, at: int) -> str:
     rest = mask(line[at:].strip())
-    return rest if len(rest) <= width else rest[:width] + "…"
+    return rest if len(rest) <= 24 else f"{rest[:24]}…"

@@ -130,16 +130,13 @@ class Background:
                 self._surface.set_note(note, pending=pending, controls=controls)
 
 
-_END_SECONDS = 2.0
-
-
 def end_all() -> None:
-    """End all watches, and wait briefly for their threads."""
+    """End all watches, and wait up to two seconds for each of their threads."""
     ending = list(_running)
     for watch in ending:
         watch.end()
     for watch in ending:
-        watch.join(_END_SECONDS)
+        watch.join(2.0)
 
 
 def buttons(first: Progress, can_stop: bool) -> list[Control]:

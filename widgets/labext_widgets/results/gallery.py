@@ -74,14 +74,14 @@ class Gallery(LiveOutput):
         ascending: whether the lowest score comes first.
     """
 
-    def __init__(self, name: str, entries: Sequence[Entry], page: int = 1) -> None:
+    def __init__(self, name: str, entries: Sequence[Entry]) -> None:
         super().__init__()
         self.name = name
         self._batch_order = tuple(entries)
         self._entries = list(entries)
         self.sorted_by: str | None = None
         self.ascending = True
-        self.page = min(max(page, 1), self.pages)
+        self.page = 1
         self._cards: list[_Card] | None = None
 
     @property

@@ -62,13 +62,16 @@ def render_text(molecule: Molecule, enzymes: Sequence[str]) -> str:
     return f"{summary}; cut once by {join_words(once, 8)}" if once else summary
 
 
-def render_table(molecule: Molecule, enzymes: Sequence[str], most: int = 20) -> str:
+_MAX_TABLE_ROWS = 20
+
+
+def render_table(molecule: Molecule, enzymes: Sequence[str]) -> str:
     """Return the summary, and a line with range, strand and name for each annotation."""
     rows = [
         render_text(molecule, enzymes),
-        *(_row(molecule, annotation) for annotation in molecule.annotations[:most]),
+        *(_row(molecule, annotation) for annotation in molecule.annotations[:_MAX_TABLE_ROWS]),
     ]
-    if (rest := len(molecule.annotations) - most) > 0:
+    if (rest := len(molecule.annotations) - _MAX_TABLE_ROWS) > 0:
         rows.append(f"  … and {rest:,} more")
     return "\n".join(rows)
 
