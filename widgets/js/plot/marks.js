@@ -13,7 +13,7 @@ function region(_panel, mark, xScale, yScale) {
   return mark.outlines.map((outline) =>
     createSvg("polygon", {
       points: outline.map(([x, y]) => `${round(xScale(x))},${round(yScale(y))}`).join(" "),
-      class: `labext-region${mark.dashed ? " labext-dashed" : ""}`,
+      class: "labext-region",
     }),
   );
 }
@@ -58,7 +58,6 @@ function line(_panel, mark, xScale, yScale, selected) {
     points: points.join(" "),
     class: `labext-line${selected.size ? " labext-faded" : ""}`,
     stroke: mark.color,
-    "stroke-dasharray": mark.dashed ? "6 4" : "",
   });
   const dots = mark.rows.flatMap((row, index) => {
     if (!selected.has(row)) return [];

@@ -63,13 +63,9 @@ export function createSwatch(mark) {
     const isCross = mark.shape === "cross";
     svg.append(createSvg("path", { ...attributes, [isCross ? "stroke" : "fill"]: color }));
   } else if (mark.mark === "line") {
-    const dash = mark.dashed ? "5 3" : "";
-    svg.append(
-      createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2, "stroke-dasharray": dash }),
-    );
+    svg.append(createSvg("line", { x1: 0, x2: 18, y1: 7, y2: 7, stroke: color, "stroke-width": 2 }));
   } else if (mark.mark === "region") {
-    const outline = `labext-region${mark.dashed ? " labext-dashed" : ""}`;
-    svg.append(createSvg("rect", { x: 1, y: 2, width: 16, height: 10, class: outline }));
+    svg.append(createSvg("rect", { x: 1, y: 2, width: 16, height: 10, class: "labext-region" }));
   } else {
     svg.append(createSvg("rect", { x: 2, y: 2, width: 14, height: 10, fill: color }));
   }

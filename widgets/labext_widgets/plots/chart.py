@@ -78,7 +78,6 @@ class Line:
     rows: Sequence[int] = ()
     name: str = ""
     color: str = COLORS[0]
-    dashed: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,6 @@ class Region:
 
     outlines: Sequence[Sequence[tuple[float, float]]]
     name: str = ""
-    dashed: bool = False
 
 
 Mark = Points | Line | Bars | Boxes | Region

@@ -184,9 +184,8 @@ def _draw_points(axes: Axes, panel: Panel, mark: Points, _ink: str) -> Any:
 
 
 def _draw_line(axes: Axes, panel: Panel, mark: Line, _ink: str) -> Any:
-    style = "--" if mark.dashed else "-"
     xs, ys = _place(mark.x, panel.x), _place(mark.y, panel.y)
-    return axes.plot(xs, ys, style, color=mark.color, linewidth=1.4, zorder=2.5)[0]
+    return axes.plot(xs, ys, color=mark.color, linewidth=1.4, zorder=2.5)[0]
 
 
 def _draw_bars(axes: Axes, panel: Panel, mark: Bars, _ink: str) -> Any:
@@ -234,9 +233,8 @@ def _draw_region(axes: Axes, _panel: Panel, mark: Region, _ink: str) -> Any:
         patch = Polygon(
             list(outline),
             closed=True,
-            facecolor=to_rgba(MID_INK, 0.08 if mark.dashed else 0.16),
+            facecolor=to_rgba(MID_INK, 0.16),
             edgecolor=MID_INK,
-            linestyle="--" if mark.dashed else "-",
             linewidth=0.9,
             zorder=1,
         )
