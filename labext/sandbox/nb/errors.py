@@ -36,6 +36,11 @@ def unauthorized(sentence: str) -> HTTPException:
     return HTTPException(401, sentence, headers={"WWW-Authenticate": "Bearer"})
 
 
+def forbidden(sentence: str) -> HTTPException:
+    """Return a 403: the sender may not use the service."""
+    return HTTPException(403, sentence)
+
+
 def not_found(noun: str, identifier: str) -> HTTPException:
     """Return a 404: the object does not exist."""
     return ServiceError(404, f"There is no {noun} {identifier[:100]}.")

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import secrets
 from contextlib import nullcontext
+from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -56,6 +57,12 @@ class PasswordVerifier:
         return True
 
 
+def _is_same_origin(headers: Headers) -> bool:
+    """Return whether a request is not from a page of another website in a browser."""
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host")
+
+
 def _scrypt(password: str, salt: bytes) -> bytes:
     return hashlib.scrypt(password.encode(), salt=salt, n=_COST, r=8, p=1)
 
@@ -77,7 +84,7 @@ BODY_OVERHEAD = 1 << 20
 
 
 class RequestGuard(BodyLimitedApp):
-    """Pass requests to `app` with a body limit, or refuse them with 401, 413 or 429."""
+    """Pass requests to `app` with a body limit, or refuse them with 401, 403, 413 or 429."""
 
     def __init__(self, app: ASGIApp, site: Site) -> None:
         self._app = app
@@ -118,6 +125,10 @@ class RequestGuard(BodyLimitedApp):
             file = get_limit(session, "upload_bytes")
         if password is not None:
             self._check(request.headers, password)
+        elif not _is_same_origin(request.headers):
+            raise errors.forbidden(
+                "Pages of other websites can't use this service, which has no password."
+            )
         self._guard.check("all")
         form = request.headers.get("content-type", "").startswith("multipart/")
         # JSON escapes make the body longer than the text.

@@ -20,7 +20,7 @@ from nb_service import PASSWORD, Api, Back, detail, new_name
 from starlette.testclient import TestClient
 
 from labext.sandbox.core.service_protocol import Options, Site
-from labext.sandbox.nb import middleware
+from labext.sandbox.nb import middleware, settings
 from labext.sandbox.nb.app import service
 from labext.sandbox.nb.middleware import PasswordVerifier, RequestGuard, hash_password
 from labext.sandbox.nb.search.index import SearchIndex
@@ -268,6 +268,19 @@ def test_requests_and_password_guesses_are_rate_limited_separately(site) -> None
         assert 1 <= int(answers[-1].headers["Retry-After"]) <= 10
         assert ask(PASSWORD, "/health").status_code == 200
     assert ask(PASSWORD).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["https://example.org", "http://testserver.example.org", "null"])
+def test_pages_of_other_websites_cannot_use_a_service_without_password(in_process, origin) -> None:
+    site = in_process()
+    client = TestClient(service.apps(site)["nb"])
+    with site.database.write() as session:
+        settings.set_setting(session, settings.PASSWORD, None)
+    refused = client.post("/api/notebooks", json={"name": "A"}, headers={"Origin": origin})
+    assert "other websites" in detail(refused, 403)
+    headers = {"Origin": "http://testserver"}
+    created = client.post("/api/notebooks", json={"name": "B"}, headers=headers).json()
+    assert [notebook["id"] for notebook in client.get("/api/notebooks").json()] == [created["id"]]
 
 
 def test_guesses_of_the_password_do_not_keep_others_waiting(site, monkeypatch) -> None:
