@@ -143,3 +143,15 @@ def zip_archive(entries: Mapping[str, str | bytes]) -> bytes:
         for name, content in entries.items():
             archive.writestr(name, content)
     return out.getvalue()
+
+
+def partly_scanned_pdf() -> bytes:
+    """Return a PDF with a page of text, a scanned one and a blank one."""
+    import pypdfium2  # type: ignore[import-untyped]
+
+    scan, out = io.BytesIO(), io.BytesIO()
+    picture_of_text(["Glucose represses it."]).save(scan, "PDF", resolution=150)
+    document = pypdfium2.PdfDocument(pdf(["First.", ""]))
+    document.import_pages(pypdfium2.PdfDocument(scan.getvalue()), index=1)
+    document.save(out)
+    return out.getvalue()

@@ -87,7 +87,8 @@ class Source(Entity):
         status: `NEW`, `RUNNING`, `COMPLETED` or `FAILED`.
         stage: the current processing stage, in one or two words.
         reason: the reason for a failure.
-        remark: insights that could not be created although it is completed.
+        remark: text that may be wrong or is missing, and insights that could not be created,
+            although it is completed.
         changed: the time of the last change of status or stage.
         transcribed_by: the name of the model that recognized the text in speech; None for others.
     """

@@ -74,7 +74,7 @@ def run(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
         document.title,
         pieces,
         insights,
-        remark,
+        " ".join(filter(None, [document.remark, remark])) or None,
         vectors,
         space,
         None if document.transcript is None else document.transcript.model,

@@ -112,7 +112,26 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     joined = (
         _LINE_END_HYPHEN.sub("-", _HYPHENATION.sub("", _join_unspaced(text))) for text in texts
     )
-    return Document([*enumerate(joined, 1)], title)
+    return Document([*enumerate(joined, 1)], title, remark=_scan_remark(pages))
+
+
+def _scan_remark(pages: Sequence[_Page]) -> str | None:
+    """Return the remark about scanned pages; None if there are none with text to recognize."""
+    scanned = [page for page in pages if page.is_scanned]
+    recognized = sum(any(line.strip() for line in page.lines) for page in scanned)
+    if recognized:
+        count = _page_count(recognized, len(pages))
+        return text_recognition.recognition_remark(f"The text of {count}")
+    if not scanned or text_recognition.is_installed():
+        return None
+    return (
+        f"Scanned, and not read: {_page_count(len(scanned), len(pages))}. Install the program "
+        "tesseract where the service runs, and retry the source."
+    )
+
+
+def _page_count(count: int, total: int) -> str:
+    return f"{count} of its {total} pages" if total > 1 else "its page"
 
 
 def _no_text(pages: Sequence[_Page]) -> UnreadableError:

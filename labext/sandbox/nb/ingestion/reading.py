@@ -530,12 +530,14 @@ class SourceFile:
 class Document:
     """The text of a file by page, and the title stated in it.
 
-    `transcript` is set if the text is recognized speech.
+    `transcript` is set if the text is recognized speech. `remark` tells the user which text may be
+    wrong or is missing.
     """
 
     pages: PageTexts
     title: str | None = None
     transcript: Transcript | None = None
+    remark: str | None = None
 
     @property
     def text(self) -> str:

@@ -69,7 +69,8 @@ class IngestionResult:
         title: the title stated in the source.
         pieces: its passages.
         insights: pairs of a transformation's title and its output.
-        remark: insights that could not be created, as a message to the user.
+        remark: text that may be wrong or is missing, and insights that could not be created, as a
+            message to the user.
         vectors, space: the passages' vectors and their embedding space, or None.
         transcribed_by: the name of the model that recognized the text in speech, or None.
     """

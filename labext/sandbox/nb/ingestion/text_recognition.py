@@ -49,9 +49,15 @@ def read_picture(file: SourceFile, _on_stage: OnStage) -> Document:
         raise UnreadableError(
             "No text was recognized in the picture: if it has some, add a sharper or larger one."
         )
+    remark = recognition_remark("Its text")
     if len(pages) == 1:
-        return Document([(None, pages[0])])
-    return Document([*enumerate(pages, 1)])
+        return Document([(None, pages[0])], remark=remark)
+    return Document([*enumerate(pages, 1)], remark=remark)
+
+
+def recognition_remark(subject: str) -> str:
+    """Return the remark about a recognized text."""
+    return f"{subject} was recognized in a picture: numbers and symbols may be wrong."
 
 
 def _check_size(picture: Path) -> None:

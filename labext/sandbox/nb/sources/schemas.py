@@ -77,7 +77,8 @@ class SourceRecord(Record):
 
 
 Remark = Annotated[
-    str | None, Field(description="The insights that could not be created, and why.")
+    str | None,
+    Field(description="Text that may be wrong or is missing, and insights that are, and why."),
 ]
 
 

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from labext_test_documents import pdf, picture_of_text
+from labext_test_documents import partly_scanned_pdf, pdf, picture_of_text
 from PIL import Image
 
 from labext.sandbox.nb.ingestion import text_recognition
@@ -48,6 +48,9 @@ def no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_text_of_a_picture_is_recognized(read, engine, kind):
     result = read(saved(picture_of_text([]), kind=kind), "gel")
     assert result.pages == [(None, "A gel of pBAD30")]
+    assert result.remark == (
+        "Its text was recognized in a picture: numbers and symbols may be wrong."
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,25 @@ def test_only_scanned_pages_are_recognized(read, engine):
     stages: list[str] = []
     assert read(pdf(["First.", ""]), stages=stages).pages == [(1, "First."), (2, "")]
     assert stages[-1] == "page 2 of 2"
+
+
+def test_pdf_with_scanned_pages_has_a_remark_about_them(read, engine):
+    result = read(partly_scanned_pdf())
+    assert result.pages == [(1, "First."), (2, "A gel of pBAD30"), (3, "")]
+    assert result.remark == (
+        "The text of 1 of its 3 pages was recognized in a picture: numbers and symbols may be "
+        "wrong."
+    )
+    assert read(pdf(["First.", ""])).remark is None
+    engine.write_text("#!/bin/sh\ncat >/dev/null\n")
+    assert read(partly_scanned_pdf()).remark is None
+
+
+def test_scanned_pages_that_are_not_read_are_stated(read, no_engine):
+    assert read(partly_scanned_pdf()).remark == (
+        "Scanned, and not read: 1 of its 3 pages. Install the program tesseract where the service "
+        "runs, and retry the source."
+    )
 
 
 def test_scanned_pdf_without_recognized_text_is_refused(read_error, engine):

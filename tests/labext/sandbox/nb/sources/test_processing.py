@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from labext_test_documents import pdf
+from labext_test_documents import partly_scanned_pdf, pdf
 from nb_service import detail
 from waiting import wait_until
 
@@ -41,6 +41,15 @@ def test_only_failed_sources_are_retried(sources, site):
     assert result["asset"] == {"file_path": None, "url": site.url}
     assert "completed" in detail(sources.post(f"sources/{created['id']}/retry"))
     assert sources.get(f"sources/{created['id']}/download").status_code == 404
+
+
+def test_source_with_recognized_text_has_a_remark(sources):
+    created = sources.file(partly_scanned_pdf(), "scan.pdf")
+    assert created["status"] == "completed"
+    status = sources.status(created["id"])
+    assert "1 of its 3 pages" in status["remark"]
+    assert status["message"].endswith(status["remark"])
+    assert sources.call("POST", f"sources/{created['id']}/retry")["status"] == "new"
 
 
 @pytest.mark.parametrize(
