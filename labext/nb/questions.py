@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from labext import messages
+from labext.cjk import UNSPACED
 from labext.errors import InputError
 from labext.nb.references import CITATION_MARK
 from labext.storage import user_path
@@ -177,8 +178,6 @@ def contains_fact(text: str, fact: Fact) -> bool:
 
 
 _MARKUP = re.compile(r"(?m)\*\*|__|^[ \t]*>[ \t]?")
-_UNSPACED = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]"
-"""Characters of Chinese, Japanese and Korean, whose words blanks do not separate."""
 
 
 def normalize_text(text: str) -> str:
@@ -191,11 +190,11 @@ def normalize_text(text: str) -> str:
 
 def _pattern(wording: str) -> re.Pattern[str]:
     plain = normalize_text(wording)
-    start = rf"(?:(?<!\w)|(?<={_UNSPACED}))" if _begins_word(plain[:1]) else ""
-    end = rf"(?:(?!\w)|(?={_UNSPACED}))" if _begins_word(plain[-1:]) else ""
+    start = rf"(?:(?<!\w)|(?<=[{UNSPACED}]))" if _begins_word(plain[:1]) else ""
+    end = rf"(?:(?!\w)|(?=[{UNSPACED}]))" if _begins_word(plain[-1:]) else ""
     return re.compile(start + re.escape(plain) + end)
 
 
 def _begins_word(character: str) -> bool:
     """Return whether a word with this character at an end needs a boundary there."""
-    return character.isalnum() and not re.match(_UNSPACED, character)
+    return character.isalnum() and not re.match(f"[{UNSPACED}]", character)

@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from labext.cjk import UNSPACED
 from labext.messages import pluralize
 from labext_widgets.answers.text import (
     AnswerState,
@@ -54,8 +55,7 @@ MAX_TERMS = 64
 
 _TERM = re.compile(r'"([^"]*)"|“([^”]*)”|([^\s/:;|()\[\]{}"“”]+)')
 _WORD = re.compile(r"\w+")
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-"""Characters of Chinese, Japanese and Korean, whose words blanks do not separate."""
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
 
 _BEGIN, _END = "\ue000", "\ue001"
 _WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s)")
@@ -102,7 +102,7 @@ def mark_words(query: str, texts: Sequence[str]) -> list[list[Span]]:
 
 
 def _pairs(query: str) -> set[str]:
-    """Return the pairs of adjacent `_UNSPACED` characters of a query, and single ones."""
+    """Return the pairs of adjacent `UNSPACED` characters of a query, and single ones."""
     runs = _UNSPACED.findall(query)
     return {run[place : place + 2] for run in runs for place in range(max(1, len(run) - 1))}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from labext.cjk import UNSPACED
 from labext.sandbox.nb.ask.answers import (
     MARK,
     MAX_QUOTE_LENGTH,
@@ -27,7 +28,7 @@ MIN_SUPPORT = 0.4
 _MIN_QUOTED_WORDS, _MIN_QUOTED_CHARACTERS = 2, 4
 """Minimum words of a quotation that proves a sentence, or characters of Chinese and the like."""
 
-_UNSPACED = f"[{segmentation.UNSPACED}]"
+_UNSPACED = f"[{UNSPACED}]"
 _WORD_START = rf"(?:(?<!\w)|(?<={_UNSPACED})|(?={_UNSPACED}))"
 _WORD_END = rf"(?:(?!\w)|(?={_UNSPACED})|(?<={_UNSPACED}))"
 
@@ -36,7 +37,7 @@ _CUT_MARK = re.compile(r"(?m)[ \t]{0,4}[\[【]{1,2}\s*(?:source|note)\s*:[^\[\]�
 _NUMBER_NAME = r"(?:(?:passage|answer)s? )?\d{1,2}"
 _NUMBERS = rf"[\[【]{_NUMBER_NAME}(?: ?(?:[,;&]|and) ?{_NUMBER_NAME})*[\]】]"
 _CODE = r"```.*?```|`[^`\n]*`"
-_UNSEPARATED = rf"(?:(?<=[.,;:!?”%。，、；：！？」）{segmentation.UNSPACED}])|(?<=\S)(?=【))"
+_UNSEPARATED = rf"(?:(?<=[.,;:!?”%。，、；：！？」）{UNSPACED}])|(?<=\S)(?=【))"
 """A place at which a number may follow without a space."""
 
 _NUMBERED = re.compile(

@@ -8,11 +8,12 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from labext.cjk import UNSPACED
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
 
 _TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
-_UNSPACED = f"[{segmentation.UNSPACED}]"
+_UNSPACED = f"[{UNSPACED}]"
 _UNSPACED_CHARACTER = re.compile(_UNSPACED)
 _CONJUNCTION = re.compile(r"(?i),|;|/|\b(?:and|or|than|versus|vs)\b")
 _JOINED = re.compile(r"(?i)\b(?:and|or|than|versus|vs)\b")

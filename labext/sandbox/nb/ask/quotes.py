@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
+from labext.cjk import UNSPACED
 from labext.sandbox.nb.ask import matching
 from labext.sandbox.nb.ask.answers import (
     NO_MATCH,
@@ -37,7 +38,7 @@ MAX_ROWS = 5
 INTRODUCTION = "### Passages that match best"
 
 _WORD = re.compile(r"\w[\w'’\-]*")
-_UNSPACED = re.compile(f"[{segmentation.UNSPACED}]")
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _ENDS = re.compile(r"(?<=[.!?])\s+|\n")
 _NEGLIGIBLE = re.compile(r"[\s=\-_*~^#+|:.`\"'>]*")
 
@@ -97,11 +98,17 @@ def quotable_part(hit: Hit, stems: frozenset[str]) -> str:
 
     Reference lists are dropped, and headings and rulers at its beginning and its end.
     """
-    parts = [*_trimmed_sections(hit)]
-    if not parts:
-        return ""
-    best = max(parts, key=lambda part: len(stems.intersection(segmentation.stem_words(part))))
-    return best if len(best) <= MAX_LENGTH else _cut(best, stems)
+    part = _best_part(hit, stems)
+    return part if len(part) <= MAX_LENGTH else _cut(part, stems)
+
+
+def _best_part(hit: Hit, stems: frozenset[str]) -> str:
+    """Return the part with most of the stems, of any length; empty if there is none."""
+    return max(
+        _trimmed_sections(hit),
+        key=lambda part: len(stems.intersection(segmentation.stem_words(part))),
+        default="",
+    )
 
 
 def _trimmed_sections(hit: Hit) -> Iterator[str]:
@@ -157,7 +164,7 @@ def _cite_rows(hit: Hit, quote: str, stems: frozenset[str]) -> Citation:
     These have most of the question's words that are in few rows.
     """
     citation = cite(hit, quote)
-    rows = quote.split("\n")
+    rows = _best_part(hit, stems).split("\n")
     header = citation.table_header
     if header is None:
         header = passages.row_text(rows.pop(0))

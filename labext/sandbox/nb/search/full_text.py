@@ -25,11 +25,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from labext.cjk import UNSPACED
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.nb.search import tsvector
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Note, Passage, Source
-from labext.sandbox.nb.text.segmentation import UNSPACED, split_unspaced, stem_words
+from labext.sandbox.nb.text.segmentation import split_unspaced, stem_words
 
 MAX_TERMS = 64
 """Maximum number of search terms; further ones are ignored."""

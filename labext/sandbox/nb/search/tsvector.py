@@ -35,9 +35,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR
 from sqlalchemy.orm import Session
 
+from labext.cjk import UNSPACED
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Passage
-from labext.sandbox.nb.text.segmentation import UNSPACED
 
 _WORDS = table(
     "nb_words", column("passage_id", Integer), column("words", TSVECTOR), column("length", Integer)

@@ -10,6 +10,8 @@ from itertools import pairwise
 
 import snowballstemmer  # type: ignore[import-untyped]
 
+from labext.cjk import UNSPACED
+
 _ABBREVIATIONS = frozenset({"dr", "mr", "mrs", "ms", "prof", "st", "cf", "vs", "e.g", "i.e"})
 _NUMBERED_ABBREVIATIONS = frozenset(
     {"al", "approx", "ca", "eq", "eqs", "fig", "figs", "no", "nr", "p", "pp", "ref", "refs"}
@@ -37,10 +39,6 @@ _SENTENCE_END = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]]*+(?=\s)|(?<![。！？])[。！？]++[」』”’）]*+"
 )
 _WORD = re.compile(r"\w[\w'’\-]*")
-UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-"""Characters of Chinese, Japanese and Korean, as part of a character class: blanks do not separate
-their words, or not from particles."""
-
 _ELISION = re.compile(
     r"(?i)^(?:[cdjlmnst]|(?:jus|lors|puis)?qu|un|(?:a|da|de|ne|su|que)l?l)['’](?=[^\W\d_])"
 )

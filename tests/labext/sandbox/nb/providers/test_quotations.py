@@ -313,6 +313,13 @@ def test_only_the_rows_asked_for_are_quoted_of_a_long_table(start):
     assert (citation.quote, citation.passage) == (ROWS[5], table.text)
 
 
+def test_row_is_found_in_a_table_that_is_too_long_for_a_quotation():
+    rows = [f"R{n} | {n}.5 | {' '.join(['remark'] * 12)}" for n in range(20, 60)]
+    table = hit("source:runs", 4, "\n".join([HEADER, *rows]))
+    (citation,) = request("What was the ethanol of R55?", [table]).citations
+    assert (citation.quote, citation.table_header) == (rows[35], HEADER)
+
+
 @pytest.mark.parametrize(
     ("question", "text"),
     [
