@@ -40,13 +40,8 @@ def suggest(word: str, candidates: Iterable[str], otherwise: str, form: str = "{
 
 
 def quote_value(value: object) -> str:
-    """Return a value in quotes, with secrets masked, truncated to 60 characters."""
-    return f'"{shorten(mask(value if isinstance(value, str) else repr(value)))}"'
-
-
-def shorten(text: str) -> str:
-    """Return a text truncated to 58 characters if it has more than 60."""
-    return f"{text[:57]}…" if len(text) > 60 else text
+    """Return a value in quotes, with secrets masked, truncated to 60 characters with the quotes."""
+    return f'"{truncate(mask(value if isinstance(value, str) else repr(value)), 58)}"'
 
 
 def truncate(text: str, max_length: int) -> str:

@@ -159,7 +159,7 @@ TOOLS = ToolView(
     name="tools",
     empty="No tools match.",
     whole=_WHOLE,
-    formats={"description": _first_sentence},  # `tool()` returns the others
+    formats={"description": _first_sentence},  # the frame has all of it
 )
 PARAMETERS = ToolView(name="parameters", empty="The tool has no settings.", whole=_WHOLE)
 

@@ -377,7 +377,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve the sandbox in the given folder; return the exit code."""
     options = _parse_arguments(arguments)
-    gc.disable()  # until the services respond: what they load stays, and there is much of it
+    gc.disable()  # until the services respond: nearly everything that is loaded stays in use
     os.umask(0o077)
     folder = DataFolder(options.data_dir)
     requested_database = os.environ.pop(DATABASE_VARIABLE, None)
@@ -421,8 +421,8 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         max_queued_per_account=options.max_queued_per_account,
     )
     os.environ[KIND_VARIABLE] = "server" if folder.is_server() else "sandbox"
-    has_option = not (folder.is_server() or folder.is_default)
-    os.environ[FOLDER_VARIABLE] = str(folder.path) if has_option else ""
+    needs_option = not (folder.is_server() or folder.is_default)
+    os.environ[FOLDER_VARIABLE] = str(folder.path) if needs_option else ""
     if folder.is_server():
         prepare_metrics(folder)
     state = {**asdict(service_options), "workers": options.workers, "started": time.time()}

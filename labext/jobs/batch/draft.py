@@ -221,9 +221,10 @@ def _dropna_code(required: list[str], blank: set[str]) -> str:
 def _check_repeats(name_column: str, originals: list[str]) -> None:
     duplicates = [name for name, times in Counter(originals).items() if times > 1]
     if duplicates:
+        names = messages.join_words((messages.truncate(name, 60) for name in duplicates), 3)
         raise InputError(
             f'Column "{name_column}" has {messages.pluralize(len(duplicates), "name")} more than '
-            f"once: {messages.join_words(map(messages.shorten, duplicates), 3)}.",
+            f"once: {names}.",
             f"Give each job a unique name, or omit {parameter('name_column', name_column)}: the "
             "jobs are then numbered.",
         )

@@ -174,8 +174,7 @@ class DataFolder:
 
     def command(self, words: str, *options: str) -> str:
         """Return the shell command for this folder, such as `labext sandbox stop`."""
-        where = [] if self.is_default else ["--data-dir", str(self.path)]
-        return shlex.join(["labext", self.kind, *words.split(), *options, *where])
+        return _command(self.kind, words, *options, folder="" if self.is_default else self.path)
 
     def delete(self) -> None:
         """Delete the folder with its contents; the caller must hold the lock.
@@ -356,10 +355,13 @@ def admin_command(words: str) -> str:
 
     It names a sandbox's folder where that is not the default, but not a server's to its users.
     """
-    folder = os.environ.get(FOLDER_VARIABLE)
     kind = _kind.get() or os.environ.get(KIND_VARIABLE, "sandbox")
-    where = ["--data-dir", shlex.quote(folder)] if folder else []
-    return f"`{' '.join(['labext', kind, words, *where])}`"
+    return f"`{_command(kind, words, folder=os.environ.get(FOLDER_VARIABLE, ''))}`"
+
+
+def _command(kind: str, words: str, *options: str, folder: Path | str = "") -> str:
+    where = ["--data-dir", str(folder)] if folder else []
+    return " ".join(["labext", kind, words, *map(shlex.quote, [*options, *where])])
 
 
 @contextmanager
