@@ -6,7 +6,7 @@ import ctypes
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -60,7 +60,16 @@ _MAX_REST_LENGTH = 500
 
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
-_BEFORE_EXPONENT = re.compile(r"\d(?:\r\n)?(?=[-\u2212\u2013]?\d)")
+_BEFORE_EXPONENT = re.compile(r"(?<=\d)(?=[-\u2212\u2013]?\d)")
+
+_SPACE = 0.15
+"""Width of a space relative to the height of a line, at least."""
+
+_MAX_SPACE = 0.5
+"""Width of a space relative to the height of a line, at most; columns are further apart."""
+
+_MIN_OVERLAP = 0.3
+"""Overlap of the heights of an exponent and of its line, relative to the smaller, at least."""
 
 _MARGIN = 0.06
 """Share of a page's height at its top and bottom that may have a running header or footer."""
@@ -73,6 +82,20 @@ class _Font:
     height: float
     bold: bool
     in_margin: bool = False
+
+
+@dataclass(frozen=True)
+class _Box:
+    """The place of a character on the displayed page in points, by the height of its font."""
+
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    @property
+    def height(self) -> float:
+        return self.top - self.bottom
 
 
 @dataclass(frozen=True)
@@ -175,13 +198,12 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
             # The bounded text of a page on its side joins lines, and lacks those beyond its width.
             is_on_side = page.get_rotation() in (90, 270)
             content = characters if is_on_side else str(text.get_text_bounded())
-            content = _mark_exponents(text, characters, content)
+            lines, fonts = _read_lines(text, characters, content)
             is_scanned = not content.strip() and raw.FPDFPage_CountObjects(page.raw) > 0
             if is_scanned and text_recognition.is_installed():
                 on_stage(f"recognizing the text of {place}")
-                content = text_recognition.recognize_page(page)
-            fonts = _line_fonts(text, characters, page.get_height())
-            return _Page(content.splitlines(), fonts, is_scanned)
+                lines = text_recognition.recognize_page(page).splitlines()
+            return _Page(lines, fonts, is_scanned)
     except pypdfium2.PdfiumError:
         return _Page([], {})
 
@@ -200,20 +222,74 @@ def _join_unspaced(text: str) -> str:
     return _UNSPACED_BREAK.sub(replacement, text)
 
 
-def _mark_exponents(text: Any, characters: str, content: str) -> str:
-    """Return a page's text with `^` before the exponents of numbers: 10^6, not 106."""
-    places = [place for place, character in enumerate(content) if not character.isspace()]
-    if len("".join(characters.split())) != len(places):  # some are outside of the page
-        return content
-    for match in reversed([*_BEFORE_EXPONENT.finditer(characters)]):
-        bottom, top = _char_span(text, match.start())
-        exponent_bottom, exponent_top = _char_span(text, match.end())
-        height = top - bottom
-        is_smaller = exponent_top - exponent_bottom < 0.9 * height
-        if is_smaller and exponent_bottom - bottom > 0.1 * height:
-            place = places[len("".join(characters[: match.end()].split()))]
-            content = f"{content[:place].rstrip()}^{content[place:]}"
-    return content
+def _read_lines(text: Any, characters: str, content: str) -> tuple[list[str], dict[str, _Font]]:
+    """Return the lines of a page, and their fonts by the stripped lines.
+
+    Args:
+        text: PDFium's text page.
+        characters: its text, whose characters have a place on the page.
+        content: its text without what is outside of the page.
+    """
+    places = [place for place, character in enumerate(characters) if not character.isspace()]
+    if len(places) != _count_visible(content):  # some are outside of the page
+        return content.splitlines(), _read_lines(text, characters, characters)[1]
+    lines: list[str] = []
+    fonts: dict[str, _Font] = {}
+    start = 0
+    for line in _join_raised(text, places, content.splitlines()):
+        line_places = places[start : start + _count_visible(line)]
+        lines.append(_mark_exponents(text, line_places, line))
+        if line_places:
+            fonts.setdefault(lines[-1].strip(), _line_font(text, line_places))
+        start += len(line_places)
+    return lines, fonts
+
+
+def _count_visible(text: str) -> int:
+    return len("".join(text.split()))
+
+
+def _join_raised(text: Any, places: Sequence[int], lines: Iterable[str]) -> list[str]:
+    """Return lines without the breaks that PDFium returns beside exponents and indices.
+
+    `places` are those of the visible characters of all lines.
+    """
+    joined = [""]
+    end = 0
+    for line in lines:
+        count = _count_visible(line)
+        space = None
+        if count and joined[-1].strip():
+            space = _space_between(_box(text, places[end - 1]), _box(text, places[end]))
+        if space is None:
+            joined.append(line)
+        else:
+            joined[-1] += space + line
+        end += count
+    return joined[1:]
+
+
+def _space_between(before: _Box, after: _Box) -> str | None:
+    """Return the space between two characters; None if they are in different lines or columns."""
+    height = max(before.height, after.height)
+    overlap = min(before.top, after.top) - max(before.bottom, after.bottom)
+    gap = after.left - before.right
+    if overlap <= _MIN_OVERLAP * min(before.height, after.height):
+        return None
+    if not -_SPACE * height < gap < _MAX_SPACE * height:
+        return None
+    return " " if gap > _SPACE * height else ""
+
+
+def _mark_exponents(text: Any, places: Sequence[int], line: str) -> str:
+    """Return a line with `^` before the exponents of numbers: 10^6, not 106."""
+    for match in reversed([*_BEFORE_EXPONENT.finditer(line)]):
+        end = _count_visible(line[: match.start()])
+        number, exponent = _box(text, places[end - 1]), _box(text, places[end])
+        is_smaller = exponent.height < 0.9 * number.height
+        if is_smaller and exponent.bottom - number.bottom > 0.1 * number.height:
+            line = f"{line[: match.start()]}^{line[match.start() :]}"
+    return line
 
 
 def _without_repeated_margins(pages: Sequence[_Page], body: _Font) -> Iterator[_Page]:
@@ -229,24 +305,14 @@ def _without_repeated_margins(pages: Sequence[_Page], body: _Font) -> Iterator[_
         seen.update(running.values())
 
 
-def _line_fonts(text: Any, characters: str, page_height: float) -> dict[str, _Font]:
-    """Return the fonts of a page's lines by their stripped text, sampled at three characters."""
-    fonts: dict[str, _Font] = {}
-    start = 0
-    for line in characters.split("\r\n"):
-        if stripped := line.strip():
-            first = start + line.index(stripped)
-            last = first + len(stripped) - 1
-            places = (first, (first + last) // 2, last)
-            samples = [_font_at(text, place, page_height) for place in places]
-            height = sorted(sample.height for sample in samples)[1]
-            is_bold = all(sample.bold for sample in samples)
-            fonts.setdefault(stripped, _Font(height, is_bold, samples[0].in_margin))
-        start += len(line) + 2
-    return fonts
+def _line_font(text: Any, places: Sequence[int]) -> _Font:
+    """Return the font of a line, sampled at three of its characters."""
+    samples = [_font_at(text, places[n]) for n in (0, (len(places) - 1) // 2, -1)]
+    height = sorted(sample.height for sample in samples)[1]
+    return _Font(height, all(sample.bold for sample in samples), samples[0].in_margin)
 
 
-def _font_at(text: Any, place: int, page_height: float) -> _Font:
+def _font_at(text: Any, place: int) -> _Font:
     """Return the font of a character of the text.
 
     The nominal font size is not used: many programs scale a font of size 1.
@@ -254,28 +320,34 @@ def _font_at(text: Any, place: int, page_height: float) -> _Font:
     from pypdfium2 import raw
 
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
-    bottom, top = _char_span(text, place)
+    box = _box(text, place)
     name = ctypes.create_string_buffer(128)
     raw.FPDFText_GetFontInfo(text.raw, index, name, len(name), ctypes.c_int())
     is_bold = bool(_BOLD.search(name.value.decode(errors="replace")))
-    in_margin = not _MARGIN * page_height < bottom < (1 - _MARGIN) * page_height
-    return _Font(top - bottom, is_bold, in_margin)
+    page_height = text.page.get_height()
+    in_margin = not _MARGIN * page_height < box.bottom < (1 - _MARGIN) * page_height
+    return _Font(box.height, is_bold, in_margin)
 
 
-def _char_span(text: Any, place: int) -> tuple[float, float]:
-    """Return the bottom and top of a character on the displayed page, by the height of its font."""
+def _box(text: Any, place: int) -> _Box:
+    """Return the box of a character of the text."""
     from pypdfium2 import raw
 
     box = raw.FS_RECTF()
     index = raw.FPDFText_GetCharIndexFromTextIndex(text.raw, place)
     raw.FPDFText_GetLooseCharBox(text.raw, index, box)
-    page_height = text.page.get_height()
-    return {
-        0: (box.bottom, box.top),
-        90: (page_height - box.right, page_height - box.left),
-        180: (page_height - box.top, page_height - box.bottom),
-        270: (box.left, box.right),
-    }[text.page.get_rotation()]
+    match text.page.get_rotation():
+        case 90:
+            height = text.page.get_height()
+            return _Box(box.bottom, height - box.right, box.top, height - box.left)
+        case 180:
+            width, height = text.page.get_size()
+            bottom, top = height - box.top, height - box.bottom
+            return _Box(width - box.right, bottom, width - box.left, top)
+        case 270:
+            width = text.page.get_width()
+            return _Box(width - box.top, box.left, width - box.bottom, box.right)
+    return _Box(box.left, box.bottom, box.right, box.top)
 
 
 def _body_font(pages: Sequence[_Page]) -> _Font:

@@ -109,6 +109,17 @@ def test_exponents_of_numbers_in_a_pdf_are_marked(read):
     assert " ".join(read(pdf([page])).text.split()) == expected
 
 
+def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
+    lines = "Plate 10^{6}, as Lee^{1}, in 25 mL.\nAt 3 M^{-1}s^{-1}, not 4. A^{2}B^{3}C\nof 7."
+    expected = "Plate 10^6, as Lee1, in 25 mL.\nAt 3 M-1s-1, not 4. A2B3C\nof 7."
+    assert read(pdf([lines])).text == expected
+    heading = "# The growth of A^{2}, B^{3} and C^{4}, in liquid medium\n"
+    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
+    assert read(pdf([heading + body])).text.startswith(
+        "The growth of A2, B3 and C4, in liquid medium\n\nThe text"
+    )
+
+
 def test_wrapped_lines_of_a_chinese_pdf_are_joined_without_blanks(read):
     lines = [
         "酵母研究",
