@@ -27,6 +27,9 @@ MIN_LENGTH = 12
 _CLOSING = frozenset(".,;:!?…%)]}\"'”’»")
 """Characters that belong to the passage before them."""
 
+_SIMILAR = str.maketrans("\N{INCREMENT}\N{LATIN SMALL LETTER DOTLESS I}", "\u0394i")
+"""Characters of some fonts for a letter."""
+
 _SENTENCE_END = re.compile(r"(?<=[.!?…:;])\s+|\n{2,}")
 
 
@@ -107,8 +110,11 @@ def _find_parts(page: str, parts: Iterable[str]) -> list[tuple[int, int]]:
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text, ligatures as single letters, without case."""
-    normal = unicodedata.normalize("NFKC", text).casefold()
+    """Return the letters and digits of a text, ligatures as single letters, without case.
+
+    Without accents too, which some fonts have as separate characters.
+    """
+    normal = unicodedata.normalize("NFKD", text.translate(_SIMILAR)).casefold()
     return "".join(filter(str.isalnum, normal))
 
 

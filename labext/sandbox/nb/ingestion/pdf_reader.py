@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -71,6 +72,29 @@ _MAX_SPACE = 0.5
 _MIN_OVERLAP = 0.3
 """Overlap of the heights of an exponent and of its line, relative to the smaller, at least."""
 
+_ACCENTS = {
+    "`": "\u0300",
+    "\u00b4": "\u0301",
+    "\u02c6": "\u0302",
+    "\u02dc": "\u0303",
+    "\u00af": "\u0304",
+    "\u02d8": "\u0306",
+    "\u02d9": "\u0307",
+    "\u00a8": "\u0308",
+    "\u02da": "\u030a",
+    "\u02dd": "\u030b",
+    "\u02c7": "\u030c",
+    "\u00b8": "\u0327",
+}
+"""Accents before their letter, as older fonts of LaTeX have them, and as Unicode has them."""
+
+_ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([a-z\u0131])")
+
+_BULLET = re.compile("(?m)^[\x80-\x9f\ue000-\uf8ff\u25aa\u25a0\u25cf\u25e6\u2023][ \t]+(?=\\S)")
+"""The mark of a list item, of which some fonts do not tell the character."""
+
+_DEGREE = re.compile(r"\u25e6(?=\s?[CFK]\b)")
+
 _MARGIN = 0.06
 """Share of a page's height at its top and bottom that may have a running header or footer."""
 
@@ -120,7 +144,7 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
         raise _pdf_error(str(error)) from None
     with closing(document):
         pages = [_read_page(document, number, on_stage) for number in range(1, len(document) + 1)]
-        title = _title(document)
+        metadata = document.get_metadata_dict(skip_empty=True)
     if not pages:
         raise UnreadableError(
             "The PDF has no pages, it is broken: check that it opens, save it again and add it "
@@ -135,7 +159,9 @@ def read_pdf(file: SourceFile, on_stage: OnStage) -> Document:
     joined = (
         _LINE_END_HYPHEN.sub("-", _HYPHENATION.sub("", _join_unspaced(text))) for text in texts
     )
-    return Document([*enumerate(joined, 1)], title, remark=_scan_remark(pages))
+    is_tex = "TeX" in metadata.get("Producer", "") + metadata.get("Creator", "")
+    repaired = (_repair_characters(text, is_tex) for text in joined)
+    return Document([*enumerate(repaired, 1)], _title(metadata), remark=_scan_remark(pages))
 
 
 def _scan_remark(pages: Sequence[_Page]) -> str | None:
@@ -206,6 +232,18 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
             return _Page(lines, fonts, is_scanned)
     except pypdfium2.PdfiumError:
         return _Page([], {})
+
+
+def _repair_characters(text: str, is_tex: bool) -> str:
+    """Return a text with marks of list items and degrees, and accented letters of LaTeX."""
+    text = _DEGREE.sub("°", _BULLET.sub("• ", text))
+    return _ACCENTED.sub(_accented, text) if is_tex else text
+
+
+def _accented(match: re.Match[str]) -> str:
+    """Return the letter with its accent: `ü` of `¨u`; both if there is no such letter."""
+    letter = unicodedata.normalize("NFC", match[2].replace("ı", "i") + _ACCENTS[match[1]])
+    return letter if len(letter) == 1 else match[0]
 
 
 def _join_unspaced(text: str) -> str:
@@ -445,6 +483,7 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
     return (
         0 < len(line.split()) <= _MAX_HEADING_WORDS
         and not _SENTENCE_END.search(line)
+        and not passages.OPEN_END.search(line)
         and line[-1] not in "-\u2013"
         and (line[0].isupper() or line[0].isdigit())
         and (after[:1].isupper() or after[:1].isdigit())
@@ -454,6 +493,6 @@ def _is_heading(page: _Page, number: int, body: _Font, longest: int) -> bool:
     )
 
 
-def _title(document: Any) -> str | None:
-    title = str(document.get_metadata_dict(skip_empty=True).get("Title", "")).strip()
+def _title(metadata: Mapping[str, str]) -> str | None:
+    title = metadata.get("Title", "").strip()
     return None if _PLACEHOLDER_TITLE.fullmatch(title) else title

@@ -120,6 +120,33 @@ def test_lines_of_a_pdf_are_not_broken_at_exponents(read):
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("\uf0b7 LB medium", "• LB medium"),  # Word
+        ("\x88 LB medium", "• LB medium"),  # LaTeX
+        ("■ LB medium", "• LB medium"),
+        ("at 37 ◦C and 98◦ F", "at 37 °C and 98° F"),
+        ("∆lacZ of R ◦ S", "ΔlacZ of R ◦ S"),
+    ],
+)
+def test_symbols_of_a_pdf_have_their_usual_characters(read, line, expected):
+    assert read(chinese_pdf([line])).text == expected
+
+
+def test_accents_of_latex_in_a_pdf_are_joined_with_their_letters(read):
+    names = pdf(["M¨uller, Lef`evre, na¨ive, f¸f; 5´-ATG, a¨ b"], "12TeX")
+    in_latex = names.replace(b"/Title (12TeX)", b"/Creator (TeX)")
+    assert read(in_latex).text == "Müller, Lefèvre, naïve, f¸f; 5´-ATG, a¨ b"
+    assert read(pdf(["It´s from M¨uller"])).text == "It´s from M¨uller"
+
+
+def test_step_of_a_list_in_a_pdf_that_continues_is_no_heading(read):
+    steps = "1. Grow to an OD of 0.6.\n2. Induce with arabinose for 4 h at\n18 to 20 degrees."
+    body = "\n".join(["The text of the paper has the font of most of its characters."] * 12)
+    assert steps in read(pdf([f"{body}\n{steps}"])).text
+
+
 def test_wrapped_lines_of_a_chinese_pdf_are_joined_without_blanks(read):
     lines = [
         "酵母研究",
