@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from labext_test_documents import partly_scanned_pdf
 from widget_fakes import FakePlaceholder, ParsedHtml
 
 from labext.cli import examples
@@ -145,6 +146,15 @@ def test_wrapped_lines_are_joined_and_items_keep_their_lines() -> None:
     assert join_wrapped_lines(wrapped) == wrapped.replace("a\n0.2", "a 0.2")
     items = "An item of a list that is longer than forty letters\n- the second\n2. the third"
     assert join_wrapped_lines(items) == items
+
+
+def test_fields_of_a_reference_keep_their_lines() -> None:
+    reference = (
+        "Title: Tight regulation, modulation, and high-level expression by vectors\n"
+        "Authors: Guzman, Luz-Maria; Belin, Dominique; Carson, Michael J.\n"
+        "Year: 1995\nJournal: Journal of Bacteriology"
+    )
+    assert join_wrapped_lines(reference) == reference
 
 
 def test_rows_of_tables_keep_their_lines() -> None:
@@ -302,6 +312,14 @@ def test_other_pages_name_the_page_of_the_passage(pdf: PdfPages) -> None:
     absent = SourceView("paper.pdf", pdf, 1, "Nothing of the kind is written here.")
     assert "The passage was not found in this source." in absent.html()
     assert "The passage was not found in this source.\n\n" in str(absent)
+
+
+def test_passage_on_a_scanned_page_is_not_reported_as_missing(tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(partly_scanned_pdf())
+    scan = PdfPages(tmp_path / "scan.pdf", "scan.pdf")
+    shown = SourceView("scan.pdf", scan, 2, "Words that were recognized.")
+    for text in (shown.html(), str(shown)):
+        assert "The page is a picture without text, in which no passage can be marked." in text
 
 
 def test_yellow_mark_covers_only_the_passage(pdf: PdfPages) -> None:

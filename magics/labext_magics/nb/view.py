@@ -34,18 +34,31 @@ def view(call: Call, *, source: str, page: int | None, passage: str | None) -> S
     The default passage is the first one of this source in the last search or answer.
     """
     record = scope.find_source(call, source)
+    citation = None
     if passage is None:
-        passage = _cited_passage(call.session.cited, str(record["id"]), page)
+        citation = _first_citation(call.session.cited, str(record["id"]), page)
+        passage = _cited_text(citation) if citation else ""
     with scope.interrupted_as_error("Run this line again.", "The download"):
-        return _open_source(call.nb, record, page, passage)
+        view = _open_source(call.nb, record, page, passage)
+    return _at_citation(view, citation) if citation and page is None else view
 
 
-def _cited_passage(cited: Sequence[Citation], source: str, page: int | None) -> str:
-    """Return the first cited passage of a source or a page, or an empty string."""
+def _first_citation(cited: Sequence[Citation], source: str, page: int | None) -> Citation | None:
+    """Return the first citation of a source or a page."""
     for citation in cited:
         if citation.id == source and (page is None or citation.page in (None, page)):
-            return citation.quote or citation.passage
-    return ""
+            return citation
+    return None
+
+
+def _cited_text(citation: Citation) -> str:
+    return citation.quote or citation.passage
+
+
+def _at_citation(view: SourceView, citation: Citation) -> SourceView:
+    """Return a view of the same source at the page of a citation, with its passage."""
+    # Without the file there is a single page, in which the passage is located by its text.
+    return view.at(citation.page if view.pages > 1 else None, _cited_text(citation))
 
 
 def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
@@ -54,12 +67,9 @@ def citation_opener(nb: NotebookClient) -> Callable[[Citation], SourceView]:
 
     @use_style(MAGIC_STYLE)
     def open_citation(citation: Citation) -> SourceView:
-        passage = citation.quote or citation.passage
         if citation.id not in opened:
             opened[citation.id] = _open_source(nb, nb.sources.get(citation.id), None, "")
-        view = opened[citation.id]
-        # Without the file there is a single page, in which the passage is located by its text.
-        return view.at(citation.page if view.pages > 1 else None, passage)
+        return _at_citation(opened[citation.id], citation)
 
     return open_citation
 

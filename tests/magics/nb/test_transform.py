@@ -11,6 +11,7 @@ from typing import Any
 
 import pptx
 import pytest
+from labext_test_documents import partly_scanned_pdf
 from labext_test_shell import RefusedLines, Run, check_refused
 
 from labext.cli import examples
@@ -241,6 +242,16 @@ def test_view_marks_the_passage_that_was_last_found_or_cited(run, added):
     answer = run('%nb ask "Why is glucose added to the uninduced culture?"').answer
     cited = run("%nb view paper.pdf --page 1").passage
     assert cited == (answer.citations[0].quote or answer.citations[0].passage)
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+def test_view_opens_the_scanned_page_that_was_last_found(run, tmp_path):
+    (tmp_path / "scan.pdf").write_bytes(partly_scanned_pdf())
+    run('%nb use "Scans" --create\n%nb add scan.pdf --wait')
+    run("%nb search glucose --type text")
+    view = run("%nb view scan.pdf")
+    assert view.page == 2
+    assert "The page is a picture without text, in which no passage can be marked." in str(view)
 
 
 @pytest.mark.parametrize("error", [NotFoundError("No file"), ServiceError("No", status=405)])

@@ -58,7 +58,7 @@ _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
 
 _BEGIN, _END = "\ue000", "\ue001"
-_WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s)")
+_WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s|[A-Z][\w ]{0,30}:\s)")
 _ROW = re.compile(r" \| |\t")
 _STOP_WORD_LIST = """
     a an and any are as at be been but by can did do does for from had has have how if in into is it
@@ -71,8 +71,8 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 def join_wrapped_lines(text: str) -> str:
     """Replace line breaks inside the paragraphs of extracted text by spaces.
 
-    The length is unchanged. Short lines, rows of tables, and lines before items of lists keep
-    their line break.
+    The length is unchanged. Short lines, rows of tables, and lines before items of lists and
+    fields such as `Year: 1995` keep their line break.
     """
 
     def replacement(match: re.Match[str]) -> str:

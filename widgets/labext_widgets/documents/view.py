@@ -117,11 +117,13 @@ def _passage_row(state: PageState, is_marked: bool) -> str:
 
 
 def _missing_passage(state: PageState) -> str:
-    """Return where the passage is that the displayed page does not have."""
+    """Return where the passage is that the displayed page does not have, or why none is marked."""
     page = state.pages.find(state.passage)
-    if page is None:
-        return "The passage was not found in this source."
-    return f"The passage is on page {page}."
+    if page is not None:
+        return f"The passage is on page {page}."
+    if not state.pages.text(state.page).strip():
+        return "The page is a picture without text, in which no passage can be marked."
+    return "The passage was not found in this source."
 
 
 def _text_rows(state: PageState) -> list[str]:

@@ -98,8 +98,7 @@ def quotable_part(hit: Hit, stems: frozenset[str]) -> str:
 
     Reference lists are dropped, and headings and rulers at its beginning and its end.
     """
-    part = _best_part(hit, stems)
-    return part if len(part) <= MAX_LENGTH else _cut(part, stems)
+    return _shortened(_best_part(hit, stems), stems)
 
 
 def _best_part(hit: Hit, stems: frozenset[str]) -> str:
@@ -143,8 +142,10 @@ def _trim(part: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _cut(text: str, stems: frozenset[str]) -> str:
-    """Return the part of a long text around the line or sentence with most of the stems."""
+def _shortened(text: str, stems: frozenset[str]) -> str:
+    """Return a text; of a long one the part around the line or sentence with most of the stems."""
+    if len(text) <= MAX_LENGTH:
+        return text
     starts = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
     pieces = list(pairwise(starts))
     number = max(
@@ -164,7 +165,11 @@ def _cite_rows(hit: Hit, quote: str, stems: frozenset[str]) -> Citation:
     These have most of the question's words that are in few rows.
     """
     citation = cite(hit, quote)
-    rows = _best_part(hit, stems).split("\n")
+    part = _best_part(hit, stems)
+    table = _best_table(part, stems)
+    if not part.startswith(table):  # the header is that of the first one
+        citation = replace(citation, quote=_shortened(table, stems), table_header=None)
+    rows = table.split("\n")
     header = citation.table_header
     if header is None:
         header = passages.row_text(rows.pop(0))
@@ -179,6 +184,21 @@ def _cite_rows(hit: Hit, quote: str, stems: frozenset[str]) -> Citation:
         return citation
     quote = "\n".join(rows[places[0] : places[-1] + 1]).strip()
     return replace(citation, quote=quote, table_header=header)
+
+
+def _best_table(part: str, stems: frozenset[str]) -> str:
+    """Return the table with most of the stems, without its heading, if a part has only tables."""
+    starts, ends = [0], []
+    for start, end, _ in passages.find_headings(part):
+        ends.append(start)
+        starts.append(end)
+    tables = [
+        part[start:end].strip() for start, end in zip(starts, [*ends, len(part)], strict=True)
+    ]
+    lines = [line for table in tables for line in table.split("\n")]
+    if not all(passages.CELL_SEPARATOR in line or _NEGLIGIBLE.fullmatch(line) for line in lines):
+        return part
+    return max(tables, key=lambda table: len(stems.intersection(segmentation.stem_words(table))))
 
 
 def _compose(question: str, citations: Sequence[Citation]) -> Answer:

@@ -320,6 +320,16 @@ def test_row_is_found_in_a_table_that_is_too_long_for_a_quotation():
     assert (citation.quote, citation.table_header) == (rows[35], HEADER)
 
 
+def test_rows_of_the_next_sheet_do_not_have_the_first_row_of_the_one_before():
+    sheet = "strain | genotype\nDH10B | araD139\nLMG194 | ara714"
+    text = "\n".join([*ROWS, "", "# strains", "", sheet])
+    table = replace(hit("source:runs", 4, text), heading=f"Runs › {HEADER}")
+    (citation,) = request("What is the genotype of LMG194?", [table]).citations
+    assert (citation.quote, citation.table_header) == (sheet, None)
+    (citation,) = request("What was the ethanol of R25?", [table]).citations
+    assert (citation.quote, citation.table_header) == (ROWS[5], HEADER)
+
+
 @pytest.mark.parametrize(
     ("question", "text"),
     [
