@@ -80,7 +80,6 @@ class Candidates:
             "sequences": ("sequence", lambda: lab("sequences", _recent_sequences)),
             "lab_folders": ("folder", lambda: lab("folders", lambda c: c.folders(1000))),
             "notebooks": ("notebook", lambda: nb("notebooks", lambda c: c.notebooks.names())),
-            "sources": ("source", lambda: self._in_notebook("sources")),
             "notes": ("note", lambda: self._in_notebook("notes")),
             "sessions": ("chat", lambda: self._in_notebook("chat")),
             "insights": ("insight", self._insights),
@@ -100,10 +99,12 @@ class Candidates:
             "variables": ("variable", self._rows),
             "columns": ("column", self._columns),
             "plot_columns": ("column", self._plot_columns),
+            "scores": ("score", self._scores),
         }
         self._by_kind: dict[str, Callable[[str], ValueSource]] = {
             kind: partial(_ignore_typed, *source) for kind, source in fixed.items()
         } | {
+            "sources": self._sources,
             "paths": lambda typed: (_paths(typed), "path"),
             "fields": lambda typed: (_after_comma(_sequence_columns(), typed), "column"),
             "speakers": lambda typed: (
@@ -156,13 +157,26 @@ class Candidates:
         return self._of_nb(group, lambda nb: getattr(nb, group).names())
 
     def _in_notebook(self, group: str) -> Sequence[str]:
-        """Return names from the notebook on the line, or from the notebook in use."""
-        notebook = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
-        if notebook is None and "all" not in self._typed:
-            notebook = self._notebook_in_use()
+        """Return names from the notebook of the line."""
+        notebook = self._notebook()
         return self._of_nb(
             f"{group}/{notebook or ''}", lambda nb: getattr(nb, group).names(notebook)
         )
+
+    def _sources(self, typed: str) -> ValueSource:
+        """Return the titles of sources; after the first letter also the names of their files."""
+        notebook = self._notebook()
+        names = self._of_nb(f"sources/{notebook or ''}", partial(_source_names, notebook))
+        titles = [title for title, _ in names]
+        files = [file for _, file in names] if typed else []
+        return [*dict.fromkeys(filter(None, [*titles, *files]))], "source"
+
+    def _notebook(self) -> str | None:
+        """Return the notebook on the line, or else the notebook in use; None for all."""
+        notebook = self._typed.get("notebook") or self._typed.get("NOTEBOOK")
+        if notebook is None and "all" not in self._typed:
+            return self._notebook_in_use()
+        return notebook
 
     def _notebook_in_use(self) -> str | None:
         return None if self._session.notebook is None else self._session.notebook.id
@@ -282,12 +296,25 @@ class Candidates:
         return self._of_jobs(f"columns/{batch}/{email or ''}", fetch)
 
 
+    def _scores(self) -> list[str]:
+        """Return the scores of the batch on the line."""
+        prefix = "score."
+        columns = self._plot_columns()
+        return [name.removeprefix(prefix) for name in columns if name.startswith(prefix)]
+
+
 def _ignore_typed(type_: str, names: Callable[[], Sequence[Any]], _: str) -> ValueSource:
     return names(), type_
 
 
 def _recent_sequences(lab: LabClient) -> Sequence[str]:
     return lab.names(limit=MAX_RECENT)
+
+
+def _source_names(notebook: str | None, nb: NotebookClient) -> list[tuple[str, str]]:
+    """Return the titles and file names of sources."""
+    records = nb.sources.iter(notebook)
+    return [(str(record["title"] or ""), str(record["file_name"] or "")) for record in records]
 
 
 def _models(nb: NotebookClient) -> list[tuple[str, str]]:

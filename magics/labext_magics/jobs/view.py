@@ -205,7 +205,7 @@ VIEW = Command(
         Parameter("compare", value_types.JOB, "superpose the structure of this job"),
         Parameter(
             "sort",
-            value_types.text_type("SCORE"),
+            value_types.text_type("SCORE", "scores"),
             "sort the jobs of a batch by this score; by default the first score",
         ),
         Parameter("descending", None, "sort in descending order"),

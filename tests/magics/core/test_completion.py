@@ -198,6 +198,7 @@ def complete(shell: InteractiveShell) -> Complete:
          ['%jobs batch x --from frame --map "sequence=my note"']),
         ("%jobs plot --from frame --x b|", ["%jobs plot --from frame --x bases"]),
         ("%jobs plot folds --y score|", ["%jobs plot folds --y score.mfe"]),
+        ("%jobs view folds --sort |", ["%jobs view folds --sort mfe"]),
         ("%jobs submit peptide_build \\\n  --set seq|",
          ["%jobs submit peptide_build \\\n  --set sequence="]),
         ("%jobs connect s|", ["%jobs connect s"]),

@@ -263,3 +263,9 @@ def test_tab_completions(run, shell):
         assert complete(shell, start + typed) == [start + word for word in expected]
     assert {"%nb sources retry", "%nb sources --all"} <= {*complete(shell, "%nb sources ")}
     run("%nb credentials delete 'Tab shelf' --yes")
+
+
+def test_tab_completes_file_names_of_sources(run, shell):
+    run('%nb use "Tab files" --create\n%nb add data/protocol.docx --title "Culture" --wait')
+    assert complete(shell, "%nb view prot") == ["%nb view protocol.docx"]
+    assert "%nb view protocol.docx" not in complete(shell, "%nb view ")
