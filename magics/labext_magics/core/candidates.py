@@ -295,7 +295,6 @@ class Candidates:
 
         return self._of_jobs(f"columns/{batch}/{email or ''}", fetch)
 
-
     def _scores(self) -> list[str]:
         """Return the scores of the batch on the line."""
         prefix = "score."

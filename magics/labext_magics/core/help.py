@@ -8,7 +8,8 @@ from itertools import groupby
 
 from labext_magics.core.grammar import Command, Magic, Parameter
 
-WIDTH = 88
+WIDTH = 80
+"""Width of texts, which fits a terminal of the usual size."""
 
 
 def help_text(magic: Magic, topic: str = "") -> str:

@@ -15,6 +15,7 @@ from labext.errors import CommandInterrupted, InputError
 from labext.jobs import frames
 from labext.redaction import MASK, mask
 from labext_magics.core import grammar, help, output, value_types
+from labext_magics.core.dispatch import magic_named
 from labext_magics.core.grammar import Command, Magic, Parameter, ParsedLine
 from labext_magics.core.line import iter_tokens, quote, tokenize
 from labext_magics.core.namespace import Namespace
@@ -201,6 +202,15 @@ def test_help_names_every_command_and_option() -> None:
     assert help_page.startswith("%demo run TOOL [options]")
     assert "%demo run digest" in help_page
     assert max(map(len, help_page.splitlines())) <= help.WIDTH
+
+
+@pytest.mark.parametrize("service", ["lab", "jobs", "nb"])
+def test_help_fits_a_terminal_of_80_columns(service: str) -> None:
+    magic = magic_named(service)
+    for command in magic.commands:
+        lines = help.help_text(magic, command.name).splitlines()
+        examples = [f"    {example}" for example in command.examples]
+        assert [text for text in lines if len(text) > 80 and text not in examples] == []
 
 
 @pytest.mark.parametrize(
