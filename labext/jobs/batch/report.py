@@ -91,10 +91,11 @@ def build_report(
     sentences += [caveat for caveat in caveats if caveat]
     if refused is not None and len(refused):
         were = "row was" if len(refused) == 1 else "rows were"
-        sentences.append(
-            f"{len(refused):,} invalid {were} skipped: "
-            f"{messages.join_words(refused['Name'].fillna('a row without a name'))}."
-        )
+        names = [*refused["Name"].dropna()]
+        unnamed = len(refused) - len(names)
+        if unnamed:
+            names.insert(0, "one without a name" if unnamed == 1 else f"{unnamed:,} without a name")
+        sentences.append(f"{len(refused):,} invalid {were} skipped: {messages.join_words(names)}.")
     if outcomes.deleted:
         were, they = ("was", "It was") if len(outcomes.deleted) == 1 else ("were", "They were")
         sentences.append(

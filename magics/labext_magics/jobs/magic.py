@@ -228,11 +228,11 @@ MAGIC = Magic(
         ),
         Command(
             "files",
-            "List the uploaded files.",
+            "List the uploaded files that are in no folder, or those in a folder.",
             files.files,
             options=[
-                Parameter("folder", value_types.FOLDER, "list only files in this folder"),
-                Parameter("folders", None, "also list folders"),
+                Parameter("folder", value_types.FOLDER, "list the files in this folder instead"),
+                Parameter("folders", None, "also list the folders"),
                 OUT,
             ],
         ),

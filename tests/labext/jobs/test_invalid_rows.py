@@ -135,7 +135,14 @@ def test_row_without_a_name_is_reported_by_number(client: JobsClient, ledger: An
     done = submit(client, frame, skip_invalid=True)
     assert ledger.members["few"] == ["few-a", "few-d", "few-e"]
     assert done.refused["Name"].isna().tolist() == [True, False]
-    assert "a row without a name" in done.message
+    assert "2 invalid rows were skipped: one without a name, c." in done.message
+
+
+def test_rows_without_a_name_are_counted(client: JobsClient, ledger: Any) -> None:
+    frame = FRAME.assign(bases="AC", t=37.0, mode="fast")
+    frame["name"] = ["a", np.nan, "", "d", "e"]
+    done = submit(client, frame, skip_invalid=True)
+    assert "2 invalid rows were skipped: 2 without a name." in done.message
 
 
 def test_skipped_rows_keep_the_numbers_of_the_others(client: JobsClient, ledger: Any) -> None:
