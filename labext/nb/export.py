@@ -43,6 +43,9 @@ PARTS: tuple[Part, ...] = get_args(Part)
 _LEVEL = 4
 """Level of the highest headings within a text."""
 
+_OTHER_BIBLIOGRAPHIES = frozenset({".ris", ".json", ".enw", ".xml", ".nbib"})
+"""Suffixes of bibliographies in other formats than BibTeX."""
+
 _SUFFIXES: Mapping[str, ExportFormat] = {
     ".md": "md",
     ".markdown": "md",
@@ -325,10 +328,15 @@ def _format_of(path: Path) -> ExportFormat:
 
 
 def _check_places(path: Path, bibliography: Path | None) -> None:
-    """Refuse the names of folders, and the same name for both files."""
+    """Refuse the names of folders, the same name for both files, and that of another format."""
     if bibliography is not None and bibliography.absolute() == path.absolute():
         raise InputError(
             "The bibliography has the name of the export.", "Choose another name for it."
+        )
+    if bibliography is not None and bibliography.suffix.lower() in _OTHER_BIBLIOGRAPHIES:
+        raise InputError(
+            f"The bibliography is written as BibTeX, not as {bibliography.suffix}.",
+            "Choose a name that ends in .bib.",
         )
     for file in filter(None, (path, bibliography)):
         if file.is_dir():

@@ -185,6 +185,8 @@ def test_bad_names_and_empty_notebooks_are_refused(tmp_path: Path) -> None:
         export(tmp_path / "a.docx")
     with pytest.raises(InputError, match="bibliography"):
         export(tmp_path / "a.md", bibliography=tmp_path / "a.md")
+    with pytest.raises(InputError, match=r"BibTeX, not as \.ris"):
+        export(tmp_path / "a.md", bibliography=tmp_path / "a.ris")
     with pytest.raises(InputError, match="nothing to export"):
         export(tmp_path / "a.md", client=Client(empty=True))
     assert not [*tmp_path.iterdir()]

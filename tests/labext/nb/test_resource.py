@@ -217,7 +217,7 @@ def test_fields_are_read_from_the_beginning_of_the_text() -> None:
     )
     reference = source_reference(RECORD, text)
     assert reference.title == "Tight regulation"
-    assert reference.authors == ("Guzman, L.-M", "Beckwith, Jon")
+    assert reference.authors == ("Guzman, L.-M.", "Beckwith, Jon")
     assert (reference.year, reference.journal) == ("1995", "J. Bacteriol.")
     assert reference.doi == "10.1128/jb.177.14.4121-4130.1995"
     assert source_reference(RECORD, "x" * 4000 + "\nAuthors: Late").authors == ()
@@ -230,10 +230,11 @@ def test_fields_are_read_from_the_beginning_of_the_text() -> None:
         ("Guzman, Luz", ["Guzman, Luz"]),
         ("A. Smith, B. Jones, C. Li", ["A. Smith", "B. Jones", "C. Li"]),
         ("A. Smith, B. Jones, and C. Li", ["A. Smith", "B. Jones", "C. Li"]),
-        ("Smith, A.; Jones, Bo; and Li, C.", ["Smith, A", "Jones, Bo", "Li, C"]),
-        ("Smith, A. B., Jones, C., & Li, D.", ["Smith, A. B", "Jones, C", "Li, D"]),
+        ("Smith, A.; Jones, Bo; and Li, C.", ["Smith, A.", "Jones, Bo", "Li, C."]),
+        ("Smith, A. B., Jones, C., & Li, D.", ["Smith, A. B.", "Jones, C.", "Li, D."]),
         ("Smith AB, Jones C, et al.", ["Smith AB", "Jones C"]),
         ("Anderson", ["Anderson"]),
+        ("Anderson, Carson.", ["Anderson, Carson"]),
     ],
 )
 def test_authors_are_split(text: str, authors: list[str]) -> None:
@@ -317,7 +318,7 @@ def test_bibtex_entry_has_fields_abstract_and_files(folder: Path) -> None:
         "Expression of toxic genes."
     )
     reference = source_reference({"id": "source:1", "title": entry.title}, entry.text)
-    assert reference.authors == ("Guzman, L. M", "Belin, Dominique")
+    assert reference.authors == ("Guzman, L. M.", "Belin, Dominique")
     assert (reference.year, reference.journal) == ("1995", "J. Bacteriol.")
     assert library.files == (folder / "files" / "guzman.pdf",)
     assert library.missing_files == ("lost.pdf",)
@@ -327,7 +328,7 @@ def test_bibtex_entry_has_fields_abstract_and_files(folder: Path) -> None:
 PUBLISHED = {
     "l.bib": "@article{a, title={T}, author={Li, B. and others}, journal={J}, year=2021, volume=14,"
     " number={3}, pages={1204--1207}}\n@phdthesis{b, title={U}, author={Doe, J.}, school={Köln}}",
-    "l.ris": "TY  - JOUR\nTI  - T\nAU  - Li, B\nAU  - others\nJO  - J\nPY  - 2021\nVL  - 14\n"
+    "l.ris": "TY  - JOUR\nTI  - T\nAU  - Li, B.\nAU  - others\nJO  - J\nPY  - 2021\nVL  - 14\n"
     "IS  - 3\nSP  - 1204\nEP  - 1207\nER  -\nTY  - THES\nTI  - U\nAU  - Doe, J\n"
     "PB  - Köln\nER  -\n",
     "l.json": json.dumps(
@@ -354,12 +355,12 @@ def test_volume_number_pages_and_publisher_of_a_library_are_exported(
         for entry in entries
     ]
     assert [format_reference(reference) for reference in references] == [
-        ("Li, B et al. (2021).", "T", "J 14(3), 1204–1207"),
+        ("Li, B. et al. (2021).", "T", "J 14(3), 1204–1207"),
         ("Doe, J.", "U", "Köln"),
     ]
     text = to_bibtex(references)
     assert "volume = {14},\n  number = {3},\n  pages = {1204--1207}," in text
-    assert "author = {Li, B and others}" in text
+    assert "author = {Li, B. and others}" in text
     assert "publisher = {Köln}" in text
     older = entries[0].text.replace("\nVolume: 14\nNumber: 3", "").replace("\nPages: ", "\nX: ")
     assert not entries[0].matches(older)
