@@ -19,6 +19,8 @@ import pytest
 from widget_fakes import ParsedHtml, Placeholders
 
 from labext.errors import InputError, StorageError
+from labext.frames.views import frame_html
+from labext.jobs import frames
 from labext_widgets.core import placeholder
 from labext_widgets.core.front_end import FrontEnd
 from labext_widgets.plots import Plot, job_table, table_plot
@@ -138,6 +140,15 @@ def test_names_of_jobs_are_plotted_by_their_column_in_the_input() -> None:
     assert plot._chart.panels[0].x.label == "gene"
     jobs.attrs["name_column"] = "family"
     assert job_table(jobs)["family"].tolist() == JOBS["family"].tolist()
+
+
+def test_selected_jobs_are_displayed_like_a_list_of_jobs() -> None:
+    jobs = frames.JOBS.show(JOBS.assign(Reason=None))
+    plot = table_plot(job_table(jobs), "folds", x="mfe")
+    plot.select([0, 1])
+    html = str(frame_html(plot.selection))
+    assert "folds-a" in html
+    assert "Reason" not in html  # no job has one
 
 
 def test_default_columns_are_scores_that_differ() -> None:

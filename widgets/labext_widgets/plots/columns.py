@@ -256,6 +256,7 @@ def job_table(jobs: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     from labext.frames.conversion import spread_column
+    from labext.frames.views import VIEW_ATTRIBUTE
 
     table = spread_column(jobs, "Settings", "setting") if "Settings" in jobs else jobs.copy()
     name_column = jobs.attrs.get("name_column")
@@ -266,7 +267,8 @@ def job_table(jobs: pd.DataFrame) -> pd.DataFrame:
             pd.to_datetime(table[column], utc=True) for column in ("Started", "Completed")
         )
         table[RUN_TIME] = (completed - started).dt.total_seconds()
-    table.attrs = {}
+    view = jobs.attrs.get(VIEW_ATTRIBUTE)
+    table.attrs = {} if view is None else {VIEW_ATTRIBUTE: view}  # displayed as a list of jobs
     return table
 
 
