@@ -6,9 +6,60 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from labext.nb import records
+from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
 from labext.nb.records import Fields, Record
 from open_notebook.facts import Operation, Recording, operations, recordings
 from open_notebook.serving import ReceivedRequest
+
+FIELDS: Mapping[str, Fields] = {
+    method: fields
+    for methods, fields in (
+        ("notebooks notebook new_notebook change_notebook", records.NOTEBOOK),
+        ("delete_notebook", records.NOTEBOOK_DELETION),
+        ("preview", records.PREVIEW),
+        ("notes note new_note change_note save_insight", records.NOTE),
+        ("sources", records.SOURCE),
+        ("source add_text add_url add_file change_source retry_source", records.SOURCE_DETAIL),
+        ("source_status", records.STATUS),
+        ("insights insight", records.INSIGHT),
+        ("sessions session new_session change_session", records.SESSION),
+        ("context", records.CONTEXT),
+        ("search", records.HIT),
+        ("models new_model models_of", records.MODEL),
+        ("test_model", records.TEST_RESULT),
+        ("providers", records.PROVIDER),
+        ("discover discover_with", records.DISCOVERED_MODEL),
+        ("sync", records.SYNC_RESULT),
+        ("count_models", records.MODEL_COUNT),
+        (
+            "credentials credentials_of credential new_credential change_credential",
+            records.CREDENTIAL,
+        ),
+        ("delete_credential", records.CREDENTIAL_DELETION),
+        ("test_credential", {"provider": "category", **records.TEST_RESULT}),
+        ("register_models", records.MODEL_REGISTRATION),
+        (
+            "transformations transformation new_transformation change_transformation",
+            records.TRANSFORMATION,
+        ),
+        ("transform", records.OUTPUT),
+        ("generate", records.EPISODE_SUBMISSION),
+        ("podcast_job", records.JOB),
+        ("episodes", records.EPISODE),
+        ("episode", records.EPISODE_DETAIL),
+        ("retry_episode", records.EPISODE_RETRY),
+        ("command_kinds", records.COMMAND_KIND),
+        ("commands command", records.COMMAND),
+        ("embed", records.EMBEDDING_SUBMISSION),
+    )
+    for method in methods.split()
+}
+"""The fields of the record, or of each record of the list, that a method returns."""
+PROFILE_FIELDS = {
+    EPISODE_PROFILES: records.EPISODE_PROFILE,
+    SPEAKER_PROFILES: records.SPEAKER_PROFILE,
+}
 
 
 @dataclass(frozen=True)
@@ -18,7 +69,6 @@ class Proof:
     Attributes:
         made: the call, as `unittest.mock.call` records it: `call.notebook("notebook:…")`.
         by: recordings of its requests in order; `derived` ones if none was made.
-        fields: of the record, or of each record of a list.
         missing: fields that are None because this server lacks them or has no value.
         values: expected values of the record or the first record.
         unrecorded: names that are sent and only in the server's schema.
@@ -29,7 +79,6 @@ class Proof:
 
     made: Any
     by: tuple[str | Recording, ...]
-    fields: Fields | None = None
     missing: frozenset[str] = frozenset()
     values: Mapping[str, Any] = field(default_factory=dict)
     unrecorded: frozenset[str] = frozenset()
@@ -41,6 +90,14 @@ class Proof:
     def method(self) -> str:
         """Return the name of the backend's method."""
         return str(self.made[0])
+
+    @property
+    def fields(self) -> Fields | None:
+        """Return the fields of the record, or of each record of a list."""
+        _, arguments, _ = self.made
+        if self.method.endswith(("profile", "profiles")):
+            return PROFILE_FIELDS[arguments[0]]
+        return FIELDS.get(self.method)
 
     def call(self, backend: Any) -> Any:
         """Call the backend's method."""
@@ -114,12 +171,13 @@ def check_result(proof: Proof, result: Any) -> None:
     """Check that the result is complete and has the server's values."""
     if proof.result is not ...:
         assert result == proof.result
-    if proof.fields is None:
+    fields = proof.fields
+    if proof.result is not ... or fields is None:
         return
     every: list[Record] = result if isinstance(result, list) else [result]
     assert every, "no result"
     for record in every:
-        assert list(record) == [*proof.fields, *(key for key in record if key not in proof.fields)]
+        assert list(record) == [*fields, *(key for key in record if key not in fields)]
     first = every[0]
     assert {key for key, value in first.items() if value is None} == proof.missing
     for name, value in proof.values.items():

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from unittest.mock import call
 
-from labext.nb.records import (
-    CONTEXT,
-    HIT,
-    SESSION,
-    Answer,
-    Citation,
-    MessageContext,
-    Query,
-    Question,
-    Scope,
-)
+from labext.nb.records import Answer, Citation, MessageContext, Query, Question, Scope
 from open_notebook.facts import recordings, request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
@@ -50,14 +40,11 @@ _CITED = derived(
 _ANSWER = Answer(_SIMPLE, (Citation(AI_NOTE, "A fake generated title"),), QUESTION)
 
 PROOFS = (
-    proof(
-        call.sessions(NOTEBOOK_ID), "chat.sessions_list", fields=SESSION, missing="model_override"
-    ),
+    proof(call.sessions(NOTEBOOK_ID), "chat.sessions_list", missing="model_override"),
     proof(
         call.sessions(),
         derived("notebooks.list", answer=recordings()["notebooks.list"].answer[1:2]),
         "chat.sessions_list",
-        fields=SESSION,
         missing="model_override",
         values={"notebook_id": NOTEBOOK_ID},
     ),
@@ -67,26 +54,30 @@ PROOFS = (
         # Its replies have marks, whose titles are looked up.
         "sources.list_with_active_or_failed",
         *_REST_OF_NOTEBOOK,
-        fields=SESSION,
         missing="model_override",
         values={"message_count": 10},
         unrecorded="offset",
         omitted="offset",
         differing="offset",
     ),
-    proof(call.session(CHAT), "chat.session_get_empty", values={"messages": []}),
+    proof(
+        call.session(CHAT),
+        "chat.session_get_empty",
+        missing="model_override",
+        values={"messages": []},
+    ),
     proof(
         call.new_session(NOTEBOOK_ID, "Yields", None),
         "chat.session_create",
-        fields=SESSION,
         missing="model_override",
         omitted="model_override",
     ),
-    proof(call.new_session(NOTEBOOK_ID, None, None), "chat.session_create_2"),
+    proof(
+        call.new_session(NOTEBOOK_ID, None, None), "chat.session_create_2", missing="model_override"
+    ),
     proof(
         call.change_session(CHAT, request_body("chat.session_put")),
         "chat.session_put",
-        fields=SESSION,
         values={"title": "Yields 2", "model_override": MODEL_ID},
     ),
     proof(
@@ -95,7 +86,6 @@ PROOFS = (
     proof(
         call.context(None, NOTEBOOK_ID, Scope(), _CHOSEN),
         "chat.context_config",
-        fields=CONTEXT,
         values={"token_count": 271, "char_count": 1565, "notes": _CONTEXT["notes"]},
     ),
     # All sources and notes are named: the server omits the others, or sends only their insights.
@@ -128,7 +118,6 @@ PROOFS = (
     proof(
         call.search(Query("plasmid", Scope(), 5), "text"),
         "search.text",
-        fields=HIT,
         missing="match page similarity table_header transcript confidence",
         values={"id": AI_NOTE, "kind": "note", "relevance": 1.3919838666915894},
         unrecorded=_EVERY_KIND,
@@ -136,7 +125,6 @@ PROOFS = (
     proof(
         call.search(Query("plasmid miniprep yields", Scope(), 5, 0.1), "vector"),
         "search.vector",
-        fields=HIT,
         missing="page relevance table_header transcript confidence",
         # The best hit is first, since the backend sorts the hits.
         values={"id": AI_NOTE, "similarity": 0.5163977794943224},
@@ -145,7 +133,6 @@ PROOFS = (
     proof(
         call.search(Query("yield", Scope(include_sources=False)), "text"),
         "search.notes_only",
-        fields=HIT,
         missing="match page similarity table_header transcript confidence",
         values={"id": AI_NOTE},
         unrecorded="type search_notes",
@@ -153,7 +140,6 @@ PROOFS = (
     proof(
         call.search(Query("plasmid", Scope(sources=(PAGE,)), 5), "text"),
         derived("search.text", json={"query": "plasmid", "type": "text", "limit": 1000}),
-        fields=HIT,
         missing="match page similarity table_header transcript confidence",
         values={"id": PAGE},
         unrecorded=_EVERY_KIND,

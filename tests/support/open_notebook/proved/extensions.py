@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from unittest.mock import call
 
-from labext.nb.records import COMMAND, COMMAND_KIND, EMBEDDING_SUBMISSION, INSIGHT, NOTE
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
@@ -24,7 +23,6 @@ PROOFS = (
     proof(
         call.command_kinds(),
         "meta.registry_debug",
-        fields=COMMAND_KIND,
         values={"command": "embed_note", "app": "open_notebook"},
     ),
     proof(
@@ -34,7 +32,6 @@ PROOFS = (
         derived(
             "sources.list", query={"limit": "100", "offset": str(len(_ACTIVE.answer))}, answer=[]
         ),
-        fields=COMMAND,
         missing="result progress",
         values={
             "status": "failed",
@@ -45,7 +42,6 @@ PROOFS = (
     proof(
         call.command(COMMAND_ID),
         "commands.job",
-        fields=COMMAND,
         missing="error_message progress created_at updated_at",
         values={"status": "completed", "subject": TEXT, "command": "run_transformation"},
     ),
@@ -56,7 +52,6 @@ PROOFS = (
     proof(
         call.insight(INSIGHT_ID),
         "insights.get",
-        fields=INSIGHT,
         missing="source_title",
         values={"source_id": TEXT, "insight_type": "Shorten it"},
     ),
@@ -69,21 +64,18 @@ PROOFS = (
             json={"note_type": "ai"},
             answer={**recordings()["insights.save_as_note"].answer, "note_type": "ai"},
         ),
-        fields=NOTE,
         values={"note_type": "ai", "notebook_id": NOTEBOOK_ID},
     ),
     proof(
         call.embed(NOTE_ID, "note"),
         "models.defaults_after_auto",
         "embed.note_async",
-        fields=EMBEDDING_SUBMISSION,
         values={"item_id": NOTE_ID, "job_id": "command:o7e7tbpj7ivazvtlk7yo"},
     ),
     proof(
         call.embed(TEXT, "source"),
         "models.defaults_after_auto",
         "embed.source_sync",
-        fields=EMBEDDING_SUBMISSION,
         unrecorded="async_processing",  # a command does it also without this field
         values={"item_type": "source"},
     ),

@@ -24,10 +24,7 @@ CREDENTIAL_ID, DOOMED_CREDENTIAL = (
     "credential:f2cf5nzlm4qcy2gmdxug",
 )
 TRANSFORMATION_ID = "transformation:crmosgrkryawdq7gtwom"
-SOLO, BUSINESS = (
-    "episode_profile:umd1xkd0jx5z63pc1es9",
-    "episode_profile:wett8l13jgi0pneipe3g",
-)
+SOLO, BUSINESS = ("episode_profile:umd1xkd0jx5z63pc1es9", "episode_profile:wett8l13jgi0pneipe3g")
 SOLO_SPEAKER, TECH_SPEAKERS = (
     "speaker_profile:ym0aj2nnzcrsdbczgpoa",
     "speaker_profile:apv0q0oqbc8ccqewyywj",

@@ -4,19 +4,6 @@ from __future__ import annotations
 
 from unittest.mock import call
 
-from labext.nb.records import (
-    CREDENTIAL,
-    CREDENTIAL_DELETION,
-    DISCOVERED_MODEL,
-    MODEL,
-    MODEL_COUNT,
-    MODEL_REGISTRATION,
-    OUTPUT,
-    PROVIDER,
-    SYNC_RESULT,
-    TEST_RESULT,
-    TRANSFORMATION,
-)
 from open_notebook.facts import recordings, request_body
 from open_notebook.proof import proof
 from open_notebook.proved.ids import (
@@ -31,23 +18,20 @@ from open_notebook.proved.ids import (
 )
 
 PROOFS = (
-    proof(call.models(), "models.list", fields=MODEL, values={"type": "tts"}),
+    proof(call.models(), "models.list", values={"type": "tts"}),
     proof(
         call.models("llm"),
         "models.list_type_language",
-        fields=MODEL,
         values={"type": "llm", "name": "badkey-chat"},
     ),
     proof(
         call.new_model("fake-tts", "tts", PROVIDER_ID, CREDENTIAL_ID),
         "models.create.fake-tts",
-        fields=MODEL,
         values={"type": "tts", "id": TTS},
     ),
     proof(
         call.new_model("nosearch-chat", "llm", PROVIDER_ID, None),
         "models.create.nosearch-chat",
-        fields=MODEL,
         missing="credential",
         omitted="credential",
     ),
@@ -55,14 +39,12 @@ PROOFS = (
     proof(
         call.test_model(MODEL_ID),
         "models.test.fake-chat",
-        fields=TEST_RESULT,
         missing="details",
         values={"success": True},
     ),
     proof(
         call.test_model("model:d7xfh10sukzzjci3fg9k"),
         "models.test.fail-chat",
-        fields=TEST_RESULT,
         missing="details",
         values={"success": False},
     ),
@@ -100,20 +82,17 @@ PROOFS = (
     proof(
         call.providers(),
         "models.providers",
-        fields=PROVIDER,
         values={"provider": PROVIDER_ID, "types": ["llm", "embedding", "stt", "tts"]},
     ),
     proof(
         call.discover(PROVIDER_ID),
         "models.discover",
-        fields=DISCOVERED_MODEL,
         missing="description",
         values={"name": "fake-chat", "model_type": "llm"},
     ),
     proof(
         call.sync(PROVIDER_ID),
         "models.sync_one",
-        fields=SYNC_RESULT,
         missing="error",
         values={"discovered": 14, "new": 6, "existing": 8},
     ),
@@ -134,60 +113,35 @@ PROOFS = (
     proof(
         call.count_models(PROVIDER_ID),
         "models.count",
-        fields=MODEL_COUNT,
         values={"total": 10, "counts": {"llm": 6, "embedding": 1, "stt": 1, "tts": 2}},
     ),
-    proof(
-        call.models_of(PROVIDER_ID),
-        "models.by_provider",
-        fields=MODEL,
-        values={"type": "embedding"},
-    ),
+    proof(call.models_of(PROVIDER_ID), "models.by_provider", values={"type": "embedding"}),
     proof(
         call.credentials(),
         "credentials.list",
-        fields=CREDENTIAL,
         missing="decryption_error",
         values={"created_at": "2026-11-20T13:22:06.587Z"},
     ),
-    proof(
-        call.credentials(PROVIDER_ID),
-        "credentials.list_by_query",
-        fields=CREDENTIAL,
-        missing="decryption_error",
-    ),
+    proof(call.credentials(PROVIDER_ID), "credentials.list_by_query", missing="decryption_error"),
     proof(
         call.credentials(),
         "credentials.list_no_encryption_key",
-        fields=CREDENTIAL,
         missing="base_url",
         values={
             "decryption_error": "Failed to decrypt API key. The encryption key may have changed."
         },
     ),
-    proof(
-        call.credentials_of(PROVIDER_ID),
-        "credentials.by_provider",
-        fields=CREDENTIAL,
-        missing="decryption_error",
-    ),
-    proof(
-        call.credential(CREDENTIAL_ID),
-        "credentials.get",
-        fields=CREDENTIAL,
-        missing="decryption_error",
-    ),
+    proof(call.credentials_of(PROVIDER_ID), "credentials.by_provider", missing="decryption_error"),
+    proof(call.credential(CREDENTIAL_ID), "credentials.get", missing="decryption_error"),
     proof(
         call.new_credential(request_body("credentials.create")),
         "credentials.create",
-        fields=CREDENTIAL,
         missing="decryption_error",
         values={"has_api_key": True, "name": "Local fake"},
     ),
     proof(
         call.change_credential(CREDENTIAL_ID, {"name": "Local fake 2"}),
         "credentials.put",
-        fields=CREDENTIAL,
         missing="decryption_error",
         omitted="modalities",
         values={"name": "Local fake 2"},
@@ -195,20 +149,17 @@ PROOFS = (
     proof(
         call.delete_credential(DOOMED_CREDENTIAL),
         "credentials.delete",
-        fields=CREDENTIAL_DELETION,
         values={"deleted_models": 0},
     ),
     proof(
         call.test_credential(CREDENTIAL_ID),
         "credentials.test",
-        fields={"provider": "category", **TEST_RESULT},
         missing="details",
         values={"success": True},
     ),
     proof(
         call.discover_with(CREDENTIAL_ID),
         "credentials.discover",
-        fields=DISCOVERED_MODEL,
         missing="model_type description",
         values={"name": "fake-chat"},
     ),
@@ -217,14 +168,12 @@ PROOFS = (
         call.register_models(CREDENTIAL_ID, [("fake-chat", "llm"), ("fake-embed", "embedding")]),
         "credentials.get",
         "credentials.register_models",
-        fields=MODEL_REGISTRATION,
         values={"created": 2, "existing": 0},
     ),
     proof(
         call.register_models(CREDENTIAL_ID, [("fake-chat", "llm")]),
         "credentials.get",
         "credentials.register_models_again",
-        fields=MODEL_REGISTRATION,
         values={"created": 0, "existing": 1},
     ),
     proof(call.credential_status(), "credentials.status"),
@@ -233,33 +182,29 @@ PROOFS = (
         "credentials.env_status",
         result=recordings()["credentials.env_status"].answer,
     ),
-    proof(
-        call.transformations(), "transformations.list", fields=TRANSFORMATION, missing="model_id"
-    ),
+    proof(call.transformations(), "transformations.list", missing="model_id"),
     proof(
         call.transformation(TRANSFORMATION_ID),
         "transformations.get",
-        fields=TRANSFORMATION,
         missing="model_id",
         values={"title": "Shorten", "created_at": "2026-11-20T13:30:43.462Z"},
     ),
     proof(
         call.new_transformation(request_body("transformations.create")),
         "transformations.create",
-        fields=TRANSFORMATION,
         missing="model_id",
     ),
     # That server also requires a title and a description.
     proof(
         call.new_transformation({"name": "shorten", "prompt": "Shorten this."}),
         "transformations.create",
+        missing="model_id",
         omitted="apply_default",
         differing="title description",
     ),
     proof(
         call.change_transformation(TRANSFORMATION_ID, {"title": "Shorten it"}),
         "transformations.put",
-        fields=TRANSFORMATION,
         missing="model_id",
         values={"title": "Shorten it"},
     ),
@@ -267,14 +212,12 @@ PROOFS = (
     proof(
         call.transform(TRANSFORMATION_ID, "Long text here.", MODEL_ID),
         "transformations.execute",
-        fields=OUTPUT,
         missing="usage",
         values={"output": "Fake answer (fake-chat) to: 'Long text here.'. "},
     ),
     proof(
         call.transform(TRANSFORMATION_ID, "Long text here.", None),
         "transformations.execute_no_model",
-        fields=OUTPUT,
         missing="model_id usage",
     ),
     proof(call.default_prompt(), "transformations.default_prompt_get"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import call
 
-from labext.nb.records import NOTE, NOTEBOOK, NOTEBOOK_DELETION, PREVIEW
 from open_notebook.facts import recordings, request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
@@ -34,42 +33,36 @@ PROOFS = (
     proof(
         call.notebooks(),
         "notebooks.list",
-        fields=NOTEBOOK,
         values={"name": "Second", "created_at": "2026-11-20T13:23:23.774Z"},
     ),
     *(proof(call.notebooks(w), f"notebooks.list_archived_{w}".lower()) for w in (True, False)),
-    proof(call.notebooks(order_by="name"), "notebooks.list_order_name_asc", fields=NOTEBOOK),
-    proof(call.notebook(NOTEBOOK_ID), "notebooks.get", fields=NOTEBOOK),
+    proof(call.notebooks(order_by="name"), "notebooks.list_order_name_asc"),
+    proof(call.notebook(NOTEBOOK_ID), "notebooks.get"),
     proof(
         call.new_notebook("Miniprep", "Plasmid work"),
         "notebooks.create",
-        fields=NOTEBOOK,
         values={"id": NOTEBOOK_ID, "created_at": MADE_AT},
     ),
     proof(call.new_notebook("Second", None), "notebooks.create_2"),
     proof(
         call.change_notebook(NOTEBOOK_ID, request_body("notebooks.put")),
         "notebooks.put",
-        fields=NOTEBOOK,
         values={"name": "Miniprep A", "description": "d"},
     ),
     proof(
         call.change_notebook(SECOND, {"archived": True}),
         "notebooks.put_archive_only",
-        fields=NOTEBOOK,
         values={"archived": True},
     ),
     proof(
         call.delete_notebook(DOOMED_NOTEBOOK_2, delete_sources=True),
         "notebooks.delete_exclusive",
-        fields=NOTEBOOK_DELETION,
         values={"deleted_sources": 1, "id": DOOMED_NOTEBOOK_2},
     ),
     proof(
         call.preview(DOOMED_NOTEBOOK),
         "notebooks.delete_preview",
         derived("chat.sessions_list", query={"notebook_id": DOOMED_NOTEBOOK}),
-        fields=PREVIEW,
         values={"exclusive_source_count": 1, "session_count": 1, "name": "Doomed"},
     ),
     proof(
@@ -87,34 +80,29 @@ PROOFS = (
         _note(BARE_NOTE, None, "no title"),
         _note(AI_NOTE, "A fake generated title", "AI summary of plasmid yields."),
         "notes.get",
-        fields=NOTE,
         missing="title",
         values={"content": "no title", "notebook_id": NOTEBOOK_ID},
     ),
-    proof(call.note(NOTE_ID), "notes.get", fields=NOTE, missing="notebook_id"),
+    proof(call.note(NOTE_ID), "notes.get", missing="notebook_id"),
     proof(
         call.new_note("Plasmid yield was 9.7 ug.", "Yield", "human", NOTEBOOK_ID),
         "notes.create",
-        fields=NOTE,
         values={"title": "Yield", "notebook_id": NOTEBOOK_ID},
     ),
     proof(
         call.new_note("AI summary of plasmid yields.", None, "ai", NOTEBOOK_ID),
         "notes.create_ai_no_title",
-        fields=NOTE,
         values={"title": "A fake generated title", "note_type": "ai"},
     ),
     proof(
         call.new_note("no title", None, "human", NOTEBOOK_ID),
         "notes.create_human_no_title",
-        fields=NOTE,
         missing="title",
         unrecorded="note_type",
     ),
     proof(
         call.change_note(NOTE_ID, request_body("notes.put")),
         "notes.put",
-        fields=NOTE,
         missing="notebook_id",
         values={"title": "Yield 2", "content": "9.8 ug"},
     ),

@@ -6,15 +6,6 @@ from typing import Any
 from unittest.mock import call
 
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES
-from labext.nb.records import (
-    EPISODE,
-    EPISODE_DETAIL,
-    EPISODE_PROFILE,
-    EPISODE_RETRY,
-    EPISODE_SUBMISSION,
-    JOB,
-    SPEAKER_PROFILE,
-)
 from open_notebook.facts import recordings
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import (
@@ -49,14 +40,12 @@ PROOFS = (
     proof(
         call.profiles(EPISODE_PROFILES),
         "episode_profiles.list",
-        fields=EPISODE_PROFILE,
         missing=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
         values={"speaker_profile_ids": ["speaker_profile:i9k4208ntfbf6c0k4f1a"]},
     ),
     proof(
         call.profile(EPISODE_PROFILES, SOLO),
         "episode_profiles.list",
-        fields=EPISODE_PROFILE,
         missing=f"outline_llm transcript_llm language max_tokens {_UNTIMED}",
         values={"name": "solo_expert", "num_segments": 4},
     ),
@@ -75,7 +64,6 @@ PROOFS = (
         ),
         "speaker_profiles.list",
         "episode_profiles.create",
-        fields=EPISODE_PROFILE,
         missing=f"language max_tokens {_UNTIMED}",
         values={"speaker_profile_ids": [SOLO_SPEAKER], "num_segments": 3},
     ),
@@ -89,7 +77,6 @@ PROOFS = (
         "episode_profiles.list",
         "speaker_profiles.list",
         "episode_profiles.put.solo_expert",
-        fields=EPISODE_PROFILE,
         missing=f"language max_tokens {_UNTIMED}",
         values={"num_segments": 3, "outline_llm": MODEL_ID},
         unrecorded="max_tokens",
@@ -103,20 +90,15 @@ PROOFS = (
     proof(
         call.copy_profile(EPISODE_PROFILES, BUSINESS),
         "episode_profiles.duplicate",
-        fields=EPISODE_PROFILE,
         missing=f"language max_tokens {_UNTIMED}",
         values={"name": "business_analysis - Copy"},
     ),
     proof(
-        call.profiles(SPEAKER_PROFILES),
-        "speaker_profiles.list",
-        fields=SPEAKER_PROFILE,
-        missing=f"voice_model {_UNTIMED}",
+        call.profiles(SPEAKER_PROFILES), "speaker_profiles.list", missing=f"voice_model {_UNTIMED}"
     ),
     proof(
         call.profile(SPEAKER_PROFILES, SOLO_SPEAKER),
         "speaker_profiles.list",
-        fields=SPEAKER_PROFILE,
         missing=f"voice_model {_UNTIMED}",
         values={"name": "solo_expert"},
     ),
@@ -124,7 +106,6 @@ PROOFS = (
         call.change_profile(SPEAKER_PROFILES, TECH_SPEAKERS, {"voice_model": TTS}),
         "speaker_profiles.list",
         "speaker_profiles.put.tech_experts",
-        fields=SPEAKER_PROFILE,
         missing=_UNTIMED,
         values={"voice_model": TTS},
     ),
@@ -132,7 +113,6 @@ PROOFS = (
         call.generate(NOTEBOOK_ID, SOLO, [SOLO_SPEAKER], "Ep one", None),
         *_with_models(),
         "podcasts.generate",
-        fields=EPISODE_SUBMISSION,
         missing="episode_id",
         values={"job_id": JOB_ID, "status": "submitted"},
     ),
@@ -140,7 +120,6 @@ PROOFS = (
         call.generate(NOTEBOOK_ID, SOLO, None, "Ep one", "Mention yields."),
         *_with_models(),
         "podcasts.generate",
-        fields=EPISODE_SUBMISSION,
         missing="episode_id",
         unrecorded="briefing_suffix",
     ),
@@ -148,7 +127,6 @@ PROOFS = (
         proof(
             call.podcast_job(job),
             name,
-            fields=JOB,
             missing=f"stage progress created_at updated_at {untold}",
             values={"status": status},
         )
@@ -161,21 +139,18 @@ PROOFS = (
     proof(
         call.episodes(),
         "podcasts.episodes",
-        fields=EPISODE,
         missing=f"{_EPISODE} error_message",
         values={"name": "Ep one", "job_status": "completed"},
     ),
     proof(
         call.episodes(),
         "podcasts.episodes_while_running",
-        fields=EPISODE,
         missing=f"{_EPISODE} error_message audio_file audio_url",
         values={"job_status": "running"},
     ),
     proof(
         call.episodes(),
         "podcasts.episodes_with_failed",
-        fields=EPISODE,
         missing=f"{_EPISODE} audio_file audio_url",
         values={
             "job_status": "failed",
@@ -186,14 +161,12 @@ PROOFS = (
     proof(
         call.episode(EPISODE_ID),
         "podcasts.episode",
-        fields=EPISODE_DETAIL,
         missing=f"{_EPISODE} error_message",
         values={"created_at": "2026-11-20T13:30:46.021Z"},
     ),
     proof(
         call.episode(FAILED_EPISODE),
         "podcasts.episode_failed",
-        fields=EPISODE_DETAIL,
         missing=f"{_EPISODE} audio_file audio_url outline transcript",
     ),
     proof(call.audio(EPISODE_ID), "podcasts.audio", result=91785),
@@ -206,7 +179,6 @@ PROOFS = (
             status=200,
             answer={"job_id": "command:1jxn441figqricvenm62", "message": "Retry submitted"},
         ),
-        fields=EPISODE_RETRY,
         missing="episode_id",
         values={"job_id": "command:1jxn441figqricvenm62"},
     ),

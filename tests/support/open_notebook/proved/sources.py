@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from unittest.mock import call
 
-from labext.nb.records import INSIGHT, SOURCE, SOURCE_DETAIL, STATUS
 from open_notebook.facts import request_body
 from open_notebook.proof import derived, proof
 from open_notebook.proved.ids import ASYNC, BROKEN, NOTEBOOK_ID, PAGE, TEXT, UPLOAD
@@ -18,7 +17,6 @@ PROOFS = (
     proof(
         call.sources(NOTEBOOK_ID, 100, 0, None),
         "sources.list_with_active_or_failed",
-        fields=SOURCE,
         missing="transcribed_by confidence size stage file_name notebooks passages",
         values={
             "status": "failed",
@@ -32,35 +30,30 @@ PROOFS = (
     proof(
         call.sources(None, 1, 1, "title"),
         "sources.list_paged",
-        fields=SOURCE,
         missing="transcribed_by confidence size stage error file_name notebooks passages",
         values={"kind": "link", "title": "Local page"},
     ),
     proof(
         call.source(ASYNC),
         "sources.get",
-        fields=SOURCE_DETAIL,
         missing=_READY,
         values={"status": "completed", "notebooks": [NOTEBOOK_ID], "kind": "text"},
     ),
     proof(
         call.source(PAGE),
         "sources.get_link",
-        fields=SOURCE_DETAIL,
         missing="remark transcribed_by confidence size stage error insights_count file_name",
         values={"url": "http://llm.example:8080/page", "kind": "link"},
     ),
     proof(
         call.source(UPLOAD),
         "sources.get_upload",
-        fields=SOURCE_DETAIL,
         missing="remark transcribed_by confidence size stage error insights_count url",
         values={"file_name": "protocol v1.txt", "kind": "upload"},
     ),
     proof(
         call.source(BROKEN),
         "sources.get_broken",
-        fields=SOURCE_DETAIL,
         missing="remark transcribed_by confidence size stage error insights_count url full_text",
         values={"status": "running", "title": "broken.pdf"},
     ),
@@ -74,7 +67,6 @@ PROOFS = (
         ),
         *_MAKING,
         "sources.create_text_async_json",
-        fields=SOURCE_DETAIL,
         missing=f"{_QUEUED} file_name url",
         values={"status": "new", "kind": "text"},
         unrecorded="transformations",
@@ -91,7 +83,6 @@ PROOFS = (
         "sources.create_text_async_json",
         derived("sources.put", json={"topics": ["plasmid", "yield"]}),
         values={"topic": "plasmid, yield", "status": "new"},
-        fields=SOURCE_DETAIL,
         missing=f"{_QUEUED} file_name url",
         unrecorded="transformations",
         differing="content",
@@ -107,7 +98,6 @@ PROOFS = (
         ),
         *_MAKING,
         derived("sources.create_link_async", request_line="POST /api/sources/json"),
-        fields=SOURCE_DETAIL,
         missing=f"{_QUEUED} file_name",
         values={"kind": "link", "url": "http://llm.example:8080/page", "status": "new"},
         unrecorded="transformations notebook_id",
@@ -125,7 +115,6 @@ PROOFS = (
             ),
             *_MAKING,
             name,
-            fields=SOURCE_DETAIL,
             missing=f"{_QUEUED} url"
             if not wait
             else "remark transcribed_by confidence size stage error insights_count notebooks url",
@@ -141,7 +130,6 @@ PROOFS = (
         proof(
             call.source_status(source),
             name,
-            fields=STATUS,
             missing=f"remark stage completed_at changed_at {untold}",
             values={"status": status},
         )
@@ -154,7 +142,6 @@ PROOFS = (
     proof(
         call.change_source(ASYNC, {"title": "Async text 2", "topic": "plasmid, yield"}),
         "sources.put",
-        fields=SOURCE_DETAIL,
         missing=f"{_READY} notebooks",
         values={"title": "Async text 2", "topic": "plasmid, yield"},
     ),
@@ -165,14 +152,12 @@ PROOFS = (
     proof(
         call.retry_source(BROKEN),
         "sources.retry_failed",
-        fields=SOURCE_DETAIL,
         missing=f"{_QUEUED} url",
         values={"status": "queued", "file_name": "broken.pdf"},
     ),
     proof(
         call.insights(TEXT),
         "insights.list",
-        fields=INSIGHT,
         missing="source_title",
         values={"insight_type": "Shorten it", "created_at": "2026-11-20T13:30:47.879Z"},
     ),
