@@ -42,17 +42,29 @@ def opened() -> Iterator[InteractiveShell]:
 
 
 @pytest.fixture
-def shell(
-    opened: InteractiveShell, nb_box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def unconnected_shell(
+    opened: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[InteractiveShell]:
-    """The shell, connected, in a folder with the example data."""
-    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(nb_box.data_dir))
+    """The shell with the magics, in a folder with the example data.
+
+    Files that need no sandbox use it as their `shell`.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     for name in ("paper.pdf", "protocol.docx", "page.html"):
         shutil.copy(examples.examples_folder() / "data" / name, tmp_path / "data")
-    with labext_test_shell.loaded(opened, "%nb connect sandbox"):
+    with labext_test_shell.loaded(opened):
         yield opened
+
+
+@pytest.fixture
+def shell(
+    unconnected_shell: InteractiveShell, nb_box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> InteractiveShell:
+    """The shell, connected to the sandbox."""
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(nb_box.data_dir))
+    unconnected_shell.run_cell("%nb connect sandbox").raise_error()
+    return unconnected_shell
 
 
 @pytest.fixture

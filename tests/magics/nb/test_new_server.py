@@ -19,6 +19,11 @@ FAILING = {"fail-chat", "badkey-chat"}
 
 
 @pytest.fixture
+def shell(unconnected_shell: InteractiveShell) -> InteractiveShell:
+    return unconnected_shell
+
+
+@pytest.fixture
 def server(shell: InteractiveShell) -> Iterator[Replay]:
     with serving(fresh=True) as replay:
         shell.run_cell(f"%nb connect {replay.base_url}\n%nb use Here --create").raise_error()

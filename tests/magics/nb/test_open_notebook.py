@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from labext_test_shell import SET_MODELS
 
 from labext import config
@@ -21,6 +22,11 @@ from labext.errors import (
 from labext.nb import polling
 
 pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def shell(unconnected_shell: InteractiveShell) -> InteractiveShell:
+    return unconnected_shell
 
 
 def test_backend_is_detected_and_can_be_chosen(open_notebook_server, run, refused):
