@@ -201,7 +201,7 @@ def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, _Words]]:
     """Yield utterances with the second of their end; no words while one is in progress."""
     package = import_pocketsphinx()
     speech = package.Endpointer(sample_rate=RATE)
-    decoder = package.Decoder(samprate=RATE, loglevel="FATAL", dither=True, seed=1)
+    decoder: Any = None  # loading its model takes seconds, and a file may have no speech
     started: float | None = None
     second = 0.0
     for frame in frames:
@@ -211,6 +211,8 @@ def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, _Words]]:
         if sound is None:
             continue
         if started is None:
+            if decoder is None:
+                decoder = package.Decoder(samprate=RATE, loglevel="FATAL", dither=True, seed=1)
             decoder.start_utt()
             started = second
         decoder.process_raw(sound)
