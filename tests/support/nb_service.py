@@ -169,11 +169,9 @@ class Back:
 
 
 @contextmanager
-def running(factory: pytest.TempPathFactory, workers: int = 1) -> Iterator[Sandbox]:
+def running(factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """Run a sandbox with only the notebook service."""
-    sandbox = Sandbox(
-        factory.mktemp("nb") / "data", rate="off", workers=workers, services=[SERVICE]
-    )
+    sandbox = Sandbox(factory.mktemp("nb") / "data", rate="off", workers=2, services=[SERVICE])
     sandbox.start()
     yield sandbox
     sandbox.stop()

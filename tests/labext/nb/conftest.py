@@ -15,17 +15,6 @@ from labext.nb import NotebookClient
 from labext.nb.backends import Request, RequestExecutor
 from labext.nb.backends.detect import BackendSelector
 from labext.nb.resource import TitleResolver
-from labext.sandbox import Sandbox
-
-
-@pytest.fixture(scope="package")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running notebook service for the modules of this folder."""
-    folder = tmp_path_factory.mktemp("nb") / "data"
-    sandbox = Sandbox(folder, rate="off", workers=2, services=["labext.sandbox.nb.app:service"])
-    sandbox.start()
-    yield sandbox
-    sandbox.stop()
 
 
 @dataclass

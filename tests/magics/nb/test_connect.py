@@ -6,14 +6,17 @@ import builtins
 import getpass
 import json
 import socket
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from IPython.core.error import StdinNotImplementedError
 from labext_test_shell import Run
+from local_http import QuietHandler, Server, running
 from open_notebook import Replay, serving, web_page
 from openai_server import serving as other_server
+from tls_server import issue
 
 from labext import config
 from labext.errors import (
@@ -116,15 +119,21 @@ def test_plain_http_to_a_remote_host_is_suggested_not_used(run, refused, replay,
     assert not replay.requests
 
 
-def test_https_is_preferred(refused, box, monkeypatch):
-    where = box.lab.base_url.removeprefix("https://").rstrip("/")
-    for loopback in (True, False):
-        monkeypatch.setattr(
-            "labext.http.connection_pool.is_loopback", lambda _, is_so=loopback: is_so
-        )
-        error = refused(f"%nb connect {where}")
-        assert f"at https://{where}/" in error.message
-        assert "not trusted" in error.message
+def test_https_is_preferred(refused, tmp_path, monkeypatch):
+    files = issue(tmp_path / "tls", "127.0.0.1")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(files.tls_cert, files.tls_key)
+    server = Server(("127.0.0.1", 0), QuietHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with running(server) as url:
+        where = url.removeprefix("http://")
+        for loopback in (True, False):
+            monkeypatch.setattr(
+                "labext.http.connection_pool.is_loopback", lambda _, is_so=loopback: is_so
+            )
+            error = refused(f"%nb connect {where}")
+            assert f"at https://{where}/" in error.message
+            assert "not trusted" in error.message
 
 
 def test_failed_connect_saves_nothing_and_names_the_service_in_use(run, refused, nb_box):

@@ -78,7 +78,7 @@ class Podcasts(nb_service.Api):
 @pytest.fixture(scope="session")
 def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     """A running sandbox with only the notebook service."""
-    with nb_service.running(tmp_path_factory, workers=2) as sandbox:
+    with nb_service.running(tmp_path_factory) as sandbox:
         yield sandbox
 
 

@@ -152,19 +152,13 @@ def site() -> Iterator[Site]:
         served.go.set()
 
 
-@pytest.fixture(scope="session")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox with only the notebook service."""
-    with nb_service.running(tmp_path_factory, workers=2) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sources(box: Sandbox) -> Iterator[Sources]:
     """Without an embedding model."""
     result = Sources(box)
     result.embed_by(None)
     yield result
+    result.embed_by("model:all-minilm-l6-v2")
     result.close()
 
 
