@@ -165,9 +165,6 @@ def test_ask(drive):
     assert call.only.patient
     assert call.result == Answer("Because [source:1].", (CITATION,), "Why?", "m")
     assert str(call.result) == "Because [source:1]."
-
-
-def test_ask_stream_is_one_request(drive):
     request = drive(backend.ask_stream(QUESTION)).result
     assert (request.op.method, request.op.path) == ("POST", "search/ask")
     assert request.json == ASK_BODY

@@ -243,16 +243,11 @@ def test_failed_search_by_meaning_leaves_the_hits_by_words_with_a_note(error: La
     )
 
 
-def test_open_notebook_gets_a_text_and_a_vector_search() -> None:
-    hits, types = run(OpenNotebookBackend(), WORDS, VECTORS)
-    assert types == ["text", "vector"]
-    assert_merged(hits)
-
-
 def test_hit_without_a_passage_is_merged_with_the_passages_of_its_record() -> None:
     """Open Notebook's search by words names records only."""
     words = {"results": [{"id": f"source:{n}", "relevance": r} for n, r in ((1, 8.0), (2, 4.0))]}
-    hits, _ = run(OpenNotebookBackend(), words, VECTORS)
+    hits, types = run(OpenNotebookBackend(), words, VECTORS)
+    assert types == ["text", "vector"]
     assert_merged(hits)
     assert [hit["match"] for hit in hits] == ["text 2", "text 3", None]
 
