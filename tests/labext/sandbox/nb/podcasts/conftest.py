@@ -98,7 +98,9 @@ def admin(box: Sandbox) -> Iterator[NotebookAdministration]:
 
 @pytest.fixture
 def provider() -> Iterator[openai_server.OpenAI]:
+    """A server whose speech is short, whatever is said."""
     with openai_server.serving(KEY) as server:
+        server.sound = lambda body: openai_server.tone(body["voice"], "Hm.")
         yield server
 
 

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.contract
 def ordered(podcasts):
     """The response to the request for a short episode by espeak-ng, which is now complete."""
     pair = podcasts.speakers("Ada", "Ben", model="model:espeak-ng")
-    order = podcasts.order(podcasts.filled_notebook(), podcasts.profile(), pair, episode_name="One")
+    notebook = podcasts.filled_notebook("Arabinose opens the promoter. Glucose closes it again.")
+    order = podcasts.order(notebook, podcasts.profile(), pair, episode_name="One")
     assert podcasts.until(order["job_id"])["status"] == "completed"
     return order
 
