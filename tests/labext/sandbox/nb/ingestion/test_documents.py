@@ -51,6 +51,12 @@ def saved(document: Any) -> bytes:
     return out.getvalue()
 
 
+def blank_slide() -> tuple[Any, Any]:
+    """Return a presentation with one slide, and the shapes of the slide."""
+    presentation = pptx.Presentation()
+    return presentation, presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+
+
 def test_slides_are_pages_with_tables_groups_and_notes(read):
     presentation = pptx.Presentation()
     first = presentation.slides.add_slide(presentation.slide_layouts[1])
@@ -73,8 +79,7 @@ def test_slides_are_pages_with_tables_groups_and_notes(read):
 
 
 def test_exponents_of_numbers_on_slides_are_marked(read):
-    presentation = pptx.Presentation()
-    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    presentation, shapes = blank_slide()
     paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
     for text in ("3 × 10", "9", " CFU"):
         paragraph.add_run().text = text
@@ -85,8 +90,7 @@ def test_exponents_of_numbers_on_slides_are_marked(read):
 
 
 def test_paragraphs_of_slides_have_their_numbers(read):
-    presentation = pptx.Presentation()
-    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    presentation, shapes = blank_slide()
     frame = shapes.add_textbox(0, 0, 9, 9).text_frame
     number = '<a:buAutoNum xmlns:a="urn:a" type="{}"/>'
     for text, level, kind in [
@@ -107,8 +111,7 @@ def test_paragraphs_of_slides_have_their_numbers(read):
 
 
 def test_formulas_in_the_text_of_slides_are_read(read):
-    presentation = pptx.Presentation()
-    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    presentation, shapes = blank_slide()
     paragraph = shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
     paragraph.add_run().text = "At "
     formula = (
@@ -126,8 +129,7 @@ def test_charts_of_slides_are_tables(read, kind):
     data.categories = ["glucose", "arabinose"]
     data.add_series("OD600", (0.5, None))
     data.add_series("GFP", (12, 340))
-    presentation = pptx.Presentation()
-    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    presentation, shapes = blank_slide()
     shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Yields"
     chart = shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9, 9, data).chart
     next(chart.element.iter("{*}barChart")).tag = f"{chart.element.tag.split('}')[0]}}}{kind}"
@@ -158,8 +160,7 @@ def test_shapes_with_formulas_and_diagrams_of_slides_are_read(read):
 
 
 def test_shape_of_an_unknown_kind_does_not_hide_the_slide(read):
-    presentation = pptx.Presentation()
-    shapes = presentation.slides.add_slide(presentation.slide_layouts[6]).shapes
+    presentation, shapes = blank_slide()
     shapes.add_textbox(0, 0, 9, 9).text_frame.text = "Text."
     shape = shapes.add_shape(MSO_SHAPE.RECTANGLE, 0, 0, 9, 9)
     shape._element.spPr.remove(shape._element.spPr.prstGeom)
@@ -458,8 +459,6 @@ def test_unsupported_documents_are_refused_with_a_hint(read_error, content, expe
     "kind", ["Word document", "presentation", "spreadsheet", "document", "book"]
 )
 def test_package_that_unpacks_to_too_much_is_refused(read_error, monkeypatch, kind):
-    from labext.sandbox.nb.ingestion import office_readers
-
     content = {
         "Word document": lambda: docx(["Text."]),
         "presentation": lambda: saved(pptx.Presentation()),
