@@ -104,16 +104,15 @@ def test_marks_of_an_answer_become_citations_if_the_records_exist(drive):
     assert cited == [("note:a", "Yields"), ("source:b", "b.pdf"), ("source_insight:c", "Summary")]
 
 
-def test_replies_of_a_session_have_citations(replay):
-    with NotebookClient(replay.base_url) as nb:
-        notebook = nb.notebooks.create("Talked")["id"]
-        note = nb.notes.create("Ten micrograms.", "Yield", notebook=notebook)["id"]
-        session = nb.chat.create(notebook, "Talk")["id"]
-        reply = nb.chat.execute(session, "What yield?")
-        question, answer = nb.chat.get(session)["messages"]
-        assert reply.citations == (Citation(note, "Yield"),)
-        assert (question["citations"], answer["citations"]) == ([], [vars(reply.citations[0])])
-        nb.notebooks.delete(notebook)
+def test_replies_of_a_session_have_citations(nb):
+    notebook = nb.notebooks.create("Talked")["id"]
+    note = nb.notes.create("Ten micrograms.", "Yield", notebook=notebook)["id"]
+    session = nb.chat.create(notebook, "Talk")["id"]
+    reply = nb.chat.execute(session, "What yield?")
+    question, answer = nb.chat.get(session)["messages"]
+    assert reply.citations == (Citation(note, "Yield"),)
+    assert (question["citations"], answer["citations"]) == ([], [vars(reply.citations[0])])
+    nb.notebooks.delete(notebook)
 
 
 @pytest.mark.parametrize("answer", [{}, {"answer": None}, {"answer": " "}])
@@ -123,15 +122,14 @@ def test_empty_answer_is_an_error(drive, answer):
         drive(OpenNotebookBackend().ask(question), answer)
 
 
-def test_streamed_answer_has_citations(replay):
+def test_streamed_answer_has_citations(nb, replay):
     marked = "note:zy9r1128fhjvvv67zn43"  # in the recorded stream
-    with NotebookClient(replay.base_url) as nb:
-        created = nb.notes.create("Ten micrograms.", "Yield")["id"]
-        replay.state.notes[marked] = {**replay.state.notes.pop(created), "id": marked}
-        *_, final = nb.ask_stream("What yield do minipreps give?")
-        assert isinstance(final, Final)
-        assert final.answer.citations == (Citation(marked, "Yield"),)
-        nb.notes.delete(marked)
+    created = nb.notes.create("Ten micrograms.", "Yield")["id"]
+    replay.state.notes[marked] = {**replay.state.notes.pop(created), "id": marked}
+    *_, final = nb.ask_stream("What yield do minipreps give?")
+    assert isinstance(final, Final)
+    assert final.answer.citations == (Citation(marked, "Yield"),)
+    nb.notes.delete(marked)
 
 
 def test_best_passages_by_meaning_are_the_context_of_a_restricted_question(drive):
@@ -226,6 +224,12 @@ def replay() -> Iterator[Replay]:
         yield server
 
 
+@pytest.fixture
+def nb(replay: Replay) -> Iterator[NotebookClient]:
+    with NotebookClient(replay.base_url, rate=None) as client:
+        yield client
+
+
 def independent(recording: Recording) -> bool:
     """Return whether a request names only objects that never existed."""
     request_text = f"{recording.path} {recording.query} {recording.json} {recording.form}"
@@ -260,76 +264,71 @@ def test_rejection_equals_the_recorded_one(replay, recording):
             }
 
 
-def test_file_name_survives_renaming_by_the_server(replay, tmp_path):
+def test_file_name_survives_renaming_by_the_server(nb, replay, tmp_path):
     file = tmp_path / "yield.tar.gz"
     file.write_bytes(b"Not really an archive.")
-    with NotebookClient(replay.base_url) as nb:
-        for name in ("One", "Two"):
-            notebook = nb.notebooks.create(name)["id"]
-            added = nb.sources.add_file(file, notebook, process_async=False)
-            (listed_source,) = nb.sources.iter(notebook)
-            for record in (added, listed_source, nb.sources.get(added["id"])):
-                assert (record["title"], record["file_name"]) == (file.name, file.name)
-        path = replay.state.sources[added["id"]]["asset"]["file_path"]
-        assert path == "/data/uploads/yield.tar (1).gz"
-        assert nb.sources.download(added["id"], tmp_path / "back").read_bytes() == file.read_bytes()
+    for name in ("One", "Two"):
+        notebook = nb.notebooks.create(name)["id"]
+        added = nb.sources.add_file(file, notebook, process_async=False)
+        (listed_source,) = nb.sources.iter(notebook)
+        for record in (added, listed_source, nb.sources.get(added["id"])):
+            assert (record["title"], record["file_name"]) == (file.name, file.name)
+    path = replay.state.sources[added["id"]]["asset"]["file_path"]
+    assert path == "/data/uploads/yield.tar (1).gz"
+    assert nb.sources.download(added["id"], tmp_path / "back").read_bytes() == file.read_bytes()
 
 
-def test_large_files_are_compared_by_size(replay, tmp_path, monkeypatch):
+def test_large_files_are_compared_by_size(nb, tmp_path, monkeypatch):
     file = tmp_path / "scan.txt"
     file.write_text("One scan.")
-    with NotebookClient(replay.base_url) as nb:
-        added = nb.sources.add_file(file, process_async=False)["id"]
-        assert nb.sources.has_content(added, file) is True
-        file.write_text("Two scan.")
-        assert nb.sources.has_content(added, file) is False
-        monkeypatch.setattr("labext.nb.uploads.MAX_COMPARED_BYTES", 8)
-        assert nb.sources.has_content(added, file) is True
-        file.write_text("Two scans.")
-        assert nb.sources.has_content(added, file) is False
-        text = nb.sources.add_text("Two scans.", process_async=False)["id"]
-        assert nb.sources.has_content(text, file) is None
+    added = nb.sources.add_file(file, process_async=False)["id"]
+    assert nb.sources.has_content(added, file) is True
+    file.write_text("Two scan.")
+    assert nb.sources.has_content(added, file) is False
+    monkeypatch.setattr("labext.nb.uploads.MAX_COMPARED_BYTES", 8)
+    assert nb.sources.has_content(added, file) is True
+    file.write_text("Two scans.")
+    assert nb.sources.has_content(added, file) is False
+    text = nb.sources.add_text("Two scans.", process_async=False)["id"]
+    assert nb.sources.has_content(text, file) is None
 
 
-def test_file_without_a_stored_original_is_added_again(replay, tmp_path):
+def test_file_without_a_stored_original_is_added_again(nb, replay, tmp_path):
     file = tmp_path / "plan.txt"
     file.write_text("Vary arabinose.")
-    with NotebookClient(replay.base_url) as nb:
-        (first,) = nb.sources.add(file)["id"]
-        assert list(nb.sources.add(file)["id"]) == [first]
-        replay.state.files.clear()
-        assert list(nb.sources.add(file)["id"]) != [first]
+    (first,) = nb.sources.add(file)["id"]
+    assert list(nb.sources.add(file)["id"]) == [first]
+    replay.state.files.clear()
+    assert list(nb.sources.add(file)["id"]) != [first]
 
 
-def test_note_titles_need_no_content(replay):
-    with NotebookClient(replay.base_url) as nb:
-        notebook = nb.notebooks.create("Titles")["id"]
-        for title in ("One", "Two"):
-            nb.notes.create("Something.", title, notebook=notebook)
-        replay.requests.clear()
-        assert nb.notes.names(notebook) == ["Two", "One"]
-        assert nb.notes.find("One", notebook)
-        assert {request.path for request in replay.requests} == {"/api/notes"}
-        assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
+def test_note_titles_need_no_content(nb, replay):
+    notebook = nb.notebooks.create("Titles")["id"]
+    for title in ("One", "Two"):
+        nb.notes.create("Something.", title, notebook=notebook)
+    replay.requests.clear()
+    assert nb.notes.names(notebook) == ["Two", "One"]
+    assert nb.notes.find("One", notebook)
+    assert {request.path for request in replay.requests} == {"/api/notes"}
+    assert list(nb.notes.list(notebook)["content"]) == ["Something.", "Something."]
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, UnreachableError, None])
-def test_ask_deletes_its_temporary_session(replay, monkeypatch, failure):
-    with NotebookClient(replay.base_url, rate=None) as nb:
-        notebook = nb.notebooks.create("Asked")["id"]
-        nb.notes.create("Warm water elutes more plasmid.", "Elution", notebook=notebook)
-        send = nb._executor.send
+def test_ask_deletes_its_temporary_session(nb, replay, monkeypatch, failure):
+    notebook = nb.notebooks.create("Asked")["id"]
+    nb.notes.create("Warm water elutes more plasmid.", "Elution", notebook=notebook)
+    send = nb._executor.send
 
-        def send_or_fail(request: Any, *rest: Any) -> Any:
-            if failure is not None and request.op.path == "chat/execute":
-                raise failure("cut off")
-            return send(request, *rest)
+    def send_or_fail(request: Any, *rest: Any) -> Any:
+        if failure is not None and request.op.path == "chat/execute":
+            raise failure("cut off")
+        return send(request, *rest)
 
-        monkeypatch.setattr(nb._executor, "send", send_or_fail)
-        if failure is None:
-            assert nb.ask("What elutes plasmid?", notebook).citations
-        else:
-            with pytest.raises(failure):
-                nb.ask("What elutes plasmid?", notebook)
-        assert replay.sent("POST", "/chat/sessions")
-        assert nb.chat.sessions().empty
+    monkeypatch.setattr(nb._executor, "send", send_or_fail)
+    if failure is None:
+        assert nb.ask("What elutes plasmid?", notebook).citations
+    else:
+        with pytest.raises(failure):
+            nb.ask("What elutes plasmid?", notebook)
+    assert replay.sent("POST", "/chat/sessions")
+    assert nb.chat.sessions().empty
