@@ -192,11 +192,22 @@ def test_empty_chat_slot_is_422_with_an_action(api, served):
     }
 
 
-def test_failed_message_stores_nothing_and_can_be_repeated(api, served, provider, kit):
+@pytest.mark.parametrize(
+    ("fault", "response"),
+    [
+        (openai_server.echoes_key(401), "Incorrect API key provided: •••"),
+        (openai_server.respond_with(429, {"error": {"message": "Slow down."}}), "Slow down."),
+        (openai_server.cut, "closed the connection"),
+    ],
+)
+def test_failed_message_stores_nothing_and_can_be_repeated(
+    api, served, provider, kit, fault, response
+):
     session = api.chat(model_override=served.add())
-    provider.faults = [openai_server.echoes_key(401)]
-    message = api.error(502, "POST", "chat/execute", {"session_id": session, "message": WHY})
-    assert "Incorrect API key provided: •••" in message
+    provider.faults = [fault]
+    status = 429 if response == "Slow down." else 502
+    message = api.error(status, "POST", "chat/execute", {"session_id": session, "message": WHY})
+    assert response in message
     assert kit.KEY not in message
     assert api.call("GET", f"chat/sessions/{session}")["messages"] == []
     assert contents(api.say(session, WHY)) == [WHY, "Reply of talker."]

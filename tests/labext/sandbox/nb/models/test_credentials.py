@@ -10,6 +10,8 @@ from typing import Any
 import openai_server
 import pytest
 from databases import stored_content
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import select
 
 from labext.sandbox.nb.providers import registry
@@ -375,3 +377,19 @@ def test_invalid_model_list_is_refused(nb, models):
     created = nb.credential()
     nb.error(400, "POST", f"credentials/{created['id']}/register-models", {"models": models})
     assert nb.call("GET", "models/by-provider/openai_compatible") == []
+
+
+@given(
+    key=st.text(max_size=40) | st.text("abc123-_/+= \r\n", max_size=40),
+    base_url=st.text(max_size=30) | st.from_regex(r"https?://[a-z0-9.:\[\]@%-]{0,20}(/v1)?"),
+)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_arbitrary_key_and_base_url_are_stored_or_refused(nb, key, base_url):
+    body = {"provider": "openai", "name": "any", "api_key": key, "base_url": base_url}
+    response = nb.post("credentials", body)
+    assert response.status_code in (200, 400)
+    if response.status_code == 200:
+        assert response.json()["base_url"].startswith("http")
+        assert key == key.strip()
+    elif len(key) > 12:
+        assert key not in response.json()["detail"]

@@ -207,6 +207,13 @@ def test_passages_are_in_the_order_of_the_model(reply, expected):
     assert numbers(assisted.rerank(Model(reply), "query", HITS)) == expected
 
 
+def test_prompt_has_the_passages_with_their_numbers():
+    model = Model("[]")
+    assisted.rerank(model, "the query", HITS)
+    assert "the query" in model.prompts[0]
+    assert all(f"Passage {number}: \ntext {number}" in model.prompts[0] for number in range(1, 5))
+
+
 def test_single_passage_is_not_reranked():
     model: Any = Model("[]")
     assert assisted.rerank(model, "query", HITS[:1]) == HITS[:1]
