@@ -60,6 +60,15 @@ def test_lost_response_has_an_unknown_outcome_and_is_not_retried(faulty, client_
     assert NEXT_STEPS.get(action, "`nb.") in caught.value.next_step
 
 
+def test_lost_response_to_an_upload_has_an_unknown_outcome(faulty, client_of, tmp_path):
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(b"%PDF" * 1000)
+    server = faulty(faulty.silence)
+    with pytest.raises(OutcomeUnknownError, match=r"nb\.sources\.list"):
+        client_of(server).sources.add_file(path)
+    assert server.count == 1
+
+
 @pytest.mark.parametrize("action", ["note", "message"])
 def test_provider_error_is_final(faulty, client_of, action):
     server = faulty(faulty.answer({"detail": f"The provider answered 429, key {KEY}."}, 502))
