@@ -142,6 +142,11 @@ def _begin_transaction(connection: Connection) -> None:
         connection.exec_driver_sql(f"SELECT {', '.join(columns)}")
 
 
+def is_used_by(session: Session) -> bool:
+    """Return whether the database of a session is a PostgreSQL database."""
+    return session.get_bind().dialect.name == "postgresql"
+
+
 def try_lock(session: Session, name: str) -> bool:
     """Take the lock of a name until the end of a transaction; return False if it is held."""
     return bool(session.scalar(select(func.pg_try_advisory_xact_lock(LOCK_CLASS, _key(name)))))
@@ -153,7 +158,7 @@ def next_ids(session: Session, table: str, count: int) -> list[int] | None:
     Rows with known ids are inserted without `RETURNING`: psycopg then prepares a short statement
     once, and does not parse one with thousands of parameters.
     """
-    if session.get_bind().dialect.name != "postgresql":
+    if not is_used_by(session):
         return None
     sequence = func.pg_get_serial_sequence(table, "id")
     numbers = func.generate_series(1, count).table_valued("number")

@@ -14,7 +14,7 @@ from sqlalchemy import JSON, Index, String, Text, func, insert, select, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from labext.sandbox.core import postgresql
-from labext.sandbox.core.database import Database, after_commit
+from labext.sandbox.core.database import Database, after_commit, count_rows
 from labext.sandbox.core.file_storage.tables import CoreBase, StagedFile
 
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"
@@ -301,8 +301,7 @@ class Queue:
 
     def count_waiting(self, session: Session, owner: str) -> int:
         """Return the number of waiting tasks of an owner."""
-        waiting = select(func.count()).where(Task.owner == owner, Task.state == QUEUED)
-        return session.scalar(waiting) or 0
+        return count_rows(session, Task, Task.owner == owner, Task.state == QUEUED)
 
     def find(self, session: Session, key: str) -> Task | None:
         """Return the unfinished task with this key, if any."""
@@ -367,7 +366,7 @@ CHANNEL = "labext_queue"
 def _notify_processes(session: Session) -> None:
     """Send the notification at the commit."""
     notified = session.info.setdefault("labext_queue_notifies_processes", False)
-    if not notified and session.get_bind().dialect.name == "postgresql":
+    if not notified and postgresql.is_used_by(session):
         session.info["labext_queue_notifies_processes"] = True
         session.execute(text(f"NOTIFY {CHANNEL}"))
 

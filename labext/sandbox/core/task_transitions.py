@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core import postgresql
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import Database, count_rows
 from labext.sandbox.core.file_storage import tables
 from labext.sandbox.core.queue import (
     IS_TAKEN,
@@ -255,8 +255,7 @@ class TaskTransitions:
         waiting = select(Task.kind).where(Task.state == QUEUED, Task.kind.in_(limited)).distinct()
         for name in session.scalars(waiting).all():
             if postgresql.try_lock(session, f"kind {name}"):
-                taken = select(func.count()).where(IS_TAKEN, Task.kind == name)
-                running[name] = session.scalar(taken) or 0
+                running[name] = count_rows(session, Task, IS_TAKEN, Task.kind == name)
             else:
                 running[name] = limited[name] or 0
 
@@ -428,21 +427,18 @@ class TaskTransitions:
     def _end_gone(self, session: Session, attempt: Attempt, outcome: TaskOutcome) -> None:
         """End a task, unless it waits again or another attempt has begun meanwhile."""
         task = session.get(Task, attempt.task_id)
-        if task is None:
-            for staged in outcome.stored:
-                tables.discard(session, staged)
+        if task is not None and task.state != QUEUED and task.attempt == attempt.number:
+            self._end(session, task, outcome)
             return
-        if task.state == QUEUED or task.attempt != attempt.number:
+        if task is not None:
             log.warning(
                 "The result of attempt %d of %s is refused: attempt %d is current.",
                 attempt.number,
                 task.key,
                 task.attempt + (task.state == QUEUED),
             )
-            for staged in outcome.stored:
-                tables.discard(session, staged)
-            return
-        self._end(session, task, outcome)
+        for staged in outcome.stored:
+            tables.discard(session, staged)
 
     def _end(self, session: Session, task: Task, outcome: TaskOutcome) -> None:
         if task.cancelled is not None:
@@ -469,7 +465,7 @@ class _OwnerLimits:
         self._session = session
         self._limits: dict[tuple[str, str], int | None] = {}
         self.reached: dict[str, set[str]] = {}
-        if lock and session.get_bind().dialect.name == "postgresql":
+        if lock and postgresql.is_used_by(session):
             for kind in queue.kinds.values():
                 if kind.owner_limit is not None:
                     postgresql.lock(session, f"owners {kind.name}")
@@ -484,8 +480,8 @@ class _OwnerLimits:
         limit = self._limits[kind, owner]
         if limit is None:
             return True
-        taken = select(func.count()).where(IS_TAKEN, Task.kind == kind, Task.owner == owner)
-        if (self._session.scalar(taken) or 0) < limit:
+        taken = (IS_TAKEN, Task.kind == kind, Task.owner == owner)
+        if count_rows(self._session, Task, *taken) < limit:
             return True
         self.reached.setdefault(kind, set()).add(owner)
         return False

@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, func, or_, select
 from sqlalchemy.orm import Session
 
 from labext import messages
+from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.queue import IS_TAKEN, QUEUED, Task
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs.job_creation import RUN_KIND, run_key
@@ -67,7 +68,7 @@ def queue_reason(session: Session, site: Site, job: Job) -> str | None:
         (Task.priority == task.priority)
         & or_(Task.turn < task.turn, (Task.turn == task.turn) & (Task.id < task.id)),
     )
-    count = session.scalar(select(func.count()).where(*own, earlier)) or 0
+    count = count_rows(session, Task, *own, earlier)
     if count:
         reason += f" {messages.pluralize(count, 'other job')} of the account will start before it."
     return reason
@@ -77,8 +78,8 @@ def _limit_reason(session: Session, task: Task) -> str:
     limit = running_limit(session, task.owner)
     if limit is None:
         return ""
-    taken = select(func.count()).where(IS_TAKEN, Task.kind == RUN_KIND, Task.owner == task.owner)
-    running = session.scalar(taken) or 0
+    taken = (IS_TAKEN, Task.kind == RUN_KIND, Task.owner == task.owner)
+    running = count_rows(session, Task, *taken)
     if running < limit:
         return ""
     return f"The account runs {running} of at most {messages.pluralize(limit, 'job')} at a time."

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from labext import messages
+from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.jobs import parent_jobs, schemas, usage
 from labext.sandbox.jobs.dependencies import reload_account
@@ -310,7 +311,7 @@ def _failures(session: Session, parent: Job) -> str | None:
     ).all()
     if not stopped:
         return None
-    jobs = messages.pluralize(session.scalar(select(func.count()).where(is_part)) or 0, "job")
+    jobs = messages.pluralize(count_rows(session, Job, is_part), "job")
     name, reason = stopped[0]
     first = "" if len(stopped) == 1 else "the first, "
     return f"{len(stopped):,} of {jobs} did not complete: {first}{name}: {reason}"

@@ -26,6 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from labext.cjk import UNSPACED
+from labext.sandbox.core import postgresql
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.nb.search import tsvector
 from labext.sandbox.nb.search.scope import Scope
@@ -105,16 +106,12 @@ def count_terms(session: Session, query: str) -> dict[str, int]:
     matching = select(func.count()).select_from(_WORDS)
     phrases, words = _parse_query(query)
     terms = {term.casefold(): term for term in (*phrases, *words)}.values()
-    if _on_postgresql(session):
+    if postgresql.is_used_by(session):
         return {term: tsvector.count(session, term) for term in terms}
     return {
         term: session.scalar(matching.where(whole_row.op("MATCH")(_quote(term)))) or 0
         for term in terms
     }
-
-
-def _on_postgresql(session: Session) -> bool:
-    return session.get_bind().dialect.name == "postgresql"
 
 
 def full_score(counts: Mapping[str, int], passage_count: int) -> float:
@@ -148,7 +145,7 @@ _MIN_WEIGHT = 1e-6
 def add_words(session: Session, title: str, passages: Iterable[Passage]) -> None:
     """Index newly stored passages, each with the title of its parent and its headings."""
     passages = list(passages)
-    if _on_postgresql(session):
+    if postgresql.is_used_by(session):
         tsvector.add(session, ((p.id, f"{title}\n{p.heading}", p.text) for p in passages))
         return
     rows = [
@@ -181,7 +178,7 @@ def update_title(session: Session, parent_id: str, title: str) -> None:
     rows = session.execute(
         select(Passage.id, Passage.heading).where(Passage.parent_id == parent_id)
     ).all()
-    if rows and _on_postgresql(session):
+    if rows and postgresql.is_used_by(session):
         tsvector.update_titles(session, {number: f"{title}\n{heading}" for number, heading in rows})
     elif rows:
         session.execute(
@@ -194,7 +191,7 @@ def update_title(session: Session, parent_id: str, title: str) -> None:
 
 def remove_words(session: Session, passage_ids: Collection[int]) -> None:
     """Remove passages from the index."""
-    if passage_ids and not _on_postgresql(session):  # PostgreSQL removes it with the row
+    if passage_ids and not postgresql.is_used_by(session):  # PostgreSQL removes it with the row
         session.execute(
             delete(_WORDS).where(_WORDS.c.rowid == bindparam("passage")),
             [{"passage": number} for number in passage_ids],
@@ -230,7 +227,7 @@ def find_by_words(
     if passage_count > _MAX_ROWS:
         counts = counts or count_terms(session, query)
         words = _rarest_terms(counts)
-    if _on_postgresql(session):
+    if postgresql.is_used_by(session):
         counts = counts or count_terms(session, query)
         phrases, content_words = _parse_query(query)
         if words is not None:
