@@ -43,6 +43,7 @@ from labext.sandbox.core.file_storage.backup import (
     copy_file,
     read_records,
 )
+from labext.sandbox.core.file_storage.cache import link_or_copy
 from labext.sandbox.core.postgresql_backup import DUMP_FILE, dump_tables
 from labext.sandbox.core.startup_checks import (
     damaged_database_error,
@@ -196,8 +197,7 @@ def _pin_snapshot(folder: DataFolder, staging: Path) -> _PinnedFiles:
 
 def _pin_postgresql(folder: DataFolder, staging: Path) -> _PinnedFiles:
     """Pin the files while the write lock is held, and dump the state of that moment."""
-    database = Database(folder.database_url)
-    try:
+    with closing(Database(folder.database_url)) as database:
         revision = database.check_version(upgradable=True)
         if revision is None:
             raise empty_database_error(folder)
@@ -208,8 +208,6 @@ def _pin_postgresql(folder: DataFolder, staging: Path) -> _PinnedFiles:
                 pinned = _pin_files(folder, staging)
             pinned.records = read_records(reader)
             dump_tables(database, staging / DUMP_FILE, snapshot)
-    finally:
-        database.close()
     pinned.files[DUMP_FILE] = staging / DUMP_FILE
     pinned.revision = revision
     return pinned
@@ -233,7 +231,7 @@ def _pin_files(folder: DataFolder, staging: Path) -> _PinnedFiles:
         # A missing file belongs to a running task or to a row that was deleted.
         with contextlib.suppress(FileNotFoundError):
             if name not in REGENERATED_SECRETS and stat.S_ISREG(path.lstat().st_mode):
-                _link_file(path, target)
+                link_or_copy(path, target)
                 pinned.files[name] = target
 
     pin(folder.ports)
@@ -245,15 +243,6 @@ def _pin_files(folder: DataFolder, staging: Path) -> _PinnedFiles:
             for name in names:
                 pin(Path(parent, name))
     return pinned
-
-
-def _link_file(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except FileNotFoundError:
-        raise
-    except OSError:  # a file system without hard links
-        shutil.copyfile(path, target)
 
 
 def _create_archive(pinned: _PinnedFiles, target: Path) -> BackupResult:

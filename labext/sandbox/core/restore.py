@@ -10,7 +10,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -310,13 +310,11 @@ def _unpack(archive: zipfile.ZipFile, files: Sequence[dict[str, Any]], folder: D
 def _check_restored_database(path: Path, archive: zipfile.ZipFile) -> None:
     if is_database_damaged(path):
         raise _damaged_archive_error(archive, path.name)
-    database = Database.at(path)
-    try:
-        database.check_version(upgradable=True)
-    except SetupError:
-        raise _other_version_error(archive) from None
-    finally:
-        database.close()
+    with closing(Database.at(path)) as database:
+        try:
+            database.check_version(upgradable=True)
+        except SetupError:
+            raise _other_version_error(archive) from None
 
 
 @contextmanager
@@ -422,8 +420,7 @@ def copy_tables(source: Path, target: Database) -> None:
         DBAPIError: PostgreSQL refuses a row, or cannot be reached; nothing has changed there.
         StorageError: the numbers of rows differ; nothing has changed there.
     """
-    origin = Database.at(source)
-    try:
+    with closing(Database.at(source)) as origin:
         origin.create()
         with origin.engine.connect() as reader, target.write() as session:
             writer = session.connection()
@@ -432,8 +429,6 @@ def copy_tables(source: Path, target: Database) -> None:
             former.drop_all(writer)
             migrations.upgrade(writer)
             _copy_all(reader, writer, {*origin.table_names()} - _NOT_COPIED)
-    finally:
-        origin.close()
 
 
 def _copy_all(reader: Connection, writer: Connection, names: set[str]) -> None:

@@ -179,13 +179,11 @@ def quarantine_orphans(
 @contextmanager
 def open_database(folder: DataFolder) -> Iterator[Database]:
     """Open the database of a data folder, and explain its errors."""
-    database = Database(folder.database_url)
-    try:
-        yield database
-    except DBAPIError as error:
-        raise explain_failure(error, folder) from error
-    finally:
-        database.close()
+    with closing(Database(folder.database_url)) as database:
+        try:
+            yield database
+        except DBAPIError as error:
+            raise explain_failure(error, folder) from error
 
 
 @contextmanager

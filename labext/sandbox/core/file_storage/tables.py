@@ -7,7 +7,7 @@ may have one key, such as an uploaded file and the input of a job, like hard lin
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Index, String, delete, insert, select
@@ -90,17 +90,7 @@ def entry_of(path: str) -> str:
 
 def place(session: Session, staged: StagedFile) -> None:
     """Record a stored file in the place of an earlier one at its path."""
-    _forget(session, _files_at(session, staged.path))
-    session.add(
-        StoredFile(
-            path=staged.path,
-            entry=entry_of(staged.path),
-            key=staged.key,
-            bytes=staged.bytes,
-            sha256=staged.sha256,
-        )
-    )
-    session.flush()
+    _record(session, staged.path, staged)
 
 
 def discard(session: Session, staged: StagedFile) -> None:
@@ -119,18 +109,7 @@ def link(session: Session, key: str, member: str, path: str) -> None:
     source = session.scalars(select(StoredFile).where(StoredFile.key == key).limit(1)).first()
     if source is None:
         raise FileNotFoundError(path)
-    _forget(session, _files_at(session, path))
-    session.add(
-        StoredFile(
-            path=path,
-            entry=entry_of(path),
-            key=key,
-            member=member,
-            bytes=source.bytes,
-            sha256=source.sha256,
-        )
-    )
-    session.flush()
+    _record(session, path, source, member)
 
 
 def forget(session: Session, paths: Collection[str]) -> None:
@@ -152,8 +131,20 @@ def forget(session: Session, paths: Collection[str]) -> None:
     )
 
 
-def _files_at(session: Session, path: str) -> Sequence[StoredFile]:
-    return session.scalars(select(StoredFile).where(StoredFile.path == path)).all()
+def _record(session: Session, path: str, stored: StagedFile | StoredFile, member: str = "") -> None:
+    """Record an object, or a member of it, in the place of an earlier one at a path."""
+    _forget(session, session.scalars(select(StoredFile).where(StoredFile.path == path)).all())
+    session.add(
+        StoredFile(
+            path=path,
+            entry=entry_of(path),
+            key=stored.key,
+            member=member,
+            bytes=stored.bytes,
+            sha256=stored.sha256,
+        )
+    )
+    session.flush()
 
 
 def _forget(session: Session, files: Collection[StoredFile]) -> None:

@@ -30,6 +30,7 @@ from labext.sandbox.core import restore as restore_module
 from labext.sandbox.core.administration import Administration, open_administration
 from labext.sandbox.core.backup import BackupResult, back_up
 from labext.sandbox.core.data_folder import DataFolder, FileLock
+from labext.sandbox.core.file_storage.cache import link_or_copy
 from labext.sandbox.core.restore import restore
 
 pytestmark = pytest.mark.faults
@@ -154,7 +155,7 @@ def test_backup_is_restored_into_a_private_folder(saved, tmp_path):
 
 
 def test_database_is_copied_while_files_are_pinned(folder, tmp_path, monkeypatch):
-    link, connected = backup._link_file, backup._connect
+    link, connected = link_or_copy, backup._connect
     written = []
 
     def write(word: str) -> None:
@@ -172,7 +173,7 @@ def test_database_is_copied_while_files_are_pinned(folder, tmp_path, monkeypatch
             write("after")
         return connected(path)
 
-    monkeypatch.setattr(backup, "_link_file", linked)
+    monkeypatch.setattr(backup, "link_or_copy", linked)
     monkeypatch.setattr(backup, "_connect", opened)
     created = back_up(folder, tmp_path / "b.zip")
     monkeypatch.undo()
@@ -410,6 +411,7 @@ def test_missing_disk_space_is_reported_before_unpacking(saved, folder, monkeypa
 KILLED = """
 import os, sys
 from pathlib import Path
+from labext.sandbox.core.file_storage.cache import link_or_copy
 from labext.sandbox.core.restore import restore
 from labext.sandbox.core.data_folder import DataFolder
 
