@@ -103,7 +103,6 @@ class Host:
         adopt_empty: bool = False,
         remote: DaskExecutor | None = None,
         cluster: Cluster | None = None,
-        workers_file: WorkersFile | None = None,
         process: int | None = None,
         slots: int | None = None,
         storage: StorageSettings | None = None,
@@ -132,7 +131,7 @@ class Host:
             preload=[module for service in self._services for module in service.preload],
             adopts=True,
             remote=remote,
-            workers_file=workers_file,
+            workers_file=None if cluster is None else WorkersFile(folder.workers),
         )
         self._database_lock: DatabaseLock | None = None
 
@@ -249,11 +248,10 @@ class Host:
                 self._folder,
                 self._database,
                 self._queue,
+                self._storage,
                 self._options,
                 ports,
-                self._certificate(service),
                 self._supervisor,
-                self._storage,
             )
             for service in self._services
         }
@@ -268,7 +266,7 @@ class Host:
 
         Its scheduler is started again if it was killed.
         """
-        if self._cluster is not None:
+        if self._cluster is not None and self._process is None:
             self._cluster.keep_scheduler()
         if not self._lock.is_current():
             log.error("The data folder %s does not exist any more.", self._folder.path)
@@ -425,18 +423,25 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
     os.environ[FOLDER_VARIABLE] = str(folder.path) if needs_option else ""
     if folder.is_server():
         prepare_metrics(folder)
-    state = {**asdict(service_options), "workers": options.workers, "started": time.time()}
-    state["executor"] = options.executor or "local"
-    state["processes"] = options.processes
-    state["allow_plaintext"] = options.allow_plaintext
     storage = stored_settings(folder)
     if options.storage is not None:
         storage = StorageSettings(options.storage, options.storage_endpoint, options.storage_cache)
         storage.check()
+    state = {
+        **asdict(service_options),
+        "workers": options.workers,
+        "started": time.time(),
+        "executor": options.executor or "local",
+        "processes": options.processes,
+        "allow_plaintext": options.allow_plaintext,
+        "certificates": None if options.certificates is None else str(options.certificates),
+    }
     if storage is not None:
-        names = {"storage": "url", "storage_endpoint": "endpoint", "storage_cache": "cache_bytes"}
-        state |= {name: getattr(storage, field) for name, field in names.items()}
-    state["certificates"] = None if options.certificates is None else str(options.certificates)
+        state |= {
+            "storage": storage.url,
+            "storage_endpoint": storage.endpoint,
+            "storage_cache": storage.cache_bytes,
+        }
     write_json(folder.state, state)
     folder.workers.unlink(missing_ok=True)
     cluster = None
@@ -444,7 +449,6 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         cluster = open_cluster(
             options.executor, options.certificates, folder, allow_plaintext=options.allow_plaintext
         )
-    workers_file = None if cluster is None else WorkersFile(folder.workers)
     remote = cluster.connect() if cluster is not None and options.processes == 1 else None
     host = Host(
         folder,
@@ -456,7 +460,6 @@ def _serve_folder(folder: DataFolder, lock: FileLock, options: argparse.Namespac
         remote=remote,
         storage=storage,
         cluster=cluster,
-        workers_file=workers_file,
     )
     try:
         if options.processes > 1:
@@ -498,7 +501,7 @@ def _serve_with_processes(
             service_options,
             slots[number],
             remote=cluster.connect() if cluster is not None and number == DISPATCHER else None,
-            workers_file=None if cluster is None else WorkersFile(folder.workers),
+            cluster=cluster,
             process=number,
             slots=sum(slots),
         )

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy.exc import DBAPIError
-
 from labext.sandbox.core.backup import check_started
 from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_kind
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
 from labext.sandbox.core.queue import Queue, QueueBase
 from labext.sandbox.core.service_protocol import Options, Service, Site, create_site
-from labext.sandbox.core.startup_checks import check_database, explain_failure
+from labext.sandbox.core.startup_checks import check_database, open_database
 
 Record = dict[str, Any]
 """The result of an administrative call; JSON can hold it."""
@@ -58,8 +56,7 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
     """
     folder = DataFolder(data_dir)
     check_started(folder)
-    database = Database(folder.database_url)
-    try:
+    with open_database(folder) as database:
         running = FileLock(folder.lock_file).is_held()
         if running:
             database.check_version()
@@ -67,30 +64,9 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
             check_database(database, folder, [service])
             database.create(QueueBase.metadata, service.metadata)
         with use_kind(folder.kind):
-            yield administration(_site(folder, database, service), running)
-    except DBAPIError as error:
-        raise explain_failure(error, folder) from error
-    finally:
-        database.close()
-
-
-def _site(folder: DataFolder, database: Database, service: Service) -> Site:
-    is_server = folder.is_server()
-    certificate = (
-        None if is_server else service.certificate(folder.service(service.name), folder.secrets)
-    )
-    options, ports = Options(rate="off"), read_json(folder.ports)
-    site = create_site(
-        service,
-        folder,
-        database,
-        Queue(),
-        options,
-        ports,
-        certificate,
-        None,
-        FileStorageSetup(folder, database),
-    )
-    for kind in service.kinds(site):
-        site.queue.add(kind)
-    return site
+            queue, storage = Queue(), FileStorageSetup(folder, database)
+            options, ports = Options(rate="off"), read_json(folder.ports)
+            site = create_site(service, folder, database, queue, storage, options, ports)
+            for kind in service.kinds(site):
+                queue.add(kind)
+            yield administration(site, running)

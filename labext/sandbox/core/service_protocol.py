@@ -100,34 +100,34 @@ def create_site(
     folder: DataFolder,
     database: Database,
     queue: Queue,
+    storage: FileStorageSetup,
     options: Options,
     ports: Mapping[str, int],
-    certificate: Certificate | None,
     executors: Executors | None = None,
-    storage: FileStorageSetup | None = None,
 ) -> Site:
     """Create the site of a service; endpoints without a port have an empty origin."""
     server = ServerSettings.load(folder)
     site_folder = folder.service(service.name)
-    host = f"http://{LOOPBACK_ADDRESS}" if certificate is None else "https://localhost"
+    if server is None:
+        has_tls = service.certificate(site_folder, folder.secrets) is not None
+        host = "https://localhost" if has_tls else f"http://{LOOPBACK_ADDRESS}"
+        origins = {
+            endpoint: f"{host}:{ports[endpoint]}" if endpoint in ports else ""
+            for endpoint in service.endpoints
+        }
+    else:
+        origins = {endpoint: server.origin(endpoint) for endpoint in service.endpoints}
     return Site(
         folder=site_folder,
         secrets=folder.secrets,
         database=database,
         queue=queue,
         signer=Signer(ensure_secret(folder.secrets / "signing")),
-        origins={
-            endpoint: server.origin(endpoint)
-            if server is not None
-            else f"{host}:{ports[endpoint]}"
-            if endpoint in ports
-            else ""
-            for endpoint in service.endpoints
-        },
+        origins=origins,
         options=options,
         executors=executors or Executors(),
         server=server,
-        storage=None if storage is None else storage.files(service.name, site_folder),
+        storage=storage.files(service.name, site_folder),
     )
 
 
