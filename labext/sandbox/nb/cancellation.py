@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from concurrent.futures import Future
 from itertools import islice
 from queue import SimpleQueue
 from threading import Thread, Timer
@@ -109,24 +110,20 @@ def iterate_pushed(work: Callable[[Callable[[T], None]], None]) -> Iterator[T]:
 
     An exception of the function is raised after its last item.
     """
-    items: SimpleQueue[tuple[Any, BaseException | None, bool]] = SimpleQueue()
+    items: SimpleQueue[Any] = SimpleQueue()
+    end: Future[None] = Future()
 
     def run() -> None:
         try:
-            work(lambda item: items.put((item, None, False)))
+            end.set_result(work(items.put))
         except BaseException as error:  # noqa: BLE001 (raised in the consumer's thread)
-            items.put((None, error, True))
-        else:
-            items.put((None, None, True))
+            end.set_exception(error)
+        items.put(end)
 
     Thread(target=run, daemon=True).start()
-    while True:
-        item, error, is_end = items.get()
-        if error is not None:
-            raise error
-        if is_end:
-            return
+    while (item := items.get()) is not end:
         yield item
+    end.result()
 
 
 async def cancel_on_disconnect(

@@ -7,6 +7,7 @@ import re
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from email.message import Message
 from http.client import responses
@@ -172,23 +173,16 @@ def fetch_page(url: str, target: Path, limits: FetchLimits) -> FetchedPage:
 
 def _run_with_timeout(seconds: float, function: Callable[[], T]) -> T:
     """Run a function with a time limit, else raise TimeoutError; name resolution has none."""
-    outcome: list[tuple[T | None, BaseException | None]] = []
+    outcome: Future[T] = Future()
 
     def run() -> None:
         try:
-            outcome.append((function(), None))
+            outcome.set_result(function())
         except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
-            outcome.append((None, error))
+            outcome.set_exception(error)
 
-    thread = threading.Thread(target=run, name="labext-fetch", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not outcome:
-        raise TimeoutError
-    value, error = outcome[0]
-    if error is not None:
-        raise error
-    return value  # type: ignore[return-value]
+    threading.Thread(target=run, name="labext-fetch", daemon=True).start()
+    return outcome.result(seconds)
 
 
 def _follow_redirects(url: str, target: Path, limits: FetchLimits) -> FetchedPage:

@@ -145,15 +145,17 @@ def _request_bytes(
     cancel_token: CancelToken | None,
     accept: str,
 ) -> bytes:
-    response, content = _send(provider, path, payload, cancel_token, accept)
-    if response.status_code == 404 and _has_no_path(provider):
-        retry_provider = _with_default_path(provider)
-        retry_response, body = _send(retry_provider, path, payload, cancel_token, accept)
-        if retry_response.status_code != 404:
-            provider, response, content = retry_provider, retry_response, body
-    if not 200 <= response.status_code < 300:
-        raise servers.error_response(provider, response, content.decode("utf-8", "replace"))
-    return content
+    not_found: HTTPException | None = None
+    for server in _with_default_path(provider):
+        response, content = _send(server, path, payload, cancel_token, accept)
+        if 200 <= response.status_code < 300:
+            return content
+        error = servers.error_response(server, response, content.decode("utf-8", "replace"))
+        if response.status_code != 404:
+            raise error
+        not_found = not_found or error
+    assert not_found is not None
+    raise not_found
 
 
 def stream_json(
@@ -181,7 +183,7 @@ def _stream_json(
     provider: ProviderServer, path: str, payload: Payload, cancel_token: CancelToken
 ) -> Iterator[Any]:
     not_found: HTTPException | None = None
-    for server in [provider, *([_with_default_path(provider)] if _has_no_path(provider) else [])]:
+    for server in _with_default_path(provider):
         with _open(server, path, payload, (cancel_token,), _STREAM) as response:
             chunks = _iter_chunks(server, response, cancel_token)
             if not 200 <= response.status_code < 300:
@@ -190,8 +192,6 @@ def _stream_json(
                 if response.status_code != 404:
                     raise error
                 not_found = not_found or error
-                if not _has_no_path(server):
-                    raise not_found
                 continue
             kind = response.headers.get("Content-Type", "").lower()
             if "event-stream" in kind or "ndjson" in kind:
@@ -203,6 +203,8 @@ def _stream_json(
             else:
                 yield _parse(server, content)
             return
+    assert not_found is not None
+    raise not_found
 
 
 _MIN_DELAY = 1.0
@@ -303,12 +305,12 @@ def _iter_chunks(
         yield chunk
 
 
-def _has_no_path(provider: ProviderServer) -> bool:
-    return bool(provider.default_path) and not urlsplit(provider.base_url).path.strip("/")
-
-
-def _with_default_path(provider: ProviderServer) -> ProviderServer:
-    return replace(provider, base_url=f"{provider.base_url.rstrip('/')}{provider.default_path}")
+def _with_default_path(provider: ProviderServer) -> list[ProviderServer]:
+    """Return a server, and for an address without a path, the one to try after a 404."""
+    url = provider.base_url.rstrip("/")
+    if not provider.default_path or urlsplit(url).path:
+        return [provider]
+    return [provider, replace(provider, base_url=f"{url}{provider.default_path}")]
 
 
 def _send(
