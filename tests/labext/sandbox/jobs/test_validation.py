@@ -182,13 +182,12 @@ def many(site, student):
         )
 
 
-@pytest.mark.parametrize("query", [{}, {"limit": "1001"}])
 @pytest.mark.usefixtures("many")
-def test_page_has_at_most_1000_rows(site, student, query):
-    first = orjson.loads(service.list_jobs(site, student, query))
+def test_page_has_at_most_1000_rows(site, student):
+    first = orjson.loads(service.list_jobs(site, student, {"limit": "1001"}))
     assert [row["JobName"] for row in first["jobs"]] == [f"f{PAGE - n}" for n in range(PAGE)]
     assert first["statuses"]["Complete"] == PAGE + 1
-    rest = orjson.loads(service.list_jobs(site, student, query | {"startKey": first["startKey"]}))
+    rest = orjson.loads(service.list_jobs(site, student, {"startKey": first["startKey"]}))
     assert [row["JobName"] for row in rest["jobs"]] == ["f0"]
     assert rest["startKey"] == ""
 
