@@ -71,7 +71,11 @@ progresses = st.builds(
     unchanged=st.floats(0, 1e6),
     transferred=st.one_of(st.none(), st.integers(-3, 10**12)),
     size=st.one_of(st.none(), st.integers(0, 10**12)),
-    stage=st.one_of(st.sampled_from(["", "1 of 2: Folding", "2 of 2"]), hostile),
+    stage=st.one_of(
+        st.sampled_from(["", "1 of 2: Folding", "2 of 2"]),
+        hostile,
+        hostile.map("3 of 4: {}".format),
+    ),
 )
 
 

@@ -115,7 +115,8 @@ def iterate_pushed(work: Callable[[Callable[[T], None]], None]) -> Iterator[T]:
 
     def run() -> None:
         try:
-            end.set_result(work(items.put))
+            work(items.put)
+            end.set_result(None)
         except BaseException as error:  # noqa: BLE001 (raised in the consumer's thread)
             end.set_exception(error)
         items.put(end)

@@ -69,7 +69,7 @@ def test_read_fails_after_five_attempts(
 ) -> None:
     server = faulty(LOST[fault](faulty))
     with pytest.raises(ServiceError) as caught:
-        transport_to(server).send(ASK)
+        transport_to(server, timeout=(1, 0.1)).send(ASK)
     assert server.count == 5
     assert clock.slept == sorted(clock.slept)
     assert 2 < sum(clock.slept) < 8
@@ -413,7 +413,7 @@ def test_connect_timeout_does_not_limit_sending(form: str, faulty: Any, transpor
     payload: dict[str, Any] = {"json": text}
     if form == "stream":
         payload = {"content": lambda: io.BytesIO(text.encode())}
-    server = faulty(faulty.reads_late(0.6))
+    server = faulty(faulty.reads_late(0.4))
     reply = transport_to(server, timeout=(0.2, 5)).send(UPLOAD, path={"filename": "a"}, **payload)
     assert int(reply.text()) >= len(text)
     assert server.count == 1

@@ -1,4 +1,4 @@
-"""Arguments of another type than documented are refused in one line, before a request."""
+"""Arguments of another type or form than documented are refused in one line, before a request."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from labext.errors import InputError
 from labext.jobs import JobsClient
 
+SETTINGS = {"sequence": "ACG"}
 FRAME = pd.DataFrame({"sequence": ["ACG"], "name": ["x"]})
 PDB = "ATOM      1  N   MET A   1      11.104  13.207   2.100\n" * 100
 """The content of a file, passed instead of its path."""
@@ -22,6 +23,14 @@ PDB = "ATOM      1  N   MET A   1      11.104  13.207   2.100\n" * 100
     [
         (lambda c: c.submit_batch("b", FRAME, "fold"), r'no tool " *sequence name.*"'),
         (lambda c: c.submit("f1", ["fold"], {}), r"no tool \"\['fold'\]\""),
+        (lambda c: c.submit("f1", "fold", [("sequence", "A")]), "are a list"),
+        (lambda c: c.submit("f1", "fold", None), "are a NoneType, not a mapping"),
+        (lambda c: c.submit("a b", "fold", SETTINGS), "contains a space"),
+        (lambda c: c.submit("f1", "fold", SETTINGS, 5), "not a project identifier"),
+        (lambda c: c.submit_batch("b-part1of2", "fold", {"a": SETTINGS}), "part of a split batch"),
+        (lambda c: c.jobs(limit=0), "The limit is 0"),
+        (lambda c: c.jobs(limit="5"), "The limit is '5'"),
+        (lambda c: c.jobs(limit=2.5), r"The limit is 2\.5"),
         (lambda c: c.tool(["fold"]), r"no tool \"\['fold'\]\""),
         (lambda c: c.estimate(["fold"], []), r"no tool \"\['fold'\]\""),
         (lambda c: c.estimate("fold", FRAME), "not a list of settings"),
@@ -38,7 +47,7 @@ PDB = "ATOM      1  N   MET A   1      11.104  13.207   2.100\n" * 100
         (lambda c: c.upload(__file__, Path("structures")), "folder is a P"),
     ],
 )
-def test_argument_of_another_type_is_refused(
+def test_invalid_argument_is_refused(
     client: JobsClient, ledger: Any, call: Callable[[JobsClient], Any], message: str
 ) -> None:
     ledger.add_batch("b", {"x": {"sequence": "ACG"}})

@@ -197,6 +197,7 @@ def test_following_survives_an_outage_and_a_restart_of_the_job(
         list(client.follow_log("f1"))
 
 
+@pytest.mark.usefixtures("quick_polls")
 def test_following_survives_a_block_after_too_many_requests(
     client: JobsClient, ledger: Any
 ) -> None:

@@ -74,28 +74,6 @@ def test_other_batch_of_the_same_name_is_a_conflict(client: JobsClient, ledger: 
     assert ledger.count("submit-batch") == 0
 
 
-@pytest.mark.parametrize(
-    ("act", "message"),
-    [
-        (lambda c: c.submit("x", "fold", [("sequence", "A")]), "are a list"),
-        (lambda c: c.submit("x", "fold", None), "are a NoneType, not a mapping"),
-        (lambda c: c.submit("x", None, {}), 'no tool "None"'),
-        (lambda c: c.submit("a b", "fold", SETTINGS), "contains a space"),
-        (lambda c: c.submit("x", "fold", SETTINGS, 5), "not a project identifier"),
-        (lambda c: c.submit_batch("b-part1of2", "fold", {"a": SETTINGS}), "part of a split batch"),
-        (lambda c: c.jobs(limit=0), "The limit is 0"),
-        (lambda c: c.jobs(limit="5"), "The limit is '5'"),
-        (lambda c: c.jobs(limit=2.5), r"The limit is 2\.5"),
-    ],
-)
-def test_invalid_argument_is_refused(
-    client: JobsClient, ledger: Any, act: Any, message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        act(client)
-    assert not ledger.rows
-
-
 def test_submission_bodies(client: JobsClient, ledger: Any) -> None:
     client.submit("f1", "fold", SETTINGS, project_tag="proj_7")
     client.submit_batch("few", "fold", {"a": SETTINGS})

@@ -95,7 +95,7 @@ def test_sort_orders_all_pages(simultaneous, sort, column, falling):
     assert simultaneous.page()[2] == len(result)
 
 
-@pytest.mark.parametrize("size", [1, 55, 56, 100])
+@pytest.mark.parametrize("size", [1, 2, 55, 56, 100])
 def test_pages_are_within_the_page_size_and_never_empty(lists, size):
     *full, last = lists.pages({"pageSize": str(size)})
     assert {len(page) for page in full} <= {size}
