@@ -1,8 +1,7 @@
 """Hostile servers cause typed errors within bounds of time and size, without secrets.
 
-Every mode of a connection is tried on every way to read a response; lists and documents, which each
-client parses by itself, on every client. Event streams have no time limit, since a model may be
-slow: they end after a read timeout or at a size.
+Every mode is tried on every client. Event streams have no time limit, since a model may be slow:
+they end after a read timeout or at a size.
 """
 
 from __future__ import annotations
@@ -257,24 +256,8 @@ CALLERS = {
     "nb, stream": Caller(lambda url, ca, to: events(url)),
 }
 
-LISTS = ("jobs", "lab", "nb")
-TRANSPORTS = ("jobs, change", "jobs, download", "jobs, upload", "lab, token", "nb, stream")
-"""The ways to read a response: as a whole, to a file, of a file store, by TLS, as a stream."""
-
-CASES = [
-    (mode, client)
-    for mode in MODES
-    for client in (
-        LISTS
-        if "cursor" in mode
-        else CALLERS
-        if mode in ("invalid JSON", "wrong types", "gzip bomb", "body byte by byte")
-        else TRANSPORTS
-    )
-    # An event stream, having no time limit, would follow these forever.
-    if client != "nb, stream" or mode not in ("body byte by byte", "endless trailers")
-]
-"""All clients are tried with a bomb and a slow body, since each has limits of size and time."""
+SLOW_STREAMS = {"body byte by byte", "endless trailers"}
+"""Modes that an event stream, having no time limit, would follow forever."""
 
 
 @pytest.fixture(autouse=True)
@@ -297,10 +280,13 @@ def outcome_of(ask: Callable[[], Any]) -> LabextError | None:
     return None
 
 
-@pytest.mark.parametrize(("mode", "client"), CASES)
+@pytest.mark.parametrize("client", CALLERS)
+@pytest.mark.parametrize("mode", MODES)
 def test_hostile_server_causes_a_typed_error_without_secret(
     mode: str, client: str, faulty: Any, authority: Any, tmp_path: Path
 ) -> None:
+    if client == "nb, stream" and mode in SLOW_STREAMS:
+        pytest.skip("a stream has no time limit")
     caller = CALLERS[client]
     context, ca = authority
     tls = context if caller.tls else None
