@@ -51,6 +51,14 @@ def session(call: Call, identifier: str) -> Any:
     return {**result, "messages": call.state.messages[identifier]}
 
 
+@route("PUT", "/api/chat/sessions/{session_id}")
+def put_session(call: Call, identifier: str) -> Any:
+    """Change the title and the model."""
+    result: Fields = known(call.state.sessions, identifier, "chat.session_get_missing")
+    result.update(call.body, updated=now())
+    return result
+
+
 @route("DELETE", "/api/chat/sessions/{session_id}")
 def delete_session(call: Call, identifier: str) -> Any:
     known(call.state.sessions, identifier, "chat.session_delete_missing")

@@ -86,6 +86,17 @@ def providers(call: Call) -> Any:
     return like("models.providers" if call.state.credentials else "models.providers_empty")
 
 
+@route("POST", "/api/models/sync")
+def sync_all(_: Call) -> Any:
+    """Register the models of all providers. Not recorded: fields as in the server's schema."""
+    sync_result = like("models.sync_one")
+    return {
+        "results": {sync_result["provider"]: sync_result},
+        "total_discovered": sync_result["discovered"],
+        "total_new": sync_result["new"],
+    }
+
+
 @route("POST", "/api/models/auto-assign")
 def auto_assign(call: Call) -> Any:
     """Fill the empty slots for chats and embeddings."""
@@ -103,6 +114,13 @@ def auto_assign(call: Call) -> Any:
             filled[slot] = fitting[0]
     state.defaults.update(filled)
     return like("models.auto_assign", assigned=filled, skipped=skipped)
+
+
+@route("GET", "/api/credentials/status")
+@route("GET", "/api/credentials/env-status")
+def status(call: Call) -> Any:
+    """Return the configured providers, and the source of their configuration."""
+    return recordings()[f"credentials.{call.path.rpartition('/')[2].replace('-', '_')}"].answer
 
 
 @route("GET", "/api/credentials")
@@ -141,6 +159,17 @@ def credential(call: Call, identifier: str) -> Any:
     return known(call.state.credentials, identifier, "credentials.get_missing")
 
 
+@route("PUT", "/api/credentials/{credential_id}")
+def put_credential(call: Call, identifier: str) -> Any:
+    """Update a credential; null leaves a value unchanged."""
+    record: Fields = known(call.state.credentials, identifier, "credentials.get_missing")
+    changes = {k: v for k, v in call.body.items() if v is not None}
+    if changes.pop("api_key", None):
+        record["has_api_key"] = True
+    record.update(changes, updated=now())
+    return record
+
+
 @route("DELETE", "/api/credentials/{credential_id}")
 def delete_credential(call: Call, identifier: str) -> Any:
     """Delete a credential and its models."""
@@ -151,6 +180,14 @@ def delete_credential(call: Call, identifier: str) -> Any:
     for model_id in model_ids:
         del state.models[model_id]
     return like("credentials.delete", deleted_models=len(model_ids))
+
+
+@route("POST", "/api/credentials/{credential_id}/test")
+def test_credential(call: Call, identifier: str) -> Any:
+    """Test a credential; OpenAI's server is unreachable."""
+    result = known(call.state.credentials, identifier, "credentials.get_missing")
+    near = result["provider"] in NEAR
+    return like("credentials.test" if near else "credentials.test_openai_offline")
 
 
 @route("POST", "/api/credentials/{credential_id}/discover")
@@ -215,6 +252,14 @@ def transformation(call: Call, identifier: str) -> Any:
     return known(call.state.transformations, identifier, "transformations.get_missing")
 
 
+@route("PUT", "/api/transformations/{transformation_id}")
+def put_transformation(call: Call, identifier: str) -> Any:
+    """Update a transformation; null leaves a value unchanged."""
+    record: Fields = known(call.state.transformations, identifier, "transformations.get_missing")
+    record.update({k: v for k, v in call.body.items() if v is not None}, updated=now())
+    return record
+
+
 @route("DELETE", "/api/transformations/{transformation_id}")
 def delete_transformation(call: Call, identifier: str) -> Any:
     known(call.state.transformations, identifier, "transformations.get_missing")
@@ -235,3 +280,15 @@ def execute(call: Call) -> Any:
     output = f"Fake answer (fake-chat) to: '{body['input_text'][-80:]}'. "
     execution = {"transformation_id": body["transformation_id"], "model_id": model_id}
     return like("transformations.execute", output=output, **execution)
+
+
+@route("GET", "/api/transformations/default-prompt")
+def default_prompt(call: Call) -> Any:
+    """Return the prompt that precedes every other one."""
+    return {"transformation_instructions": call.state.instructions}
+
+
+@route("PUT", "/api/transformations/default-prompt")
+def put_default_prompt(call: Call) -> Any:
+    call.state.instructions = call.body["transformation_instructions"]
+    return {"transformation_instructions": call.state.instructions}

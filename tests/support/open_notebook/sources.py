@@ -143,6 +143,18 @@ def download(call: Call, identifier: str) -> Any:
     )
 
 
+@route("POST", "/api/sources/{source_id}/retry")
+def retry(call: Call, identifier: str) -> Any:
+    """Retry a failed or stalled source."""
+    state = call.state
+    result = known(state.sources, identifier, "sources.retry_missing")
+    if result["status"] == "completed":
+        refuse("sources.retry_completed")
+    state.polls.pop(identifier, None)
+    result.update(status="queued", command_id=state.new("command"))
+    return {**_full_record(state, result, None), "processing_info": {"retry": True, "queued": True}}
+
+
 @route("GET", "/api/sources/{source_id}/insights")
 def insights(call: Call, identifier: str) -> Any:
     """Return the insights of a source."""

@@ -23,6 +23,7 @@ class State:
         files: bytes of uploads and episodes.
         messages: messages of chat sessions.
         embedded: sources and notes that a vector search finds.
+        polls: number of status requests for a source or job; each request advances it.
         works: False if no worker runs; queued jobs stay queued.
         moves: False if a worker was killed; running jobs stay running.
         vectors: False if the vectors of processed sources are still being computed.
@@ -43,6 +44,7 @@ class State:
     episodes: dict[str, Fields] = field(default_factory=dict)
     jobs: dict[str, Fields] = field(default_factory=dict)
     defaults: dict[str, str | None] = field(default_factory=dict)
+    instructions: str = ""
     settings: Fields = field(default_factory=dict)
     links: list[tuple[str, str]] = field(default_factory=list)
     of: dict[str, str] = field(default_factory=dict)
@@ -51,6 +53,7 @@ class State:
     files: dict[str, bytes] = field(default_factory=dict)
     messages: dict[str, list[Fields]] = field(default_factory=dict)
     embedded: set[str] = field(default_factory=set)
+    polls: dict[str, int] = field(default_factory=dict)
     works: bool = True
     moves: bool = True
     vectors: bool = True
@@ -66,6 +69,9 @@ class State:
         for name in ("episode_profiles", "speaker_profiles", "transformations"):
             every = recorded[f"{name}.list"].answer
             setattr(self, name, {item["id"]: dict(item) for item in every})
+        self.instructions = recorded["transformations.default_prompt_get"].answer[
+            "transformation_instructions"
+        ]
         self.settings = dict(recorded["meta.settings"].answer)
 
     def _set_up_models(self) -> None:

@@ -208,13 +208,12 @@ def test_record_without_an_identifier_is_not_put_into_a_context(drive, row, resp
         drive(steps, {"notebook_id": "notebook:1"}, *responses, [row])
 
 
-NOT_SIMULATED = {
+OTHER_SETUP = {
     # Recorded with another setup: without models, a key for encryption, or an index.
     "chat.execute_no_model_configured",
     "credentials.create_no_encryption_key",
     "notes.create_ai_no_title_no_model",
     "search.vector_no_embedding_model",
-    "sources.retry_missing",  # the simulated server retries no sources
 }
 
 
@@ -240,7 +239,7 @@ def independent(recording: Recording) -> bool:
 REJECTIONS = [
     recording
     for recording in recordings().values()
-    if recording.status >= 400 and independent(recording) and recording.name not in NOT_SIMULATED
+    if recording.status >= 400 and independent(recording) and recording.name not in OTHER_SETUP
 ]
 
 
