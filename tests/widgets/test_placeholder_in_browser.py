@@ -239,7 +239,7 @@ large.live("progress", {
 });"""
 COUNTS = """print(len(hub._hub.views), len(hub._opened), len(placeholder._open))"""
 VIEWS_PER_RUN = 5
-RUNS = 2
+RUNS = 3
 
 
 def test_views_of_a_cell_that_runs_again_are_freed_with_their_states(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.http.rate_limiter import Rate, RateLimiter
@@ -195,7 +195,6 @@ def test_single_client_is_never_refused(
 
 
 @given(st.integers(1, 40), st.floats(0.5, 40), st.integers(1, 5), LATENCY)
-@settings(max_examples=10)
 def test_named_rate_applies_to_a_service_without_headers(
     limit: int, seconds: float, threads: int, outbound: float
 ) -> None:
@@ -232,7 +231,6 @@ def test_pages_are_fetched_in_the_least_time_without_refusals(
     st.floats(0, 10),
     st.booleans(),
 )
-@settings(max_examples=10)
 def test_other_clients_cause_few_refusals(
     kind: type[Service], threads: int, gap: float, late: float, informs: bool
 ) -> None:

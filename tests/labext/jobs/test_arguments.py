@@ -24,6 +24,7 @@ PDB = "ATOM      1  N   MET A   1      11.104  13.207   2.100\n" * 100
         (lambda c: c.submit_batch("b", FRAME, "fold"), r'no tool " *sequence name.*"'),
         (lambda c: c.submit("f1", ["fold"], {}), r"no tool \"\['fold'\]\""),
         (lambda c: c.submit("f1", "fold", [("sequence", "A")]), "are a list"),
+        (lambda c: c.submit("f1", None, {}), 'no tool "None"'),
         (lambda c: c.submit("f1", "fold", None), "are a NoneType, not a mapping"),
         (lambda c: c.submit("a b", "fold", SETTINGS), "contains a space"),
         (lambda c: c.submit("f1", "fold", SETTINGS, 5), "not a project identifier"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from labext.errors import InputError
+from labext.errors import InputError, SignInError
 from labext.nb import Final, NotebookClient, Partial, Strategy, records
 from labext.sandbox import Sandbox
 
@@ -79,6 +79,23 @@ def test_note_about_a_search_is_an_attribute_of_its_frame(client_of, faulty):
     assert client_of(server).search("glucose").attrs["note"] == note
 
 
+def test_status_and_password(nb, box):
+    status = nb.status()
+    assert status["password_needed"] is True
+    assert status["signed_in"] is True
+    assert status["database"] == "online"
+    assert status["version"]
+    with NotebookClient(box.nb.base_url, "a wrong password") as stranger:
+        assert stranger.status()["signed_in"] is False
+        with pytest.raises(SignInError, match="does not accept the password"):
+            stranger.notebooks.list()
+    with (
+        NotebookClient(box.nb.base_url) as unauthenticated,
+        pytest.raises(SignInError, match="requires a password"),
+    ):
+        unauthenticated.notebooks.list()
+
+
 def test_add_keeps_existing_sources_unless_added_again(nb, name, tmp_path):
     paper, page = tmp_path / "culture.txt", tmp_path / "culture.html"
     paper.write_text(PAPER)
@@ -127,6 +144,12 @@ def test_streamed_answer_equals_the_simple_one(nb, library):
     assert isinstance(first, Strategy)
     assert all(isinstance(entry, Partial) for entry in between)
     assert last == Final(answer)
+
+
+def test_empty_notebook_has_no_answer(nb, name):
+    assert len(nb.search("araBAD", notebook=name)) == 0
+    with pytest.raises(InputError, match="no sources and no notes to answer from"):
+        nb.ask("Why?", notebook=name)
 
 
 def test_context_has_the_requested_sources_and_notes(nb, library):

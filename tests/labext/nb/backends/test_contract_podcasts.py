@@ -106,6 +106,18 @@ class TestReading:
         (parsed,) = call.result["transcript"]["transcript"]
         assert parsed == {"speaker": "Ada", "dialogue": "Glucose.", "start": 0.0, "end": 1.5}
 
+    def test_times_and_progress_are_optional(self, drive):
+        transcript = {"transcript": [{"speaker": "Ada", "dialogue": "Glucose."}]}
+        record = drive(backend.episode("episode:1"), EPISODE | {"transcript": transcript}).result
+        assert record["transcript"]["transcript"][0]["start"] is None
+        assert record["progress"] is None
+        job = drive(
+            backend.podcast_job("command:1"),
+            {"job_id": "command:1", "status": "running", "result": {}, "progress": None},
+        ).result
+        assert list(job) == list(records.JOB)
+        assert (job["progress"], job["status"]) == (None, "running")
+
     def test_key_in_an_error_message_is_masked(self, drive):
         failed_episode = EPISODE | {"job_status": "failed", "error_message": f"401 of {KEY}"}
         assert (

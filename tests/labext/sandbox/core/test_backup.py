@@ -411,7 +411,6 @@ def test_missing_disk_space_is_reported_before_unpacking(saved, folder, monkeypa
 KILLED = """
 import os, sys
 from pathlib import Path
-from labext.sandbox.core.file_storage.cache import link_or_copy
 from labext.sandbox.core.restore import restore
 from labext.sandbox.core.data_folder import DataFolder
 

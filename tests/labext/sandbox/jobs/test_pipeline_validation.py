@@ -232,10 +232,11 @@ def test_stage_continues_without_a_failed_job(site, student, outcome):
     assert (parent.status, parent.reason) == ("In Queue", None)
 
 
-def test_pipeline_stops_if_all_jobs_of_a_stage_fail(site, student):
+@pytest.mark.parametrize("outcome", ["failed", "stopped"])
+def test_pipeline_stops_if_all_jobs_of_a_stage_fail(site, student, outcome):
     submit(site, student, inputs=["ACDEF"] * 3)
     for n in (3, 1, 2):
-        finish(site, f"p-stage1-peptide_build-{n}", "failed")
+        finish(site, f"p-stage1-peptide_build-{n}", outcome)
     assert waiting(site) == []
     parent = row(site, "p")
     assert parent.reason == "Stage 1 (Build) failed: p-stage1-peptide_build-1: It broke."

@@ -365,7 +365,7 @@ def test_page_size_is_limited(site, target):
 @pytest.mark.parametrize(("packed", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
 def test_compressed_page_is_limited_after_decompression(site, target, packed, pack):
     site.pages["/packed"] = page(pack(b"Text. " * 1000), Content_Encoding=packed)
-    site.pages["/bomb"] = page(pack(bytes(20_000_000)), Content_Encoding=packed)
+    site.pages["/bomb"] = page(pack(bytes(50_000_000)), Content_Encoding=packed)
     fetch_page(f"{site.url}/packed", target, OPEN)
     assert target.read_bytes() == b"Text. " * 1000
     tracemalloc.start()
