@@ -121,11 +121,11 @@ def split_authors(text: str) -> list[str]:
         names = [text]  # Family, Given
     else:
         names = parts
-    return [name for name in map(_without_full_stop, names) if name]
+    return [name for name in map(_strip_punctuation, names) if name]
 
 
-def _without_full_stop(name: str) -> str:
-    """Return a name without the punctuation around it, but with the point of an initial."""
+def _strip_punctuation(name: str) -> str:
+    """Return a name without surrounding punctuation, but with the full stop of an initial."""
     stripped = name.strip(" ,.")
     return f"{stripped}." if re.search(r"\b[^\W\d_]\.[ ,.]*$", name) else stripped
 
