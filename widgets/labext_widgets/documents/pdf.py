@@ -27,9 +27,6 @@ MIN_LENGTH = 12
 _CLOSING = frozenset(".,;:!?…%)]}\"'”’»")
 """Characters that belong to the passage before them."""
 
-_SIMILAR = str.maketrans("\N{INCREMENT}\N{LATIN SMALL LETTER DOTLESS I}", "\u0394i")
-"""Characters of some fonts for a letter."""
-
 _SENTENCE_END = re.compile(r"(?<=[.!?…:;])\s+|\n{2,}")
 
 
@@ -114,7 +111,8 @@ def _letters(text: str) -> str:
 
     Without accents too, which some fonts have as separate characters.
     """
-    normal = unicodedata.normalize("NFKD", text.translate(_SIMILAR)).casefold()
+    dotted = text.replace("\N{LATIN SMALL LETTER DOTLESS I}", "i")
+    normal = unicodedata.normalize("NFKD", dotted).casefold()
     return "".join(filter(str.isalnum, normal))
 
 

@@ -101,6 +101,7 @@ class Question:
     @classmethod
     def parse(cls, text: str) -> Question:
         """Return the question in a text."""
+        text = segmentation.unify_delta(text)
         stems, rare = frozenset(segmentation.stem_words(text)), _rare_terms(text)
         latin = [char < "\u0250" for char in text if char.isalpha()]
         return cls(stems, rare, _sides(text, stems, rare), 2 * sum(latin) >= len(latin))
@@ -112,7 +113,8 @@ class Question:
 
     def groups_of(self, hit: Hit) -> list[frozenset[str]]:
         """Return the groups of rare terms of which a passage contains all."""
-        text = unicodedata.normalize("NFKC", f"{hit.context}\n{hit.text}").casefold()
+        text = segmentation.unify_delta(f"{hit.context}\n{hit.text}")
+        text = unicodedata.normalize("NFKC", text).casefold()
         return [group for group in self.rare if all(contains_term(text, term) for term in group)]
 
 

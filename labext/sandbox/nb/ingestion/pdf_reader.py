@@ -63,11 +63,8 @@ _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 _BEFORE_EXPONENT = re.compile(r"(?<=\d)(?=[-\u2212\u2013]?\d)")
 
-_SPACE = 0.15
-"""Width of a space relative to the height of a line, at least."""
-
-_MAX_SPACE = 0.5
-"""Width of a space relative to the height of a line, at most; columns are further apart."""
+_MIN_SPACE, _MAX_SPACE = 0.15, 0.5
+"""Width of a space relative to the height of a line; columns are further apart."""
 
 _MIN_OVERLAP = 0.3
 """Overlap of the heights of an exponent and of its line, relative to the smaller, at least."""
@@ -86,12 +83,12 @@ _ACCENTS = {
     "\u02c7": "\u030c",
     "\u00b8": "\u0327",
 }
-"""Accents before their letter, as older fonts of LaTeX have them, and as Unicode has them."""
+"""Combining accents by the characters of older LaTeX fonts, which precede their letter."""
 
 _ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([a-z\u0131])")
 
 _BULLET = re.compile("(?m)^[\x80-\x9f\ue000-\uf8ff\u25aa\u25a0\u25cf\u25e6\u2023][ \t]+(?=\\S)")
-"""The mark of a list item, of which some fonts do not tell the character."""
+"""The mark of a list item, which some fonts do not map to a character."""
 
 _DEGREE = re.compile(r"\u25e6(?=\s?[CFK]\b)")
 
@@ -110,7 +107,7 @@ class _Font:
 
 @dataclass(frozen=True)
 class _Box:
-    """The place of a character on the displayed page in points, by the height of its font."""
+    """The box of a character on the displayed page in points, as high as its font."""
 
     left: float
     bottom: float
@@ -235,13 +232,13 @@ def _read_page(document: Any, number: int, on_stage: OnStage) -> _Page:
 
 
 def _repair_characters(text: str, is_tex: bool) -> str:
-    """Return a text with marks of list items and degrees, and accented letters of LaTeX."""
+    """Replace marks of list items, degree signs and the separate accents of LaTeX."""
     text = _DEGREE.sub("°", _BULLET.sub("• ", text))
     return _ACCENTED.sub(_accented, text) if is_tex else text
 
 
 def _accented(match: re.Match[str]) -> str:
-    """Return the letter with its accent: `ü` of `¨u`; both if there is no such letter."""
+    """Return an accent and its letter as one character; unchanged if there is none."""
     letter = unicodedata.normalize("NFC", match[2].replace("ı", "i") + _ACCENTS[match[1]])
     return letter if len(letter) == 1 else match[0]
 
@@ -314,9 +311,9 @@ def _space_between(before: _Box, after: _Box) -> str | None:
     gap = after.left - before.right
     if overlap <= _MIN_OVERLAP * min(before.height, after.height):
         return None
-    if not -_SPACE * height < gap < _MAX_SPACE * height:
+    if not -_MIN_SPACE * height < gap < _MAX_SPACE * height:
         return None
-    return " " if gap > _SPACE * height else ""
+    return " " if gap > _MIN_SPACE * height else ""
 
 
 def _mark_exponents(text: Any, places: Sequence[int], line: str) -> str:

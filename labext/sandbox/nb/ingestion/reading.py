@@ -60,11 +60,9 @@ _CONTROL_CHARACTERS = re.compile(
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 """Soft hyphens and other invisible characters that would break a search for a word."""
 
-_LETTERS = str.maketrans(
+_LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-    | {"\N{INCREMENT}": "\N{GREEK CAPITAL LETTER DELTA}"}
 )
-"""Ligatures, and a symbol that LaTeX and PDF files have for a letter, as in ΔlacZ."""
 
 
 def decode_text(content: bytes, charset: str | None = None) -> str:
@@ -193,9 +191,9 @@ def clean_text(text: str) -> str:
 
 
 def clean_characters(text: str) -> str:
-    """Normalize line ends, letters and accents, and remove invisible characters."""
+    """Normalize line ends, ligatures and accents, and remove invisible characters."""
     text = re.sub("\r\n|[\r\v\f]", "\n", text)
-    visible = _INVISIBLE.sub("", _CONTROL_CHARACTERS.sub("", text)).translate(_LETTERS)
+    visible = _INVISIBLE.sub("", _CONTROL_CHARACTERS.sub("", text)).translate(_LIGATURES)
     return unicodedata.normalize("NFC", visible)
 
 

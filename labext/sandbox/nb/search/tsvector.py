@@ -38,6 +38,7 @@ from sqlalchemy.orm import Session
 from labext.cjk import UNSPACED
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Passage
+from labext.sandbox.nb.text.segmentation import unify_delta
 
 _WORDS = table(
     "nb_words", column("passage_id", Integer), column("words", TSVECTOR), column("length", Integer)
@@ -76,7 +77,7 @@ _stemmer_lock = threading.Lock()
 
 def tokens(content: str) -> list[str]:
     """Return the stems of the words of a text, in order, without accents and in lower case."""
-    decomposed = unicodedata.normalize("NFD", content)
+    decomposed = unicodedata.normalize("NFD", unify_delta(content))
     plain = "".join(char for char in decomposed if not unicodedata.combining(char))
     composed = unicodedata.normalize("NFC", plain.lower())  # the syllables of Korean
     return [_stem(token) for token in _TOKEN.findall(composed)]

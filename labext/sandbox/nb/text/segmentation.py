@@ -62,11 +62,19 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for block in _blocks(text) for sentence in _split_block(block)]
 
 
+def unify_delta(text: str) -> str:
+    """Return a text with the letter delta for the increment sign, so that ΔlacZ is the same word.
+
+    Fonts and keyboards have either.
+    """
+    return text.replace("\N{INCREMENT}", "\N{GREEK CAPITAL LETTER DELTA}")
+
+
 def split_words(text: str) -> list[str]:
     """Return the words and numbers of a text in lower case."""
     return [
         part.lower().replace("’", "'")
-        for word in _WORD.findall(text)
+        for word in _WORD.findall(unify_delta(text))
         for part in split_unspaced(without_elision(word))
     ]
 

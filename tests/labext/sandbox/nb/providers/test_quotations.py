@@ -164,6 +164,14 @@ def test_three_passages_are_quoted_if_the_best_has_a_third_of_the_words():
     assert len(answer.citations) == 3
 
 
+@pytest.mark.parametrize("delta", ["\N{INCREMENT}", "Δ"])
+@pytest.mark.parametrize("asked", ["\N{INCREMENT}", "Δ"])
+def test_delta_matches_either_character_for_it(asked, delta):
+    passage = hit("source:a", 1, f"The mutant {delta}lacZ grows slowly on plates.")
+    (citation,) = request(f"How does {asked}lacZ grow?", [passage]).citations
+    assert delta in citation.quote
+
+
 @pytest.mark.parametrize(
     ("question", "text"),
     [

@@ -27,7 +27,7 @@ QUERIES = [
     "the of and",
     "quantum",
     "ARRAYS arrays Array",
-    *("café", "東京の", "ガ행", "Ελλάδα", "back\\slash 'quoted'", "<->"),
+    *("café", "東京の", "ガ행", "Ελλάδα", "∆araC", "back\\slash 'quoted'", "<->"),
 ]
 
 
@@ -35,6 +35,7 @@ QUERIES = [
 def texts() -> dict[str, str]:
     return {name: docstring(place) for name, place in TUNING.docstrings.items()} | {
         "accents": "Naïve Ångström transformations of a café. 東京のガ행 and Ελλάδα, too.",
+        "increment": "The strain is \N{INCREMENT}araC.",
         "marks": "It's a rock'n'roll back\\slash 'quoted' <-> & | ! :* text.",
     }
 
@@ -113,3 +114,9 @@ def test_index_of_copied_tables_is_built_with_the_same_scores(worlds, postgresql
             copied = full_text.find_by_words(session, query, Scope(), 1000)
         assert copied == _ranking(worlds[1], query, Scope()), query
     database.close()
+
+
+@pytest.mark.parametrize("query", ["\N{INCREMENT}araC", "ΔaraC"])
+def test_delta_is_found_by_either_character_for_it(worlds, query):
+    for world in worlds:
+        assert len(_ranking(world, query, Scope())) == 1
