@@ -79,7 +79,7 @@ def _quote(term: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Return a text with spaces around characters of Chinese, Japanese and Korean, and one delta."""
+    """Return a text with one delta and spaces around each Chinese, Japanese or Korean character."""
     return _UNSPACED.sub(r" \g<0> ", unify_delta(text))
 
 
