@@ -19,8 +19,9 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDES = {path.name: path.read_text(encoding="utf-8") for path in ROOT.glob(".docs/text/*.md")}
 TEXTS = "\n".join([README, *GUIDES.values()])
-SETUP = 'python3 -m venv .venv && .venv/bin/pip install ".[demo]" && .venv/bin/labext demo'
-TESTS = 'python3 -m venv .venv && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
+ENVIRONMENT = "python3 -m venv --upgrade-deps .venv"
+SETUP = f'{ENVIRONMENT} && .venv/bin/pip install ".[demo]" && .venv/bin/labext demo'
+TESTS = f'{ENVIRONMENT} && .venv/bin/pip install -e ".[dev]" && .venv/bin/pytest'
 MAGICS = {"jobs": magic.MAGIC, "lab": lab.MAGIC, "nb": nb.MAGIC}
 
 
