@@ -17,7 +17,13 @@ from labext_widgets.core.layout import spread
 from labext_widgets.sequence.enzymes import COMMON, unique_cutters
 from labext_widgets.sequence.maps import readable_color
 from labext_widgets.sequence.molecule import Molecule, parse_molecule
-from labext_widgets.sequence.viewer import render_html, render_svg, render_text
+from labext_widgets.sequence.viewer import (
+    MAX_ANNOTATIONS,
+    MAX_LABELS,
+    render_html,
+    render_svg,
+    render_text,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -103,6 +109,22 @@ def test_picture_shows_only_unique_cutters() -> None:
     assert (
         render_text(on, ("EcoRI", "BamHI")) == "x: 34 bp, linear, 0 annotations; cut once by EcoRI"
     )
+
+
+@pytest.mark.parametrize(
+    ("count", "note"),
+    [
+        (MAX_LABELS, None),
+        (MAX_LABELS + 1, "Only the longest 40 annotations are labelled."),
+        (MAX_ANNOTATIONS + 1, "Only the longest 400 annotations are drawn, and 40 labelled."),
+    ],
+)
+def test_picture_states_that_annotations_have_no_label_or_are_not_drawn(
+    count: int, note: str | None
+) -> None:
+    html = render_html(random_molecule(9600, count, True), ())
+    assert ("Only the longest" in html) is (note is not None)
+    assert (note or "annotations") in html
 
 
 @pytest.mark.parametrize("circular", [True, False])

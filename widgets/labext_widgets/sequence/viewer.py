@@ -28,8 +28,20 @@ The longest annotations and the first sites are kept.
 
 
 def render_html(molecule: Molecule, enzymes: Sequence[str], note: str = "") -> str:
-    """Return the map as an image with a line of text below it."""
-    return drawing_html(render_svg(molecule, enzymes), [render_text(molecule, enzymes), note], 640)
+    """Return the map as an image with lines of text below it."""
+    lines = [render_text(molecule, enzymes), _limits_note(len(molecule.annotations)), note]
+    return drawing_html(render_svg(molecule, enzymes), lines, 640)
+
+
+def _limits_note(count: int) -> str:
+    """Return which of the annotations the static map shows; empty if it shows all."""
+    if count > MAX_ANNOTATIONS:
+        return (
+            f"Only the longest {MAX_ANNOTATIONS} annotations are drawn, and {MAX_LABELS} labelled."
+        )
+    if count > MAX_LABELS:
+        return f"Only the longest {MAX_LABELS} annotations are labelled."
+    return ""
 
 
 def render_svg(molecule: Molecule, enzymes: Sequence[str]) -> str:
