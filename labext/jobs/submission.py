@@ -193,7 +193,14 @@ def send_once(
         except ServiceError as error:
             # The response was lost, or the service failed; the job may have been created anyway.
             lost = error
-        row = _look_up(name, look_up, lost or refused, description)
+        try:
+            row = look_up()
+        except ConflictError:
+            raise
+        except LabextError as error:
+            if lost is None and refused is not None:
+                raise refused from None
+            raise _outcome_unknown(name, description, lost or error, error) from None
         if row is not None:
             return "", row, lost is not None
         if refused is not None:
@@ -209,17 +216,6 @@ def name_taken_error(name: str, difference: str) -> ConflictError:
         "Choose another name, or delete it: {action}.",
         action=Action.delete_job(name),
     )
-
-
-def _look_up(
-    name: str, look_up: Callable[[], JobRecord | None], cause: LabextError | None, description: str
-) -> JobRecord | None:
-    try:
-        return look_up()
-    except ConflictError:
-        raise
-    except LabextError as error:
-        raise _outcome_unknown(name, description, cause or error, error) from None
 
 
 def _outcome_unknown(

@@ -255,6 +255,25 @@ def test_submission_that_a_proxy_never_passes_on_is_reported_once(
     assert pickle.loads(pickle.dumps(raised.value)).message == raised.value.message
 
 
+def test_identical_job_of_another_client_at_the_same_moment_is_reused(
+    client: JobsClient, ledger: Any
+) -> None:
+    ledger.fail("submit-job", ledger.answer(400, "Job name f1 is already taken.", first_acts=True))
+    done = client.submit("f1", "fold", {"sequence": "A"})
+    assert (done.created, done.row["JobName"]) == (False, "f1")
+    assert done.message.startswith("f1 already exists with the same settings")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("Queued as f1.", "Queued as f1."), ("", "f1 was submitted.")]
+)
+def test_message_of_a_submission_is_that_of_the_service_or_names_the_job(
+    client: JobsClient, ledger: Any, text: str, message: str
+) -> None:
+    ledger.fail("submit-job", ledger.answer(200, text, "text/plain", first_acts=True))
+    assert client.submit("f1", "fold", {"sequence": "A"}).message == message
+
+
 def test_stop_refused_after_a_lost_response_is_success(client: JobsClient, ledger: Any) -> None:
     ledger.add("f1")
     ledger.fail("stop-job", ledger.lost_after(), ledger.answer(400, "Job f1 is not running"))
@@ -352,7 +371,8 @@ def test_submission_is_found_or_sent_again(
         ([LOST, AWAY], [None], OutcomeUnknownError),
         ([FAILED, AWAY], [None], OutcomeUnknownError),
         ([LOST, LOST, LOST], [None, None, None], OutcomeUnknownError),
-        ([TAKEN], [AWAY], OutcomeUnknownError),
+        ([TAKEN], [AWAY], ConflictError),
+        ([LOST, TAKEN], [None, AWAY], OutcomeUnknownError),
     ],
 )
 def test_outcome_is_unknown_if_a_lost_submission_is_not_resolved(
