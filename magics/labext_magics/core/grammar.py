@@ -43,8 +43,11 @@ _SYNONYMS = {
     "nb": {
         **dict.fromkeys(("list", "ls"), "sources"),
         "history": "sessions",
-        "find": "search",
+        **dict.fromkeys(("find", "query"), "search"),
+        **dict.fromkeys(("question", "answer"), "ask"),
         "remove": "delete",
+        **dict.fromkeys(("edit", "rename"), "sources edit"),
+        **dict.fromkeys(("wait", "watch"), "sources wait"),
         **dict.fromkeys(("log", "logs"), "commands"),
         **dict.fromkeys(("cancel", "stop"), "commands cancel"),
         **dict.fromkeys(("upload", "import"), "add"),
