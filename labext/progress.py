@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from numbers import Real
 
 from labext import messages
-from labext.errors import LabextError, ServiceError
+from labext.errors import InputError, LabextError, ServiceError
 
 TICK = 0.25
 """Seconds between two snapshots while the service is not polled."""
@@ -158,6 +159,15 @@ class Outage:
     def record_success(self) -> None:
         """Record a successful poll."""
         self._since, self.message = None, ""
+
+
+def check_timeout(timeout: float | None) -> None:
+    """Check that the timeout of a wait is None or a number of seconds, else raise InputError."""
+    if timeout is not None and not (isinstance(timeout, Real) and timeout >= 0):
+        raise InputError(
+            f"The timeout {timeout!r} is not a number of seconds.",
+            "Give seconds, such as `timeout=300`, or None to wait without a limit.",
+        )
 
 
 def ticks_until(

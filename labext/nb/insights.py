@@ -11,7 +11,7 @@ from labext.errors import InputError, NotFoundError
 from labext.nb.commands import CommandWatch
 from labext.nb.records import Record
 from labext.nb.resource import Resource, parse_identifier, resolve_one
-from labext.progress import Progress
+from labext.progress import Progress, check_timeout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,6 +149,7 @@ class Insights(Resource):
         Raises:
             LabextError: as for `start` and `wait`.
         """
+        check_timeout(timeout)
         return self.wait(self.start(source, transformation, model), timeout)
 
     def save(self, insight: str, notebook: str) -> Record:

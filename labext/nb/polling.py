@@ -27,6 +27,7 @@ from labext.progress import (
     Outcome,
     Progress,
     check_status,
+    check_timeout,
     interval,
     ticks_until,
 )
@@ -303,9 +304,11 @@ def wait_for_sources(snapshots: Iterator[Ingestion], timeout: float | None = Non
     """Consume the snapshots of a watch until it ends.
 
     Raises:
+        InputError: the timeout is not a number of seconds.
         JobFailedError: a source failed.
         NotReadyError: the sources are not processed in time.
     """
+    check_timeout(timeout)
     for snapshot in snapshots:
         if snapshot.outcome is Outcome.COMPLETE:
             return
@@ -397,9 +400,11 @@ class Watch(ABC):
         """Wait until the work is completed.
 
         Raises:
+            InputError: the timeout is not a number of seconds.
             JobFailedError: it failed, or was stopped.
             NotReadyError: it is not completed in time.
         """
+        check_timeout(timeout)
         for snapshot in self.watch(sleep=sleep):
             if snapshot.outcome is Outcome.COMPLETE:
                 return

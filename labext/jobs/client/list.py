@@ -196,9 +196,11 @@ class ListMethods(BaseClient):
             timeout: maximum time to wait, in seconds.
 
         Raises:
+            InputError: the timeout is not a number of seconds.
             JobFailedError: the job failed or was stopped; the error has the service's reason.
             NotReadyError: the timeout expired; the job is still running.
         """
+        progress.check_timeout(timeout)
         watcher = self._watcher(name)
         for snapshot in progress.watch(watcher.poll):
             if snapshot.outcome is Outcome.COMPLETE:

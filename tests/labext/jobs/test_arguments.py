@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ PDB = "ATOM      1  N   MET A   1      11.104  13.207   2.100\n" * 100
         (lambda c: c.jobs(batch="b", rows=[{"name": "x"}], name_column="name"), "are a list"),
         (lambda c: c.download("f1", "out", file=["a.pdb", "b.pdb"]), "file is a list"),
         (lambda c: c.read_result("f1", None), "file is a NoneType"),
+        (lambda c: c.wait("b", timedelta(minutes=5)), "Give seconds, such as `timeout=300`"),
         (lambda c: c.upload(__file__, Path("structures")), "folder is a P"),
     ],
 )

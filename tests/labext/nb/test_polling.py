@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from labext.errors import (
 from labext.nb import polling
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
+from labext.nb.commands import CommandWatch
 from labext.nb.polling import Ingestion, SourceRow
 from labext.nb.resource import iter_sources
 from labext.progress import UNKNOWN_STATUS_PATIENCE, Outcome
@@ -231,3 +233,12 @@ def test_server_that_ignores_the_offset_is_listed_once(wire, service):
     page = [dict(service.sources[0])]
     wire.send = lambda request, on_bytes=None: page
     assert len(list(iter_sources(wire, ContractBackend()))) == 1
+
+
+@pytest.mark.parametrize("timeout", [timedelta(minutes=5), "300", float("nan"), -1])
+def test_timeout_that_is_no_number_of_seconds_is_refused(timeout: Any):
+    with pytest.raises(InputError, match="Give seconds, such as `timeout=300`"):
+        wait_for(row("a", "running"), timeout=timeout)
+    command = CommandWatch(lambda: pytest.fail("polled"), "A command")
+    with pytest.raises(InputError, match="Give seconds, such as `timeout=300`"):
+        command.wait(timeout)
