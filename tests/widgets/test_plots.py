@@ -502,6 +502,21 @@ def test_picture_is_saved_in_the_format_of_the_suffix(tmp_path: Path) -> None:
     assert plot.figure is plot.figure
 
 
+@pytest.mark.parametrize(
+    ("name", "dpi", "reason"),
+    [("p.pgf", 200, r"'xelatex' not found\."), ("p.png", 0, r"dpi must be positive\.")],
+)
+def test_picture_that_matplotlib_can_not_draw_names_the_formats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, dpi: int, reason: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    plot = table_plot(JOBS, "folds", x="mfe")
+    with pytest.raises(InputError, match=rf"{reason} Use one of .*pdf, png, .*svg") as raised:
+        plot.save(tmp_path / name, dpi=dpi)
+    assert "\n" not in str(raised.value)
+    assert not list(tmp_path.iterdir())
+
+
 def test_picture_that_can_not_be_written_is_a_storage_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,7 +145,8 @@ class Plot(LiveOutput):
         """Write the picture to a file and return its path; the suffix chooses the format.
 
         Raises:
-            InputError: the suffix is not that of a format which matplotlib writes.
+            InputError: the suffix is not that of a format which matplotlib writes, or its format
+                needs TeX, which is not installed.
             StorageError: the file can't be written.
         """
         target = user_path(path)
@@ -157,7 +158,15 @@ class Plot(LiveOutput):
                 f"Use one of {join_words(formats, len(formats))}.",
             )
         make_folder(target.parent)
-        write_atomic(target, lambda file: drawing.save(self.figure, file, format, dpi))
+        try:
+            write_atomic(target, lambda file: drawing.save(self.figure, file, format, dpi))
+        except (RuntimeError, ValueError) as failure:  # TeX is missing, or dpi is not positive
+            reason = str(failure).partition(";")[0].splitlines()[0].rstrip(".")
+            others = [name for name in formats if name != "pgf"]
+            raise InputError(
+                f"{target.name} can't be written with dpi={dpi!r}: {reason}.",
+                f"Use one of {join_words(others, len(others))}, and a `dpi` such as 200.",
+            ) from failure
         return target
 
     def select(self, rows: Sequence[int], panel: int = 0) -> pd.DataFrame:
