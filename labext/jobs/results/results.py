@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from labext import messages
 from labext.actions import Action
@@ -93,6 +93,14 @@ class Results:
         """Return the state to pickle, without the connection that `frame` uses."""
         return {**self.__dict__, "rows_of_jobs": _rows_of_pickled_results}
 
+    def __copy__(self) -> Self:
+        """Return a copy with the same connection."""
+        return replace(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a copy with the same connection and its own table of files."""
+        return replace(self, files=self.files.copy())
+
     def frame(
         self, rows: pd.DataFrame | None = None, name_column: str | None = None
     ) -> pd.DataFrame:
@@ -120,7 +128,7 @@ class Results:
 
 def _rows_of_pickled_results(*_: Any) -> pd.DataFrame:
     raise InputError(
-        "Results that were pickled or copied have no connection to the service.",
+        "Results that were pickled have no connection to the service.",
         "Download them again; complete files are kept.",
     )
 

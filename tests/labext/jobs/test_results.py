@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import pickle
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +25,7 @@ from labext.errors import (
     StorageError,
 )
 from labext.jobs import JobsClient
+from labext.jobs.results.results import Results
 
 pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
 
@@ -82,6 +85,17 @@ def test_results_can_be_pickled_without_their_connection(
     with pytest.raises(InputError, match="no connection"):
         restored.frame()
     assert downloaded.frame()["Name"].tolist() == ["f1"]
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+def test_copied_results_keep_their_connection(
+    client: JobsClient, done: Any, tmp_path: Path, duplicate: Callable[[Results], Results]
+) -> None:
+    downloaded = client.download("f1", tmp_path)
+    copied = duplicate(downloaded)
+    assert copied == downloaded
+    assert copied.frame()["Name"].tolist() == ["f1"]
+    assert (copied.files is downloaded.files) == (duplicate is copy.copy)
 
 
 def test_second_download_to_the_same_folder_is_refused(
