@@ -40,12 +40,18 @@ def watch_episode(
     """
     import labext_widgets
     from labext.nb.episode_generation import parse_command_id
+    from labext_widgets.core.front_end import FrontEnd, front_end
 
-    podcasts = call.nb.podcasts
+    podcasts, reason = call.nb.podcasts, ""
+    is_text = not background and front_end() is not FrontEnd.INTERACTIVE
 
     def snapshots() -> Iterator[Progress]:
-        for progress in podcasts.watch(identifier):  # a job has no name
-            yield replace(progress, subject=name)
+        nonlocal reason
+        for progress in podcasts.watch(identifier):
+            reason = progress.reason
+            if is_text and progress.outcome is Outcome.FAILED:
+                progress = replace(progress, reason="")  # the error has it, on the next line
+            yield replace(progress, subject=name)  # a job has no name
 
     def retry() -> Iterator[Progress]:
         nonlocal identifier
@@ -66,8 +72,8 @@ def watch_episode(
     if last.outcome is Outcome.COMPLETE:
         return episode_row(podcasts.episode(identifier))
     if name in podcasts.names():
-        raise episode_failed(name, last.reason)
-    raise _episode_lost(name, last.reason)
+        raise episode_failed(name, reason)
+    raise _episode_lost(name, reason)
 
 
 def show_existing_episode(call: Call, record: Record) -> None:

@@ -132,11 +132,14 @@ def test_interrupt_ends_only_the_watch(about, run, printed, refused, monkeypatch
     assert len(run("%nb episodes")) == 1
 
 
-def test_generation_failed_by_the_provider_is_retried(about, run, refused, provider):
+def test_generation_failed_by_the_provider_is_retried(about, run, refused, provider, capsys):
     broken = respond_with(500, {"error": {"message": "The voices are asleep."}})
     provider.faults = [None, *[broken] * 20]
     error = refused(f"{LINE} --speakers cloud", JobFailedError)
     assert "The voices are asleep" in error.message
+    printed = capsys.readouterr().out
+    assert "Episode 1: Failed" in printed
+    assert printed.count("The voices are asleep") == 1, "the reason is in the error, once"
     assert '`%nb episodes retry "Episode 1"`' in error.next_step
     failed = run("%nb episodes show 'Episode 1'")
     assert failed["job_status"].item() == "failed"
