@@ -148,6 +148,18 @@ def test_wrapped_lines_are_joined_and_items_keep_their_lines() -> None:
     assert join_wrapped_lines(items) == items
 
 
+def test_headings_have_their_own_lines_without_marks() -> None:
+    title = "Regulation by arabinose of the promoter of a plasmid"
+    frame = hits(hit(f"# {title}\n## Media\nWith repression.\n#1 sample\n\n### **#** 2"))
+    lines = f"{title}\nMedia\nWith {{}}.\n#1 sample\n\n**#** 2"
+    assert lines.replace("\n\n", "\n").replace("\n", "\n   ").format("*repression*") in (
+        frame_text(frame)
+    )
+    assert lines.partition("{}")[0] in str(frame_html(frame))
+    (citation,) = passages.citations(frame)
+    assert lines.format("repression") in passage_html(citation)
+
+
 def test_fields_of_a_reference_keep_their_lines() -> None:
     reference = (
         "Title: Tight regulation, modulation, and high-level expression by vectors\n"

@@ -19,9 +19,9 @@ from labext_widgets.answers.static_view import (
     STYLE,
     Span,
     header_html,
-    join_wrapped_lines,
     mark_words,
     opening_button,
+    passage_text,
 )
 from labext_widgets.answers.text import header_text, transcript_note
 from labext_widgets.core.front_end import FrontEnd, front_end
@@ -35,7 +35,6 @@ from labext_widgets.core.markup import (
     line_html,
     plain,
     span,
-    tidy,
     view_html,
     view_line,
 )
@@ -179,7 +178,7 @@ class PassageView(RowView):
         search = frame.attrs.get(VIEW_ATTRIBUTE, {})
         query, best = str(search.get("query") or ""), search.get("best")
         hits = frame.head(MAX_PASSAGES).to_dict("records")
-        texts = [join_wrapped_lines(tidy(_string(hit["match"]))) for hit in hits]
+        texts = [passage_text(_string(hit["match"])) for hit in hits]
         titles = _titles(hits)
         return [
             _Passage(

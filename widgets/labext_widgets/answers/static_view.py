@@ -60,6 +60,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]+")
 _BEGIN, _END = "\ue000", "\ue001"
 _WRAPPED = re.compile(r"(?<=[^\n]{40})\n(?=\S)(?![-*+•|#>]|\d+[.)]\s|[A-Z][\w ]{0,30}:\s)")
 _ROW = re.compile(r" \| |\t")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(?=\S)", re.MULTILINE)
 _STOP_WORD_LIST = """
     a an and any are as at be been but by can did do does for from had has have how if in into is it
     its of on or our so than that the their them then there these they this those to was we were
@@ -68,17 +69,23 @@ _STOP_WORD_LIST = """
 _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
+def passage_text(text: str) -> str:
+    """Return tidied text without line breaks inside its paragraphs and marks of its headings."""
+    return _HEADING.sub("", join_wrapped_lines(tidy(text)))
+
+
 def join_wrapped_lines(text: str) -> str:
     """Replace line breaks inside the paragraphs of extracted text by spaces.
 
-    The length is unchanged. Short lines, rows of tables, and lines before items of lists and
-    fields such as `Year: 1995` keep their line break.
+    Short lines, headings, rows of tables, and lines before items of lists and fields such as
+    `Year: 1995` keep their line break.
     """
 
     def replacement(match: re.Match[str]) -> str:
         before = text[: match.start()].rpartition("\n")[2]
         after = text[match.end() :].partition("\n")[0]
-        return "\n" if _ROW.search(before) or _ROW.search(after) else " "
+        keeps = _ROW.search(before) or _ROW.search(after) or _HEADING.match(before)
+        return "\n" if keeps else " "
 
     return _WRAPPED.sub(replacement, text)
 
@@ -249,7 +256,7 @@ _LINES = "white-space:pre-line;overflow-wrap:break-word"
 
 def passage_html(citation: Citation) -> str:
     """Return the passage with the quote marked, or both separately if the quote is not in it."""
-    passage, quote = (join_wrapped_lines(tidy(text)) for text in (citation.passage, citation.quote))
+    passage, quote = map(passage_text, (citation.passage, citation.quote))
     place = _locate_quote(quote, passage)
     if place is None:
         rows = [_mark_html(quote)] if quote else []
