@@ -16,7 +16,7 @@ from labext.nb.records import Answer, Record
 
 _NO_SETTINGS = (
     "has no settings that can be read or changed by its API",
-    "Its administrator configures it on the command line; {action} sets models.",
+    "It is configured on the command line of its machine; {action} sets models.",
     Action.set_model(),
 )
 _NO_COMMANDS = (
@@ -37,8 +37,9 @@ _NO_SOURCE_CHATS = (
 )
 _NO_EMBEDDINGS = (
     "has no command to compute vectors",
-    "Vectors are computed when sources and notes are added; after a change of the embedding model, "
-    "the administrator of the service recomputes them.",
+    "It computes them by itself when sources and notes are added, and again after a change of the "
+    "embedding model: {action}.",
+    Action.set_model(),
 )
 
 
