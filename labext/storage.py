@@ -155,6 +155,16 @@ _UNSUPPORTED_ERRNOS = {errno.EINVAL, errno.EBADF, errno.ENOTSUP}
 """Errors of network file systems that do not support syncing folders."""
 
 
+def sync_tree(folder: Path) -> None:
+    """Sync a folder with all files and folders below it to disk; links are not followed."""
+    for parent, _, names in os.walk(folder):
+        for file in (Path(parent, name) for name in names):
+            if file.is_file() and not file.is_symlink():
+                with file.open("rb") as content:
+                    os.fsync(content.fileno())
+        sync_folder(Path(parent))
+
+
 def sync_folder(folder: Path) -> None:
     """Sync a folder's entries to disk, so that a new file survives a power failure.
 

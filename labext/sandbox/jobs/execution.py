@@ -22,6 +22,7 @@ from labext.sandbox.jobs.files.result_archives import (
 from labext.sandbox.jobs.tools import catalogue
 from labext.sandbox.jobs.tools.catalogue import all_tools
 from labext.sandbox.jobs.tools.tool import Tool
+from labext.storage import sync_tree
 
 _DISTRIBUTIONS = {"Bio": "biopython", "RNA": "ViennaRNA", "primer3": "primer3-py"}
 """The distribution names of modules, where they differ from the module names."""
@@ -52,7 +53,7 @@ _JSON = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY
 
 
 def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the tool of a job, write the result archive, and return the Score.
+    """Run the tool of a job, write the results to disk with their archive, and return the Score.
 
     The archive contains the tool's files, `settings.json` (as submitted), `score.json` and
     `log.txt` (the versions of the packages, then the output of the process).
@@ -79,6 +80,7 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     sys.stdout.flush()
     sys.stderr.flush()
     shutil.copyfile(work / "log.txt", out / "log.txt")
+    sync_tree(work)
     write_archive(work / ARCHIVE_FILE, walk_files(out))
     return score
 

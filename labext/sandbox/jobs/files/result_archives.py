@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from labext.sandbox.core.executors.task_process import TaskError
-from labext.storage import sync_folder
+from labext.storage import sync_folder, sync_tree
 
 WORK_FOLDER, OUTPUT_FOLDER = "work", "out"
 """The working folder of a job's process, and its subfolder with the outputs."""
@@ -88,6 +88,7 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     parts: Sequence[Part] = payload["parts"]
     metrics = work / METRICS_FILE
     write_metrics(metrics, parts)
+    sync_tree(work)
     jobs = work.parent.parent
     try:
         size = write_archive(

@@ -239,4 +239,5 @@ def test_received_outputs_are_synced_to_the_disk(
     move_into_place(incoming, work)
     assert is_synced(work)
     assert is_synced(work / "archive.zip")
+    assert is_synced(work / "out")
     assert is_synced(work / "out" / "score.json")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labext.sandbox.core.executors.task_process import TaskError
+from labext.sandbox.jobs import execution
 from labext.sandbox.jobs.files import result_archives
 from labext.sandbox.jobs.files.result_archives import (
     ArchiveTooLargeError,
@@ -33,6 +34,22 @@ def test_archive_is_synced_to_the_disk(tmp_path, is_synced):
     write_archive(tmp_path / "archive.zip", [("a", tmp_path / "a")])
     assert is_synced(tmp_path / "archive.zip")
     assert is_synced(tmp_path)
+
+
+def test_results_of_a_job_are_synced_to_the_disk(tmp_path, is_synced):
+    (tmp_path / "log.txt").write_text("log")
+    settings = {"sequence": "GAATTC", "enzymes": "EcoRI"}
+    execution.run_job(tmp_path, {"tool": "digest", "settings": settings})
+    results = [*tmp_path.rglob("*")]
+    assert len(results) > 5
+    assert [path.name for path in (tmp_path, *results) if not is_synced(path)] == []
+
+
+def test_metrics_of_a_batch_are_synced_to_the_disk(tmp_path, is_synced):
+    work = tmp_path / "1" / "work"
+    work.mkdir(parents=True)
+    result_archives.aggregate(work, {"parts": [], "bytes_left": 1000})
+    assert is_synced(work / "metrics.csv")
 
 
 def test_failed_archive_leaves_no_file(tmp_path):

@@ -14,7 +14,7 @@ from labext.sandbox.core.data_folder import remove_path
 from labext.sandbox.core.executors.cluster.attempts import LostAttemptError, RemoteAttempt
 from labext.sandbox.core.executors.cluster.protocol import read_chunk, resolve_inside, walk_files
 from labext.sandbox.core.task_transitions import ClaimedTask
-from labext.storage import sync_folder
+from labext.storage import sync_folder, sync_tree
 
 CallWorker = Callable[..., Awaitable[dict[str, Any]]]
 """Sends a message about an attempt to its worker: `(attempt, operation, **arguments)`."""
@@ -67,9 +67,7 @@ def move_into_place(incoming: Path, work: Path) -> None:
 
     They are synced to the disk, since their worker then deletes its own.
     """
-    for name, _ in walk_files(incoming):
-        with (incoming / name).open("rb") as file:
-            os.fsync(file.fileno())
+    sync_tree(incoming)
     for entry in incoming.iterdir():
         target = work / entry.name
         if target.is_dir() and not target.is_symlink():
