@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +25,7 @@ _GERMAN_LIST = """
     auf bei dem das der ein eine einem einen einer ist mit nicht sind und warum wann welche welchem
     welcher welches werden wie wird wurde wurden für im zum zur
 """
-_GERMAN_WORDS = frozenset(_GERMAN_LIST.split())
+_GERMAN_WORDS = frozenset(segmentation.split_words(_GERMAN_LIST))
 """Words of German questions, of which at least a quarter of the words are among these."""
 
 _MAX_ACRONYM = 3
@@ -113,8 +112,7 @@ class Question:
 
     def groups_of(self, hit: Hit) -> list[frozenset[str]]:
         """Return the groups of rare terms of which a passage contains all."""
-        text = segmentation.unify_delta(f"{hit.context}\n{hit.text}")
-        text = unicodedata.normalize("NFKC", text).casefold()
+        text = segmentation.fold(f"{hit.context}\n{hit.text}")
         return [group for group in self.rare if all(contains_term(text, term) for term in group)]
 
 
@@ -175,7 +173,7 @@ def is_rare(word: str, *, may_be_capitalized: bool = False) -> bool:
 
 
 def contains_term(text: str, term: str) -> bool:
-    """Return whether a text in lower case contains a term as a whole word, or its plural.
+    """Return whether a folded text contains a term as a whole word, or its plural.
 
     A name of more than `_MAX_ACRONYM` letters may be followed by a version, as ChEMBL in ChEMBL33.
     The words of a name in camel case may be separate and apart: HtmlDiff matches `a diff of HTML`.
@@ -185,7 +183,7 @@ def contains_term(text: str, term: str) -> bool:
         return True
     has_version = len(term) > _MAX_ACRONYM and term.isalpha()
     ending = r"(?:s|es|'s|’s|\d+)?" if has_version else "(?:s|es|'s|’s)?"
-    name = r"[\s_-]?".join(re.escape(part.casefold()) for part in parts)
+    name = r"[\s_-]?".join(re.escape(segmentation.fold(part)) for part in parts)
     start, end = rf"(?:(?<![\w.])|(?<={_UNSPACED}))", rf"(?:(?![\w]|\.\d)|(?={_UNSPACED}))"
     return re.search(rf"{start}{name}{ending}{end}", text) is not None
 

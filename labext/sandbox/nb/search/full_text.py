@@ -31,7 +31,7 @@ from labext.sandbox.core.database import count_rows
 from labext.sandbox.nb.search import tsvector
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Note, Passage, Source
-from labext.sandbox.nb.text.segmentation import split_unspaced, stem_words, unify_delta
+from labext.sandbox.nb.text.segmentation import fold, split_unspaced, stem_words
 
 MAX_TERMS = 64
 """Maximum number of search terms; further ones are ignored."""
@@ -79,8 +79,8 @@ def _quote(term: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Return a text with one delta and spaces around each Chinese, Japanese or Korean character."""
-    return _UNSPACED.sub(r" \g<0> ", unify_delta(text))
+    """Return a folded text with spaces around each Chinese, Japanese or Korean character."""
+    return _UNSPACED.sub(r" \g<0> ", fold(text))
 
 
 _WORDS = table("nb_words", column("rowid"), column("title"), column("text"))

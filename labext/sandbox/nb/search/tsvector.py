@@ -10,7 +10,6 @@ import functools
 import math
 import re
 import threading
-import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +37,7 @@ from sqlalchemy.orm import Session
 from labext.cjk import UNSPACED
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, Passage
-from labext.sandbox.nb.text.segmentation import unify_delta
+from labext.sandbox.nb.text.segmentation import fold
 
 _WORDS = table(
     "nb_words", column("passage_id", Integer), column("words", TSVECTOR), column("length", Integer)
@@ -76,11 +75,8 @@ _stemmer_lock = threading.Lock()
 
 
 def tokens(content: str) -> list[str]:
-    """Return the stems of the words of a text, in order, without accents and in lower case."""
-    decomposed = unicodedata.normalize("NFD", unify_delta(content))
-    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    composed = unicodedata.normalize("NFC", plain.lower())  # the syllables of Korean
-    return [_stem(token) for token in _TOKEN.findall(composed)]
+    """Return the stems of the folded words of a text, in order."""
+    return [_stem(token) for token in _TOKEN.findall(fold(content))]
 
 
 @functools.lru_cache(maxsize=50_000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
+import unicodedata
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -70,11 +71,30 @@ def unify_delta(text: str) -> str:
     return text.replace("\N{INCREMENT}", "\N{GREEK CAPITAL LETTER DELTA}")
 
 
+_VOICED_KANA = "\u3099\u309a"
+_TRADEMARKS = str.maketrans("™℠", "  ")
+
+
+def fold(text: str) -> str:
+    """Return a text without the differences between characters that searches ignore.
+
+    These are case (`Straße` and `STRASSE`), accents (`naïve`) except those of Japanese, and forms
+    of a character (`CO₂`, the micro sign and the letter mu). Trademark signs are removed.
+    """
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", unify_delta(text).translate(_TRADEMARKS))
+    plain = "".join(
+        char for char in decomposed if char in _VOICED_KANA or not unicodedata.combining(char)
+    )
+    return unicodedata.normalize("NFKC", plain.casefold())
+
+
 def split_words(text: str) -> list[str]:
-    """Return the words and numbers of a text in lower case."""
+    """Return the words and numbers of a text, folded."""
     return [
-        part.lower().replace("’", "'")
-        for word in _WORD.findall(unify_delta(text))
+        part.replace("’", "'")
+        for word in _WORD.findall(fold(text))
         for part in split_unspaced(without_elision(word))
     ]
 

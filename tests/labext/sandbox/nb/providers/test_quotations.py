@@ -175,6 +175,22 @@ def test_delta_matches_either_character_for_it(asked, delta):
 @pytest.mark.parametrize(
     ("question", "text"),
     [
+        ("Wie lang sind die STRASSEN?", "Alle Straßen sind kurz."),
+        ("Where is the café Muller?", "The cafe of Müller is open."),
+        ("How much CO2 is in the incubator?", "The incubator has 5 % CO₂."),
+        ("Who sells Qiazol?", "Qiagen sells Qiazol™ in bottles."),
+        ("Is 5 \N{MICRO SIGN}M enough?", "Yes, 5 \N{GREEK SMALL LETTER MU}M is enough."),
+        ("Who works in istanbul?", "Who works there is from İstanbul."),
+    ],
+)
+def test_other_case_accents_and_forms_of_characters_match(question, text):
+    (citation,) = request(question, [hit("source:a", 1, text)]).citations
+    assert citation.quote == text
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
         ("Where does XbaI cut?", "SmaI cuts the strand here. Where it does is a cut."),
         ("How many grew in 1998?", "Many grew in 1999."),
         ("How many grew in version 2.0?", "Many grew in version 2.0.1."),

@@ -36,6 +36,10 @@ def texts() -> dict[str, str]:
     return {name: docstring(place) for name, place in TUNING.docstrings.items()} | {
         "accents": "Naïve Ångström transformations of a café. 東京のガ행 and Ελλάδα, too.",
         "increment": "The strain is \N{INCREMENT}araC.",
+        "folded": (
+            "Die Straßen von İstanbul und ΟΔΟΣ, 5 \N{MICRO SIGN}M in CO₂ by Qiazol™; "
+            "ΕΛΛΆΔΑ, подъём, ガラス, \N{LATIN SMALL LIGATURE FI}bre."
+        ),
         "marks": "It's a rock'n'roll back\\slash 'quoted' <-> & | ! :* text.",
     }
 
@@ -116,7 +120,21 @@ def test_index_of_copied_tables_is_built_with_the_same_scores(worlds, postgresql
     database.close()
 
 
-@pytest.mark.parametrize("query", ["\N{INCREMENT}araC", "ΔaraC"])
-def test_delta_is_found_by_either_character_for_it(worlds, query):
+FOLDED = [
+    *("\N{INCREMENT}araC", "ΔaraC", "strassen", "STRASSEN", "Straßen", "istanbul", "İSTANBUL"),
+    *("\N{GREEK SMALL LETTER MU}M", "\N{MICRO SIGN}m", "CO2", "CO₂", "Qiazol", "οδος", "подъем"),
+    *("fibre", "CAFE", "Angstro\N{COMBINING DIAERESIS}m", "ガラス"),
+]
+
+
+@pytest.mark.parametrize("query", FOLDED)
+def test_word_is_found_in_another_case_and_by_other_forms_of_its_characters(worlds, query):
+    on_sqlite, on_postgresql = (_ranking(world, query, Scope()) for world in worlds)
+    assert len(on_sqlite) == 1
+    assert dict(on_postgresql) == pytest.approx(dict(on_sqlite))
+
+
+def test_accents_of_greek_are_ignored_and_voiced_kana_are_other_words(worlds):
     for world in worlds:
-        assert len(_ranking(world, query, Scope())) == 1
+        assert len(_ranking(world, "ελλαδα", Scope())) == 2
+        assert not _ranking(world, "カラ", Scope())
