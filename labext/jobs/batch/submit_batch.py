@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from labext import messages
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+OnSent = Callable[[int, int], None]
+"""Takes the number of jobs of a batch that the service has received so far, and of all."""
+
 _MAX_SINGLE_VALIDATIONS = 50
 """Maximum number of jobs to validate if the service validates one job per request."""
 
@@ -49,7 +52,13 @@ class BatchSubmitter:
         self._validates_rows = True
 
     def submit(
-        self, draft: BatchDraft, tool: Tool, content: InputContent, *, skip_invalid: bool = False
+        self,
+        draft: BatchDraft,
+        tool: Tool,
+        content: InputContent,
+        *,
+        skip_invalid: bool = False,
+        on_sent: OnSent | None = None,
     ) -> BatchSubmission:
         """Send the missing parts of a batch that was validated locally.
 
@@ -73,7 +82,7 @@ class BatchSubmitter:
             self._parts.forget(plan.name)
             outcomes = self._record_existing(entry, existing)
             try:
-                self._send_all(entry, absent, outcomes, content)
+                self._send_all(entry, absent, outcomes, content, on_sent)
             except InputError:
                 if not entry.log.attempted and not outcomes.sent:
                     self._journal.forget(plan.name)  # the service will never accept this batch
@@ -84,7 +93,7 @@ class BatchSubmitter:
             plan, outcomes, resumed=False, refused=draft.rejected_rows(), caveats=caveats
         )
 
-    def resume(self, name: str) -> BatchSubmission:
+    def resume(self, name: str, on_sent: OnSent | None = None) -> BatchSubmission:
         """Send the unsent parts of a batch in the journal.
 
         A part that this machine sent and that no longer exists was deleted on the service: it is
@@ -111,7 +120,7 @@ class BatchSubmitter:
             self._parts.forget(name)
             outcomes = self._record_existing(entry, existing)
             outcomes.deleted += deleted
-            self._send_all(entry, absent, outcomes, content)
+            self._send_all(entry, absent, outcomes, content, on_sent)
             self._note_complete(entry, outcomes)
         return build_report(entry.plan, outcomes, resumed=True)
 
@@ -262,13 +271,18 @@ class BatchSubmitter:
         absent: list[BatchPart],
         outcomes: PartOutcomes,
         content: InputContent,
+        on_sent: OnSent | None,
     ) -> None:
+        total, remaining = len(entry.plan.jobs), sum(len(part.jobs) for part in absent)
         for part in absent:
             try:
                 self._send(entry, part, outcomes, content)
             except LabextError as error:
                 self._note_refusal(entry.plan, part, outcomes, error)
                 raise _interrupted_error(entry.plan, part, outcomes, error) from None
+            remaining -= len(part.jobs)
+            if remaining and on_sent is not None:
+                on_sent(total - remaining, total)
 
     def _send(
         self, entry: JournalEntry, part: BatchPart, outcomes: PartOutcomes, content: InputContent

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from labext.jobs.batch.draft import BatchDraft
     from labext.jobs.batch.report import BatchSubmission
+    from labext.jobs.batch.submit_batch import OnSent
     from labext.jobs.estimates import Estimate
     from labext.jobs.tools import Tool
 
@@ -112,6 +113,7 @@ class SubmitMethods(BaseClient):
         weighted_hours_budget: float | None = None,
         skip_invalid: bool = False,
         over_budget: bool = False,
+        on_sent: OnSent | None = None,
     ) -> BatchSubmission:
         """Submit jobs of one tool as one batch, or return an identical one that already exists.
 
@@ -136,6 +138,8 @@ class SubmitMethods(BaseClient):
             skip_invalid: submit only the valid jobs; `.refused` has the invalid ones.
             over_budget: submit even if `estimate` exceeds the budget of the batch or what is left
                 of the account's budget.
+            on_sent: called after each part but the last, with the number of jobs that the service
+                has received so far and of all.
 
         Raises:
             InputError: the submission is invalid, or is expected to exceed its budget; nothing was
@@ -161,9 +165,11 @@ class SubmitMethods(BaseClient):
                 lambda: self._estimate(type, _valid_settings(draft), self._history()),
                 limits.budget,
             )
-        return self._submitter.submit(draft, tool, content, skip_invalid=skip_invalid)
+        return self._submitter.submit(
+            draft, tool, content, skip_invalid=skip_invalid, on_sent=on_sent
+        )
 
-    def resume(self, name: str) -> BatchSubmission:
+    def resume(self, name: str, on_sent: OnSent | None = None) -> BatchSubmission:
         """Finish an interrupted batch submission, using this machine's journal.
 
         Only missing parts are sent, so repeated calls are safe. A part that was sent and then
@@ -172,6 +178,7 @@ class SubmitMethods(BaseClient):
 
         Args:
             name: name of the batch, as given to `submit_batch`.
+            on_sent: as for `submit_batch`.
 
         Raises:
             NotFoundError: the journal has no batch of this name; the error suggests a similar name.
@@ -181,7 +188,7 @@ class SubmitMethods(BaseClient):
             StorageError: the record of the batch is damaged, or can't be written; nothing was sent.
             OutcomeUnknownError: a response was lost and the service can't be queried.
         """
-        return self._submitter.resume(identity.check_name(name, "batch"))
+        return self._submitter.resume(identity.check_name(name, "batch"), on_sent)
 
     def unfinished(self) -> pd.DataFrame:
         """Return the unfinished batches of this machine's journal, newest first, one per row.

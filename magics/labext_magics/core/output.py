@@ -29,11 +29,13 @@ def print_confirmation(text: str) -> None:
 
 
 @contextmanager
-def list_progress(subject: str) -> Iterator[Callable[[int, int | None], None]]:
+def list_progress(
+    subject: str, kind: str = "list", phase: str = "Reading"
+) -> Iterator[Callable[[int, int | None], None]]:
     """Yield a function to call after each page of a long list, with the numbers of its items.
 
     It takes the number of items received, and that of all or None. A list of one page, for which it
-    is not called, needs no widgets.
+    is not called, needs no widgets. The arguments are those of `ListProgress`.
     """
     progress: ListProgress | None = None
     with ExitStack() as stack:
@@ -43,7 +45,7 @@ def list_progress(subject: str) -> Iterator[Callable[[int, int | None], None]]:
             if progress is None:
                 import labext_widgets
 
-                progress = stack.enter_context(labext_widgets.ListProgress(subject))
+                progress = stack.enter_context(labext_widgets.ListProgress(subject, kind, phase))
             progress.items(received, total)
 
         yield on_page

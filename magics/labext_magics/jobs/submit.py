@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -67,8 +67,8 @@ def resume(
                 "`%jobs resume --wait` needs a NAME.", "Without a NAME it lists unfinished batches."
             )
         return _unfinished(jobs)
-    with interruptible(jobs, name):
-        submission = jobs.resume(name)
+    with sending(jobs, name) as on_sent:
+        submission = jobs.resume(name, on_sent)
     output.print_message(submission.message)
     if len(submission.deleted) == len(submission.parts):
         return submission.frame
@@ -77,14 +77,15 @@ def resume(
 
 
 @contextmanager
-def interruptible(jobs: JobsClient, name: str) -> Iterator[None]:
-    """Convert an interrupt during submission to an error with instructions to resume.
+def sending(jobs: JobsClient, name: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Yield a function that shows how many jobs of a batch were sent.
 
     Raises:
         SubmissionInterrupted: the kernel was interrupted when a part of the batch had been sent.
     """
     try:
-        yield
+        with output.list_progress(f"Sending {name}", "upload", "Running") as on_sent:
+            yield on_sent
     except KeyboardInterrupt:
         if name not in jobs.unfinished_names():
             raise  # nothing was sent, or the batch is complete
@@ -206,9 +207,9 @@ def batch(
             output.print_message(adapted)
         print_estimate(stored_estimate(checked), f"{request.tool} has no earlier runs")
         return checked
-    with interruptible(jobs, request.name):
+    with sending(jobs, request.name) as on_sent:
         submission = jobs.submit_batch(
-            request.name, request.tool, rows, over_budget=over_budget, **arguments
+            request.name, request.tool, rows, over_budget=over_budget, on_sent=on_sent, **arguments
         )
     output.print_message(submission.message)
     ended = watch_and_fetch(call, submission.name, wait=wait, to=to, background=background)

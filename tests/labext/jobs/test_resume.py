@@ -26,6 +26,7 @@ from labext.errors import (
     SubmissionInterrupted,
 )
 from labext.jobs import JobsClient
+from labext_widgets import ListProgress
 
 pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("small_parts")]
 PARTS = ["folds-part1of3", "folds-part2of3", "folds-part3of3"]
@@ -34,9 +35,11 @@ FRAME = pd.DataFrame(
 )
 
 
-def send(client: JobsClient, frame: pd.DataFrame = FRAME) -> Any:
+def send(
+    client: JobsClient, frame: pd.DataFrame = FRAME, name: str = "folds", **options: Any
+) -> Any:
     return client.submit_batch(
-        "folds", "fold", frame, name_column="name", mapping={"sequence": "bases"}
+        name, "fold", frame, name_column="name", mapping={"sequence": "bases"}, **options
     )
 
 
@@ -79,6 +82,20 @@ def test_batch_is_resumed_without_its_frame(
     assert done.frame["bases"].tolist() == FRAME["bases"].tolist()
     assert later.unfinished().empty
     assert_once(ledger)
+
+
+def test_each_part_but_the_last_is_reported(
+    client: JobsClient, later: JobsClient, ledger: Any
+) -> None:
+    reports: list[tuple[int, int]] = []
+    ledger.fail("submit-batch", None, ledger.answer(403, "Budget exceeded for team X"))
+    with pytest.raises(LabextError):
+        send(client, on_sent=lambda *numbers: reports.append(numbers))
+    assert reports == [(10, 25)]
+    later.resume("folds", on_sent=lambda *numbers: reports.append(numbers))
+    assert reports == [(10, 25), (20, 25)]
+    send(client, FRAME[:10], "few", on_sent=lambda *numbers: reports.append(numbers))
+    assert reports == [(10, 25), (20, 25)]
 
 
 def test_part_with_a_lost_response_counts_as_submitted(
@@ -417,6 +434,17 @@ def test_interrupted_batch_line_suggests_resume(
     assert "`%jobs resume folds` sends the rest" in error.next_step
     ip.run_cell("%jobs resume folds").raise_error()
     assert sorted(ledger.members) == ["folds-part1of2", "folds-part2of2"]
+
+
+def test_batch_of_several_parts_shows_its_progress(
+    new_shell: Shells, ledger: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports: list[tuple[int, int | None]] = []
+    monkeypatch.setattr(ListProgress, "items", lambda _, *numbers: reports.append(numbers))
+    ip = new_shell()
+    ip.push({"rows": FRAME})
+    ip.run_cell(SEND).raise_error()
+    assert reports == [(10, 25), (20, 25)]
 
 
 def test_resume_completes_unfinished_names(new_shell: Shells, ledger: Any) -> None:

@@ -1,4 +1,4 @@
-"""Progress of an upload, a download or a long list."""
+"""Progress of an upload, a download, a long list or a long submission."""
 
 from __future__ import annotations
 
@@ -123,11 +123,20 @@ class ListProgress(Transfer):
 
     Args:
         subject: the name of the items, as the user knows it.
+        kind: the kind of the work in one word.
+        phase: the phase until the last item.
     """
 
-    def __init__(self, subject: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(subject, "list", "", clock=clock)
-        self._phase = "Reading"
+    def __init__(
+        self,
+        subject: str,
+        kind: str = "list",
+        phase: str = "Reading",
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(subject, kind, "", clock=clock)
+        self._phase = phase
 
     def items(self, received: int, total: int | None) -> None:
         """Record the number of items received, and their total; may be called at any rate."""
