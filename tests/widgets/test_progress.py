@@ -315,6 +315,14 @@ def test_view_of_an_ended_watch_shows_no_remaining_time() -> None:
         assert "about 40 s left" not in render(progress, note)
 
 
+def test_jobs_that_are_only_sent_are_not_called_complete() -> None:
+    sending = Progress("folds", "submission", "Sending", states={"Complete": 200}, total=250)
+    assert static_view.render_text(sending).startswith("folds: Sending, 200 of 250 jobs sent (")
+    html = static_view.render_html(sending)
+    assert "200 of 250 jobs sent" in html
+    assert "Complete" not in html
+
+
 def test_failed_jobs_are_listed_with_their_reasons() -> None:
     failed = (Part("b1", "Stopped", reason="Out of <time>."), Part("b2", "Failed"))
     progress = replace(FOLDS, parts=failed, phase="Complete", outcome=Outcome.COMPLETE)

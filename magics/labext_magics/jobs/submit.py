@@ -84,7 +84,7 @@ def sending(jobs: JobsClient, name: str) -> Iterator[Callable[[int, int | None],
         SubmissionInterrupted: the kernel was interrupted when a part of the batch had been sent.
     """
     try:
-        with output.list_progress(f"Sending {name}", "upload", "Running") as on_sent:
+        with output.list_progress(name, "submission", "Sending") as on_sent:
             yield on_sent
     except KeyboardInterrupt:
         if name not in jobs.unfinished_names():

@@ -172,6 +172,9 @@ _PHASES = {
         ("job", "pipeline", "ingestion", "podcast"), ("In Queue", "Running", "Complete")
     ),
 }
+SUBMISSION = "submission"
+"""The kind of a batch that is being sent: its jobs count as complete once they are sent."""
+
 _STRIPES = (
     "opacity:0.6;background-image:repeating-linear-gradient("
     "-45deg,rgba(255,255,255,0.5) 0 6px,transparent 6px 12px)"
@@ -259,13 +262,15 @@ def format_bytes(transferred: int, size: int | None) -> str:
 
 
 def format_counts(progress: Progress) -> list[str]:
-    """Return the progress as parts by state, or as bytes; empty if it is unknown."""
+    """Return the progress as parts by state, as jobs sent or as bytes; empty if it is unknown."""
     if progress.transferred is not None:
         is_known = progress.transferred > 0 or progress.size
         return [format_bytes(progress.transferred, progress.size)] if is_known else []
     if not _has_parts(progress) or not _total(progress):
         return []
     done = max(progress.done, 0)
+    if progress.kind == SUBMISSION:
+        return [f"{done:,} of {_total(progress):,} jobs sent"]
     rest = [f"{segment.number:,} {plain(segment.state)}" for segment in _segments(progress)]
     return [
         " ".join(
@@ -427,7 +432,7 @@ def _measured(progress: Progress) -> tuple[list[_Segment], int, int] | None:
 
 
 def _legend(progress: Progress) -> str:
-    if progress.transferred is not None:
+    if progress.transferred is not None or progress.kind == SUBMISSION:
         return div(", ".join(format_counts(progress)), MUTED)
     if not _has_parts(progress):
         return ""
