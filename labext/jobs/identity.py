@@ -112,7 +112,7 @@ def _describe_setting(name: str, stored: Mapping[str, Any], submitted: Mapping[s
         return f"it has {name}={messages.truncate(value, _MAX_VALUE_LENGTH)}"
     if name not in stored:
         return f"it has no {name}"
-    return f"its {name} is {describe_values(stored[name], submitted[name])}"
+    return f"it has {name}={describe_values(stored[name], submitted[name])}"
 
 
 def _normalize_number(value: Any) -> Any:

@@ -553,11 +553,11 @@ def test_digests_are_equal_for_equal_settings_only(
 
 def test_numbers_are_compared_by_value() -> None:
     assert submission_difference("fold", {"t": 37}, row('{"t": 37.0}')) is None
-    assert submission_difference("fold", {"t": 37}, row('{"t": 37.5}')) == "its t is 37.5, not 37"
-    assert submission_difference("fold", {"t": True}, row('{"t": 1}')) == "its t is 1, not true"
+    assert submission_difference("fold", {"t": 37}, row('{"t": 37.5}')) == "it has t=37.5, not 37"
+    assert submission_difference("fold", {"t": True}, row('{"t": 1}')) == "it has t=1, not true"
     shared = "ACGT" * 500
     difference = submission_difference("fold", {"t": f"{shared}A"}, row(f'{{"t": "{shared}C"}}'))
-    assert difference == 'its t is …GTACGTACGTC", not …GTACGTACGTA"'
+    assert difference == 'it has t=…GTACGTACGTC", not …GTACGTACGTA"'
     assert submission_difference("fold", {}, row("[" * 10**5)) == "its settings can't be read"
 
 

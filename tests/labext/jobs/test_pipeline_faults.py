@@ -78,7 +78,7 @@ def changed(stage: int, **change: Any) -> list[dict[str, Any]]:
         ({"stages": changed(1, task="Other")}, "its stage 2 is Again, not Other"),
         (
             {"stages": changed(0, toolSettings={"fold": {"sequence": "pipe", "temperature": 40}})},
-            "in its stage 1, for fold, its temperature is 37, not 40",
+            "in its stage 1, for fold, it has temperature=37, not 40",
         ),
     ],
     ids=["inputs", "count", "task", "setting"],

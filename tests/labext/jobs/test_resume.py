@@ -147,7 +147,7 @@ def test_part_name_used_by_another_batch_is_a_conflict(
     break_off(client, ledger, None, ledger.answer(403, "Budget exceeded"))
     ledger.add_batch(PARTS[1], {job: {"sequence": "C"} for job, _ in jobs(10, 20)})
     for _ in range(2):
-        with pytest.raises(ConflictError, match="in job h10, its sequence is"):
+        with pytest.raises(ConflictError, match="in job h10, it has sequence="):
             later.resume("folds")
     assert ledger.count("submit-batch") == 2
     assert later.unfinished_names() == ["folds"]
