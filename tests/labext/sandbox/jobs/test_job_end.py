@@ -94,8 +94,10 @@ def test_stopping_a_batch_stops_its_jobs(narrow, kit):
 
 def test_batch_can_be_stopped_while_aggregating(own_box, kit):
     api = kit.Api(own_box)
+    first = api.submit("rna_fold", kit.SLOW)  # occupies the worker until the others wait in order
     name = api.batch([kit.cut()])
     slow = api.submit("rna_fold", kit.SLOW)
+    api.post("stop-job", {"jobName": first})
     api.until(name, lambda row: row["batchStatus"] == "Aggregating")
     api.post("stop-job", {"jobName": name})
     api.post("stop-job", {"jobName": slow})
