@@ -70,7 +70,7 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
 def passage_text(text: str) -> str:
-    """Return tidied text without line breaks inside its paragraphs and marks of its headings."""
+    """Return a text for display: a line for each paragraph, and headings without their marks."""
     return _HEADING.sub("", join_wrapped_lines(tidy(text)))
 
 

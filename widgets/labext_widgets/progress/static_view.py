@@ -172,6 +172,7 @@ _PHASES = {
         ("job", "pipeline", "ingestion", "podcast"), ("In Queue", "Running", "Complete")
     ),
 }
+
 SUBMISSION = "submission"
 """The kind of a batch that is being sent: its jobs count as complete once they are sent."""
 

@@ -119,7 +119,7 @@ class Transfer:
 
 
 class ListProgress(Transfer):
-    """A context for a long list, which calls `items`; an interrupt ends the list.
+    """A context for a long list or submission, which calls `items`; an interrupt ends it.
 
     Args:
         subject: the name of the items, as the user knows it.
