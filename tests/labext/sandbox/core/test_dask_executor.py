@@ -214,6 +214,22 @@ def test_closing_the_service_ends_its_tasks_on_the_workers(
     assert state(harness, "only") == ("queued", 0)
 
 
+def test_worker_that_has_just_ended_does_not_delay_the_end_of_the_service(
+    connect: NewHarness, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_executor, "DISCOVERY_SECONDS", 3.0)
+    worker = cluster.start_worker(capabilities=["brief"], name="brief")
+    harness = connect()
+    harness.put("surroundings", "only", needs="brief")
+    assert harness.result("only").outcome == "done"
+    monkeypatch.setattr(dask_executor, "LEASE_SECONDS", 3600.0)
+    worker.terminate()
+    assert worker.wait(10) == 0
+    remote = _remote(harness)
+    harness.close()
+    assert not remote._thread.is_alive()
+
+
 def test_worker_of_another_version_is_refused(
     connect: NewHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

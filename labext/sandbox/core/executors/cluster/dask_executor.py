@@ -225,10 +225,10 @@ class DaskExecutor:
         discovery = asyncio.create_task(self._discover())
         self._ready.set()
         await self._closing.wait()
-        discovery.cancel()
         for job in [*self._jobs]:
             job.cancel()
         await asyncio.gather(*(self._dismiss(w) for w in self._workers.values()))
+        discovery.cancel()  # only now: a worker that is no longer listed needs no dismissal
         with contextlib.suppress(Exception):
             await asyncio.wait_for(pool.close(), 2)
 
@@ -258,6 +258,7 @@ class DaskExecutor:
             await asyncio.sleep(DISCOVERY_SECONDS)
 
     def _list_workers(self, workers: Mapping[str, Mapping[str, Any]]) -> None:
+        assert self._closing is not None
         addresses: dict[str, str] = {}
         for address, info in workers.items():
             prefix, _, rest = str(info.get("name") or info.get("id")).partition("|")
@@ -267,6 +268,8 @@ class DaskExecutor:
             for name, address in addresses.items():
                 worker = self._workers.get(name)
                 if worker is None:
+                    if self._closing.is_set():
+                        continue
                     worker = RemoteWorker(name, name.split("|")[0], address)
                     self._workers[name] = worker
                     self._spawn(self._follow(worker))
