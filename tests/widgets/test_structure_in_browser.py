@@ -90,11 +90,9 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
     for key in ("ArrowRight", "ArrowRight", "Shift+ArrowRight"):
         row.press(key)
     wait_until(lambda: status.inner_text() == "Selected A:2-3 (2 residues)")
-    out.get_by_role("button", name="Zoom to the selected residues").click()
     out.get_by_role("button", name="Stick", exact=True).click()
     out.locator("select").select_option("secondary")
     nb.wait_for_printed("stick secondary <PictureView <b>two</b> helices, PNG")
-    out.get_by_role("button", name="Show the whole molecule").click()
     nb.run(5)
     nb.wait_for_text(" stick", cell=5)
     sticks = int(nb.output(5).inner_text().split()[1])
@@ -108,6 +106,12 @@ def test_structure_is_selected_styled_and_saved(page_of: Pages, refused: list[st
 
     wait_until(picture_has_the_surface)  # which takes long to compute
     canvas = stage.locator("canvas")
+    before = canvas.screenshot()
+    out.get_by_role("button", name="Zoom to the selected residues").click()
+    wait_until(lambda: canvas.screenshot() != before)
+    before = canvas.screenshot()
+    out.get_by_role("button", name="Show the whole molecule").click()
+    wait_until(lambda: canvas.screenshot() != before)
     before = canvas.screenshot()
     stage.press("ArrowRight")
     stage.press("+")
