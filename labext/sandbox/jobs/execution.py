@@ -68,7 +68,7 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     """
     tool = catalogue.find_tool(payload["tool"])
     if tool is None:
-        raise TaskError(f"The tool {payload['tool']} is no longer installed.")
+        raise TaskError(f"The job could not start: {catalogue.missing_tool(payload['tool'])}")
     print(version_line(tool), flush=True)
     settings = payload["settings"]
     out = work / OUTPUT_FOLDER

@@ -246,7 +246,7 @@ def _read_tool(content: Body, field: str) -> Tool:
     name = schemas.require_text(content, field)
     tool = catalogue.find_tool(name)
     if tool is None:
-        raise bad_request(f"{field}: there is no tool {quote_value(name)}; GET /tools lists them.")
+        raise bad_request(f"{field}: {catalogue.missing_tool(name)}")
     return tool
 
 

@@ -20,7 +20,7 @@ from labext.sandbox.jobs.pipelines.piping import (
     piped_settings,
 )
 from labext.sandbox.jobs.schemas import Body, bad_request
-from labext.sandbox.jobs.tools.catalogue import available_tools
+from labext.sandbox.jobs.tools.catalogue import available_tools, missing_tool
 from labext.sandbox.jobs.tools.tool import Tool, settings_error
 
 MAX_JOBS = 100
@@ -66,10 +66,7 @@ def read_stages(value: object, gates: Collection[str]) -> list[Stage]:
     for number, stage in enumerate(stages, 1):
         for name, settings in stage.tools.items():
             if name not in tools:
-                raise bad_request(
-                    f"{stage_title(number, stage)}: there is no tool {quote_value(name)}; GET "
-                    "/tools lists them."
-                )
+                raise bad_request(f"{stage_title(number, stage)}: {missing_tool(name)}")
             error = settings_error(tools[name], settings, gates, unknown=piped_settings(settings))
             if error is not None:
                 raise bad_request(f"{stage_title(number, stage)}, {name}: {error}")

@@ -59,7 +59,7 @@ from labext.sandbox.jobs.tables import (
     SavedPipeline,
     current_timestamp,
 )
-from labext.sandbox.jobs.tools.catalogue import available_tools
+from labext.sandbox.jobs.tools.catalogue import available_tools, missing_tool
 from labext.sandbox.jobs.tools.tool import Tool, settings_error
 
 
@@ -108,7 +108,7 @@ def plan_stage(
     tools = available_tools()
     missing = [tool_name for tool_name in stage.tools if tool_name not in tools]
     if missing:  # it was available when the pipeline was submitted
-        raise bad_request(f"the tool {quote_value(missing[0])} is no longer installed.")
+        raise bad_request(missing_tool(missing[0]))
     # A tool without a `"pipe"` setting runs once.
     inputs: dict[str, Sequence[PipeValue | None]] = {
         tool: accepted_values(tools[tool], template, values) if piped_settings(template) else [None]

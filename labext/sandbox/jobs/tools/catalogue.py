@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from labext.extras import install_line
+from labext.sandbox.jobs.names import quote_value
 from labext.sandbox.jobs.tools import (
     align_pair,
     codon_optimise,
@@ -63,6 +65,14 @@ def find_tool(name: str) -> Tool | None:
 def find_definition(name: str) -> Tool | None:
     """Return the tool with this name, even if its packages are not installed."""
     return next((tool for tool in all_tools() if tool.name == name), None)
+
+
+def missing_tool(name: str) -> str:
+    """Return why `find_tool` has no tool of this name, and what to do, without a capital letter."""
+    tool = find_definition(name)
+    if tool is None:
+        return f"there is no tool {quote_value(name)}; GET /tools lists them."
+    return f"the tool {quote_value(name)} is not installed; run `{install_line(tool.extra)}`."
 
 
 def preload_modules() -> list[str]:

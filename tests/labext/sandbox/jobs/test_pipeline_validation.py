@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import orjson
 import pytest
 from hypothesis import given
@@ -16,6 +18,7 @@ from labext.sandbox.jobs.pipelines import schemas
 from labext.sandbox.jobs.pipelines import service as submission
 from labext.sandbox.jobs.tables import Account, Job
 from labext.sandbox.jobs.tools import catalogue
+from labext.sandbox.jobs.tools.tool import Tool
 
 HELIX = {"peptide_build": {"sequence": "pipe", "conformation": "helix"}}
 MODES = {"normal_modes": {"pdbFile": "pipe"}}
@@ -358,8 +361,21 @@ def test_pipeline_stops_if_a_tool_is_no_longer_installed(site, student, monkeypa
     monkeypatch.setattr(catalogue, "all_tools", lambda: tools)
     finish(site, "p-stage1-peptide_build")
     assert row(site, "p").reason == (
-        "Stage 2 (Score) could not start: the tool 'normal_modes' is no longer installed."
+        "Stage 2 (Score) could not start: there is no tool 'normal_modes'; GET /tools lists them."
     )
+
+
+def test_missing_package_of_a_stage_names_the_extra_to_install(site, student, monkeypatch):
+    submit(site, student)
+    monkeypatch.setattr(Tool, "missing_modules", lambda tool: ["no_such_package_here"])
+    finish(site, "p-stage1-peptide_build")
+    assert re.fullmatch(
+        r"Stage 2 \(Score\) could not start: the tool 'normal_modes' is not installed; run "
+        r'`\S+ -m pip install "labext-jupyter\[sandbox\]"`\.',
+        row(site, "p").reason,
+    )
+    with pytest.raises(HTTPException, match=r"the tool 'peptide_build' is not installed; run `"):
+        submit(site, student, "q")
 
 
 def test_pipeline_stops_if_a_permission_is_withdrawn(site, student):

@@ -23,6 +23,7 @@ from labext.sandbox.jobs import execution, job_creation, parent_jobs, service, s
 from labext.sandbox.jobs.app import JobService
 from labext.sandbox.jobs.files import job_files, result_archives, router
 from labext.sandbox.jobs.tables import RUNNING, Account, Job
+from labext.sandbox.jobs.tools.tool import Tool
 
 CUT = {"sequence": "GAATTC", "enzymes": "EcoRI"}
 FASTA = ">a\nACGT\n>b\nACGA\n>c\nACGG\n"
@@ -334,6 +335,15 @@ def test_job_whose_input_file_is_lost_fails(site, student):
     shutil.rmtree(job_files.inputs_folder(site, job_id))
     with pytest.raises(TaskError, match="The file of the setting sequences is lost"):
         execution.run_job(work, payload)
+
+
+def test_missing_package_of_a_tool_names_the_extra_to_install(site, student, monkeypatch, tmp_path):
+    monkeypatch.setattr(Tool, "missing_modules", lambda tool: ["no_such_package_here"])
+    message = r"the tool 'primer_design' is not installed; run `\S+ -m pip install .*\[gpl-tools\]"
+    with pytest.raises(HTTPException, match=f"type: {message}"):
+        job(site, student, "j", {"sequence": "ACGT"}, "primer_design")
+    with pytest.raises(TaskError, match=f"The job could not start: {message}"):
+        execution.run_job(tmp_path, {"tool": "primer_design", "settings": {}})
 
 
 @pytest.mark.parametrize(("seconds", "stopped"), [(1.0, False), (11.0, True)])
