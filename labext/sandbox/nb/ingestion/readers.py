@@ -63,11 +63,13 @@ _OTHER_MARK = re.compile(f"{_HEADING_MARK}[1-6] ?")
 
 _MARKED_ITEM = re.compile(r"(?m)^([ \t]*)- (?=(?:(?:\d+|[a-zA-Z]|[ivxIVX]+)\.|-) )")
 _INLINE_LIST = """
-    a abbr b bdi bdo big cite code data del dfn em font i img ins kbd mark q rp rt ruby s samp small
-    span strike strong sub sup time tt u var wbr br
+    a abbr b bdi bdo big blink cite code data del dfn em embed font i iframe img ins kbd mark q rp
+    rt ruby s samp small span strike strong sub sup time tt u var wbr br
 """
 _INLINE = frozenset(_INLINE_LIST.split())
-_HIDDEN_LIST = "audio button head noscript script select style svg template video"
+_HIDDEN_LIST = """
+    applet audio button head input noscript script select style svg template textarea video
+"""
 _HIDDEN_TAGS = _HIDDEN_LIST.split()
 _MIN_MAIN_TEXT = 250
 """Minimum characters of a main text; trafilatura takes shorter pages apart, element by element."""
@@ -180,15 +182,9 @@ def chapter_text(content: bytes) -> str:
 
 def _visible_blocks(tree: Any) -> Iterator[str]:
     """Yield the headings, paragraphs, list items, table rows and code of a page."""
-    from lxml_html_clean import Cleaner
+    from lxml import etree
 
-    Cleaner(
-        style=True,
-        kill_tags=_HIDDEN_TAGS,
-        page_structure=False,
-        remove_unknown_tags=False,
-        safe_attrs_only=False,
-    )(tree)
+    etree.strip_elements(tree, *_HIDDEN_TAGS, with_tail=False)
     for line_break in tree.iter("br"):
         line_break.tail = f"\n{line_break.tail or ''}"
     yield from _blocks(tree)

@@ -417,6 +417,10 @@ def test_chapters_of_a_book_are_read_in_the_order_of_its_spine(read):
         ),
         ("<pre>a:\n  b</pre>", "```\na:\n  b\n```"),
         ("<h2>A <i>b</i></h2><script>x</script>text", "## A b\n\ntext"),
+        ("<style>x</style>a<!-- x --> b<?x y?> c<applet>x</applet> d", "a b c d"),
+        ("a <textarea>x</textarea><input value='x'/>b<select><option>x</option></select>", "a b"),
+        ("<form><p>Sugar</p><label>Dose</label></form>after", "Sugar\n\nDose\n\nafter"),
+        ("<p>a <blink>b</blink> c <embed src='x'/>d</p>", "a b c d"),
         ("<table><tr><td><table><tr><td>a</td></tr></table></td><td>b</td></tr></table>", "a | b"),
     ],
 )

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from labext_test_documents import docx, pdf, zip_archive
 
 from labext.sandbox.nb.errors import UnreadableError
+from labext.sandbox.nb.ingestion import readers
 
 REAL = {
     "paper.pdf": pdf(["Cells were induced.", "Glucose represses."], "Induction"),
@@ -83,6 +84,11 @@ def test_truncated_files_are_read_or_refused(read, name, where):
 )
 def test_hostile_html_is_read_or_refused(read, content):
     outcome(read, content, "page.html")
+
+
+def test_unclosed_forms_are_read_in_linear_time():
+    text = readers.chapter_text(b"<form>a" * 200_000)  # would exceed pytest's time limit
+    assert text.count("a") == 200_000
 
 
 ENTITIES = b'<!DOCTYPE r [<!ENTITY a "text">' + b"".join(
