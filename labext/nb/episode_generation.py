@@ -229,7 +229,8 @@ class EpisodeWatch(Watch):
         """Poll until the generation ends; `reason` contains the likely cause of a stall."""
         for snapshot in super().watch(stop, sleep):
             if snapshot.outcome is None and not snapshot.reason:
-                hint = polling.episode_hint(snapshot.phase, snapshot.unchanged)
+                base_url = self._executor.http.base_url
+                hint = polling.episode_hint(snapshot.phase, snapshot.unchanged, base_url)
                 yield replace(snapshot, reason=hint)
             else:
                 yield snapshot

@@ -347,9 +347,12 @@ def make_error_mapper(*, has_password: bool) -> Callable[[ErrorResponse], Labext
             case 409:
                 return _build_error(ConflictError, failure, refusal, "Choose another name.")
             case 413:
-                return InputError(
-                    _compose_message(failure, "The file is too large for the notebook service"),
-                    "Add a smaller file, or ask the service's administrator for a larger limit.",
+                return _build_error(
+                    InputError,
+                    failure,
+                    "The request is too large for the notebook service",
+                    "Add a smaller file or a shorter text, or ask the administrator of the service "
+                    "for a larger limit.",
                 )
             case 415:
                 return InputError(

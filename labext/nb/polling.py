@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from labext import messages, progress
 from labext.actions import Action
+from labext.config import is_sandbox
 from labext.errors import (
     BusyError,
     JobFailedError,
@@ -43,18 +44,14 @@ _STALL_SECONDS, _EPISODE_STALL_SECONDS = 60.0, 900.0
 """Seconds without progress after which a hint is shown."""
 
 _INTERRUPT_NOTE = "Interrupting stops only the watch"
-_QUEUED_HINT = (
-    "It is waiting to start: usually no worker is running on the server, or it is busy with other "
-    f"tasks. {_INTERRUPT_NOTE}; the administrator of the server can check its worker."
-)
 
 
-def source_hint(status: str, unchanged: float) -> str:
+def source_hint(status: str, unchanged: float, base_url: str) -> str:
     """Return the likely cause if a source has not changed for a while, else an empty string."""
     if unchanged < _STALL_SECONDS:
         return ""
     if status.casefold() in QUEUED_STATUSES:
-        return _QUEUED_HINT
+        return _queued_hint(base_url)
     return (
         "No progress. A long file may take this long; if its worker has stopped, it stays like "
         f"this. {_INTERRUPT_NOTE}; {Action.retry_source()} starts again, {Action.delete_source()} "
@@ -62,16 +59,30 @@ def source_hint(status: str, unchanged: float) -> str:
     )
 
 
-def episode_hint(status: str, unchanged: float) -> str:
+def episode_hint(status: str, unchanged: float, base_url: str) -> str:
     """Return the likely cause if an episode has not changed for a while, else an empty string."""
     if status.casefold() in QUEUED_STATUSES:
-        return _QUEUED_HINT if unchanged >= _STALL_SECONDS else ""
+        return _queued_hint(base_url) if unchanged >= _STALL_SECONDS else ""
     if unchanged < _EPISODE_STALL_SECONDS:
         return ""
     return (
         "No progress. An episode may take this long, and not every server reports its progress; if "
         f"the worker has stopped, it stays like this. {_INTERRUPT_NOTE}; {Action.list_episodes()} "
         "shows the result later."
+    )
+
+
+def _queued_hint(base_url: str) -> str:
+    """Return the likely cause if work on the server at this address does not start."""
+    if is_sandbox(base_url):
+        return (
+            "It is waiting to start: usually the sandbox is busy with other tasks. "
+            f"{_INTERRUPT_NOTE}; `labext sandbox status` shows whether the sandbox works, and a "
+            f"restart continues the task: {Action.stop_sandbox()}, then {Action.start_sandbox()}."
+        )
+    return (
+        "It is waiting to start: usually no worker is running on the server, or it is busy with "
+        f"other tasks. {_INTERRUPT_NOTE}; the administrator of the server can check its worker."
     )
 
 
@@ -214,7 +225,8 @@ class SourceWatch:
         """Return a notice about an outage or a stall for a source that has not ended."""
         if self._has_ended(source):
             return ""
-        return self._outage.message or source_hint(self._rows[source].status, still)
+        base_url = self._executor.http.base_url
+        return self._outage.message or source_hint(self._rows[source].status, still, base_url)
 
     def _has_ended(self, source: str) -> bool:
         row = self._rows.get(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.validation import LimitDefinition, Limits
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.tables import Limit
@@ -78,4 +79,7 @@ def check_text_size(session: Session, *texts: str | None) -> None:
     for text in texts:
         size = len((text or "").encode())
         if size > limit:
-            raise errors.too_large(f"The text has {size:,} bytes; the limit is {limit:,}.")
+            raise errors.too_large(
+                f"The text has {size:,} bytes; the limit is {limit:,}. Shorten it, or allow more: "
+                f"{admin_command('nb limits set text_bytes')}."
+            )

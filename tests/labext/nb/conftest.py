@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from labext.errors import NotFoundError
+from labext.http import HttpClient
 from labext.nb import NotebookClient
 from labext.nb.backends import Request, RequestExecutor
 from labext.nb.backends.detect import BackendSelector
@@ -157,8 +158,8 @@ def service() -> FakeService:
 
 @pytest.fixture
 def wire(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> RequestExecutor:
-    executor = RequestExecutor(None)  # the fake service gets the requests
-    monkeypatch.setattr(executor, "send", service.send)
+    executor = RequestExecutor(HttpClient("http://notebooks.test/api", auth=None, rate=None))
+    monkeypatch.setattr(executor, "send", service.send)  # the fake service gets the requests
     return executor
 
 

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from labext.errors import JobFailedError, NotFoundError, NotReadyError, UnreachableError
+from labext.nb import polling
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.episode_generation import (
@@ -109,6 +110,15 @@ def test_stalled_episode_has_a_hint(studio, watch, status, after, hint):
     assert {hint in snapshot.reason for snapshot in hinted} == {True}
     assert hinted[-1].outcome is None
     assert last.reason == "It was killed off."
+
+
+def test_queued_episode_of_a_sandbox_hints_at_its_restart(studio, watch, monkeypatch):
+    monkeypatch.setattr(polling, "is_sandbox", lambda url: url == "http://notebooks.test/api/")
+    studio.episode |= {"job_status": "new", "progress": None}
+    studio.at(80, job_status="completed", audio_url="/a", audio_bytes=9)
+    (hint,) = {snapshot.reason for snapshot in watch()} - {""}
+    assert "administrator" not in hint
+    assert "`labext sandbox status`" in hint
 
 
 @pytest.mark.parametrize("word", ["rendering", None])

@@ -45,7 +45,7 @@ def explain(failure: ErrorResponse, *, has_password: bool = True) -> LabextError
         (400, "note_type is human or ai", InputError, "note_type is human or ai."),
         (404, "There is no note note:9.", NotFoundError, "nb.notes.list()"),
         (409, "It is taken.", ConflictError, "taken"),
-        (413, "At most 10 MiB.", InputError, "larger"),
+        (413, "At most 10 MiB.", InputError, "administrator of the service for a larger limit."),
         (415, "A .xyz.", InputError, "PDF, DOCX"),
         (422, "There is no embedding model.", SetupError, "ask the administrator"),
         (422, "body.query: Field required", InputError, "Field required"),
@@ -58,6 +58,13 @@ def test_status_determines_the_error_type(status, text, kind, expected):
     error = explain(error_response(status, text))
     assert type(error) is kind
     assert expected in str(error)
+
+
+def test_next_step_of_the_service_for_a_large_request_is_kept():
+    error = explain(error_response(413, "It is long. Shorten it, or allow more: `limits set`."))
+    assert type(error) is InputError
+    assert error.message.endswith("too large for the notebook service: It is long.")
+    assert error.next_step == "Shorten it, or allow more: `limits set`."
 
 
 def test_missing_and_wrong_password_differ():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from fake_clock import Clock
 
+from labext.actions import Action
 from labext.errors import (
     InputError,
     JobFailedError,
@@ -105,6 +106,16 @@ def test_stalled_source_has_a_hint(watch, service, clock, status, after, hint):
     assert {hint in row.reason for row in hinted} == {True}
     assert "Interrupting stops only the watch" in hinted[0].reason
     assert not rows[-1].reason
+
+
+def test_queued_source_of_a_sandbox_hints_at_its_restart(watch, service, clock, monkeypatch):
+    monkeypatch.setattr(polling, "is_sandbox", lambda url: url == "http://notebooks.test/api/")
+    paper = service.source("paper.pdf", status="new")
+    clock.at(80, update(service, paper, status="completed"))
+    (hint,) = {snapshot.rows[0].reason for snapshot in watch(paper)} - {""}
+    assert "administrator" not in hint
+    assert "`labext sandbox status`" in hint
+    assert f"{Action.stop_sandbox()}, then {Action.start_sandbox()}" in hint
 
 
 def test_moving_queue_has_no_stall_hint(watch, service, clock):

@@ -19,6 +19,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
+from labext.sandbox.core.data_folder import admin_command
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, files, limits
 from labext.sandbox.nb.ingestion import fetch
@@ -194,7 +195,10 @@ class _MultipartReader:
             return
         self._size += end - start
         if self._size > self._limits.file:
-            raise errors.too_large(f"A file has at most {self._limits.file:,} bytes.")
+            raise errors.too_large(
+                f"A file has at most {self._limits.file:,} bytes. Add a smaller file, or allow "
+                f"more: {admin_command('nb limits set upload_bytes')}."
+            )
         self._buffered.append(data[start:end])
         self._buffered_size += end - start
 

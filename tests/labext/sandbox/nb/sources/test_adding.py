@@ -215,14 +215,18 @@ def test_file_over_the_limit_is_413_and_leaves_nothing(sources, declared):
         body = form.body if declared else iter([form.body[:50_000], form.body[50_000:]])
         headers = {"Content-Type": form.headers["Content-Type"]}
         response = sources.request("POST", "sources", data=body, headers=headers)
-    assert "100,000" in detail(response, 413)
+    message = detail(response, 413)
+    assert "100,000" in message
+    assert "`labext sandbox nb limits set upload_bytes" in message
     assert sources.files() == existing
 
 
 def test_text_over_the_limit_is_413(sources):
     with sources.limit("text_bytes", 1000):
         assert sources.text("é" * 500)["status"] == "completed"
-        assert "1,000" in detail(sources.post("sources", {"text": "é" * 501}), 413)
+        message = detail(sources.post("sources", {"text": "é" * 501}), 413)
+        assert "1,000" in message
+        assert "`labext sandbox nb limits set text_bytes" in message
         fields = {"text": "é" * 501}
         assert "1,000" in detail(sources.request("POST", "sources", data=fields), 413)
 
