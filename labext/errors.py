@@ -73,6 +73,14 @@ class LabextError(Exception):
         """Return a copy of this error with another next step."""
         return self._replaced(self.message, render_next_step(sentence, action), action)
 
+    def with_arguments(self, **arguments: str) -> Self:
+        """Return a copy of this error with missing arguments of its action filled in."""
+        if self.action is None:
+            return self
+        action = self.action.with_arguments(**arguments)
+        next_step = self.next_step.replace(str(self.action), str(action))
+        return self._replaced(self.message, next_step, action)
+
     def _replaced(self, message: str, next_step: str, action: Action | None) -> Self:
         error = copy(self)
         error.message, error.next_step = mask_line(message), mask_line(next_step)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from labext import messages
 from labext.actions import Action
 from labext.config import clean_url, same_server
-from labext.errors import InputError
+from labext.errors import InputError, LabextError
+from labext.nb.backends import Steps
 from labext.nb.records import CREDENTIAL_OPTIONS, Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names
 from labext.redaction import register_secret
 
 if TYPE_CHECKING:
     import pandas as pd
+
+T = TypeVar("T")
 
 
 class Credentials(Resource):
@@ -127,7 +130,7 @@ class Credentials(Resource):
 
     def test(self, credential: str) -> Record:
         """Test a credential with its provider; return `provider`, `success` and `message`."""
-        return self._run(self._backend.test_credential(self.find(credential)))
+        return self._run_for(credential, self._backend.test_credential(self.find(credential)))
 
     def discover(self, credential: str) -> pd.DataFrame:
         """Return the models available with a credential; columns as `records.DISCOVERED_MODEL`.
@@ -137,7 +140,8 @@ class Credentials(Resource):
         """
         from labext.nb.views import discovered_model_frame
 
-        return discovered_model_frame(self._run(self._backend.discover_with(self.find(credential))))
+        steps = self._backend.discover_with(self.find(credential))
+        return discovered_model_frame(self._run_for(credential, steps))
 
     def register_models(self, credential: str, models: Iterable[tuple[str, str]]) -> Record:
         """Add models of a credential; return the numbers `created` and `existing`.
@@ -156,7 +160,8 @@ class Credentials(Resource):
                 "See {action} for its models.",
                 action=Action.discover_models(credential),
             )
-        return self._run(self._backend.register_models(self.find(credential), pairs))
+        steps = self._backend.register_models(self.find(credential), pairs)
+        return self._run_for(credential, steps)
 
     def status(self) -> pd.DataFrame:
         """Return the key's location for each provider; columns as `records.CREDENTIAL_STATUS`.
@@ -174,6 +179,13 @@ class Credentials(Resource):
     def env_status(self) -> dict[str, bool]:
         """Return the providers, with True for those with a key in the service's environment."""
         return self._run(self._backend.environment_status())
+
+    def _run_for(self, credential: str, steps: Steps[T]) -> T:
+        """Send requests about a credential, whose name the actions of their errors get."""
+        try:
+            return self._run(steps)
+        except LabextError as error:
+            raise error.with_arguments(credential=credential) from None
 
 
 def _check_same_server(stored: Record, base_url: str) -> None:

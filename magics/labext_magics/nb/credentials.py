@@ -149,7 +149,7 @@ def register_models(
     requested = dict(_model_names(models))
     unknown: list[str] = []
     if all_models:
-        offered = discover_models(call, credential=record["id"])
+        offered = discover_models(call, credential=credential)
         for name, kind in offered[["name", "model_type"]].itertuples(index=False):
             if name not in requested and isinstance(kind, str):
                 requested[name] = kind

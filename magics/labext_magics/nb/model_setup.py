@@ -32,7 +32,7 @@ def setup_models(call: Call, *, credential: str, replace: bool) -> pd.DataFrame:
 
     record = call.nb.credentials.get(credential)
     with scope.interrupted_as_error("Run this line again; models added so far are kept."):
-        offered = call.nb.credentials.discover(record["id"])
+        offered = call.nb.credentials.discover(credential)
     if offered["model_type"].notna().any():  # one without a type, as for images, is unusable
         offered = offered[offered["model_type"].notna()]
     typed = {

@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labext.errors import ConflictError, InputError, NotFoundError
+from labext.actions import Action
+from labext.errors import ConflictError, InputError, NotFoundError, ServiceError
+from labext.nb.backends.detect import BackendSelector
+from labext.nb.credentials import Credentials
 from labext.nb.library import is_library, read_library
 from labext.nb.records import Scope
 from labext.nb.references import (
@@ -144,6 +147,23 @@ def test_credential_and_name_identify_a_model(titles, service):
             titles.find("model", ambiguous, "llm")
         assert "lab/gpt-4o (llm of openai), home/gpt-4o (llm of openai)" in caught.value.message
         assert "`lab/gpt-4o`" in caught.value.next_step
+
+
+def test_error_about_a_credential_names_it_in_the_next_step(titles, service, wire):
+    service.other("/credentials", "lab", provider="openai")
+    credentials = Credentials(wire, BackendSelector(wire, "contract"), titles)
+    step = "Check that it is running: {action}."
+    for send in (
+        lambda: credentials.discover("lab"),
+        lambda: credentials.test("lab"),
+        lambda: credentials.register_models("lab", [("gpt-4o", "llm")]),
+    ):
+        failure = ServiceError("Its server can't be reached.", step, action=Action.set_address())
+        service.script = [None, failure]
+        with pytest.raises(ServiceError) as caught:
+            send()
+        assert caught.value.action == Action.set_address("lab")
+        assert caught.value.next_step == f"Check that it is running: {Action.set_address('lab')}."
 
 
 def test_credential_named_like_a_provider_precedes_it(titles, service):

@@ -55,6 +55,7 @@ class ProviderServer:
         seconds: the time limit of a response, and of each pause of a streamed one.
         on_refusal: the next step if the key is refused.
         refusal_action: the same as data.
+        address_name: how messages name its address.
         address_action: changes its address; None if it is from the environment.
         provider: the provider of its models.
         form: its wire form.
@@ -72,6 +73,7 @@ class ProviderServer:
     seconds: float
     on_refusal: str = "Check its key."
     refusal_action: Action | None = None
+    address_name: str = "its address"
     address_action: Action | None = None
     provider: str = OPENAI_COMPATIBLE
     form: str = "openai"
@@ -109,7 +111,7 @@ def invalid_response(provider: ProviderServer, text: str) -> HTTPException:
     return errors.bad_gateway(
         f"{_server_name(provider)} answered {_describe_body(provider, text)}, which is not a "
         f"response of {_FORM_TITLES[provider.form]}.",
-        "Check its address.",
+        f"Check {provider.address_name}.",
         provider.address_action,
     )
 
@@ -190,9 +192,10 @@ def connection_failed(provider: ProviderServer, error: Exception) -> HTTPExcepti
     if "WRONG_VERSION_NUMBER" in str(error):
         problem, step = "has no TLS", "Give it an address with http://."
     elif isinstance(error, requests.exceptions.SSLError):
-        problem, step = "has an invalid certificate", "Check its address."
+        problem, step = "has an invalid certificate", f"Check {provider.address_name}."
     else:
-        problem, step = "can't be reached", "Check that it is running, and check its address."
+        step = f"Check that it is running, and check {provider.address_name}."
+        problem = "can't be reached"
     return errors.bad_gateway(f"{name} {problem}.", step, provider.address_action)
 
 
@@ -201,7 +204,7 @@ def forbidden_address(provider: ProviderServer) -> HTTPException:
     return errors.bad_gateway(
         f"{_server_name(provider)} is at a link-local address or a cloud's metadata service, to "
         "which nothing is sent.",
-        "Check its address.",
+        f"Check {provider.address_name}.",
         provider.address_action,
     )
 
@@ -219,7 +222,7 @@ def error_response(
     if 300 <= status < 400:
         return errors.bad_gateway(
             f"{message} It redirects elsewhere, which is not followed.",
-            "Check its address.",
+            f"Check {provider.address_name}.",
             provider.address_action,
         )
     if status == 402 or (400 <= status < 500 and _NO_CREDIT.search(text)):
@@ -434,7 +437,7 @@ def server_of_credential(
         seconds,
         "Check its key, or give it another.",
         Action.set_key(credential.name),
-        Action.set_address(credential.name),
+        address_action=Action.set_address(credential.name),
         api_version=credential.option("api_version"),
         num_ctx=credential.option("num_ctx"),
         **_wire_options(credential.provider, base_url),
@@ -486,6 +489,8 @@ def server_of_environment(site: Site, provider: str, seconds: float) -> Provider
         f"Check {provider_variables.key_variable(provider)} in the environment that the sandbox "
         "is started from, or add a credential.",
         Action.add_credential(provider),
+        f"`{provider_variables.url_variable(provider)}` in the environment that the sandbox is "
+        "started from",
         **_wire_options(provider, settings.base_url),
     )
 

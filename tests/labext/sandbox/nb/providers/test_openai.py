@@ -269,6 +269,14 @@ def test_unreachable_server_is_502(site, add_model):
     assert caught.value.action == Action.set_address("the provider")
 
 
+def test_unreachable_server_of_the_environment_names_the_variable_with_its_address(site):
+    with openai_server.serving() as deleted:
+        provider_keys.store_environment(site, {"OLLAMA_BASE_URL": deleted.base_url})
+    model = Model(name="phi", provider="ollama", kind="llm")
+    message = refusal(site, model)
+    assert "can't be reached. Check that it is running, and check `OLLAMA_BASE_URL` in" in message
+
+
 def test_https_address_of_a_server_without_tls_is_502(site, provider, add_model):
     address = provider.base_url.replace("http:", "https:")
     assert "has no TLS. Give it an address with http://" in refusal(
