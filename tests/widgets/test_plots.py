@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -514,6 +515,16 @@ def test_picture_that_matplotlib_can_not_draw_names_the_formats(
     with pytest.raises(InputError, match=rf"{reason} Use one of .*pdf, png, .*svg") as raised:
         plot.save(tmp_path / name, dpi=dpi)
     assert "\n" not in str(raised.value)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("dpi", ["a", None, [200], JOBS, math.inf, math.nan, 10**400])
+def test_dpi_that_is_no_usable_number_is_refused_in_one_line(tmp_path: Path, dpi: Any) -> None:
+    plot = table_plot(JOBS, "folds", x="mfe")
+    with pytest.raises(InputError, match="dpi") as raised:
+        plot.save(tmp_path / "p.png", dpi=dpi)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 500
     assert not list(tmp_path.iterdir())
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.errors import InputError, LabextError
-from labext.messages import join_words, pluralize
+from labext.messages import join_words, pluralize, quote_value, truncate
 from labext.storage import make_folder, user_path, write_atomic
 from labext_widgets.core.arguments import as_integer
 from labext_widgets.core.markup import MUTED, WRAPPED, data_uri, div, escape, plain, view_html
@@ -145,8 +146,8 @@ class Plot(LiveOutput):
         """Write the picture to a file and return its path; the suffix chooses the format.
 
         Raises:
-            InputError: the suffix is not that of a format which matplotlib writes, or its format
-                needs TeX, which is not installed.
+            InputError: the suffix is not that of a format which matplotlib writes, its format needs
+                TeX, which is not installed, or `dpi` is not a positive number.
             StorageError: the file can't be written.
         """
         target = user_path(path)
@@ -157,14 +158,20 @@ class Plot(LiveOutput):
                 f"{target.name} has no suffix of a picture format.",
                 f"Use one of {join_words(formats, len(formats))}.",
             )
+        if not isinstance(dpi, Real) or not dpi < math.inf:
+            raise InputError(
+                f"`dpi` is {quote_value(dpi)}, which is not a finite number.",
+                "Use one such as 200.",
+            )
         make_folder(target.parent)
         try:
             write_atomic(target, lambda file: drawing.save(self.figure, file, format, dpi))
-        except (RuntimeError, ValueError) as failure:  # TeX is missing, or dpi is not positive
+        # TeX is missing, or dpi is not positive or too large.
+        except (RuntimeError, ValueError, OverflowError) as failure:
             reason = str(failure).partition(";")[0].splitlines()[0].rstrip(".")
             others = [name for name in formats if name != "pgf"]
             raise InputError(
-                f"{target.name} can't be written with dpi={dpi!r}: {reason}.",
+                f"{target.name} can't be written with dpi={truncate(repr(dpi), 20)}: {reason}.",
                 f"Use one of {join_words(others, len(others))}, and a `dpi` such as 200.",
             ) from failure
         return target
