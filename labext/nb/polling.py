@@ -89,6 +89,9 @@ def _queued_hint(base_url: str) -> str:
 MAX_SINGLE_REQUESTS = 10
 """Up to this many sources are requested one by one; for more, the full list is read."""
 
+MAX_REASONS = 3
+"""The error of a watch has the reasons of up to this many sources."""
+
 DELETED_STATUS = "deleted"
 """Status of a source that disappeared between two polls; no service reports it."""
 
@@ -351,7 +354,7 @@ def _failure_error(snapshot: Ingestion) -> JobFailedError:
     reasons = (f"{row.title}: {(row.reason or row.status).rstrip('.')}" for row in bad)
     of = "" if len(snapshot.rows) == 1 else f"{len(bad)} of {len(snapshot.rows)} sources failed. "
     return JobFailedError(
-        f"{of}{messages.join_words(reasons, 3)}.",
+        f"{of}{messages.join_words(reasons, MAX_REASONS)}.",
         "Fix the cause, then {action}; add a corrected file as a new source.",
         action=Action.retry_source(bad[0].title),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from labext_magics.nb import options, scope
 if TYPE_CHECKING:
     import pandas as pd
 
+    from labext.nb.polling import Ingestion
     from labext.nb.records import Record
 
 _STALLED_AFTER = timedelta(hours=1)
@@ -69,15 +71,14 @@ def watch_sources(call: Call, sources: Sequence[str]) -> pd.DataFrame:
         JobFailedError: the processing of a source failed.
         WatchInterrupted: the kernel was interrupted; the processing continues.
     """
-    import labext_widgets
     from labext.nb import views
-    from labext.nb.polling import DELETED_STATUS
+    from labext.nb.polling import DELETED_STATUS, MAX_REASONS
 
     nb = call.nb
     # the sources may belong to another notebook than the one in use
     identifiers = " ".join(sources) if len(sources) <= _MAX_NAMED else ""
     again = f"%nb sources wait {identifiers}".rstrip()
-    last = labext_widgets.watch_ingestion(nb.sources.watch(sources), again=again)
+    last = _show_progress(nb.sources.watch(sources), again, MAX_REASONS)
     rows = () if last is None else last.rows
     deleted = {row.id for row in rows if row.status == DELETED_STATUS}
     remaining = [source for source in sources if source not in deleted]
@@ -109,8 +110,6 @@ def wait_for_text(
     Raises:
         WatchInterrupted: the kernel was interrupted; no request was sent.
     """
-    import labext_widgets
-
     unprocessed = call.nb.sources.unprocessed(
         None if notebook is None else notebook.id, sources, vectors=vectors
     )
@@ -127,7 +126,7 @@ def wait_for_text(
     output.print_message(f"{_being_processed(waiting, suffix)}: {_names(waiting)}. Waiting{hint}.")
     snapshots = call.nb.sources.watch([source["id"] for source in waiting])
     try:
-        last = labext_widgets.watch_ingestion(snapshots, again="%nb sources wait")
+        last = _show_progress(snapshots, "%nb sources wait")
     except WatchInterrupted:
         raise WatchInterrupted(
             f"Waiting for {messages.pluralize(len(waiting), 'source')} was interrupted; the "
@@ -143,6 +142,39 @@ def wait_for_text(
                 f"{scope.source_name(source)} is not included because its processing failed: "
                 f"{reason}"
             )
+
+
+def _show_progress(
+    snapshots: Iterator[Ingestion], again: str, repeated: int | None = None
+) -> Ingestion | None:
+    """Show the progress of sources until all are processed; return the last snapshot.
+
+    Args:
+        snapshots: the states of the sources.
+        again: the line that resumes the watch.
+        repeated: the number of failed sources whose reasons follow in an error or in further lines,
+            so that text output omits them here; None for all.
+    """
+    import labext_widgets
+    from labext_widgets.core.front_end import FrontEnd, front_end
+
+    last: Ingestion | None = None
+
+    def displayed() -> Iterator[Ingestion]:
+        nonlocal last
+        is_text = front_end() is not FrontEnd.INTERACTIVE
+        for last in snapshots:
+            yield _without_reasons(last, repeated) if is_text and last.outcome else last
+
+    labext_widgets.watch_ingestion(displayed(), again=again)
+    return last
+
+
+def _without_reasons(ingestion: Ingestion, count: int | None) -> Ingestion:
+    """Return a snapshot without the reasons of the first `count` failed sources."""
+    failed = [row.id for row in ingestion.rows if row.outcome is Outcome.FAILED][:count]
+    rows = (replace(row, reason="") if row.id in failed else row for row in ingestion.rows)
+    return replace(ingestion, rows=tuple(rows))
 
 
 def _is_stalled(source: Record) -> bool:

@@ -113,7 +113,7 @@ def test_missing_current_notebook_has_a_next_step(refused):
         assert "`%nb use NAME`" in refused(line).next_step
 
 
-def test_failed_sources_are_named_after_the_others_finished(run, refused, tmp_path):
+def test_failed_sources_are_named_after_the_others_finished(run, refused, tmp_path, capsys):
     run("%nb use Failing --create")
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
     (tmp_path / "odd.bin").write_bytes(bytes(range(256)) * 4)
@@ -124,7 +124,13 @@ def test_failed_sources_are_named_after_the_others_finished(run, refused, tmp_pa
     sources = run("%nb sources").set_index("file_name")
     assert sources.loc["page.html", "status"] == "completed"
     assert sources.loc["broken.pdf", "error"].rstrip(".") in error.message
-    refused("%nb sources retry broken.pdf --wait", JobFailedError)
+    output = capsys.readouterr().out
+    assert "Sources: Failed, 1 of 3 complete" in output
+    for file in ("broken.pdf", "odd.bin"):
+        assert f"  {file}: Failed\n" in output, "the reason is in the error, once"
+    error = refused("%nb sources retry broken.pdf --wait", JobFailedError)
+    assert sources.loc["broken.pdf", "error"].rstrip(".") in error.message
+    assert "broken.pdf: Failed (ingestion" in capsys.readouterr().out
     run("%nb delete Failing --yes --delete-sources")
 
 

@@ -107,6 +107,7 @@ def test_failed_source_is_named_and_the_others_are_used(server, run, printed):
     server.state.works = True
     output = printed("%nb ask 'Arabinose?'")
     assert "http://127.0.0.1:9/none is not included because its processing failed: Could" in output
+    assert output.count("Could") == 1
     assert sent(server)
 
 
