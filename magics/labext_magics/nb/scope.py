@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote
 
 from labext import messages
+from labext.actions import Action
 from labext.errors import InputError, LabextError, NotFoundError, WatchInterrupted
 from labext_magics.core.dispatch import Call
 from labext_magics.core.session import NotebookInUse
@@ -32,12 +36,14 @@ def current_notebook(call: Call) -> NotebookInUse:
 
 
 def name_deleted_notebook(call: Call, error: LabextError) -> LabextError:
-    """Return an error about the identifier of the notebook in use with its name instead."""
+    """Return an error about a missing notebook with the name of the one in use if it is that."""
     current = call.session.notebook
     if (
         current is None
-        or not isinstance(error, NotFoundError)
-        or f"no notebook {current.id}." not in error.message
+        or error.status != HTTPStatus.NOT_FOUND
+        or error.action != Action.list_notebooks()
+        or _requests_another(error, current)
+        or _exists(call, current)
     ):
         return error
     return NotFoundError(
@@ -48,6 +54,23 @@ def name_deleted_notebook(call: Call, error: LabextError) -> LabextError:
         path=error.path,
         server=error.server,
     )
+
+
+def _requests_another(error: LabextError, notebook: NotebookInUse) -> bool:
+    """Return whether the path of the failed request has the ID of another notebook."""
+    match = re.search(r"notebooks/([^/]+)", error.path or "")
+    return match is not None and unquote(match[1]) != notebook.id
+
+
+def _exists(call: Call, notebook: NotebookInUse) -> bool:
+    """Return False if the service has no notebook with this ID."""
+    try:
+        call.nb.notebooks.get(notebook.id)
+    except NotFoundError as error:
+        return error.status != HTTPStatus.NOT_FOUND
+    except LabextError:  # unknown
+        return True
+    return True
 
 
 def notebook_of(call: Call, name: str | None) -> NotebookInUse:

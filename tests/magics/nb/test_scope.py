@@ -140,3 +140,16 @@ def test_deleted_notebook_in_use_is_named(run, refused, shell, nb_box):
         assert message.startswith("Gone, the notebook in use, no longer exists. Select another"), (
             line
         )
+
+
+def test_deleted_notebook_in_use_is_named_for_open_notebook(run, refused, shell):
+    with serving() as replay:
+        run(f"%nb connect {replay.base_url}")
+        run("%nb use Gone --create")
+        with NotebookClient(replay.base_url) as client:
+            client.notebooks.delete("Gone")
+        message = str(refused("%nb notebooks show notebook:other", NotFoundError))
+        assert "Gone" not in message
+        for line in ("%nb sources", "%%nb note\nText."):
+            message = str(refused(line, NotFoundError))
+            assert message.startswith("Gone, the notebook in use, no longer exists."), line
