@@ -62,7 +62,8 @@ def user_path(path: str | os.PathLike[str]) -> Path:
 def similar_file_hint(path: Path) -> str:
     """Return ` (did you mean "…"?)` with a similar name in the folder of a missing file, if any."""
     try:
-        names = [entry.name for entry in path.parent.iterdir()]
+        # A broken link has the name itself.
+        names = [entry.name for entry in path.parent.iterdir() if entry.name != path.name]
     except OSError:
         return ""
     return messages.did_you_mean(path.name, names)
@@ -70,7 +71,8 @@ def similar_file_hint(path: Path) -> str:
 
 def is_folder_name(path: Path | str) -> bool:
     """Return True for an existing folder, and for a text that ends with a slash."""
-    return user_path(path).is_dir() or str(path).endswith(("/", "\\"))
+    # Unlike Path.is_dir, os.path.isdir is False for a name that is too long.
+    return os.path.isdir(user_path(path)) or str(path).endswith(("/", "\\"))
 
 
 def make_folder(path: Path, mode: int = 0o777) -> Path:

@@ -59,10 +59,10 @@ class PartialFile:
         self._state_path = target.with_name(f".{target.name}.part.json")
 
     def __enter__(self) -> Self:
-        if self.target.is_dir():
+        if self._store(self.target.is_dir):
             raise StorageError(f"{self.target} is a folder.", "Choose the name of a file.")
         for path in (self._path, self._state_path):
-            if path.is_symlink():  # from another user of a shared folder
+            if self._store(path.is_symlink):  # from another user of a shared folder
                 self._store(path.unlink)
         self._file = self._store(self._open)
         try:

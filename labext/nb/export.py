@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -339,7 +340,7 @@ def _check_places(path: Path, bibliography: Path | None) -> None:
             "Choose a name that ends in .bib.",
         )
     for file in filter(None, (path, bibliography)):
-        if file.is_dir():
+        if os.path.isdir(file):  # unlike Path.is_dir, False for a name that is too long
             raise InputError(
                 f"{messages.quote_value(str(file))} is a folder.", "Add the name of a file."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -116,9 +117,9 @@ def validate_file(path: Path | str) -> Path:
         InputError: the file is missing, a folder, empty or unreadable.
     """
     file = user_path(path)
-    if file.is_dir():
+    if os.path.isdir(file):  # unlike Path.is_dir, False for a name that is too long
         raise InputError(f"{file} is a folder.", "Add its files, such as `FOLDER/*.pdf`.")
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise InputError(f"There is no file {file}{similar_file_hint(file)}.", "Check the path.")
     try:
         with file.open("rb") as opened:

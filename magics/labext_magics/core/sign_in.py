@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import ssl
@@ -451,7 +452,7 @@ def _is_same_target(one: str, other: str) -> bool:
 
 
 def _display_path(path: Path) -> Path:
-    if not path.is_file():
+    if not os.path.isfile(path):  # unlike Path.is_file, False for a name that is too long
         raise InputError(f"There is no file {path}.", "Give the path of a PEM file.")
     try:
         ssl.create_default_context(cafile=path)

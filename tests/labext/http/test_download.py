@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from faulty_server import Faults
 
+from labext import storage
 from labext.errors import AccessError, ServiceError, StorageError, UnreachableError
 from labext.http import download
 from labext.http.download import download_file, is_html_name
@@ -373,6 +374,17 @@ def test_target_that_cannot_be_written_is_refused_before_the_request(
     with pytest.raises(StorageError, match=message):
         into(server)
     assert server.count == 0
+
+
+def test_target_with_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / ("n" * 300)
+    with (
+        pytest.raises(StorageError, match=r"n can't be written \(File name too long\)"),
+        download.PartialFile(target),
+    ):
+        pass
+    assert not storage.is_folder_name(target)
+    assert storage.is_folder_name(f"{target}/")
 
 
 def test_concurrent_download_to_the_same_file_is_refused(

@@ -35,6 +35,11 @@ def test_invalid_file_states_the_reason(paper, tmp_path):
         uploads.validate_file(tmp_path / "papre.pdf")
     with pytest.raises(InputError, match="There is no file"):
         uploads.validate_file(tmp_path / "none" / "at all.pdf")
+    with pytest.raises(InputError, match="There is no file"):
+        uploads.validate_file(tmp_path / ("n" * 300))
+    (tmp_path / "gel.png").symlink_to("nowhere.png")
+    with pytest.raises(InputError, match=r"There is no file .*gel\.png\."):
+        uploads.validate_file(tmp_path / "gel.png")
     (tmp_path / "empty.pdf").touch()
     with pytest.raises(InputError, match="is empty"):
         uploads.validate_file(tmp_path / "empty.pdf")

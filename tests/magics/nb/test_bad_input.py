@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 from labext_test_shell import RefusedLines, Run, check_refused
 
-from labext.errors import ConflictError, InputError, JobFailedError, LabextError, NotFoundError
+from labext.errors import (
+    ConflictError,
+    InputError,
+    JobFailedError,
+    LabextError,
+    NotFoundError,
+    StorageError,
+)
 
 pytestmark = pytest.mark.contract
 
@@ -45,6 +52,9 @@ LINES: RefusedLines = [
     ("%nb add data/papr.pdf data/page.html", InputError, 'did you mean "paper.pdf"'),
     ("%nb add data/*.xyz", InputError, "No file matches data/*.xyz"),
     ("%nb add data", InputError, "is a folder"),
+    (f"%nb add {'n' * 300}.pdf", InputError, "There is no file"),
+    (f"%nb export {'n' * 300}.md", StorageError, "File name too long"),
+    (f"%nb connect http://h/api --ca-bundle {'n' * 300}", InputError, "There is no file"),
     (
         f"%nb source '{'The rate doubled. ' * 30}' --title Rate",
         InputError,
