@@ -308,7 +308,7 @@ def edit_credential(
     values = {
         "name": name,
         "base_url": "" if no_base_url else base_url,
-        "options": _parse_options(option) or None,
+        "option": _parse_options(option) or None,
         "new_key": new_key or None,
         "no_key": no_key or None,
     }
@@ -318,6 +318,8 @@ def edit_credential(
     if base_url is not None:
         secrets.refuse_value(base_url, "nb", "credentials")
     suffix = ""
+    if "option" in changes:
+        changes["options"] = changes.pop("option")
     if changes.pop("no_key", False):
         changes["api_key"] = ""
     if changes.pop("new_key", False):

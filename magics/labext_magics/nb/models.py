@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labext import messages
-from labext.errors import ConflictError, InputError, ServiceError
+from labext.actions import Action
+from labext.errors import ConflictError, InputError, NotFoundError, ServiceError
 from labext_magics.core import output, value_types
 from labext_magics.core.cell_body import merge_pairs
 from labext_magics.core.dispatch import Call
@@ -362,15 +363,10 @@ def _row(call: Call, record: Record) -> pd.DataFrame:
 
 def _record(call: Call, model: str) -> Record:
     identifier = call.nb.models.find(model)
-    return next(
-        (record for record in call.nb.models.iter() if record["id"] == identifier),
-        _missing_model(identifier),
-    )
-
-
-def _missing_model(identifier: str) -> Record:
-    """Return a placeholder record for an unlisted model, so that the service reports the error."""
-    return {"id": identifier, "name": identifier, "provider": None, "credential": None}
+    for record in call.nb.models.iter():
+        if record["id"] == identifier:
+            return record
+    raise NotFoundError(f"There is no model {identifier}.", action=Action.list_models())
 
 
 def _model_label(record: Record) -> str:

@@ -132,7 +132,7 @@ LINES: RefusedLines = [
     ("%nb credentials new openai --name x --base-url ftp://h/v1", InputError, "http"),
     ("%nb credentials new openai --name x --base-url http://169.254.169.254/", InputError, ""),
     ("%nb credentials new openai_compatible --name x", InputError, "Add it: `--base-url"),
-    ("%nb credentials edit lab", InputError, "`--name`, `--base-url`"),
+    ("%nb credentials edit lab", InputError, "`--name`, `--base-url`, `--option`, `--new-key` or"),
     ("%nb credentials edit lab --new-key --no-key", InputError, "Keep one of them"),
     ("%nb credentials edit lab --new-key KEY", InputError, "it was not used"),
     ("%nb credentials show lbb", NotFoundError, 'did you mean "lab"'),

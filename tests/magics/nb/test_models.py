@@ -136,6 +136,7 @@ LINES: RefusedLines = [
     ("%nb models defaults --set chat=all-MiniLM-L6-v2", InputError, "`%nb models --type llm`"),
     ("%nb models new x --type llm --provider opnai", InputError, 'did you mean "openai"'),
     ("%nb models new x --type llm --provider openai --credential lba", NotFoundError, "lab"),
+    ("%nb models delete model:nosuch --preview", NotFoundError, "no model model:nosuch"),
     ("%nb models count nowhere", InputError, "`%nb models providers` lists them"),
     ("%nb models discover groq", LabextError, "credential"),
 ]
