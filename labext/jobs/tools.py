@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from labext import messages
 from labext.actions import Action
+from labext.config import is_sandbox
 from labext.errors import InputError
 from labext.jobs.api import JobsApi
 from labext.jobs.identity import INTERNAL_FIELDS
@@ -497,11 +498,14 @@ class ToolCatalogue:
     def _read(self, name: str) -> Tool:
         tools = self.read()
         if not isinstance(name, str) or name not in tools:
-            raise InputError(
-                f"The service has no tool {messages.quote_value(name)}"
-                f"{messages.did_you_mean(str(name), tools)}.",
+            suggestion = messages.did_you_mean(str(name), tools)
+            error = InputError(
+                f"The service has no tool {messages.quote_value(name)}{suggestion}.",
                 action=Action.list_tools(),
             )
+            if not suggestion and is_sandbox(self._service.address):
+                error = error.with_hint("`labext doctor` shows tools that have to be installed.")
+            raise error
         return tools[name]
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from labext.errors import InputError
-from labext.jobs import JobsClient
+from labext.jobs import JobsClient, tools
 
 SETTINGS = {"sequence": "ACG"}
 FRAME = pd.DataFrame({"sequence": ["ACG"], "name": ["x"]})
@@ -58,6 +58,21 @@ def test_invalid_argument_is_refused(
         call(client)
     assert "\n" not in str(raised.value)
     assert not any(ledger.count(path) for path in ("submit-job", "submit-batch", "result"))
+
+
+def test_unknown_tool_of_a_sandbox_hints_at_the_tools_to_install(
+    client: JobsClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match='no tool "primer_design"') as elsewhere:
+        client.tool("primer_design")
+    assert "`labext doctor`" not in elsewhere.value.next_step
+    monkeypatch.setattr(tools, "is_sandbox", client.base_url.startswith)
+    with pytest.raises(InputError, match='no tool "primer_design"') as raised:
+        client.tool("primer_design")
+    assert raised.value.next_step.endswith("`labext doctor` shows tools that have to be installed.")
+    with pytest.raises(InputError, match='did you mean "fold"') as misspelt:
+        client.tool("fol")
+    assert "`labext doctor`" not in misspelt.value.next_step
 
 
 @pytest.mark.parametrize("call", [lambda c: c.upload(PDB), lambda c: c.download("f1", PDB)])
