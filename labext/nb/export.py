@@ -192,8 +192,8 @@ def export_notebook(
     """Write a notebook to a file; see `NotebookClient.export`."""
     path = storage.user_path(path)
     bibliography = bibliography and storage.user_path(bibliography)
-    form = format or _format_of(path)
     _check_places(path, bibliography)
+    form = format or _format_of(path)
     record = client.notebooks.get(notebook)
     identifier = str(record["id"])
     collector = _Collector(client, identifier)

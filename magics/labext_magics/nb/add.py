@@ -255,17 +255,22 @@ def add(
 
 def _report_missing_model(call: Call, records: Sequence[Record]) -> None:
     """Print the next step if no embedding model is set for the new sources."""
+    from labext.nb.backends.detect import OPEN_NOTEBOOK
+
     added = [record for record in records if record["status"] != "failed"]
     if not added or call.nb.models.defaults().get("embedding") is not None:
         return
-    names = (quote(str(record["title"] or record["id"])) for record in added[:_MAX_NAMED])
-    embed = "sources embed " + " ".join(names)
-    if len(added) > _MAX_NAMED:
-        embed = "embeddings rebuild --mode all"
-    output.print_message(
+    message = (
         "No embedding model is set, so vector search does not find the added sources. "
-        f"{setup_hints.next_step(call, ['embedding'])} Then run `%nb {embed}`."
+        f"{setup_hints.next_step(call, ['embedding'])}"
     )
+    if call.nb.status()["backend"] == OPEN_NOTEBOOK:  # others compute the vectors by themselves
+        names = (quote(str(record["title"] or record["id"])) for record in added[:_MAX_NAMED])
+        embed = "sources embed " + " ".join(names)
+        if len(added) > _MAX_NAMED:
+            embed = "embeddings rebuild --mode all"
+        message += f" Then run `%nb {embed}`."
+    output.print_message(message)
 
 
 @contextmanager

@@ -53,6 +53,8 @@ LINES: RefusedLines = [
     ("%nb add data/*.xyz", InputError, "No file matches data/*.xyz"),
     ("%nb add data", InputError, "is a folder"),
     (f"%nb add {'n' * 300}.pdf", InputError, "There is no file"),
+    ("%nb export data", InputError, '"data" is a folder'),
+    ("%nb export .", InputError, '"." is a folder'),
     (f"%nb export {'n' * 300}.md", StorageError, "File name too long"),
     (f"%nb connect http://h/api --ca-bundle {'n' * 300}", InputError, "There is no file"),
     (

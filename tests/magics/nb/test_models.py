@@ -117,6 +117,17 @@ def test_credential_test_reports_duration_or_raises(run, printed, refused, lab):
     assert step.endswith("check its address: `%nb credentials edit lab --base-url URL`.")
 
 
+def test_sandbox_computes_vectors_without_a_command(run, printed):
+    run("%nb use Unembedded --create")
+    run("%nb models defaults --clear embedding")
+    output = printed("%%nb source --title Text --wait\nArabinose induces the promoter.")
+    assert "No embedding model is set" in output
+    assert "`%nb models defaults --set embedding=all-MiniLM-L6-v2`" in output
+    assert "`%nb sources embed" not in output
+    run("%nb models defaults --set embedding=all-MiniLM-L6-v2")
+    run("%nb delete Unembedded --yes --delete-sources")
+
+
 def test_provider_models_are_adopted(run, printed, lab):
     offered = run("%nb models discover openai_compatible")
     assert not offered.empty
