@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import threading
 import time
@@ -80,6 +81,15 @@ def test_error_is_drawn_and_raised(surface: FakeSurface) -> None:
     with pytest.raises(UnreachableError):
         watch(then(UnreachableError("No service answers.", "Start it.")))
     assert surface.finished == [(RUNNING, "Watching ended: No service answers. Start it.")]
+
+
+def test_error_is_not_printed_in_a_terminal_before_it_is_raised() -> None:
+    out = io.StringIO()
+    failing = then(UnreachableError("No service answers.", "Start it."))
+    with pytest.raises(UnreachableError):
+        progress_watch.watch_in_foreground(failing, Line(out), "%jobs watch folds")
+    assert out.getvalue().endswith(" Watching ended.\n")
+    assert "No service answers." not in out.getvalue()
 
 
 def test_stopped_watch_says_that_the_batch_continues(surface: FakeSurface) -> None:

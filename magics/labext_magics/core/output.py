@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from labext.errors import InputError
 from labext.messages import end_sentence, join_words
+from labext.progress import Outcome, Progress
 
 if TYPE_CHECKING:
     from labext_widgets import ListProgress
@@ -49,6 +51,34 @@ def list_progress(
             progress.items(received, total)
 
         yield on_page
+
+
+def watch(
+    snapshots: Iterator[Progress],
+    *,
+    again: str,
+    background: bool = False,
+    stop: Callable[[], None] | None = None,
+) -> Progress | None:
+    """Show progress for a caller that raises an error with the reason of a failure.
+
+    Text output omits the reason, since the error with it is on the next line. The arguments and the
+    result are those of `labext_widgets.watch`.
+    """
+    import labext_widgets
+    from labext_widgets.core.front_end import FrontEnd, front_end
+
+    is_text = not background and front_end() is not FrontEnd.INTERACTIVE
+    last: Progress | None = None
+
+    def displayed() -> Iterator[Progress]:
+        nonlocal last
+        for last in snapshots:
+            has_failed = last.outcome not in (None, Outcome.COMPLETE)
+            yield replace(last, reason="") if is_text and has_failed else last
+
+    shown = labext_widgets.watch(displayed(), again=again, background=background, stop=stop)
+    return None if shown is None else last
 
 
 def confirm_destruction(

@@ -93,14 +93,12 @@ def follow(call: Call, name: str, *, background: bool, email: str | None = None)
     Raises:
         JobFailedError: the job has failed or was stopped.
     """
-    import labext_widgets
-
     jobs = call.jobs
 
     def stop() -> None:
         jobs.stop(name)
 
-    last = labext_widgets.watch(
+    last = output.watch(
         jobs.watch(name, email=email),
         again=f"%jobs watch {name}" + (f" --email {email}" if email else ""),
         background=background,

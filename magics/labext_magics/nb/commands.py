@@ -84,10 +84,9 @@ def watch_snapshots(snapshots: Iterator[Progress], again: str) -> None:
         JobFailedError: the command failed or was canceled.
         WatchInterrupted: the kernel was interrupted; the command continues.
     """
-    import labext_widgets
     from labext.nb.commands import command_error
 
-    last = labext_widgets.watch(snapshots, again=again)
+    last = output.watch(snapshots, again=again)
     if last is not None and last.outcome not in (None, Outcome.COMPLETE):
         raise command_error(last)
 

@@ -119,7 +119,7 @@ def test_bad_input_is_one_line(run: Run, refused: Refused) -> None:
     assert "p9" not in set(run("%jobs list")["JobName"])
 
 
-def test_failed_pipeline_stops_run_all(run: Run) -> None:
+def test_failed_pipeline_stops_run_all(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     cell = (
         "%%jobs pipeline fails --wait\ninputs: [AC]\nstages:\n"
         "  - {task: Build, toolSettings: {peptide_build: {sequence: pipe}}}\n"
@@ -129,6 +129,9 @@ def test_failed_pipeline_stops_run_all(run: Run) -> None:
         JobFailedError, match=r"The pipeline fails ended with the state Stopped: Stage 2"
     ) as no:
         run(cell)
+    output = capsys.readouterr().out
+    assert "fails: Stopped" in output
+    assert output.count("Stage 2 (Move)") == 1, "the reason is in the error, once"
     assert no.value.next_step == (
         "`%jobs list --batch fails` shows its jobs. "
         "`%jobs results fails` downloads the results of complete jobs."

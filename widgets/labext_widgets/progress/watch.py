@@ -71,7 +71,9 @@ def watch_in_foreground(
         raise WatchInterrupted(message, next_step) from None
     except BaseException as error:
         if last is not None:
-            surface.finish(last, f"Watching ended: {error}")
+            # In a terminal, the error is on the next line.
+            reason = "." if isinstance(surface, Line) else f": {error}"
+            surface.finish(last, f"Watching ended{reason}")
         raise
     if last is not None:
         surface.finish(last, "" if last.outcome else " ".join(resume_hint(last, again)))
