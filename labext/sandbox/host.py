@@ -34,7 +34,7 @@ from labext.sandbox.core.data_folder import (
     read_json,
     write_json,
 )
-from labext.sandbox.core.database import Database, is_disk_full
+from labext.sandbox.core.database import CoreBase, Database, is_disk_full
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.cluster.setup import Cluster, open_cluster
 from labext.sandbox.core.executors.leftover_tasks import CLAIMANT_PREFIX
@@ -46,7 +46,7 @@ from labext.sandbox.core.file_storage.setup import FileStorageSetup, stored_sett
 from labext.sandbox.core.monitoring.health import Monitoring, prepare_metrics
 from labext.sandbox.core.monitoring.request_log import start_logging
 from labext.sandbox.core.postgresql import DatabaseLock
-from labext.sandbox.core.queue import Queue, QueueBase, QueueNotifications
+from labext.sandbox.core.queue import Queue, QueueNotifications
 from labext.sandbox.core.restore import clean_up
 from labext.sandbox.core.server_settings import (
     ServerSettings,
@@ -323,7 +323,7 @@ class Host:
                     self._queue.add(kind)
 
     def _set_up(self, sites: dict[str, Site]) -> None:
-        self._database.create(QueueBase.metadata, *(service.metadata for service in self._services))
+        self._database.create(CoreBase.metadata, *(service.metadata for service in self._services))
         self._add_kinds(sites)
         if self._server is not None:
             check_no_sample_accounts(self._services, sites, self._folder)

@@ -12,8 +12,8 @@ import requests
 from sqlalchemy import select
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.database import CoreBase, Database
+from labext.sandbox.core.queue import Queue
 from labext.sandbox.core.service_protocol import Options, Site
 from labext.sandbox.core.signing import Signer, new_key
 from labext.sandbox.lab.administration import LabAdministration, open_administration
@@ -24,7 +24,7 @@ from labext.sandbox.lab.tables import Base, Folder, Grant, Organization, Project
 def new_site(folder: Path, secrets: Path | None = None, **options: Any) -> Site:
     """Return a platform in a folder, with its tables but without a server or rows."""
     database = Database.at(folder / "db")
-    database.create(QueueBase.metadata, Base.metadata)
+    database.create(CoreBase.metadata, Base.metadata)
     return Site(
         folder=folder,
         secrets=secrets or folder,

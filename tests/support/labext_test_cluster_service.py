@@ -18,20 +18,13 @@ from labext_test_warm import ForkedProcess
 from sqlalchemy import String
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.executors.cluster.dask_executor import DaskExecutor
 from labext.sandbox.core.executors.leftover_tasks import CLAIMANT_PREFIX
 from labext.sandbox.core.executors.supervisor import Supervisor
 from labext.sandbox.core.executors.task_process import adopt_orphans
 from labext.sandbox.core.executors.worker_states import WorkersFile
-from labext.sandbox.core.queue import (
-    Queue,
-    QueueBase,
-    QueueNotifications,
-    Task,
-    TaskKind,
-    TaskOutcome,
-)
+from labext.sandbox.core.queue import Queue, QueueNotifications, Task, TaskKind, TaskOutcome
 
 
 class Base(DeclarativeBase):
@@ -62,7 +55,7 @@ def _count(session: Session, task: Task, outcome: TaskOutcome) -> None:
 def create_queue(folder: Path, url: str = "") -> tuple[Database, Queue]:
     """Return the database and the queue of the service in a folder."""
     database = Database(url) if url else Database.at(folder / "service.sqlite")
-    database.create(QueueBase.metadata, Base.metadata)
+    database.create(CoreBase.metadata, Base.metadata)
     kind = TaskKind(
         "run",
         "labext_test_entries:count_runs",

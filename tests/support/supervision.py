@@ -14,18 +14,11 @@ from waiting import wait_until
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.data_folder import FileLock
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.executors.executor import RemoteExecutor
 from labext.sandbox.core.executors.launcher import StartMethod
 from labext.sandbox.core.executors.supervisor import Supervisor
-from labext.sandbox.core.queue import (
-    STARTING,
-    Queue,
-    QueueBase,
-    Task,
-    TaskKind,
-    TaskOutcome,
-)
+from labext.sandbox.core.queue import STARTING, Queue, Task, TaskKind, TaskOutcome
 
 ENTRIES = (
     *("answer", "wait", "span", "surroundings", "descend", "escape", "fail", "die", "print_much"),
@@ -53,7 +46,7 @@ class Harness:
 
     def __post_init__(self) -> None:
         self.database = Database(self.url or f"sqlite:///{self.folder / 'some.sqlite'}")
-        self.database.create(QueueBase.metadata)
+        self.database.create(CoreBase.metadata)
         self.queue = Queue(self._kind(entry) for entry in ENTRIES)
         self.supervisor = Supervisor(
             self.database,

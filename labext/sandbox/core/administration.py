@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from labext.sandbox.core.backup import check_started
 from labext.sandbox.core.data_folder import DataFolder, FileLock, read_json, use_kind
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
-from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.queue import Queue
 from labext.sandbox.core.service_protocol import Options, Service, Site, create_site
 from labext.sandbox.core.startup_checks import check_database, open_database
 
@@ -62,7 +62,7 @@ def open_administration(data_dir: Path, service: Service, administration: type[A
             database.check_version()
         else:
             check_database(database, folder, [service])
-            database.create(QueueBase.metadata, service.metadata)
+            database.create(CoreBase.metadata, service.metadata)
         with use_kind(folder.kind):
             queue, storage = Queue(), FileStorageSetup(folder, database)
             options, ports = Options(rate="off"), read_json(folder.ports)

@@ -51,6 +51,10 @@ BUSY_SECONDS = 30
 """Seconds that a transaction waits for another process that is writing."""
 
 
+class CoreBase(DeclarativeBase):
+    """Base of the tables that do not belong to a service."""
+
+
 class Database:
     """An engine and its two kinds of session.
 

@@ -11,23 +11,17 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import JSON, Index, String, Text, func, insert, select, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from labext.sandbox.core import postgresql
-from labext.sandbox.core.database import Database, after_commit, count_rows
-from labext.sandbox.core.file_storage.tables import CoreBase, StagedFile
+from labext.sandbox.core.database import CoreBase, Database, after_commit, count_rows
+from labext.sandbox.core.file_storage.tables import StagedFile
 
 QUEUED, STARTING, RUNNING = "queued", "starting", "running"
 """States of a task: waiting; claimed, its process is being started; its process exists."""
 
 
-class QueueBase(DeclarativeBase):
-    """Base of the queue's tables; its metadata are those of all tables without a service."""
-
-    metadata = CoreBase.metadata
-
-
-class Task(QueueBase):
+class Task(CoreBase):
     """A unit of background work.
 
     Attributes:

@@ -8,12 +8,11 @@ from collections.abc import Callable
 
 from sqlalchemy import DDL, event, text
 
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.web import RateLimitStatus, SlidingWindowLimiter
 
 event.listen(
-    QueueBase.metadata,
+    CoreBase.metadata,
     "after_create",
     DDL(  # type: ignore[no-untyped-call]
         "CREATE UNLOGGED TABLE IF NOT EXISTS rate_windows "

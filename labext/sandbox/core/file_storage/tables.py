@@ -11,13 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Index, String, delete, insert, select
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
-from labext.sandbox.core.database import text_table
-
-
-class CoreBase(DeclarativeBase):
-    """Base of the tables that do not belong to a service."""
+from labext.sandbox.core.database import CoreBase, text_table
 
 
 class StoredFile(CoreBase):

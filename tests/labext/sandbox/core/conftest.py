@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from supervision import Harness, NewHarness
 
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.database import CoreBase, Database
+from labext.sandbox.core.queue import Queue
 from labext.sandbox.core.task_transitions import TaskTransitions
 
 SUPPORT = Path(__file__).parents[3] / "support"
@@ -45,7 +45,7 @@ def forking_harness(new_harness: NewHarness) -> Harness:
 @pytest.fixture
 def database(each_database: Database) -> Database:
     """An empty database with the tables of the queue."""
-    each_database.create(QueueBase.metadata)
+    each_database.create(CoreBase.metadata)
     return each_database
 
 

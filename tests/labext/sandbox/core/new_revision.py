@@ -13,13 +13,12 @@ from pathlib import Path
 from alembic import command
 
 from labext.sandbox.core import migrations
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.jobs.app import service as jobs
 from labext.sandbox.lab.app import service as lab
 from labext.sandbox.nb.app import service as nb
 
-METADATA = (QueueBase.metadata, lab.metadata, jobs.metadata, nb.metadata)
+METADATA = (CoreBase.metadata, lab.metadata, jobs.metadata, nb.metadata)
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:

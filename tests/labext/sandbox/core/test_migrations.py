@@ -20,8 +20,7 @@ from sqlalchemy import MetaData, inspect, text
 
 from labext.errors import SetupError
 from labext.sandbox.core import migrations
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.database import CoreBase, Database
 
 _PATH = Path(__file__).with_name("new_revision.py")
 _SPEC = importlib.util.spec_from_file_location("new_revision", _PATH)
@@ -105,7 +104,7 @@ def test_revisions_are_numbered_in_their_order() -> None:
 
 
 def test_database_of_a_newer_version_is_refused_unchanged(each_database: Database) -> None:
-    each_database.create(QueueBase.metadata)
+    each_database.create(CoreBase.metadata)
     with each_database.write() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     before = _tables(each_database)
@@ -173,11 +172,11 @@ def test_failed_upgrade_changes_nothing(
 def test_alembic_is_not_imported_for_a_current_database(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from labext.sandbox.core.database import Database\n"
-        "from labext.sandbox.core.queue import QueueBase\n"
+        "from labext.sandbox.core.database import CoreBase, Database\n"
+        "from labext.sandbox.core.queue import Queue\n"
         "database = Database.at(Path(sys.argv[1]))\n"
-        "database.create(QueueBase.metadata)\n"
-        "database.create(QueueBase.metadata)\n"
+        "database.create(CoreBase.metadata)\n"
+        "database.create(CoreBase.metadata)\n"
         "print([name for name in sys.modules if name.split('.')[0] in ('alembic', 'psycopg')])\n"
     )
     command_line = [sys.executable, "-c", code, str(tmp_path / "new.sqlite")]

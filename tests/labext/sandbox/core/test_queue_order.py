@@ -12,8 +12,8 @@ from queueing import MOMENT, begin, put
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
+from labext.sandbox.core.database import CoreBase, Database
+from labext.sandbox.core.queue import Attempt, Queue, Task, TaskKind, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
 
 
@@ -131,7 +131,7 @@ def test_owner_runs_no_more_tasks_than_its_limit(database):
 def reused_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     """A database for all examples of a test."""
     database = Database.at(tmp_path_factory.mktemp("queue") / "some.sqlite")
-    database.create(QueueBase.metadata)
+    database.create(CoreBase.metadata)
     yield database
     database.close()
 
@@ -142,7 +142,7 @@ def test_owner_without_unfinished_tasks_waits_for_at_most_one_task_of_each_other
 ) -> None:
     database = reused_database
     with database.write() as session:
-        for table in reversed(QueueBase.metadata.sorted_tables):
+        for table in reversed(CoreBase.metadata.sorted_tables):
             session.execute(table.delete())
     queue = Queue([TaskKind("kind", "nowhere:nothing")])
     transitions = TaskTransitions(database, queue)

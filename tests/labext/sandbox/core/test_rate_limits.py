@@ -12,8 +12,7 @@ from fake_clock import Clock
 from sqlalchemy import text
 from starlette.exceptions import HTTPException
 
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.rate_limits import SharedLimiter, rate_limiter
 from labext.sandbox.core.web import SlidingWindowLimiter
 
@@ -46,7 +45,7 @@ def shared(postgresql_server: Server) -> Iterator[Limiters]:
 
 def _shared(server: Server, clock: Clock) -> Iterator[Limiters]:
     databases = [Database(server.new_schema())]
-    databases[0].create(QueueBase.metadata)
+    databases[0].create(CoreBase.metadata)
     databases.append(Database(databases[0].url))
     limiters = [SharedLimiter(database, "jobs", clock) for database in databases]
     for limiter in limiters:

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import select
 
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Attempt, Queue, QueueBase, Task, TaskKind, TaskOutcome
+from labext.sandbox.core.database import CoreBase, Database
+from labext.sandbox.core.queue import Attempt, Queue, Task, TaskKind, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
 
 KINDS = [
@@ -25,7 +25,7 @@ KINDS = [
 @pytest.fixture
 def processes(each_database: Database) -> Iterator[list[TaskTransitions]]:
     """Two service processes, each with its own connections."""
-    each_database.create(QueueBase.metadata)
+    each_database.create(CoreBase.metadata)
     databases = [Database(each_database.url) for _ in range(2)]
     yield [
         TaskTransitions(database, Queue(KINDS), f"process-{number}")

@@ -11,7 +11,7 @@ import pytest
 from s3_server import S3Server
 
 from labext.sandbox.core.data_folder import DataFolder, FileLock
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.file_storage import service_files, tables
 from labext.sandbox.core.file_storage.cache import FileCache
 from labext.sandbox.core.file_storage.objects import StorageSettings, StoreError
@@ -21,7 +21,6 @@ from labext.sandbox.core.file_storage.service_files import (
     with_fetched,
 )
 from labext.sandbox.core.file_storage.setup import FileStorageSetup
-from labext.sandbox.core.queue import QueueBase
 
 
 class Machine:
@@ -66,7 +65,7 @@ def settings(
 
 @pytest.fixture
 def machines(each_database: Database, settings: StorageSettings, tmp_path: Path):
-    each_database.create(QueueBase.metadata)
+    each_database.create(CoreBase.metadata)
     both = [Machine(tmp_path / name, each_database, settings) for name in ("one", "two")]
     yield both
     for machine in both:

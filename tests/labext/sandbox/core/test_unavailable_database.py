@@ -22,10 +22,9 @@ from waiting import wait_until
 from labext.jobs import JobsClient
 from labext.sandbox import Sandbox
 from labext.sandbox.core import database as database_module
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.executors.worker_states import Executors
 from labext.sandbox.core.monitoring.health import HealthCheck, HealthEndpoint
-from labext.sandbox.core.queue import QueueBase
 from labext.sandbox.core.web import guard_app, handle_errors
 
 pytestmark = pytest.mark.faults
@@ -56,7 +55,7 @@ def _client(database: Database, written: Callable[[], None] = lambda: None) -> T
 def test_locked_sqlite_database_is_503_with_retry_after(tmp_path, monkeypatch):
     monkeypatch.setattr(database_module, "BUSY_SECONDS", 0.2)
     database = Database.at(tmp_path / "some.sqlite")
-    database.create(QueueBase.metadata)
+    database.create(CoreBase.metadata)
     client = _client(database)
     with closing(sqlite3.connect(tmp_path / "some.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -104,7 +103,7 @@ def test_stalled_queue_is_unhealthy(each_database):
         def problem(self) -> str:
             return "The queue has not run for 30 s."
 
-    each_database.create(QueueBase.metadata)
+    each_database.create(CoreBase.metadata)
     client = TestClient(HealthEndpoint(Starlette(), HealthCheck(each_database, Stalled())))
     answer = client.get("/health")
     assert answer.status_code == 503

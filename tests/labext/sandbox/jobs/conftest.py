@@ -27,8 +27,8 @@ from supervision import kill_host
 from waiting import pause_after
 
 from labext.sandbox import Sandbox
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import Queue, QueueBase
+from labext.sandbox.core.database import CoreBase, Database
+from labext.sandbox.core.queue import Queue
 from labext.sandbox.core.service_protocol import Options, Site
 from labext.sandbox.core.signing import Signer
 from labext.sandbox.jobs import limits, tasks
@@ -351,7 +351,7 @@ def site(tmp_path):
     (tmp_path / "jobs").mkdir()
     (tmp_path / "secrets").mkdir()
     database = Database.at(tmp_path / "db")
-    database.create(QueueBase.metadata, Base.metadata)
+    database.create(CoreBase.metadata, Base.metadata)
     site = Site(
         folder=tmp_path / "jobs",
         secrets=tmp_path / "secrets",

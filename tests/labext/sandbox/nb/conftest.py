@@ -11,8 +11,7 @@ from nb_service import PASSWORD, SERVICE, Api, Back, make_site, running
 
 from labext.sandbox import Sandbox
 from labext.sandbox.core.data_folder import write_secret
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.app import service
 from labext.sandbox.nb.seed import password_file
@@ -28,7 +27,7 @@ def in_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..
         site = make_site(folder, Database.at(folder / "sandbox.sqlite"), rate=rate)
         created.append(site)
         write_secret(password_file(site), PASSWORD)
-        site.database.create(QueueBase.metadata, service.metadata)
+        site.database.create(CoreBase.metadata, service.metadata)
         for kind in service.kinds(site):
             site.queue.add(kind)
         service.seed(site)

@@ -14,8 +14,7 @@ from waiting import wait_until
 
 from labext.errors import ConflictError, InputError, LabextError, ServiceError, SetupError
 from labext.sandbox.core.data_folder import DataFolder
-from labext.sandbox.core.database import Database
-from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.server_settings import ServerSettings
 from labext.sandbox.lab import tables
 from labext.sandbox.server import Server
@@ -142,7 +141,7 @@ def test_organization_that_a_failed_start_did_not_create_can_be_renamed(tmp_path
     folder.database.touch()
     database = Database(folder.database_url)
     if has_tables:
-        database.create(QueueBase.metadata, tables.Base.metadata)
+        database.create(CoreBase.metadata, tables.Base.metadata)
     assert Server(tmp_path).configure(host="localhost").organization == "Smith lab"
     renamed = Server(tmp_path).configure(host="localhost", organization="Jones lab")
     assert renamed.organization == "Jones lab"

@@ -11,9 +11,9 @@ from nb_service import make_site
 from sqlalchemy import delete, func, select
 
 from labext.sandbox.core.data_folder import DataFolder
-from labext.sandbox.core.database import Database
+from labext.sandbox.core.database import CoreBase, Database
 from labext.sandbox.core.executors.task_process import TaskError
-from labext.sandbox.core.queue import QueueBase, TaskOutcome
+from labext.sandbox.core.queue import TaskOutcome
 from labext.sandbox.nb import files
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers import registry
@@ -31,7 +31,7 @@ class World:
         folder = DataFolder(path)
         folder.secrets.mkdir()
         self.database = Database(folder.database_url)
-        self.database.create(QueueBase.metadata, Base.metadata)
+        self.database.create(CoreBase.metadata, Base.metadata)
         self.site = make_site(folder.service("nb"), self.database, folder.secrets)
         self.site.queue.add(passage_vectors.embed_task_kind(self.site))
         self.index = SearchIndex(self.site)

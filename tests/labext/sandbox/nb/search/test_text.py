@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from labext.sandbox.core.queue import QueueBase
+from labext.sandbox.core.database import CoreBase
 from labext.sandbox.nb.search import full_text, index
 from labext.sandbox.nb.tables import Base, Passage
 from labext.sandbox.nb.text.passages import PassageText
@@ -137,7 +137,7 @@ def test_phrase_query_requires_the_phrase(world):
 def test_full_text_table_is_created_once(world):
     world.source("a", "Arabinose induces the promoter.")
     for _ in range(2):
-        world.database.create(QueueBase.metadata, Base.metadata)
+        world.database.create(CoreBase.metadata, Base.metadata)
     assert len(world.text("arabinose")) == 1
 
 
