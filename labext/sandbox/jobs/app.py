@@ -12,6 +12,7 @@ from fastapi.responses import PlainTextResponse, Response
 from sqlalchemy import MetaData
 from starlette.types import ASGIApp
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.file_storage.service_files import with_fetched
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.rate_limits import rate_limiter
@@ -20,9 +21,8 @@ from labext.sandbox.core.web import handle_errors
 from labext.sandbox.jobs import scheduling, seed, submission, tasks, usage
 from labext.sandbox.jobs import service as jobs_service
 from labext.sandbox.jobs.dependencies import (
-    Caller,
-    Content,
-    SiteOf,
+    CallerDep,
+    ContentDep,
     json_response,
     message_response,
 )
@@ -100,7 +100,7 @@ def get_openapi() -> Response:
 
 
 @api.get("/tools")
-def get_tools(caller: Caller) -> Response:
+def get_tools(caller: CallerDep) -> Response:
     """List the tools with the parameters available to the caller."""
     return json_response(
         [tool.record(caller.gates) for tool in catalogue.available_tools().values()]
@@ -108,61 +108,61 @@ def get_tools(caller: Caller) -> Response:
 
 
 @api.post("/submit-job")
-def post_submit_job(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_submit_job(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Submit one job."""
     return PlainTextResponse(with_fetched(partial(submission.submit_job, site, caller, content)))
 
 
 @api.post("/submit-batch")
-def post_submit_batch(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_submit_batch(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Submit a batch of jobs of one tool."""
     return PlainTextResponse(with_fetched(partial(submission.submit_batch, site, caller, content)))
 
 
 @api.post("/submit-pipeline")
-def post_submit_pipeline(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_submit_pipeline(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Submit a pipeline that is defined in the body."""
     return PlainTextResponse(with_fetched(partial(submit_pipeline, site, caller, content)))
 
 
 @api.post("/run-pipeline")
-def post_run_pipeline(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_run_pipeline(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Submit a saved pipeline."""
     return PlainTextResponse(with_fetched(partial(run_pipeline, site, caller, content)))
 
 
 @api.post("/validate-job")
-def post_validate_job(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_validate_job(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Check a job, or the rows of a batch, without submitting anything."""
     return json_response(submission.validate_submission(site, caller, content))
 
 
 @api.get("/jobs")
-def get_jobs(site: SiteOf, caller: Caller, request: Request) -> Response:
+def get_jobs(site: SiteDep, caller: CallerDep, request: Request) -> Response:
     """List jobs, or return one job by name."""
     return json_response(list_jobs(site, caller, request.query_params))
 
 
 @api.post("/stop-job")
-def post_stop_job(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_stop_job(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Stop a running or queued job."""
     return message_response(jobs_service.stop_job(site, caller, content))
 
 
 @api.post("/cancelJob")
-def post_cancel_job(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_cancel_job(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Stop a job that is not a batch."""
     return message_response(jobs_service.stop_job(site, caller, content, batch=False))
 
 
 @api.post("/cancelBatch")
-def post_cancel_batch(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_cancel_batch(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Stop a batch with all its jobs."""
     return message_response(jobs_service.cancel_batch(site, caller, content))
 
 
 @api.delete("/delete-job")
-def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request) -> Response:
+def delete_job(site: SiteDep, caller: CallerDep, content: ContentDep, request: Request) -> Response:
     """Delete a job and its data; the name may be in the query instead of the body."""
     name = request.query_params.get("jobName")
     return message_response(
@@ -171,12 +171,12 @@ def delete_job(site: SiteOf, caller: Caller, content: Content, request: Request)
 
 
 @api.get("/workers")
-def get_workers(site: SiteOf, caller: Caller) -> Response:
+def get_workers(site: SiteDep, caller: CallerDep) -> Response:
     """List the workers that run jobs."""
     return json_response(scheduling.list_workers(site, caller))
 
 
 @api.get("/usage-statistics")
-def get_usage_statistics(site: SiteOf, caller: Caller, request: Request) -> Response:
+def get_usage_statistics(site: SiteDep, caller: CallerDep, request: Request) -> Response:
     """Return the usage of the caller or its organization."""
     return json_response(usage.usage_statistics(site, caller, request.query_params))

@@ -11,8 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.requests import ClientDisconnect
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.monitoring.request_log import set_account
-from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.web import SlidingWindowLimiter
 from labext.sandbox.jobs import limits
@@ -77,15 +77,7 @@ MAX_BODY_BYTES = 64 << 20
 JSON = "application/json"
 
 
-async def _site(request: Request) -> Site:
-    site: Site = request.app.state.site
-    return site
-
-
-SiteOf = Annotated[Site, Depends(_site)]
-
-
-def _caller(site: SiteOf, request: Request) -> Account:
+def _caller(site: SiteDep, request: Request) -> Account:
     """Authenticate the caller; 401 without a valid key, 429 above the request limit."""
     with site.database.read(snapshot=False) as session:
         account = authenticate(session, request.headers.get("x-api-key"))
@@ -97,10 +89,10 @@ def _caller(site: SiteOf, request: Request) -> Account:
     return account
 
 
-Caller = Annotated[Account, Depends(_caller)]
+CallerDep = Annotated[Account, Depends(_caller)]
 
 
-async def _content(request: Request, _caller: Caller) -> bytes:
+async def _content(request: Request, _caller: CallerDep) -> bytes:
     """Return the body of a request; 400 if it is too large."""
     parts, size = [], 0
     try:
@@ -114,7 +106,7 @@ async def _content(request: Request, _caller: Caller) -> bytes:
     return b"".join(parts)
 
 
-Content = Annotated[bytes, Depends(_content)]
+ContentDep = Annotated[bytes, Depends(_content)]
 
 
 def json_response(value: Any) -> Response:

@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.monitoring import health
 from labext.sandbox.core.queue import TaskKind
 from labext.sandbox.core.service_protocol import Service, Site
@@ -35,7 +36,6 @@ from labext.sandbox.nb import (
 from labext.sandbox.nb.ask import router as answers
 from labext.sandbox.nb.cancellation import ModelThreads
 from labext.sandbox.nb.credentials import router as credentials
-from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.middleware import ASSETS_PATH, OPEN_PATHS, RequestGuard

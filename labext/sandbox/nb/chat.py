@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, selectinload
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, streaming
 from labext.sandbox.nb.ask.answers import (
@@ -29,7 +30,7 @@ from labext.sandbox.nb.ask.schemas import CitationRecord
 from labext.sandbox.nb.ask.service import create_writer
 from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
 from labext.sandbox.nb.crud import add_crud_routes
-from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.queries import load, numbered_name

@@ -9,8 +9,8 @@ from fastapi import APIRouter
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb import errors
-from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import Identifier, Record, RequestBody
 from labext.sandbox.nb.sources.schemas import InsightRecord

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from labext.sandbox.nb.dependencies import SiteDep
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb.queries import Row, load
 from labext.sandbox.nb.schemas import Identifier, MessageResponse, Record
 from labext.sandbox.nb.tables import Notebook

@@ -4,26 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends
 
-from labext.sandbox.core.service_protocol import Site
+from labext.sandbox.core.dependencies import app_state
 from labext.sandbox.nb.cancellation import CancelToken, ModelThreads
 
-
-async def _get_site(request: Request) -> Site:
-    site: Site = request.app.state.site
-    return site
-
-
-SiteDep = Annotated[Site, Depends(_get_site)]
-
-
-async def _get_threads(request: Request) -> ModelThreads:
-    threads: ModelThreads = request.app.state.threads
-    return threads
-
-
-ThreadsDep = Annotated[ModelThreads, Depends(_get_threads)]
+ThreadsDep = Annotated[ModelThreads, app_state("threads")]
 """The threads for model calls."""
 
 

@@ -13,8 +13,8 @@ from sqlalchemy import exists, select
 from sqlalchemy.orm import Session, aliased
 
 from labext.sandbox.core.database import count_rows
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb import limits
-from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.queries import SortKey, load, order_by_terms
 from labext.sandbox.nb.schemas import (
     FreeText,

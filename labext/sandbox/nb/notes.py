@@ -10,10 +10,11 @@ from fastapi import APIRouter
 from pydantic import Field
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits
 from labext.sandbox.nb.crud import add_crud_routes
-from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
+from labext.sandbox.nb.dependencies import ThreadsDep
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers.chat import generate_title
 from labext.sandbox.nb.queries import load

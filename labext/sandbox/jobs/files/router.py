@@ -8,12 +8,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import ClientDisconnect
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.web import DownloadResponse
 from labext.sandbox.jobs.dependencies import (
-    Caller,
-    Content,
-    SiteOf,
+    CallerDep,
+    ContentDep,
     json_response,
     message_response,
 )
@@ -37,13 +37,13 @@ register_url_convertor("labext_name", _AnyPathConvertor())
 
 
 @router.post("/result")
-def post_result(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_result(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Return the presigned URL of a result."""
     return PlainTextResponse(job_files.create_result_url(site, caller, content))
 
 
 @router.put("/upload/{filename:labext_name}")
-async def put_upload(site: SiteOf, caller: Caller, request: Request, filename: str) -> Response:
+async def put_upload(site: SiteDep, caller: CallerDep, request: Request, filename: str) -> Response:
     """Upload the request body as a file."""
     length = request.headers.get("content-length")
     upload = await run_in_threadpool(
@@ -60,13 +60,13 @@ async def _receive_upload(site: Site, upload: uploaded_files.Upload, request: Re
 
 
 @router.post("/getPresignedUploadUrl")
-def post_presigned_upload(site: SiteOf, caller: Caller, content: Content) -> Response:
+def post_presigned_upload(site: SiteDep, caller: CallerDep, content: ContentDep) -> Response:
     """Return the presigned URLs of an upload."""
     return json_response(uploaded_files.create_upload_urls(site, caller, content))
 
 
 @keyless_router.put(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
-async def put_presigned(site: SiteOf, request: Request, rest: str) -> Response:
+async def put_presigned(site: SiteDep, request: Request, rest: str) -> Response:
     """Upload a file to its presigned URL."""
     length = request.headers.get("content-length")
     upload = await run_in_threadpool(
@@ -76,37 +76,37 @@ async def put_presigned(site: SiteOf, request: Request, rest: str) -> Response:
 
 
 @keyless_router.head(uploaded_files.UPLOAD_PREFIX + "/{rest:labext_name}")
-def head_presigned(site: SiteOf, request: Request, rest: str) -> Response:
+def head_presigned(site: SiteDep, request: Request, rest: str) -> Response:
     """Return the length, upload time and checksum of a presigned URL's file as headers."""
     return Response(headers=uploaded_files.presigned_headers(site, rest, request.query_params))
 
 
 @router.get("/files")
-def get_files(site: SiteOf, caller: Caller, request: Request) -> Response:
+def get_files(site: SiteDep, caller: CallerDep, request: Request) -> Response:
     """List uploaded files."""
     return json_response(uploaded_files.list_files(site, caller, request.query_params))
 
 
 @router.get("/getFolders")
-def get_folders(site: SiteOf, caller: Caller) -> Response:
+def get_folders(site: SiteDep, caller: CallerDep) -> Response:
     """List the folders of uploaded files."""
     return json_response(uploaded_files.list_folders(site, caller))
 
 
 @router.delete("/delete-file")
-def delete_file(site: SiteOf, caller: Caller, request: Request) -> Response:
+def delete_file(site: SiteDep, caller: CallerDep, request: Request) -> Response:
     """Delete a file or folder."""
     return message_response(uploaded_files.delete_file(site, caller, request.query_params))
 
 
 @router.get("/job-log")
-def get_job_log(site: SiteOf, caller: Caller, request: Request) -> Response:
+def get_job_log(site: SiteDep, caller: CallerDep, request: Request) -> Response:
     """Return the log of a job in any state."""
     return json_response(job_logs.read_log(site, caller, request.query_params))
 
 
 @router.get("/job-outputs")
-def get_job_outputs(site: SiteOf, caller: Caller, request: Request) -> Response:
+def get_job_outputs(site: SiteDep, caller: CallerDep, request: Request) -> Response:
     """List the files that a job has written, or send one of them."""
     query = request.query_params
     if "file" not in query:
@@ -117,7 +117,7 @@ def get_job_outputs(site: SiteOf, caller: Caller, request: Request) -> Response:
 @keyless_router.api_route(
     job_files.DOWNLOAD_PREFIX + "/{rest:labext_name}", methods=["GET", "HEAD"]
 )
-def get_download(site: SiteOf, request: Request, rest: str) -> Response:
+def get_download(site: SiteDep, request: Request, rest: str) -> Response:
     """Send the result of a presigned URL."""
     query = request.query_params
     download = job_files.find_download(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from labext.sandbox.core.dependencies import SiteDep, app_state
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.core.web import handle_errors
@@ -60,23 +61,12 @@ def create_provider_app(site: Site) -> FastAPI:
     return application
 
 
-async def _site(request: Request) -> Site:
-    site: Site = request.app.state.site
-    return site
-
-
-async def _codes(request: Request) -> Codes:
-    codes: Codes = request.app.state.codes
-    return codes
-
-
-SiteOf = Annotated[Site, Depends(_site)]
-CodesOf = Annotated[Codes, Depends(_codes)]
-BodyOf = Annotated[bytes, Depends(oauth.read_content)]
+CodesDep = Annotated[Codes, app_state("codes")]
+BodyDep = Annotated[bytes, Depends(oauth.read_content)]
 
 
 # Worker threads of the platform wait for these two endpoints, so they run on the event loop.
-async def configuration(site: SiteOf) -> dict[str, Any]:
+async def configuration(site: SiteDep) -> dict[str, Any]:
     """Return the provider's metadata (Discovery 1.0, section 3)."""
     base = issuer_url(site)
     return {
@@ -101,12 +91,12 @@ async def configuration(site: SiteOf) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def jwks(site: SiteOf) -> dict[str, Any]:
+async def jwks(site: SiteDep) -> dict[str, Any]:
     """Return the public keys."""
     return {"keys": [key.published for key in load_signing_keys(site.secrets)]}
 
 
-def authorize(request: Request, site: SiteOf) -> Response:
+def authorize(request: Request, site: SiteDep) -> Response:
     """Show the sign-in page."""
     try:
         query = oauth.parse_query_string(request.url.query)
@@ -131,7 +121,7 @@ def authorize(request: Request, site: SiteOf) -> Response:
     )
 
 
-def submit_sign_in(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf) -> Response:
+def submit_sign_in(request: Request, site: SiteDep, codes: CodesDep, body: BodyDep) -> Response:
     """Check the secret from the sign-in page, and redirect the user to the client with a code."""
     try:
         form = oauth.parse_form(request.headers.get("content-type", ""), body)
@@ -150,7 +140,7 @@ def submit_sign_in(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf)
     return _redirect(site, authorization, {"code": codes.create(authorization, user.email)})
 
 
-def token(request: Request, site: SiteOf, codes: CodesOf, body: BodyOf) -> Response:
+def token(request: Request, site: SiteDep, codes: CodesDep, body: BodyDep) -> Response:
     """Return an ID token for a code, or for a user's secret (OpenID Connect Core 1.0, 3.1.3)."""
     try:
         form = oauth.parse_form(request.headers.get("content-type", ""), body)
@@ -188,7 +178,7 @@ def _password_grant(site: Site, form: Mapping[str, str], client_id: str) -> str:
         raise OAuthError("invalid_grant", str(error)) from None
 
 
-def userinfo(request: Request, site: SiteOf) -> Response:
+def userinfo(request: Request, site: SiteDep) -> Response:
     """Return the claims about the owner of an access token (OpenID Connect Core 1.0, 5.3)."""
     scheme, _, value = request.headers.get("authorization", "").partition(" ")
     try:

@@ -7,15 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response, StreamingResponse
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb import streaming
 from labext.sandbox.nb.ask.schemas import AnswerRecord, Question
 from labext.sandbox.nb.ask.service import AnswerRun, prepare_answer
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
-from labext.sandbox.nb.dependencies import (
-    CancelTokenDep,
-    SiteDep,
-    ThreadsDep,
-)
+from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.search.router import IndexDep
 from labext.sandbox.nb.streaming import encode_events
 

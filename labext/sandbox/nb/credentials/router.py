@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.credentials import service
 from labext.sandbox.nb.credentials.service import CredentialOptions, provider_status
-from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
+from labext.sandbox.nb.dependencies import ThreadsDep
 from labext.sandbox.nb.models import service as models
 from labext.sandbox.nb.models.router import DiscoveredModel
 from labext.sandbox.nb.providers import provider_keys

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
-from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.models import service, trial
 from labext.sandbox.nb.models.service import count_models, list_providers
 from labext.sandbox.nb.providers import registry

@@ -13,9 +13,9 @@ from pydantic_core import PydanticCustomError
 from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb import errors, limits
 from labext.sandbox.nb.crud import add_crud_routes
-from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.podcasts.inputs import MAX_SPEAKERS, check_speaker_names
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.schemas import (

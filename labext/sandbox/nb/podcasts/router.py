@@ -11,9 +11,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 from starlette.responses import Response
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, files, limits, tables
-from labext.sandbox.nb.dependencies import SiteDep, ThreadsDep
+from labext.sandbox.nb.dependencies import ThreadsDep
 from labext.sandbox.nb.files import StoredFileResponse
 from labext.sandbox.nb.podcasts import inputs, tasks, writer
 from labext.sandbox.nb.podcasts.profiles import (

@@ -5,26 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import Field
 
+from labext.sandbox.core.dependencies import SiteDep, app_state
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
-from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import Hit, SearchIndex, SearchReport, SearchType
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist
 
-
-async def _get_index(request: Request) -> SearchIndex:
-    index: SearchIndex = request.app.state.index
-    return index
-
-
-IndexDep = Annotated[SearchIndex, Depends(_get_index)]
-
+IndexDep = Annotated[SearchIndex, app_state("index")]
 
 MAX_QUERY_LENGTH = 20_000
 """Maximum characters of a query."""

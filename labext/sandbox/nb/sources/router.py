@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from sqlalchemy import select
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb import errors, files
-from labext.sandbox.nb.dependencies import SiteDep
 from labext.sandbox.nb.files import StoredFileResponse
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.ingestion.tasks import has_provisional_title

@@ -10,11 +10,12 @@ from pydantic import Field
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
+from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import limits, settings, streaming
 from labext.sandbox.nb.cancellation import CancelToken, cancel_on_disconnect
 from labext.sandbox.nb.crud import add_crud_routes
-from labext.sandbox.nb.dependencies import CancelTokenDep, SiteDep, ThreadsDep
+from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.queries import load
