@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import orjson
 from fastapi import Depends, Request
 from fastapi.responses import Response
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 from starlette.requests import ClientDisconnect
 
@@ -16,9 +16,9 @@ from labext.sandbox.core.monitoring.request_log import set_account
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.core.web import SlidingWindowLimiter
 from labext.sandbox.jobs import limits
-from labext.sandbox.jobs.names import quote_value
+from labext.sandbox.jobs.names import is_name, quote_value
 from labext.sandbox.jobs.schemas import bad_request, forbidden, not_found, unauthorized
-from labext.sandbox.jobs.tables import Account, Key
+from labext.sandbox.jobs.tables import Account, Job, Key, find_job
 
 
 def authenticate(session: Session, key: str | None) -> Account:
@@ -69,6 +69,31 @@ def check_organization_access(caller: Account) -> None:
     """Raise 403 unless the caller is an owner of its organization."""
     if not caller.owner:
         raise forbidden("organization: only an owner of the organization may see all its jobs.")
+
+
+def teammate_ids(account: Account) -> Select[Any]:
+    """Return the query of the ids of all accounts of the organization."""
+    return select(Account.id).where(Account.organization_id == account.organization_id)
+
+
+def require_job(
+    session: Session, account: Account, name: str, *, organization: bool = False
+) -> Job:
+    """Return the account's job, or with `organization` a teammate's latest job with the name.
+
+    404 if it does not exist.
+    """
+    job = find_job(session, account.id, name)
+    if job is None and organization and is_name(name):
+        job = session.scalars(
+            select(Job)
+            .where(Job.name == name, Job.account_id.in_(teammate_ids(account)))
+            .order_by(Job.id.desc())
+            .limit(1)
+        ).one_or_none()
+    if job is None:
+        raise not_found(f"There is no job {quote_value(name)}.")
+    return job
 
 
 MAX_BODY_BYTES = 64 << 20

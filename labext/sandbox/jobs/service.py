@@ -14,10 +14,15 @@ from sqlalchemy.orm import Session
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.jobs import parent_jobs, schemas, tasks
-from labext.sandbox.jobs.dependencies import check_organization_access, find_teammate
+from labext.sandbox.jobs.dependencies import (
+    check_organization_access,
+    find_teammate,
+    require_job,
+    teammate_ids,
+)
 from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.files.job_files import create_archive_url
-from labext.sandbox.jobs.names import is_name, quote_value
+from labext.sandbox.jobs.names import quote_value
 from labext.sandbox.jobs.scheduling import queue_reason
 from labext.sandbox.jobs.schemas import bad_request, not_found
 from labext.sandbox.jobs.tables import (
@@ -27,7 +32,6 @@ from labext.sandbox.jobs.tables import (
     Account,
     Job,
     count_by_state,
-    find_job,
     job_record,
     tally,
 )
@@ -75,7 +79,7 @@ def list_jobs(site: Site, caller: Account, query: Query) -> bytes:
 def _job_by_name(
     session: Session, site: Site, account: Account, name: str, organization: bool
 ) -> dict[str, Any]:
-    job = _find_visible_job(session, account, name, organization)
+    job = require_job(session, account, name, organization=organization)
     record = job_record(job)
     if job.is_batch and job.batch_status == COMPLETE:
         record["resultUrl"] = create_archive_url(session, site, job)
@@ -85,41 +89,22 @@ def _job_by_name(
     return record | {"statuses": count_by_state(session, condition)}
 
 
-def _find_visible_job(session: Session, account: Account, name: str, organization: bool) -> Job:
-    """Return the account's job, or with `organization` a teammate's latest job with the name."""
-    job = find_job(session, account.id, name)
-    if job is None and organization and is_name(name):
-        job = session.scalars(
-            select(Job)
-            .where(Job.name == name, Job.account_id.in_(_teammate_condition(account)))
-            .order_by(Job.id.desc())
-            .limit(1)
-        ).one_or_none()
-    if job is None:
-        raise not_found(f"There is no job {quote_value(name)}.")
-    return job
-
-
 def _build_selection(
     session: Session, account: Account, query: Query, organization: bool
 ) -> JobSelection:
     subjobs = schemas.query_flag(query, "includeSubjobs")
     batch = query.get("batch")
     if batch is not None:
-        parent = _find_visible_job(session, account, batch, organization)
+        parent = require_job(session, account, batch, organization=organization)
         if not parent.is_parent:
             raise bad_request(f"batch: job {batch} is neither a batch nor a pipeline.")
         return JobSelection((Job.parent_id == parent.id,), True, ["batch", parent.id])
     top_level = () if subjobs else (Job.parent_id.is_(None),)
     if organization:
-        where = (Job.account_id.in_(_teammate_condition(account)), *top_level)
+        where = (Job.account_id.in_(teammate_ids(account)), *top_level)
         return JobSelection(where, False, ["all", account.organization_id, subjobs], True)
     where = (Job.account_id == account.id, *top_level)
     return JobSelection(where, False, ["own", account.id, subjobs])
-
-
-def _teammate_condition(account: Account) -> Any:
-    return select(Account.id).where(Account.organization_id == account.organization_id)
 
 
 def _cursor_position(site: Site, selection: JobSelection, start_key: str | None) -> int | None:
@@ -192,7 +177,7 @@ def cancel_batch(site: Site, account: Account, body: bytes) -> str:
 
 def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None) -> str:
     with site.database.write() as session:
-        job = _require_job(session, account, name)
+        job = require_job(session, account, name)
         if batch is not None and batch != job.is_batch:
             raise not_found(f"{quote_value(name)} is {'not a batch' if batch else 'a batch'}.")
         state = job.state
@@ -214,7 +199,7 @@ def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> s
     if body or name is None:
         name = schemas.require_text(schemas.parse_body(body or b"{}"), "jobName")
     with site.database.write() as session:
-        job = _require_job(session, account, name)
+        job = require_job(session, account, name)
         parent = job.parent
         numbers = [job.id, *session.scalars(select(Job.id).where(Job.parent_id == job.id))]
         session.execute(delete(Job).where(Job.parent_id == job.id))
@@ -230,10 +215,3 @@ def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> s
     site.queue.wait_all(site.database, stopped, KILL_SECONDS)
     job_files.remove_jobs(site, numbers)
     return message
-
-
-def _require_job(session: Session, account: Account, name: str) -> Job:
-    job = find_job(session, account.id, name)
-    if job is None:
-        raise not_found(f"There is no job {quote_value(name)}.")
-    return job

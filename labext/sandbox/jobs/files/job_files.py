@@ -23,7 +23,7 @@ from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.core.signing import InvalidSignatureError
 from labext.sandbox.jobs import schemas
-from labext.sandbox.jobs.dependencies import find_teammate
+from labext.sandbox.jobs.dependencies import find_teammate, require_job
 from labext.sandbox.jobs.files import result_archives
 from labext.sandbox.jobs.files.result_archives import (
     ARCHIVE_FILE,
@@ -220,9 +220,7 @@ def create_result_url(site: Site, caller: Account, body: bytes) -> str:
     email = schemas.optional_text_field(content, "jobEmail")
     with site.database.read() as session:
         account = find_teammate(session, caller, email)
-        job = find_job(session, account.id, name)
-        if job is None:
-            raise not_found(f"There is no job {quote_value(name)}.")
+        job = require_job(session, account, name)
         if job.state != COMPLETE:
             raise bad_request(f"Job {name} is not complete. Status: {job.state}")
         if file is not None and pdbs_only:

@@ -13,12 +13,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from labext.sandbox.core.service_protocol import Site
-from labext.sandbox.jobs.dependencies import find_teammate
+from labext.sandbox.jobs.dependencies import find_teammate, require_job
 from labext.sandbox.jobs.files import job_files
 from labext.sandbox.jobs.files.result_archives import walk_files
 from labext.sandbox.jobs.names import quote_value
 from labext.sandbox.jobs.schemas import bad_request, not_found
-from labext.sandbox.jobs.tables import ACTIVE_STATES, IN_QUEUE, Account, Job, find_job
+from labext.sandbox.jobs.tables import ACTIVE_STATES, IN_QUEUE, Account, Job
 
 LOG_FILE = "log.txt"
 MAX_TEXT_BYTES = 1 << 20
@@ -95,9 +95,7 @@ def _find_single_job(session: Session, caller: Account, query: Mapping[str, str]
     name = query.get("name")
     if not name:
         raise bad_request("name is missing.")
-    job = find_job(session, account.id, name)
-    if job is None:
-        raise not_found(f"There is no job {quote_value(name)}.")
+    job = require_job(session, account, name)
     if job.is_parent:
         kind = "batch" if job.is_batch else "pipeline"
         statement = (
