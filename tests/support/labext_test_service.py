@@ -109,7 +109,7 @@ class TestService(Service):
         def cancel(name: str) -> bool:
             with site.database.write() as session:
                 cancelled = site.queue.cancel(session, name, "stopped by hand")
-            return cancelled and site.queue.wait(site.database, name, 5)
+            return cancelled and site.queue.wait(site.database, [name])
 
         @app.post("/api/length")
         async def length(request: Request) -> int:

@@ -98,7 +98,7 @@ class Harness:
             assert self.queue.cancel(session, key, "stopped by hand")
 
     def result(self, key: str, seconds: float = 30) -> TaskOutcome:
-        assert self.queue.wait(self.database, key, seconds), f"{key} did not end"
+        assert self.queue.wait(self.database, [key], seconds), f"{key} did not end"
         return self.outcomes[key]
 
     def run(self, kind: str, max_seconds: float | None = None, **payload: Any) -> TaskOutcome:

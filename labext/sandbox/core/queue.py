@@ -73,6 +73,9 @@ ROUND = 1000
 
 MIN_WEIGHT, MAX_WEIGHT = 0.01, 100.0
 
+STOP_SECONDS = 5.0
+"""Seconds that a response waits for the processes of cancelled tasks to end."""
+
 IS_TAKEN = Task.state.in_([STARTING, RUNNING])
 """The condition that a task is claimed: its process is being started or running."""
 
@@ -301,12 +304,10 @@ class Queue:
         """Return the unfinished task with this key, if any."""
         return session.scalars(select(Task).where(Task.key == key)).one_or_none()
 
-    def wait(self, database: Database, key: str, seconds: float) -> bool:
-        """Wait, outside any transaction, for the end of a task; return False on a timeout."""
-        return self.wait_all(database, [key], seconds)
-
-    def wait_all(self, database: Database, keys: Collection[str], seconds: float) -> bool:
-        """Wait for the end of several tasks within a common timeout; see `wait`."""
+    def wait(
+        self, database: Database, keys: Collection[str], seconds: float = STOP_SECONDS
+    ) -> bool:
+        """Wait, outside any transaction, for the end of all tasks; return False on a timeout."""
         living = select(Task.id).where(Task.key.in_(keys)).limit(1)
         until = time.monotonic() + seconds
         with self._ended:

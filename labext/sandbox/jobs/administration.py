@@ -237,7 +237,7 @@ class JobsAdministration(Administration):
             if organization is not None:
                 session.execute(delete(Organization).where(Organization.id == organization.id))
         if self.running:
-            self.site.queue.wait_all(self.database, running, STOP_SECONDS)
+            self.site.queue.wait(self.database, running, STOP_SECONDS)
         job_files.remove_jobs(self.site, jobs)
         for file in files:
             job_files.upload_path(self.site, file).unlink(missing_ok=True)

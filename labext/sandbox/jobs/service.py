@@ -152,8 +152,6 @@ def _job_page(
 
 
 STOPPED_BY_USER = "Stopped by hand."
-KILL_SECONDS = 5.0
-"""Seconds to wait for killed processes to end before the response is sent."""
 
 
 def stop_job(site: Site, account: Account, body: bytes, *, batch: bool | None = None) -> str:
@@ -190,7 +188,7 @@ def _stop_named(site: Site, account: Account, name: str, *, batch: bool | None) 
             parent_jobs.mark_stopped(job, STOPPED_BY_USER)
             stopped = []
         stopped += parent_jobs.cancel_tasks(session, site, [job.id], STOPPED_BY_USER)
-    site.queue.wait_all(site.database, stopped, KILL_SECONDS)
+    site.queue.wait(site.database, stopped)
     return f"{job.name} is stopped."
 
 
@@ -212,6 +210,6 @@ def delete_job(site: Site, account: Account, body: bytes, name: str | None) -> s
             tasks.settle_parent(session, site, parent, job, deleted=True)
             if parent_jobs.is_aggregating(session, site, parent):
                 message += f" The archive of {parent.name} is rebuilt without it."
-    site.queue.wait_all(site.database, stopped, KILL_SECONDS)
+    site.queue.wait(site.database, stopped)
     job_files.remove_jobs(site, numbers)
     return message

@@ -166,7 +166,7 @@ def delete_notebook(
         session.delete(notebook)  # cascades to its links, notes and sessions
         session.flush()
         stopped = sources.remove_sources(site, session, deleted)
-    site.queue.wait_all(site.database, stopped, sources.STOP_TIMEOUT)
+    site.queue.wait(site.database, stopped)
     return {
         "message": f"The notebook {notebook.name} is deleted.",
         "deleted_notes": len(contents.notes),

@@ -102,13 +102,17 @@ class LeftoverTasks:
                     self._transitions.requeue(tasks, self.begun(tasks, folder))
 
 
-def kill_adopted(seconds: float = 5.0) -> int:
+KILL_SECONDS = 5.0
+"""Seconds in which the processes that are left are killed."""
+
+
+def kill_adopted() -> int:
     """Kill and reap the orphans that this process has adopted.
 
     Like every task, they have their own sessions. Returns the number of live ones.
     """
     killed: set[int] = set()
-    until = time.monotonic() + seconds
+    until = time.monotonic() + KILL_SECONDS
     while (adopted := _adopted_children()) and time.monotonic() < until:
         for process in adopted:
             with contextlib.suppress(psutil.Error, OSError):
@@ -141,7 +145,7 @@ def belongs_to_task(pid: int, scratch: Path) -> bool:
         return False
 
 
-def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
+def kill_leftovers(scratches: Iterable[Path]) -> int:
     """Kill the remaining processes of tasks with these scratch folders; return their number.
 
     Their fork server is gone, so no other process is responsible for them.
@@ -149,7 +153,7 @@ def kill_leftovers(scratches: Iterable[Path], seconds: float = 5.0) -> int:
     scratch_by_mark = {str(scratch): scratch for scratch in scratches}
     leaders = dict(filter(None, map(_recorded_leader, scratch_by_mark.values())))
     killed: set[int] = set()
-    until = time.monotonic() + seconds
+    until = time.monotonic() + KILL_SECONDS
     while scratch_by_mark and time.monotonic() < until:
         alive = [
             process

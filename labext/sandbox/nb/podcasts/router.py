@@ -157,10 +157,6 @@ def _result_record(episode: Episode) -> Record | None:
     }
 
 
-STOP_TIMEOUT = 5.0
-"""Seconds that a response waits for the process to end."""
-
-
 @router.delete("/podcasts/episodes/{episode_id}", response_model=DeletedEpisode)
 def delete_episode(site: SiteDep, episode_id: Identifier) -> Record:
     """Delete an episode with its audio, also while it is being generated."""
@@ -170,7 +166,7 @@ def delete_episode(site: SiteDep, episode_id: Identifier) -> Record:
         session.flush()
         files.remove_audio_after_commit(session, site, episode_id)
         stopped = site.queue.cancel_all(session, [tasks.PODCAST.key(episode_id)], "Deleted.")
-    site.queue.wait_all(site.database, stopped, STOP_TIMEOUT)
+    site.queue.wait(site.database, stopped)
     return {"message": f"The episode {episode.name} is deleted.", "episode_id": episode_id}
 
 

@@ -151,7 +151,7 @@ def delete_source(site: SiteDep, source_id: Identifier) -> dict[str, str]:
     with site.database.write() as session:
         title = load(session, Source, source_id).title
         stopped = service.remove_sources(site, session, [source_id])
-    site.queue.wait_all(site.database, stopped, service.STOP_TIMEOUT)
+    site.queue.wait(site.database, stopped)
     return {"message": f"The source {title} is deleted."}
 
 

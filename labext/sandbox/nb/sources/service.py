@@ -191,17 +191,13 @@ def _is_queued(site: Site, identifier: str) -> bool:
         return site.queue.find(session, tasks.PROCESS.key(identifier)) is not None
 
 
-STOP_TIMEOUT = 5.0
-"""Seconds that a response waits for the processes to end."""
-
-
 def remove_sources(site: Site, session: Session, source_ids: Collection[str]) -> list[str]:
     """Remove sources in this transaction, and their original files after its commit.
 
     Files left by a kill in between are removed at the next start.
 
     Returns:
-        The keys of the cancelled tasks, for `Queue.wait_all` after the transaction.
+        The keys of the cancelled tasks, for `Queue.wait` after the transaction.
     """
     index.remove_passages(session, source_ids)
     session.execute(delete(Source).where(Source.id.in_(source_ids)))

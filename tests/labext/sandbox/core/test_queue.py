@@ -105,7 +105,7 @@ def test_cancelled_waiting_task_ends_at_once(database, queue, transitions, recor
         assert not queue.cancel(session, "a", "again")
     assert recorder.endings["a"] == TaskOutcome("stopped", "no longer wanted")
     assert transitions.next(Counter()) is None
-    assert queue.wait(database, "a", 0.0)
+    assert queue.wait(database, ["a"], 0.0)
 
 
 def test_cancellation_precedes_a_simultaneous_end(database, queue, transitions, recorder):
@@ -114,21 +114,21 @@ def test_cancellation_precedes_a_simultaneous_end(database, queue, transitions, 
     with database.write() as session:
         assert queue.cancel(session, "a", "first")
         assert queue.cancel(session, "a", "second")
-    assert not queue.wait(database, "a", 0.05)
+    assert not queue.wait(database, ["a"], 0.05)
     assert transitions.cancelled() == {task}
     transitions.end(Attempt(task, 1), TaskOutcome("done", result={"x": 1}, seconds=2.0))
     assert recorder.endings["a"] == TaskOutcome("stopped", "first", seconds=2.0)
-    assert queue.wait(database, "a", 0.0)
+    assert queue.wait(database, ["a"], 0.0)
 
 
-def test_wait_all_waits_for_the_last_task(database, queue, transitions):
+def test_wait_waits_for_the_last_task(database, queue, transitions):
     first, second = put(database, queue, "a", "b")
-    assert queue.wait_all(database, [], 0.0)
+    assert queue.wait(database, [], 0.0)
     for task in (first, second):
-        assert not queue.wait_all(database, ["a", "b", "never"], 0.0)
+        assert not queue.wait(database, ["a", "b", "never"], 0.0)
         begin(transitions, task)
         transitions.end(Attempt(task, 1), TaskOutcome("done"))
-    assert queue.wait_all(database, ["a", "b", "never"], 0.0)
+    assert queue.wait(database, ["a", "b", "never"], 0.0)
 
 
 def test_on_start_may_cancel_the_task(database, recorder):

@@ -324,13 +324,13 @@ def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
     with forking_harness.database.write() as session:
         for key in ("late", "other"):
             forking_harness.queue.put(session, "recorded", key, {})
-    assert forking_harness.queue.wait(forking_harness.database, "other", 30)
+    assert forking_harness.queue.wait(forking_harness.database, ["other"], 30)
     for number in range(5):
         forking_harness.put("recorded", f"later{number}")
-        assert forking_harness.queue.wait(forking_harness.database, f"later{number}", 30)
+        assert forking_harness.queue.wait(forking_harness.database, [f"later{number}"], 30)
     assert len(calls) < 10, "it is not repeated with each of the others"
     has_room.set()
-    assert forking_harness.queue.wait(forking_harness.database, "late", 30)
+    assert forking_harness.queue.wait(forking_harness.database, ["late"], 30)
     assert calls[-1] == "end"
     assert refusing == "end" or calls.count("end") == 1, "its start is recorded before its end"
 

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.executors.task_process import TaskError
-from labext.sandbox.core.queue import Attempt, Task, TaskOutcome
+from labext.sandbox.core.queue import Attempt, Queue, Task, TaskOutcome
 from labext.sandbox.core.task_transitions import TaskTransitions
 from labext.sandbox.core.web import DownloadResponse
 from labext.sandbox.jobs import execution, job_creation, parent_jobs, service, submission, usage
@@ -79,7 +79,7 @@ def end(site, key):
 
 @pytest.mark.parametrize("act", [service.stop_job, service.delete_job])
 def test_stopped_aggregation_leaves_no_file(site, student, monkeypatch, act):
-    monkeypatch.setattr(service, "KILL_SECONDS", 0)
+    monkeypatch.setattr(Queue, "wait", lambda *_: False)  # the process does not end in time
     number = batch(site, student, "b")
     work = begin(site, parent_jobs.aggregate_key(number))
     body = orjson.dumps({"jobName": "b"})
@@ -93,7 +93,7 @@ def test_stopped_aggregation_leaves_no_file(site, student, monkeypatch, act):
 
 
 def test_stopped_batch_has_the_hours_of_its_jobs(site, student, monkeypatch):
-    monkeypatch.setattr(service, "KILL_SECONDS", 0)
+    monkeypatch.setattr(Queue, "wait", lambda *_: False)  # the process does not end in time
     body = {"batchName": "b", "type": "digest", "jobNames": ["a", "c"], "settings": [CUT] * 2}
     submission.submit_batch(site, student, orjson.dumps(body))
     finish(site, "b-a")
