@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from concurrent.futures import Future
-from itertools import islice
-from queue import SimpleQueue
-from threading import Thread, Timer
+from functools import partial
+from threading import Timer
 from typing import Any, Protocol, TypeVar
 
 import anyio
@@ -92,39 +90,28 @@ class ModelThreads:
         return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
 
     async def stream(
-        self, items: Iterator[T], cancel_token: CancelToken
+        self, call: Callable[[Callable[[T], None]], None], cancel_token: CancelToken
     ) -> AsyncGenerator[T, None]:
-        """Yield items as they are produced; cancel the token when the consumer stops."""
+        """Yield the items that a call passes to its argument.
+
+        An exception of the call is raised after its last item. The token is cancelled when the
+        consumer stops.
+        """
+        loop = asyncio.get_running_loop()
+        items: asyncio.Queue[Any] = asyncio.Queue()
+
+        def push(item: T) -> None:
+            loop.call_soon_threadsafe(items.put_nowait, item)
+
+        task = asyncio.create_task(self.run(partial(call, push)))
+        task.add_done_callback(items.put_nowait)  # after the last item
         try:
-            while True:
-                batch = await self.run(lambda: list(islice(items, 1)))
-                if not batch:
-                    return
-                yield batch[0]
+            while (item := await items.get()) is not task:
+                yield item
+            task.result()
         finally:
             cancel_token.cancel()
-
-
-def iterate_pushed(work: Callable[[Callable[[T], None]], None]) -> Iterator[T]:
-    """Yield the items that a function, run in a separate thread, passes to its argument.
-
-    An exception of the function is raised after its last item.
-    """
-    items: SimpleQueue[Any] = SimpleQueue()
-    end: Future[None] = Future()
-
-    def run() -> None:
-        try:
-            work(items.put)
-            end.set_result(None)
-        except BaseException as error:  # noqa: BLE001 (raised in the consumer's thread)
-            end.set_exception(error)
-        items.put(end)
-
-    Thread(target=run, daemon=True).start()
-    while (item := items.get()) is not end:
-        yield item
-    end.result()
+            task.cancel()
 
 
 async def cancel_on_disconnect(

@@ -264,9 +264,7 @@ async def post_execute(
 
     async def events() -> AsyncGenerator[bytes, None]:
         async with turns.of(body.session_id):
-            async for event in threads.stream(
-                streaming.result_events(answer_as_json), cancel_token
-            ):
+            async for event in streaming.result_events(threads, answer_as_json, cancel_token):
                 yield event
 
     async def result() -> dict[str, Any]:

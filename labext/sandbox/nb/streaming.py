@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any
 
 import orjson
@@ -16,8 +16,8 @@ from labext.sandbox.core.web import unavailable
 from labext.sandbox.nb.cancellation import (
     CallCancelledError,
     CancelToken,
+    ModelThreads,
     cancel_on_disconnect,
-    iterate_pushed,
 )
 from labext.sandbox.nb.providers.usage import Monitor, Usage
 
@@ -42,14 +42,16 @@ def wants_stream(request: Request) -> bool:
     return MEDIA_TYPE in request.headers.get("accept", "")
 
 
-def encode_events(events: Iterator[Event], *, raise_first: bool = False) -> Iterator[bytes]:
+async def encode_events(
+    events: AsyncIterator[Event], *, raise_first: bool = False
+) -> AsyncGenerator[bytes, None]:
     """Yield the events encoded; a failure becomes the last event, since the response has begun.
 
     With `raise_first` a failure before the first event is raised, so that it determines the status.
     """
     begun = not raise_first
     try:
-        for event in events:
+        async for event in events:
             begun = True
             yield _encode(event)
     except CallCancelledError:
@@ -71,7 +73,9 @@ def encode_events(events: Iterator[Event], *, raise_first: bool = False) -> Iter
         yield _encode({"type": "error", "message": refused.detail})
 
 
-def result_events(work: Callable[[Monitor], Event]) -> Iterator[bytes]:
+def result_events(
+    threads: ModelThreads, work: Callable[[Monitor], Event], cancel_token: CancelToken
+) -> AsyncGenerator[bytes, None]:
     """Yield the words that a function's model calls write, then its result.
 
     A failure before the first words is raised.
@@ -81,7 +85,7 @@ def result_events(work: Callable[[Monitor], Event]) -> Iterator[bytes]:
         monitor = Monitor(Usage(), lambda words: push({"type": "words", "content": words}))
         push({"type": "complete", **work(monitor)})
 
-    return encode_events(iterate_pushed(run), raise_first=True)
+    return encode_events(threads.stream(run, cancel_token), raise_first=True)
 
 
 async def stream_response(

@@ -43,7 +43,7 @@ async def post_ask(
 ) -> Response:
     """Answer a question from the knowledge base, as server-sent events."""
     return StreamingResponse(
-        threads.stream(encode_events(run.events()), cancel_token),
+        encode_events(threads.stream(run.push_events, cancel_token)),
         media_type=streaming.MEDIA_TYPE,
         headers=streaming.HEADERS,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from labext.sandbox.nb.ask.answers import (
 from labext.sandbox.nb.ask.llm_writer import LlmAnswerWriter
 from labext.sandbox.nb.ask.quotes import PassageQuoter
 from labext.sandbox.nb.ask.schemas import Question
-from labext.sandbox.nb.cancellation import CancelToken, iterate_pushed
+from labext.sandbox.nb.cancellation import CancelToken
 from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.providers.usage import Monitor, Usage
@@ -86,8 +86,8 @@ class AnswerRun:
     monitor: Monitor = field(default_factory=lambda: Monitor(Usage()))
     report: SearchReport = field(default_factory=SearchReport)
 
-    def events(self) -> Iterator[Event]:
-        """Yield the events of answering, as soon as they occur.
+    def push_events(self, push: Callable[[Event], None], *, with_words: bool = True) -> None:
+        """Answer the question and push the events, as soon as they occur.
 
         Events of the type `words` have the words of an answer before it is complete.
 
@@ -95,13 +95,9 @@ class AnswerRun:
             HTTPException: 502 if a model's server failed; 422 if one can't be used.
             CallCancelledError: if the call was cancelled.
         """
-        return iterate_pushed(lambda push: self._answer(push, streams=True))
-
-    def _answer(self, push: Callable[[Event], None], *, streams: bool) -> None:
-        """Answer the question and push the events."""
 
         def begin_reply() -> None:
-            if streams:
+            if with_words:
                 remover = MarkRemover(lambda words: push({"type": "words", "content": words}))
                 self.monitor.on_words = remover.feed
 
@@ -134,9 +130,9 @@ class AnswerRun:
         push({"type": "complete", "final_answer": last.text, **details})
 
     def answered(self) -> dict[str, Any]:
-        """Return only the final answer; raises as `events`."""
+        """Return only the final answer; raises as `push_events`."""
         events: list[Event] = []
-        self._answer(events.append, streams=False)
+        self.push_events(events.append, with_words=False)
         last = events[-1]
         return {
             "answer": last["final_answer"],

@@ -189,7 +189,7 @@ async def post_execute(
         return execute_transformation(site, body, cancel_token, monitor)
 
     if streaming.wants_stream(request):
-        events = threads.stream(streaming.result_events(execute), cancel_token)
+        events = streaming.result_events(threads, execute, cancel_token)
         return await streaming.stream_response(request, events, cancel_token)
     work = threads.run(lambda: execute(Monitor(Usage())))
     return await cancel_on_disconnect(request, cancel_token, work)
