@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 from typing import Any
 
 import h11
@@ -24,8 +25,8 @@ STALL_CHECK_SECONDS = 2.0
 """Interval between two checks of a connection."""
 
 TLS_CLOSE_SECONDS = 0.5
-"""Time for the client to receive the end of a response after the service has closed an idle
-connection. Over TLS, asyncio would wait 30 seconds for the client to close it too."""
+"""Time for the client to close a connection too, which the stopping service has closed. Over TLS,
+asyncio would wait 30 seconds for it."""
 
 
 class TimeoutProtocol(H11Protocol):
@@ -39,10 +40,14 @@ class TimeoutProtocol(H11Protocol):
         self._window: tuple[float, int] | None = None
         self._unsent: tuple[float, int] | None = None
         self._check = self.loop.call_later(STALL_CHECK_SECONDS, self._close_if_stalled)
+        self._stops = False
+        self._abort: asyncio.TimerHandle | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the checks."""
         self._check.cancel()
+        if self._abort is not None:
+            self._abort.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -59,12 +64,28 @@ class TimeoutProtocol(H11Protocol):
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             self._head_since = self.loop.time()
+        if self._stops:
+            self._abort_soon()
 
     def shutdown(self) -> None:
         """Close the connection, or let the running request be the last one."""
         super().shutdown()
+        self._stops = True
+        self._abort_soon()
+
+    def _abort_soon(self) -> None:
         if self.transport.is_closing() and self.transport.get_extra_info("sslcontext"):
-            self.loop.call_later(TLS_CLOSE_SECONDS, self.transport.abort)
+            self._abort = self.loop.call_later(TLS_CLOSE_SECONDS, self._abort_once_sent)
+
+    def _abort_once_sent(self) -> None:
+        """Abort the connection, but not while a part of the response waits to be sent."""
+        # The transport does not count what waits below TLS, where it waits for the socket.
+        writable = select.poll()
+        writable.register(self.transport.get_extra_info("socket"), select.POLLOUT)
+        if self.transport.get_write_buffer_size() or not writable.poll(0):
+            self._abort_soon()
+        else:
+            self.transport.abort()
 
     def _close_if_stalled(self) -> None:
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():

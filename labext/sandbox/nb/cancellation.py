@@ -111,7 +111,8 @@ class ModelThreads:
             task.result()
         finally:
             cancel_token.cancel()
-            task.cancel()
+            if not task.cancel() and not task.cancelled():
+                task.exception()  # retrieved, or asyncio would log it
 
 
 async def cancel_on_disconnect(

@@ -17,6 +17,7 @@ from labext import cli
 from labext.errors import InputError, SetupError
 from labext.nb import NotebookClient
 from labext.sandbox import Sandbox
+from labext.sandbox.core.data_folder import DataFolder
 from labext.sandbox.core.server_settings import PORT_OFFSETS
 from labext.sandbox.server import Server
 
@@ -71,6 +72,8 @@ def test_running_request_is_answered_during_shutdown(new_server):
         time.sleep(0.4)
         server.stop()
     assert answer.result().status_code in (400, 422), "the service's own, not a cut connection"
+    log = DataFolder(server.data_dir).log.read_text()
+    assert "graceful shutdown exceeded" not in log, "the client keeps the connection open"
 
 
 @pytest.mark.parametrize("endpoint", ["lab", "jobs", "nb", "lab-oidc"])
