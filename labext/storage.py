@@ -157,14 +157,24 @@ _UNSUPPORTED_ERRNOS = {errno.EINVAL, errno.EBADF, errno.ENOTSUP}
 """Errors of network file systems that do not support syncing folders."""
 
 
-def sync_tree(folder: Path) -> None:
-    """Sync a folder with all files and folders below it to disk; links are not followed."""
+def sync_tree(folder: Path, *, parents: int = 0) -> None:
+    """Sync a folder with all files and folders below it to disk; links are not followed.
+
+    `parents` is the number of folders above it that are also synced, since they may be new.
+    """
     for parent, _, names in os.walk(folder):
         for file in (Path(parent, name) for name in names):
             if file.is_file() and not file.is_symlink():
-                with file.open("rb") as content:
-                    os.fsync(content.fileno())
+                sync_file(file)
         sync_folder(Path(parent))
+    for above in folder.parents[:parents]:
+        sync_folder(above)
+
+
+def sync_file(path: Path) -> None:
+    """Sync the content of a file to disk."""
+    with path.open("rb") as content:
+        os.fsync(content.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -80,7 +80,7 @@ def run_job(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     sys.stdout.flush()
     sys.stderr.flush()
     shutil.copyfile(work / "log.txt", out / "log.txt")
-    sync_tree(work)
+    sync_tree(work, parents=2)
     write_archive(work / ARCHIVE_FILE, walk_files(out))
     return score
 

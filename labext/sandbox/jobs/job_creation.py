@@ -261,8 +261,9 @@ def store_jobs(
     limits = (limit_value(session, "job_seconds"), tool.seconds, max_seconds)
     seconds = min(float(limit) for limit in limits if limit is not None)
     try:
-        for job, order in zip(jobs, orders, strict=True):
-            _store_inputs(session, site, job, order.inputs)
+        _store_inputs(
+            session, site, {job.id: o.inputs for job, o in zip(jobs, orders, strict=True)}
+        )
         site.queue.put_all(
             session,
             RUN_KIND,
@@ -292,9 +293,15 @@ def _payload(job: Job, order: JobOrder) -> dict[str, Any]:
     return names | {"settings": order.settings, "files": [*order.inputs]}
 
 
-def _store_inputs(session: Session, site: Site, job: Job, inputs: dict[str, InputFile]) -> None:
-    """Copy the input files into the job's folder, since the originals may be deleted."""
-    # A submission that failed to commit may have left files under the same id.
-    job_files.remove_jobs(site, [job.id])
-    for setting, file in inputs.items():
-        site.files.link(session, file.source, f"jobs/{job.id}/inputs/{setting}/{file.name}")
+def _store_inputs(
+    session: Session, site: Site, inputs: Mapping[int, Mapping[str, InputFile]]
+) -> None:
+    """Copy the input files of jobs into their folders, since the originals may be deleted."""
+    # A submission that failed to commit may have left files under the same ids.
+    job_files.remove_jobs(site, inputs)
+    sources = {
+        f"jobs/{job_id}/inputs/{setting}/{file.name}": file.source
+        for job_id, files in inputs.items()
+        for setting, file in files.items()
+    }
+    site.files.link(session, sources)

@@ -1,19 +1,27 @@
-"""Fetch the files of tasks from an object store before they start, and store their results."""
+"""Fetch the files of tasks from an object store before they start, and store their results.
+
+Without an object store only the files of failed tasks need storing, by syncing them to the disk.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from labext.sandbox.core.database import is_disk_full, is_unavailable
 from labext.sandbox.core.executors.task_run import TaskRun
 from labext.sandbox.core.file_storage.objects import StoreError
 from labext.sandbox.core.file_storage.service_files import NotCachedError
+from labext.sandbox.core.file_storage.tables import StagedFile
 from labext.sandbox.core.queue import TaskOutcome
+from labext.storage import sync_tree
 
 THREADS = 8
 
@@ -29,7 +37,7 @@ log = logging.getLogger(__name__)
 class FileTransfers:
     """The transfers of the tasks of a supervisor, which calls it from one thread.
 
-    Kinds of tasks without `prepare` and `save` cost nothing.
+    Complete tasks whose kind has neither `prepare` nor `save` cost nothing.
     """
 
     def __init__(self, on_done: Callable[[], None]) -> None:
@@ -70,6 +78,8 @@ class FileTransfers:
     def save(self, run: TaskRun) -> bool:
         """Store the results of a task that has ended; return whether they are stored."""
         save = run.task.kind.save
+        if save is None and run.outcome is not None and run.outcome.outcome != "done":
+            save = partial(_sync_work_folder, run.task.work)
         if run.is_saved or save is None or not run.launched or run.refusal is not None:
             run.is_saved = True
             return True
@@ -129,6 +139,14 @@ class FileTransfers:
         future = self._pool.submit(call, payload)
         future.add_done_callback(lambda _: self._on_done())
         return future
+
+
+def _sync_work_folder(work: Path | None, _payload: Mapping[str, Any]) -> list[StagedFile]:
+    """Sync the log and the files of a failed task to the disk; a complete one has synced them."""
+    if work is not None:
+        with contextlib.suppress(OSError):  # its row and files were deleted
+            sync_tree(work, parents=2)
+    return []
 
 
 def _is_temporary(error: Exception) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from labext.sandbox.core.data_folder import remove_path
+from labext.storage import sync_file
 
 ARCHIVE_SUFFIX = ".tar"
 """Suffix of the keys of folders, whose copies are unpacked."""
@@ -126,7 +127,10 @@ def link_files(folder: Path, names: Sequence[str], target: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Create `target` as a hard link to `source`, or as a copy if links are not supported."""
+    """Create `target` as a hard link to `source`, or as a copy if links are not supported.
+
+    A copy is synced to the disk, as `source` is.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     try:
@@ -135,6 +139,7 @@ def link_or_copy(source: Path, target: Path) -> None:
         raise
     except OSError:  # the file system does not support links
         shutil.copy2(source, target)
+        sync_file(target)
 
 
 def _files(folder: Path, names: Sequence[str]) -> list[Path]:

@@ -164,7 +164,8 @@ class DirectoryStore:
                     file.flush()
                     os.fsync(file.fileno())
                 partial.replace(target)
-                sync_folder(target.parent)
+                for folder in target.parents[: key.count("/") + 1]:
+                    sync_folder(folder)
             finally:
                 partial.unlink(missing_ok=True)
 

@@ -6,10 +6,10 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
@@ -118,9 +118,18 @@ class ServiceFiles:
     def discard(self, staged: StagedFile) -> None:
         """Delete a staged file that is not placed."""
 
-    def link(self, session: Session, source: Path, path: str) -> None:  # noqa: ARG002
-        """Place a file, as returned by `local`, also at another path."""
-        cache.link_or_copy(source, self._root / path)
+    def link(self, session: Session, sources: Mapping[str, Path]) -> None:  # noqa: ARG002
+        """Place files, as returned by `local`, also at other paths, and sync these to the disk.
+
+        `sources` has the file of each new path.
+        """
+        folders: set[Path] = set()
+        for path, source in sources.items():
+            target = self._root / path
+            cache.link_or_copy(source, target)
+            folders.update(target.parents[: len(PurePosixPath(path).parts)])
+        for folder in folders:
+            sync_folder(folder)
 
     def copy_path(self, path: str, session: Session) -> Path:  # noqa: ARG002
         """Return the path that `local` returns, without fetching the file."""
@@ -190,11 +199,12 @@ class StoredFiles(ServiceFiles):
         except StoreError as error:
             log.warning("An object that is not needed stays: %s", error)
 
-    def link(self, session: Session, source: Path, path: str) -> None:
-        """Record the object of a copy, or its member, also at another path."""
-        service, kind, name, *member = source.relative_to(self.copies.folder).parts
-        key = f"{service}/{kind}/{name}"
-        tables.link(session, key, "/".join(member), f"{self._name}/{path}")
+    def link(self, session: Session, sources: Mapping[str, Path]) -> None:
+        """Record the objects of copies, or their members, also at other paths."""
+        for path, source in sources.items():
+            service, kind, name, *member = source.relative_to(self.copies.folder).parts
+            key = f"{service}/{kind}/{name}"
+            tables.link(session, key, "/".join(member), f"{self._name}/{path}")
 
     def forget(self, session: Session, paths: Collection[str]) -> None:
         """Remove the records; the objects are deleted after the commit."""

@@ -88,7 +88,7 @@ def aggregate(work: Path, payload: Mapping[str, Any]) -> dict[str, Any]:
     parts: Sequence[Part] = payload["parts"]
     metrics = work / METRICS_FILE
     write_metrics(metrics, parts)
-    sync_tree(work)
+    sync_tree(work, parents=2)
     jobs = work.parent.parent
     try:
         size = write_archive(

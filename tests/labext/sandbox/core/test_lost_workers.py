@@ -231,13 +231,14 @@ def test_task_that_cannot_be_described_takes_no_slot_of_another_one(
 def test_received_outputs_are_synced_to_the_disk(
     tmp_path: Path, is_synced: Callable[[Path], bool]
 ) -> None:
-    incoming, work = tmp_path / "incoming", tmp_path / "work"
+    incoming, work = tmp_path / "incoming", tmp_path / "jobs" / "1" / "work"
     (incoming / "out").mkdir(parents=True)
     (incoming / "archive.zip").write_bytes(b"packed")
     (incoming / "out" / "score.json").write_bytes(b"{}")
     (work / "out").mkdir(parents=True)
     move_into_place(incoming, work)
-    assert is_synced(work)
+    for folder in (work, work.parent, work.parent.parent):
+        assert is_synced(folder)
     assert is_synced(work / "archive.zip")
     assert is_synced(work / "out")
     assert is_synced(work / "out" / "score.json")

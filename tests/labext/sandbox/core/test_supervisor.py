@@ -64,6 +64,22 @@ def test_process_of_a_task(harness: Harness) -> None:
     assert lines[-1] == "at the end"
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_files_of_a_failed_task_are_synced_to_the_disk(
+    forking_harness: Harness, is_synced: Callable[[Path], bool], is_stopped: bool
+) -> None:
+    work = forking_harness.work("only")
+    if is_stopped:
+        forking_harness.put("wait", "only", seconds=300)
+        wait_until((work / "started").exists)
+        forking_harness.cancel("only")
+    else:
+        forking_harness.put("fail", "only", error="TaskError")
+    assert forking_harness.result("only").outcome != "done"
+    for path in (*work.iterdir(), work, work.parent):
+        assert is_synced(path)
+
+
 def test_full_disk_is_a_problem_of_the_queue(
     forking_harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

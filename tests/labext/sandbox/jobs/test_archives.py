@@ -37,9 +37,11 @@ def test_archive_is_synced_to_the_disk(tmp_path, is_synced):
 
 
 def test_results_of_a_job_are_synced_to_the_disk(tmp_path, is_synced):
-    (tmp_path / "log.txt").write_text("log")
+    work = tmp_path / "1" / "work"
+    work.mkdir(parents=True)
+    (work / "log.txt").write_text("log")
     settings = {"sequence": "GAATTC", "enzymes": "EcoRI"}
-    execution.run_job(tmp_path, {"tool": "digest", "settings": settings})
+    execution.run_job(work, {"tool": "digest", "settings": settings})
     results = [*tmp_path.rglob("*")]
     assert len(results) > 5
     assert [path.name for path in (tmp_path, *results) if not is_synced(path)] == []
@@ -49,7 +51,8 @@ def test_metrics_of_a_batch_are_synced_to_the_disk(tmp_path, is_synced):
     work = tmp_path / "1" / "work"
     work.mkdir(parents=True)
     result_archives.aggregate(work, {"parts": [], "bytes_left": 1000})
-    assert is_synced(work / "metrics.csv")
+    for path in (work / "metrics.csv", work, work.parent, tmp_path):
+        assert is_synced(path)
 
 
 def test_failed_archive_leaves_no_file(tmp_path):

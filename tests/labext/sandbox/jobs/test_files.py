@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import errno
 import hashlib
+import os
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from unittest.mock import Mock
 from urllib.parse import parse_qs, quote, urlsplit
 
+import orjson
 import pytest
 import requests
 from sqlalchemy import select
@@ -19,6 +23,7 @@ from waiting import wait_until
 
 from labext.sandbox.core.signing import hash_key
 from labext.sandbox.jobs.files.uploaded_files import begin_upload, receive_upload
+from labext.sandbox.jobs.submission import submit_batch
 from labext.sandbox.jobs.tables import Account, Key, current_timestamp
 
 pytestmark = pytest.mark.contract
@@ -195,6 +200,20 @@ def test_uploaded_file_is_synced_to_the_disk(site, student, is_synced):
     (file,) = (site.folder / "files").iterdir()
     assert is_synced(file)
     assert is_synced(file.parent)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_input_files_of_jobs_are_synced_to_the_disk(site, student, is_synced, monkeypatch, links):
+    receive(site, begin_upload(site, student, "a.fa", {}, None), b">a\nACGT\n>b\nACGA\n>c\nACGG\n")
+    if not links:
+        monkeypatch.setattr(os, "link", Mock(side_effect=OSError(errno.EPERM, "no links")))
+    batch = {"batchName": "b", "type": "msa_tree", "jobNames": ["one", "two"]}
+    submit_batch(site, student, orjson.dumps(batch | {"settings": [{"sequences": "a.fa"}] * 2}))
+    inputs = [*(site.folder / "jobs").rglob("a.fa")]
+    assert len(inputs) == 2
+    for file in inputs:
+        for path in (file, *file.relative_to(site.folder).parents):
+            assert is_synced(site.folder / path)
 
 
 def test_simultaneous_uploads_share_the_storage_of_the_account(site, student):

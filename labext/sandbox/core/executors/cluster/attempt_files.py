@@ -76,7 +76,8 @@ def move_into_place(incoming: Path, work: Path) -> None:
             os.replace(entry, target)
         except OSError:  # another file system
             shutil.move(entry, target)
-    sync_folder(work)
+    for folder in (work, *work.parents[:2]):
+        sync_folder(folder)
 
 
 async def send_inputs(
