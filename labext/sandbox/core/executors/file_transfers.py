@@ -80,7 +80,9 @@ class FileTransfers:
         save = run.task.kind.save
         if save is None and run.outcome is not None and run.outcome.outcome != "done":
             save = partial(_sync_work_folder, run.task.work)
-        if run.is_saved or save is None or not run.launched or run.refusal is not None:
+        elif run.refusal is not None:
+            save = None
+        if run.is_saved or save is None or not run.launched:
             run.is_saved = True
             return True
         if run.saved is None:
@@ -109,7 +111,8 @@ class FileTransfers:
 
     def skip(self, run: TaskRun) -> None:
         """Do not store the results of a task that was cancelled after its process had ended."""
-        if run.saved is None:  # else they are stored, and deleted as soon as its end is recorded
+        # Results being stored are deleted as soon as its end is recorded. Syncing does not wait.
+        if run.saved is None and run.task.kind.save is not None:
             run.is_saved, run.next_try = True, 0.0
 
     def are_behind(self, runs: Iterable[TaskRun], slots: int) -> bool:
