@@ -291,7 +291,7 @@ def test_incomplete_download_leaves_no_file(
 ) -> None:
     server = faulty(fault(faulty))
     with pytest.raises(ServiceError) as caught:
-        into(server, silence=0.1)
+        into(server, silence=0.3)
     assert not (tmp_path / "out" / "a.zip").exists()
     assert 5 <= server.count <= 6
     assert "c0ffee" not in "".join(traceback.format_exception(caught.value))
