@@ -15,6 +15,7 @@ import pytest
 import requests
 from databases import open_database
 from sqlalchemy import select
+from waiting import wait_until
 
 from labext.sandbox.jobs.tables import Job
 
@@ -288,8 +289,9 @@ def test_batch_whose_jobs_were_all_deleted_is_stopped(own_box, kit):
     assert row["Reason"] == "All its jobs were deleted."
     kit.error_message(api.post("result", {"jobName": name}))
     assert requests.get(address, timeout=60).status_code == 404
-    assert used(own_box) == ({}, {})
-    assert not [*(own_box.data_dir / "jobs" / "jobs").rglob("*.*")]
+    # Files are removed after the commit that stops the batch.
+    wait_until(lambda: used(own_box) == ({}, {}))
+    wait_until(lambda: not [*(own_box.data_dir / "jobs" / "jobs").rglob("*.*")])
 
 
 @pytest.fixture
