@@ -100,11 +100,13 @@ class PartialFile:
             rest = rest[written:]
 
     def finish(self) -> None:
-        """Replace the target by the complete file."""
+        """Replace the target by the complete file, which is synced to disk before."""
 
         def replace() -> None:
+            os.fsync(self._file.fileno())
             self._file.close()
             self._path.replace(self.target)
+            storage.sync_folder(self.target.parent)
 
         self._store(replace)
         self.validator = None

@@ -22,7 +22,7 @@ from labext import zip_archives
 from labext.errors import ArchiveError
 from labext.http.download import OnBytes
 from labext.jobs import identity
-from labext.storage import storage_errors
+from labext.storage import storage_errors, sync_file
 
 READ_SIZE = 1024 * 1024
 
@@ -434,6 +434,7 @@ def merge_archives(
             # The newest time of the parts makes the archive reproducible.
             _write_member(out, zipfile.ZipInfo(METRICS, newest), [table.encode()])
     with storage_errors(target):
+        sync_file(partial)
         partial.replace(target)
 
 

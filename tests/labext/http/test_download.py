@@ -84,6 +84,12 @@ def test_download_is_complete_and_reports_progress(faulty: Any, into: Any, tmp_p
     assert progress[-1] == (len(CONTENT), len(CONTENT))
 
 
+def test_download_is_synced_to_the_disk(faulty: Any, into: Any, is_synced: Any) -> None:
+    path = into(faulty(Store(1000)))
+    assert is_synced(path)
+    assert is_synced(path.parent)
+
+
 def test_download_cut_twenty_times_has_the_same_checksum(faulty: Any, into: Any) -> None:
     cuts = random.Random(0).choices(range(1, 25_000), k=20)
     server = faulty(Store(*cuts))

@@ -307,6 +307,11 @@ def test_folder_of_a_part_is_determined_once() -> None:
     assert sizes.readings == 1
 
 
+def test_merged_archive_is_synced_to_the_disk(tmp_path: Path, is_synced: Any) -> None:
+    archives.merge_archives({"p1": packed(tmp_path, {"x/a": b"a"})}, tmp_path / "whole.zip", ["x"])
+    assert is_synced(tmp_path / "whole.zip")
+
+
 def test_merged_archive_keeps_content(tmp_path: Path) -> None:
     content = os.urandom(3_000_000)
     first, second = tmp_path / "1.zip", tmp_path / "2.zip"
