@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from labext.actions import Action, parameter
+from labext.config import is_sandbox
 from labext.errors import (
     AccessError,
     InputError,
@@ -23,8 +24,17 @@ from labext.jobs.file_versions import FileVersion
 from labext.jobs.records import JobRecord, Page
 from labext.messages import end_sentence
 
-ASK_FOR_BUDGET = "Ask the administrator of the service for a larger budget."
 _BUDGET_USED_PATTERN = re.compile(r"(?i)\bbudget\b.*\b(?:used up|exhausted|exceeded)")
+
+
+def budget_step(address: str) -> str:
+    """Return how to get a larger budget from the service at this address."""
+    if is_sandbox(address):
+        return (
+            "Set a larger budget with `labext sandbox jobs budgets set HOURS --organization NAME` "
+            "or `--account EMAIL`."
+        )
+    return "Ask the administrator of the service for a larger budget."
 
 
 def _submission(name: str, path: str) -> Operation:
@@ -295,7 +305,8 @@ class JobsApi:
         message = str(answer.get("error") or "")
         if not answer["valid"] and _BUDGET_USED_PATTERN.search(message):
             raise AccessError(
-                end_sentence(f"The service would refuse a submission: {message}"), ASK_FOR_BUDGET
+                end_sentence(f"The service would refuse a submission: {message}"),
+                budget_step(self.address),
             )
         return answer["valid"], message
 

@@ -41,6 +41,7 @@ _INVALID_NAME_PATTERN = re.compile(r"(?i)\binvalid (?:job|batch)[-_ ]?name")
 """The client only sends valid names, so this message means that no such job exists."""
 _OUTPUT_PATTERN = re.compile(r"(?i)\b(?:output|files?|pdbs?|structures?)\b")
 _BUDGET_PATTERN = re.compile(r"(?i)budget|quota|credit|weighted hours|billing|subscription")
+_QUEUE_LIMIT_PATTERN = re.compile(r"(?i)\bqueued jobs?\b.*\blimit\b")
 _STORAGE_PATTERN = re.compile(r"(?i)storage|quota")
 _CURSOR_PATTERN = re.compile(r"(?i)start[-_ ]?key|cursor")
 _RATE_PATTERN = re.compile(r"(?i)too many|\brate|throttl|flood|blocked|forbidden by waf")
@@ -49,15 +50,18 @@ _NO_PATH_PATTERN = re.compile(r"(?i)(?:404 )?(?:page |file )?not found[.!]?|a we
 _NO_ENDPOINT_PATTERN = re.compile(r"(?i)missing authentication token")
 
 
-def map_error(failure: ErrorResponse) -> LabextError | None:
-    """Return the exception for an error response; None for the default mapping."""
+def map_error(failure: ErrorResponse, address: str) -> LabextError | None:
+    """Return the exception for an error response of the service at `address`.
+
+    None for the default mapping.
+    """
     match failure.status:
         case 400 | 422:
             return _bad_request_error(failure)
         case 401:
             return _sign_in_error(failure)
         case 403:
-            return _forbidden_error(failure)
+            return _forbidden_error(failure, address)
         case 404:
             return _not_found_error(failure)
         case 429:
@@ -113,15 +117,21 @@ def _sign_in_error(failure: ErrorResponse) -> SignInError:
     )
 
 
-def _forbidden_error(failure: ErrorResponse) -> LabextError:
+def _forbidden_error(failure: ErrorResponse, address: str) -> LabextError:
     message = failure.server_message
     if _NO_ENDPOINT_PATTERN.search(message):
         return NotFoundError(
             _with_server_message(failure, f"The job service can't {failure.op.name}"),
             "Check the service's address.",
         )
+    if _QUEUE_LIMIT_PATTERN.search(message):
+        return AccessError(
+            _with_server_message(failure, f"The job service refused to {failure.op.name}"),
+            "{action} lists the queued jobs.",
+            action=Action.list_jobs(),
+        )
     if _BUDGET_PATTERN.search(message):
-        step = api.ASK_FOR_BUDGET
+        step = api.budget_step(address)
     elif _RATE_PATTERN.search(message):
         step = "Wait a few minutes: the service blocks all requests for a while after too many."
     else:

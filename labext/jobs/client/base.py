@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,14 +46,15 @@ class BaseClient(ServiceClient):
         timeout: Timeout = DEFAULT_TIMEOUT,
         limits: ResponseLimits | None = None,
     ) -> None:
+        address = clean_url(base_url)
         self._http = HttpClient(
-            clean_url(base_url),
+            address,
             auth=None if api_key is None else ApiKeyAuth(api_key),
             rate=rate,
             verify=verify,
             timeout=timeout,
             limits=limits,
-            map_error=map_error,
+            map_error=partial(map_error, address=address),
             service="job service",
         )
         self.base_url = self._http.base_url

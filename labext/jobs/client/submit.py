@@ -10,7 +10,7 @@ from labext import messages
 from labext.actions import parameter
 from labext.errors import AccessError, InputError, NotFoundError
 from labext.jobs import identity
-from labext.jobs.api import ASK_FOR_BUDGET
+from labext.jobs.api import budget_step
 from labext.jobs.client.base import BaseClient
 from labext.jobs.input_files import NO_FILES, FileReferences, InputContent, check_references
 from labext.jobs.records import JobRecord, jobs_frame
@@ -323,7 +323,8 @@ class SubmitMethods(BaseClient):
         if limit is None or self._service.find(first) is not None:
             return
         if limit <= 0:
-            raise AccessError("The budget of your account is used up.", ASK_FOR_BUDGET)
+            step = budget_step(self._service.address)
+            raise AccessError("The budget of your account is used up.", step)
         expected = expect()
         if expected is None or (expected.weighted_hours or 0) <= limit:
             return

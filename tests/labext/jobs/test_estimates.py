@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -248,3 +250,26 @@ def test_used_up_budget_is_no_fault_of_the_jobs(ledger: Any, client: JobsClient)
             attempt()
         assert "administrator" in refusal.value.next_step
     assert client.unfinished().empty
+
+
+@pytest.mark.faults
+def test_used_up_budget_of_a_sandbox_names_the_command_that_raises_it(
+    ledger: Any, client: JobsClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "connection.json").write_text(json.dumps({"jobs": {"base_url": ledger.url}}))
+    monkeypatch.setenv("LABEXT_SANDBOX_DIR", str(tmp_path))
+    used_up = ledger.answer(403, {"error": "The budget of the organization sandbox is used up."})
+    ledger.usage = {"budgetLeft": 0.0}
+    with pytest.raises(AccessError, match="of your account") as estimated:
+        _submit(client, None)
+    ledger.usage = {"budgetLeft": 5.0}
+    ledger.not_served |= {"submit-batch": used_up}
+    with pytest.raises(AccessError) as refused:
+        _submit(client, None)
+    checks = {"valid": False, "error": "The budget of the organization sandbox is used up."}
+    ledger.not_served |= {"validate-job": ledger.answer(200, checks)}
+    with pytest.raises(AccessError, match="would refuse") as checked:
+        client.validate("fold", {"sequence": "ACGU"})
+    for refusal in (refused, checked, estimated):
+        assert "labext sandbox jobs budgets set HOURS" in refusal.value.next_step
+        assert "administrator" not in refusal.value.next_step

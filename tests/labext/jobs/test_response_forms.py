@@ -71,6 +71,7 @@ def test_response_that_is_no_list_is_a_service_error(
         (400, "Job f1 is not complete. Status: In Queue", NotReadyError, "jobs.wait("),
         (400, "Job f1 is not complete. Status: Stopped", JobFailedError, "See `jobs.show("),
         (403, {"message": "Budget exceeded for the organization"}, AccessError, "larger budget"),
+        (403, "9 queued jobs; this would exceed its limit.", AccessError, "jobs.jobs()"),
         (403, {"detail": "Too many requests"}, AccessError, "Wait a few minutes"),
         (403, "Rate-limited", AccessError, "Wait a few minutes"),
         (403, "Only corporate users operate this", AccessError, "permission, the budget, or"),
