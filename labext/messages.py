@@ -44,6 +44,11 @@ def quote_value(value: object) -> str:
     return f'"{truncate(mask(value if isinstance(value, str) else repr(value)), 58)}"'
 
 
+def shorten(text: str) -> str:
+    """Return a text that the user typed, with secrets masked, truncated to 60 characters."""
+    return truncate(mask(text), 60)
+
+
 def truncate(text: str, max_length: int) -> str:
     """Truncate a text to `max_length` characters, including an ellipsis."""
     return text if len(text) <= max_length else f"{text[: max(max_length - 1, 0)]}…"

@@ -278,7 +278,7 @@ def _group(magic: Magic, words: list[str]) -> str:
         word, prefix = words[0], ""
         suggestion = suggest_command(magic.name, word, magic.commands)
     raise InputError(
-        f"`%{magic.name}` has no subcommand `{prefix}{word}`.",
+        f"`%{magic.name}` has no subcommand `{prefix}{messages.shorten(word)}`.",
         f"Did you mean `%{magic.name} {prefix}{suggestion}`?"
         if suggestion
         else f"`%{magic.name} {prefix}".rstrip() + "` lists the subcommands.",
@@ -297,13 +297,12 @@ def _check_verb(magic: Magic, command: Command, rest: Sequence[Token]) -> None:
     if not verbs or command.arguments or not rest or rest[0].is_option:
         return
     title = f"%{magic.name} {command.name}"
+    word = messages.shorten(_token_text(rest[0]))
     if rest[0].text in _LIST_VERBS:
-        raise InputError(
-            f"`{title}` has no subcommand `{_token_text(rest[0])}`.", f"Run `{title}` alone."
-        )
+        raise InputError(f"`{title}` has no subcommand `{word}`.", f"Run `{title}` alone.")
     suggestion = suggest_verb(rest[0].text, magic.below(command.name))
     raise InputError(
-        f"`{title}` has no subcommand `{_token_text(rest[0])}`; it has {', '.join(verbs)}.",
+        f"`{title}` has no subcommand `{word}`; it has {', '.join(verbs)}.",
         f"Did you mean `{title} {suggestion}`?"
         if suggestion
         else f"`{title} --help` explains them.",
@@ -346,7 +345,7 @@ def _unexpected_argument(
     typed: dict[Parameter, list[Raw]],
     tokens: Sequence[Token],
 ) -> InputError:
-    text, last = _token_text(token), next(reversed(typed), None)
+    text, last = messages.shorten(_token_text(token)), next(reversed(typed), None)
     if text.startswith("-") and not token.quoted:
         return InputError(
             f"`{title}` has no option `{text}`.", f"`{title} --help` lists its options."
@@ -356,9 +355,10 @@ def _unexpected_argument(
     if "=" in text[1:] and pairs:
         next_step = f"Write `--{pairs[0]} {text}`."
     elif last and last.kind and last.kind.may_contain_spaces and last in command.options:
-        value = typed[last][-1]
+        raw = typed[last][-1]
+        value = messages.shorten(str(raw))
         next_step = f"Put the text in quotes: `--{last.name} {_in_quotes(f'{value} {text}')}`."
-        if last.kind.is_list and not value.template:
+        if last.kind.is_list and not raw.template:
             next_step = f"Separate words by commas: `--{last.name} {value},{text}`. {next_step}"
     elif command.instead and text[:1].isalnum():
         next_step = f"Did you mean `{command.instead} {text}`?"
@@ -389,7 +389,7 @@ def _option(
         names = [o.name for o in command.options]
         listed = f"`{title} --help` lists its options."
         raise InputError(
-            f"`{title}` has no option `{typed_name}`.",
+            f"`{title}` has no option `{messages.shorten(typed_name)}`.",
             messages.suggest(name[2:], names, listed, "`--{}`"),
         )
     if option.kind is None:
@@ -439,8 +439,9 @@ def _convert(parameter: Parameter, kind: ValueType, raw: Raw, title: str, scope:
     except (ValueError, TypeError, OverflowError) as error:
         name = parameter.name if parameter.name.isupper() else f"--{parameter.name}"
         syntax = f"`{title} --help` shows the syntax."
+        value = f"`{messages.shorten(str(raw))}`" if str(raw) else "an empty text"
         raise InputError(
-            f"`{name}` takes {kind.expects}, not {f'`{raw}`' if str(raw) else 'an empty text'}.",
+            f"`{name}` takes {kind.expects}, not {value}.",
             messages.suggest(raw.text, kind.choices, syntax, "`{}`"),
         ) from error
 
@@ -451,9 +452,11 @@ def _refuse_quoted_variable(kind: ValueType, raw: Raw, scope: Namespace) -> None
         if scope.has_variable(name):
             is_setting = "=" in kind.metavar
             setting, equals, value = raw.text.partition("=") if is_setting else ("", "", raw.text)
+            typed, replacement = raw.text, f"{setting}{equals}{_in_quotes(value)}"
             raise InputError(
-                f"`{raw.text}` is text, since braces between quotes are not evaluated.",
-                f"Write `{setting}{equals}{_in_quotes(value)}` for the variable `{name}`.",
+                f"`{messages.shorten(typed)}` is text, since braces between quotes are not "
+                "evaluated.",
+                f"Write `{messages.shorten(replacement)}` for the variable `{name}`.",
             )
 
 

@@ -93,7 +93,8 @@ class Namespace:
         next_step = "Run the cell that defines it first"
         next_step += "; quote a text with braces." if suffix else "."
         return InputError(
-            f"There is no variable `{name}`{suffix}.", suggest(name, names, next_step, "`{}`")
+            f"There is no variable `{messages.shorten(name)}`{suffix}.",
+            suggest(name, names, next_step, "`{}`"),
         )
 
 
@@ -111,7 +112,8 @@ def check_name(name: str) -> str:
     if name.isidentifier() and not keyword.iskeyword(name):
         return name
     raise InputError(
-        f"`{name}` is not a valid variable name.", "Use letters, digits and underscores."
+        f"`{messages.shorten(name)}` is not a valid variable name.",
+        "Use letters, digits and underscores.",
     )
 
 

@@ -148,9 +148,10 @@ def _variable(raw: Raw, scope: Namespace) -> Any:
                 f"`{value}` is a file, not a variable.",
                 f"Read it first: `frame = pandas.read_csv({value!r})`, then name `frame`.",
             )
-        expression = str(raw).replace("{", "").replace("}", "")
+        typed = messages.shorten(str(raw))
+        expression = typed.replace("{", "").replace("}", "")
         raise InputError(
-            f"`{raw}` is not a valid variable name.",
+            f"`{typed}` is not a valid variable name.",
             f"Use braces for an expression: `{{{expression}}}`.",
         )
     return scope.variable(value)

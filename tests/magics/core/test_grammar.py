@@ -204,6 +204,27 @@ def test_help_names_every_command_and_option() -> None:
     assert max(map(len, help_page.splitlines())) <= help.WIDTH
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}",
+        "box {}",
+        "run x {}",
+        "run x --{}",
+        "run x -{}",
+        "run x --name a {}",
+        "run x --name {} a",
+        "run x --limit {}",
+        "run x --limit '{{frame}}{}'",
+        "run x --from {}",
+        "run x --from a.{}",
+    ],
+)
+def test_long_words_are_shortened_in_messages(line: str) -> None:
+    error = refused(line.format("GATTACA" * 100), frame=1)
+    assert len(str(error)) < 300
+
+
 @pytest.mark.parametrize("service", ["lab", "jobs", "nb"])
 def test_help_fits_a_terminal_of_80_columns(service: str) -> None:
     magic = magic_named(service)
