@@ -83,7 +83,8 @@ class Credentials(Resource):
         """
         key = None if api_key is None else _validate_key(api_key)
         body = {"provider": provider, "name": name}
-        body |= drop_none({"api_key": key, "base_url": base_url, **_validate_options(options)})
+        values = {"api_key": key, "base_url": base_url, **_validate_options(options)}
+        body |= {name: value for name, value in drop_none(values).items() if value != ""}
         return self._run(self._backend.new_credential(body))
 
     def update(

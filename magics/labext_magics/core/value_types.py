@@ -199,10 +199,15 @@ def _settings(raw: Raw, scope: Namespace) -> dict[str, Any]:
     return {name: BareText(text, text)}
 
 
+def _values(raw: Raw, scope: Namespace) -> dict[str, str]:
+    """Parse `name=value`, where the value may be empty, or `{a dict}`."""
+    pairs = _settings(raw, scope)
+    return {k: v.text if isinstance(v, BareText) else v for k, v in pairs.items()}
+
+
 def _columns(raw: Raw, scope: Namespace) -> dict[str, str]:
     """Parse `setting=column`, or `{a dict}`."""
-    pairs = _settings(raw, scope)
-    columns = {k: v.text if isinstance(v, BareText) else v for k, v in pairs.items()}
+    columns = _values(raw, scope)
     if not all(columns.values()):
         raise ValueError(raw.text)
     return columns
@@ -318,6 +323,6 @@ NEW_VARIABLE = ValueType("VARIABLE", "the name of a variable", _new_variable)
 INPUTS = ValueType("{LIST}", "{a list}, or one text", _inputs)
 SETTING = ValueType("SETTING=VALUE", "SETTING=VALUE, or {a dict}", _settings, "settings")
 SLOT_MODEL = ValueType("SLOT=MODEL", "SLOT=MODEL", _columns, "assignments")
-NAME_VALUE = ValueType("NAME=VALUE", "NAME=VALUE", _columns, "")
+NAME_VALUE = ValueType("NAME=VALUE", "NAME=VALUE", _values, "")
 NAME_TYPE = ValueType("NAME=TYPE", "NAME=TYPE", _columns, "registrations")
 MAPPING = ValueType("SETTING=COLUMN", "SETTING=COLUMN, or {a dict}", _columns, "mapping")

@@ -330,23 +330,33 @@ def edit_credential(
     return credential_row(record)
 
 
-def _parse_options(pairs: list[dict[str, str]]) -> dict[str, Any]:
+def _parse_options(pairs: list[dict[str, Any]]) -> dict[str, Any]:
     """Parse the values of `--option NAME=VALUE`; raise InputError if one is invalid or a key."""
     options: dict[str, Any] = {}
     for name, value in merge_pairs(pairs).items():
-        secrets.refuse_value(value, "nb", "credentials")
-        if name == "modalities":
+        secrets.refuse_value(str(value), "nb", "credentials")
+        if value == "":
+            options[name] = value
+        elif name == "modalities" and isinstance(value, str):
             options[name] = [word for word in value.split(",") if word]
         elif name == "num_ctx":
-            if not value.isdecimal():
-                raise InputError(
-                    f"The option num_ctx is not a number: {messages.quote_value(value)}.",
-                    "Give a number of tokens: `--option num_ctx=16384`.",
-                )
-            options[name] = int(value)
+            options[name] = _parse_context_length(value)
         else:
             options[name] = value
     return options
+
+
+def _parse_context_length(value: Any) -> int:
+    try:
+        length = int(str(value))
+    except ValueError:
+        length = 0
+    if length < 1:
+        raise InputError(
+            f"The option num_ctx is not a number from 1: {messages.quote_value(value)}.",
+            "Give a number of tokens: `--option num_ctx=16384`.",
+        )
+    return length
 
 
 def _report_kept(record: Record, base_url: str | None) -> pd.DataFrame:

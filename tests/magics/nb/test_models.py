@@ -207,7 +207,23 @@ def test_option_of_a_credential_is_stored(run, refused, claude):
     frame = run("%nb credentials show claude")
     assert frame.iloc[0]["options"] == {"num_ctx": 16384, "project": "lab"}
     assert "no option" in refused("%nb credentials edit claude --option numctx=1").message
-    assert "not a number" in refused("%nb credentials edit claude --option num_ctx=x").message
+    for value in ("x", "-1", "0", "1.5", "9" * 5000, "{True}"):
+        line = f"%nb credentials edit claude --option num_ctx={value}"
+        assert "not a number from 1" in refused(line).message
+    run("%nb credentials edit claude --option num_ctx={2**13}")
+    assert run("%nb credentials show claude").iloc[0]["options"]["num_ctx"] == 8192
+
+
+def test_empty_option_of_a_credential_clears_it(run, claude):
+    run("%nb credentials edit claude --option project=lab --option modalities=llm,tts")
+    run("%nb credentials edit claude --option num_ctx=16384")
+    run("%nb credentials edit claude --option project= --option modalities= --option num_ctx=")
+    assert not run("%nb credentials show claude").iloc[0]["options"]
+
+
+def test_empty_option_of_a_new_credential_is_ignored(run, refused):
+    line = "%nb credentials new ollama --name empty-option --option num_ctx= --option project="
+    assert not run(line).iloc[0]["options"]
 
 
 @pytest.mark.parametrize(
