@@ -6,19 +6,21 @@ import os
 import shutil
 import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from databases import open_database
-from tls_server import jobs_client
+from tls_server import jobs_client, make_server
 
 from labext.errors import ConflictError, LabextError, SetupError, StorageError
 from labext.jobs import JobsClient
 from labext.sandbox.core import restore as restore_module
 from labext.sandbox.core.database import Database
 from labext.sandbox.core.postgresql_backup import dump_tables
+from labext.sandbox.jobs.administration import open_administration
 from labext.sandbox.server import Server
 
 pytestmark = [
@@ -91,36 +93,54 @@ def test_backup_of_a_running_server_restores_rows_and_files(
         copy.stop()
 
 
+@pytest.fixture(scope="module")
+def saved(
+    postgresql_server: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, Path]]:
+    """A server with an account, and its backup."""
+    folder = tmp_path_factory.mktemp("server")
+    server = make_server(folder, postgresql_server.new_database(), services=JOBS)
+    server.start()
+    with open_administration(server.data_dir) as admin:
+        admin.add_account("kept@lab.example.org")
+    yield server, server.backup(folder / "saved.zip").file
+    server.stop()
+
+
 @pytest.fixture
-def server(new_server: Any, postgresql_server: Any, run: Run, tmp_path: Path) -> Server:
-    """A server with a backup saved.zip, and an account that was added after it."""
-    server: Server = new_server(postgresql_server.new_database(), services=JOBS)
-    run(server, "jobs", "accounts", "add", "kept@lab.example.org")
-    run(server, "backup", tmp_path / "saved.zip")
-    run(server, "jobs", "accounts", "add", "later@lab.example.org")
-    return server
+def server(saved: tuple[Server, Path]) -> Server:
+    """The running server, with an account that was added after its backup."""
+    if len(_emails(saved[0])) == 1:
+        with open_administration(saved[0].data_dir) as admin:
+            admin.add_account("later@lab.example.org")
+    return saved[0]
+
+
+def _emails(server: Server) -> set[str]:
+    """Start the server and return the addresses of its accounts."""
+    server.start()
+    with open_administration(server.data_dir) as admin:
+        return {account["email"] for account in admin.accounts()}
 
 
 def test_restore_replaces_the_database_and_keeps_a_dump_of_the_former(
-    server, postgresql_server, run, tmp_path
+    server, saved, postgresql_server, run
 ):
     url = (server.data_dir / "database.url").read_text()
     name = url.partition("?")[0].rpartition("/")[2]
     postgresql_server.run("CREATE TABLE of_another_application (x INTEGER)", name)
     with pytest.raises(ConflictError, match=r"The server in .* is running"):
-        server.restore(tmp_path / "saved.zip")
-    done = run(server, "restore", tmp_path / "saved.zip", "--yes")
+        server.restore(saved[1])
+    done = run(server, "restore", saved[1], "--yes")
     assert (Path(done["previous"]) / "database.dump").stat().st_size > 1000
-    server.start()
-    accounts = {account["email"] for account in run(server, "jobs", "accounts", "list")}
-    assert accounts == {"kept@lab.example.org"}
+    assert _emails(server) == {"kept@lab.example.org"}
     tables = postgresql_server.run(
         "SELECT 1 FROM pg_tables WHERE tablename = 'of_another_application'", name
     )
     assert tables == [(1,)]
 
 
-def test_restore_is_finished_at_the_next_start_after_a_crash(server, run, tmp_path, monkeypatch):
+def test_restore_is_finished_at_the_next_start_after_a_crash(server, saved, monkeypatch):
     with monkeypatch.context() as patch:
 
         def crash(*_arguments: object) -> None:
@@ -128,43 +148,37 @@ def test_restore_is_finished_at_the_next_start_after_a_crash(server, run, tmp_pa
 
         patch.setattr(restore_module, "restore_tables", crash)
         with pytest.raises(KeyboardInterrupt):
-            server.restore(tmp_path / "saved.zip", replace=True)
-    server.start()
-    accounts = {account["email"] for account in run(server, "jobs", "accounts", "list")}
-    assert accounts == {"kept@lab.example.org"}
+            server.restore(saved[1], replace=True)
+    assert _emails(server) == {"kept@lab.example.org"}
 
 
-def test_failed_restore_of_the_database_changes_nothing(server, run, tmp_path, monkeypatch):
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "psql").write_text("#!/bin/sh\necho 'psql: error: no room' >&2\nexit 3\n")
-    (programs / "psql").chmod(0o755)
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-        with pytest.raises(StorageError, match=r"psql fails: .*no room"):
-            server.restore(tmp_path / "saved.zip", replace=True)
-    server.start()
-    assert len(run(server, "jobs", "accounts", "list")) == 2
+@contextmanager
+def _psql(folder: Path, script: str) -> Iterator[None]:
+    """Replace `psql` by a script during the block."""
+    (folder / "psql").write_text(f"#!/bin/sh\n{script}")
+    (folder / "psql").chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=":")
+        yield
 
 
-def test_restore_is_finished_at_the_next_start_if_the_connection_is_lost(
-    server, run, tmp_path, monkeypatch
-):
+def test_failed_restore_of_the_database_changes_nothing(server, saved, tmp_path):
+    script = "echo 'psql: error: no room' >&2\nexit 3\n"
+    with _psql(tmp_path, script), pytest.raises(StorageError, match=r"psql fails: .*no room"):
+        server.restore(saved[1], replace=True)
+    assert len(_emails(server)) == 2
+
+
+def test_restore_is_finished_at_the_next_start_if_the_connection_is_lost(server, saved, tmp_path):
     """The tables may have been replaced: the dump of the former ones must be kept."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
+    earlier = {*server.data_dir.glob("quarantine/**/database.dump")}
     lost = "echo 'psql: error: connection to server was lost' >&2\nexit 2\n"
-    (programs / "psql").write_text(f'#!/bin/sh\n{shutil.which("psql")} "$@"\n{lost}')
-    (programs / "psql").chmod(0o755)
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-        with pytest.raises(StorageError, match="connection to server was lost") as caught:
-            server.restore(tmp_path / "saved.zip", replace=True)
+    script = f'{shutil.which("psql")} "$@"\n{lost}'
+    with _psql(tmp_path, script), pytest.raises(StorageError, match="server was lost") as caught:
+        server.restore(saved[1], replace=True)
     assert "to finish the restore: `labext server start" in str(caught.value.next_step)
-    server.start()
-    accounts = {account["email"] for account in run(server, "jobs", "accounts", "list")}
-    assert accounts == {"kept@lab.example.org"}
-    [dump] = (server.data_dir / "quarantine").rglob("database.dump")
+    assert _emails(server) == {"kept@lab.example.org"}
+    [dump] = {*server.data_dir.glob("quarantine/**/database.dump")} - earlier
     assert dump.stat().st_size > 1000
 
 
@@ -191,7 +205,9 @@ def test_programs_get_passwords_in_their_environment_and_a_private_file(
     assert service.stat().st_mode & 0o077 == 0
 
 
-def test_missing_program_and_another_kind_of_database_are_refused(server, tmp_path, monkeypatch):
+def test_missing_program_and_another_kind_of_database_are_refused(
+    server, saved, tmp_path, monkeypatch
+):
     with monkeypatch.context() as patch:
         patch.setattr("labext.sandbox.core.postgresql_backup.shutil.which", lambda _name: None)
         with pytest.raises(SetupError, match=r"pg_dump.* is not installed") as refused:
@@ -199,16 +215,18 @@ def test_missing_program_and_another_kind_of_database_are_refused(server, tmp_pa
         assert "postgresql-client" in refused.value.next_step
     assert not (tmp_path / "none.zip").exists()
     with pytest.raises(LabextError, match="is of a PostgreSQL database") as without:
-        Server(tmp_path / "file").restore(tmp_path / "saved.zip")
+        Server(tmp_path / "file").restore(saved[1])
     assert 'database_url="URL"' in without.value.next_step
 
 
-def test_restore_into_the_database_of_a_running_server_is_refused(server, tmp_path, monkeypatch):
+def test_restore_into_the_database_of_a_running_server_is_refused(
+    server, saved, tmp_path, monkeypatch
+):
     monkeypatch.setattr("labext.sandbox.core.postgresql.WAIT_SECONDS", 1)
     url = (server.data_dir / "database.url").read_text()
     other = Server(tmp_path / "other", database_url=url)
     with pytest.raises(ConflictError, match="is in use by"):
-        other.restore(tmp_path / "saved.zip", replace=True)
+        other.restore(saved[1], replace=True)
     database = open_database(server.data_dir)
     assert database.table_names()
     database.close()
