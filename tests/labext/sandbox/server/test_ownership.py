@@ -154,22 +154,25 @@ def test_waiting_for_the_lock_ends_with_its_owner(postgresql_server, tmp_path):
     second.release()
 
 
-@pytest.fixture
-def several(new_server, postgresql_server) -> Server:
-    """A server with two service processes."""
-    url = postgresql_server.new_database()
-    server: Server = new_server(url, processes=2, services=NB)
-    return server
+@pytest.fixture(scope="module")
+def several(postgresql_server, tmp_path_factory) -> Iterator[Server]:
+    """A server with two service processes, which the last of its tests ends."""
+    url, folder = postgresql_server.new_database(), tmp_path_factory.mktemp("several")
+    server = make_server(folder, url, processes=2, services=NB)
+    server.start()
+    yield server
+    server.stop()
 
 
-def test_renewed_certificate_is_used_by_all_processes(several, tmp_path):
+def test_renewed_certificate_is_used_by_all_processes(several):
     pid = several.status().pid
     processes = {child.pid for child in psutil.Process(pid).children()}
-    issue(tmp_path / "tls", "localhost")
+    folder = several.data_dir.with_name("tls")
+    issue(folder, "localhost")
     os.kill(pid, signal.SIGHUP)
     log = several.data_dir / "host.log"
     wait_until(lambda: log.read_text().count("The certificate is reloaded.") == 2)
-    ca = str(tmp_path / "tls" / "ca.pem")
+    ca = str(folder / "ca.pem")
     for _ in range(10):  # either process answers
         url = f"{several.settings.origin('nb')}/health"
         assert requests.get(url, verify=ca, timeout=30).status_code == 200

@@ -6,6 +6,7 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -123,26 +124,24 @@ def test_organization_of_a_server_is_called_laboratory_by_default(server, admin)
 
 
 def test_exit_code_of_status_says_whether_the_server_runs_and_is_healthy(
-    new_server, capsys, monkeypatch
+    server, tmp_path, capsys, monkeypatch
 ):
-    def status(server: Server) -> tuple[int, str]:
+    def status(folder: Path) -> tuple[int, str]:
         capsys.readouterr()
-        code = cli.main(["server", "status", "--data-dir", str(server.data_dir)])
+        code = cli.main(["server", "status", "--data-dir", str(folder)])
         return code, capsys.readouterr().out
 
     monkeypatch.setattr("labext.sandbox.status.HEALTH_SECONDS", 2.0)
-    server = new_server()
-    assert status(server)[0] == 0
+    assert status(server.data_dir)[0] == 0
     host = psutil.Process(server.status().pid)
     host.suspend()
     try:
-        code, text = status(server)
+        code, text = status(server.data_dir)
     finally:
         host.resume()
     assert code == 4
     assert "lab-oidc is not healthy: It does not respond" in text
-    server.stop()
-    assert status(server)[0] == 3
+    assert status(tmp_path)[0] == 3
 
 
 def test_messages_name_the_commands_of_the_server(server, admin, capsys):

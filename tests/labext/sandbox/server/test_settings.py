@@ -216,10 +216,12 @@ def test_messages_of_the_server_process_name_options_of_the_command_line(new_ser
 
 
 @pytest.mark.contract
-def test_unusable_renewed_certificate_is_named_in_the_log(new_server):
-    server = new_server(services=JOBS)
-    Path(server.settings.tls_cert).write_text("no certificate")
+def test_unusable_renewed_certificate_is_named_in_the_log(server):
+    file = Path(server.settings.tls_cert)
+    certificate = file.read_text()
+    file.write_text("no certificate")
     os.kill(server.status().pid, signal.SIGHUP)
     log = server.data_dir / "host.log"
     wait_until(lambda: "The certificate is not reloaded." in log.read_text())
     assert "`--tls-cert FILE`" in log.read_text()
+    file.write_text(certificate)
