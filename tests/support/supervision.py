@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import psutil
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 from waiting import wait_until
 
 from labext.sandbox import Sandbox
@@ -71,6 +73,11 @@ class Harness:
             inputs=None if self.remote is None else self._inputs,
         )
 
+    def add(self, name: str, entry: str = "answer", **hooks: Any) -> None:
+        """Add a kind of tasks with these hooks; their results are in `outcomes` by default."""
+        entry_point = f"labext_test_entries:{entry}"
+        self.queue.add(TaskKind(name, entry_point, **({"on_end": self._end} | hooks)))
+
     def _inputs(self, _task: Task) -> list[Path]:
         return [] if self.inputs is None else [self.inputs]
 
@@ -109,6 +116,13 @@ class Harness:
         if self.supervisor._thread.is_alive():
             self.supervisor.stop()
         self.database.close()
+
+
+def locked_error() -> OperationalError:
+    """Return the error of a database that another process has locked for too long."""
+    cause = sqlite3.OperationalError("database is locked")
+    cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
+    return OperationalError("SELECT", {}, cause)
 
 
 def is_gone(pid: int) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
-from supervision import NewHarness
+from supervision import NewHarness, locked_error
 
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.cluster.attempt_files import move_into_place
 from labext.sandbox.core.executors.worker_states import WorkerState
-from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.queue import Task, TaskOutcome
 
 pytestmark = pytest.mark.faults
 
@@ -94,14 +92,7 @@ def test_task_refused_at_its_start_ends_with_its_lost_worker(new_harness: NewHar
     def refuse(_session: Any, _task: Task) -> None:
         raise LookupError("no such row")
 
-    kind = TaskKind(
-        "refused",
-        "labext_test_entries:answer",
-        on_start=refuse,
-        on_end=harness._end,
-        inputs=lambda _task: [],
-    )
-    harness.queue.add(kind)
+    harness.add("refused", on_start=refuse, inputs=lambda _task: [])
     assert harness.run("refused") == TaskOutcome("failed", "It could not be started: no such row")
     assert workers.starts == 1
 
@@ -148,7 +139,7 @@ def test_slot_of_a_claim_that_was_rolled_back_is_given_back(
             assert isinstance(workers, OneSlot)
             if not rolled_back and workers.admitted is not None:
                 rolled_back.append(workers.admitted)
-                raise OperationalError("INSERT", {}, sqlite3.OperationalError("database is locked"))
+                raise locked_error()
 
     monkeypatch.setattr(harness.database, "write_concurrently", fail_once)
     assert harness.run("answer").outcome == "done"
@@ -159,7 +150,7 @@ def test_room_of_a_claim_that_was_rolled_back_is_free_at_once(
     new_harness: NewHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = new_harness(remote=OneSlot, workers=1)
-    harness.queue.add(TaskKind("here", "labext_test_entries:answer", on_end=harness._end))
+    harness.add("here")
     transitions = harness.supervisor._transitions
     write, claim = harness.database.write_concurrently, transitions.claim
     failures: list[Exception] = []
@@ -194,14 +185,7 @@ def test_slot_of_a_task_that_ends_without_a_process_is_given_back(
         waiting.set()
         may_end.wait(30)
 
-    kind = TaskKind(
-        "files",
-        "labext_test_entries:answer",
-        on_end=harness._end,
-        inputs=lambda _task: [],
-        prepare=prepare,
-    )
-    harness.queue.add(kind)
+    harness.add("files", inputs=lambda _task: [], prepare=prepare)
     harness.put("files", "only")
     assert waiting.wait(30)
     harness.cancel("only")
@@ -219,8 +203,7 @@ def test_task_that_cannot_be_described_takes_no_slot_of_another_one(
     def refuse(_task: Task) -> list[Path]:
         raise LookupError("no such row")
 
-    kind = TaskKind("refused", "labext_test_entries:answer", on_end=harness._end, inputs=refuse)
-    harness.queue.add(kind)
+    harness.add("refused", inputs=refuse)
     with harness.database.write() as session:
         harness.queue.put(session, "answer", "good", {})
         harness.queue.put(session, "refused", "bad", {})

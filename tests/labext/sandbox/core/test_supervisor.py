@@ -5,20 +5,27 @@ from __future__ import annotations
 import select
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy.exc import OperationalError
-from supervision import Harness, NewHarness, descendants, fork_server, is_gone, no_process, state
+from supervision import (
+    Harness,
+    NewHarness,
+    descendants,
+    fork_server,
+    is_gone,
+    locked_error,
+    no_process,
+    state,
+)
 from waiting import wait_until
 
 from labext.sandbox.core import task_transitions
@@ -27,7 +34,7 @@ from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.file_transfers import FileTransfers
 from labext.sandbox.core.executors.launcher import StartMethod
 from labext.sandbox.core.file_storage.tables import StagedFile
-from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.queue import Task, TaskOutcome
 
 pytestmark = pytest.mark.faults
 
@@ -235,10 +242,7 @@ def test_task_that_ended_before_a_stop_is_not_repeated(
         is_starting.set()
         may_go_on.wait(30)
 
-    kind = TaskKind(
-        "blocking", "labext_test_entries:speak", on_start=block, on_end=forking_harness._end
-    )
-    forking_harness.queue.add(kind)
+    forking_harness.add("blocking", "speak", on_start=block)
     forking_harness.put("blocking", "only", release=str(tmp_path / "release"))
     assert is_starting.wait(30)
     (tmp_path / "release").touch()
@@ -270,20 +274,22 @@ def test_folder_of_another_supervisor_is_refused_until_its_processes_have_ended(
     assert new_harness().run("answer").outcome == "done"
 
 
-def test_running_tasks_tick_once_a_second(forking_harness: Harness) -> None:
-    ticks: list[list[str]] = []
+def test_running_tasks_tick_once_a_second_with_the_seconds_of_their_processes(
+    forking_harness: Harness,
+) -> None:
+    ticks: list[tuple[str, float]] = []
 
-    def tick(_session: Any, tasks: Sequence[Task]) -> None:
-        ticks.append([task.key for task in tasks])
+    def tick(_session: Any, tasks: Mapping[Task, float]) -> None:
+        ticks.extend((task.key, seconds) for task, seconds in tasks.items())
 
-    kind = TaskKind(
-        "ticking", "labext_test_entries:span", on_end=forking_harness._end, on_tick=tick
-    )
-    forking_harness.queue.add(kind)
+    forking_harness.add("ticking", "span", on_tick=tick)
     began = time.monotonic()
-    assert forking_harness.run("ticking", seconds=2.2).outcome == "done"
+    outcome = forking_harness.run("ticking", seconds=2.2)
+    assert outcome.outcome == "done"
     assert 2 <= len(ticks) <= time.monotonic() - began + 1
-    assert ticks == [["only"]] * len(ticks)
+    assert {key for key, _ in ticks} == {"only"}
+    seconds = [seconds for _, seconds in ticks]
+    assert [0.0, *seconds, outcome.seconds] == sorted({0.0, *seconds, outcome.seconds})
 
 
 def test_work_folder_is_recreated_and_scratch_removed(forking_harness: Harness) -> None:
@@ -305,18 +311,12 @@ def test_work_folder_that_cannot_be_created_fails_the_task(forking_harness: Harn
     assert "folder could not be created" in outcome.reason
 
 
-def _locked_error() -> OperationalError:
-    cause = sqlite3.OperationalError("database is locked")
-    cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    return OperationalError("SELECT", {}, cause)
-
-
 _FULL_DISK = OSError(28, "No space left on device")
 
 
 @pytest.mark.parametrize(
     ("refusing", "error"),
-    [("start", _locked_error()), ("end", _locked_error()), ("end", _FULL_DISK)],
+    [("start", locked_error()), ("end", locked_error()), ("end", _FULL_DISK)],
 )
 def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
     forking_harness: Harness, refusing: str, error: Exception
@@ -330,13 +330,11 @@ def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
             if hook == refusing and not has_room.is_set():
                 raise error
 
-    kind = TaskKind(
+    forking_harness.add(
         "recorded",
-        "labext_test_entries:answer",
         on_start=lambda _session, task: record("start", task),
         on_end=lambda _session, task, _outcome: record("end", task),
     )
-    forking_harness.queue.add(kind)
     with forking_harness.database.write() as session:
         for key in ("late", "other"):
             forking_harness.queue.put(session, "recorded", key, {})
@@ -351,14 +349,9 @@ def test_task_that_cannot_be_recorded_is_recorded_later_and_blocks_no_other(
     assert refusing == "end" or calls.count("end") == 1, "its start is recorded before its end"
 
 
-def _transfer_kind(harness: Harness, **transfers: Any) -> None:
-    kind = TaskKind("files", "labext_test_entries:answer", on_end=harness._end, **transfers)
-    harness.queue.add(kind)
-
-
 @pytest.mark.parametrize(
     ("transfer", "error"),
-    [("prepare", OSError(28, "No space left on device")), ("save", _locked_error())],
+    [("prepare", OSError(28, "No space left on device")), ("save", locked_error())],
 )
 def test_transfer_of_files_is_repeated_when_the_disk_or_the_database_is_available(
     forking_harness: Harness, transfer: str, error: Exception
@@ -371,7 +364,7 @@ def test_transfer_of_files_is_repeated_when_the_disk_or_the_database_is_availabl
             raise error
         return []
 
-    _transfer_kind(forking_harness, **{transfer: refuse_once})
+    forking_harness.add("files", **{transfer: refuse_once})
     assert forking_harness.run("files", x=1).result == {"x": 1}
     assert calls == [{"x": 1}] * 2
 
@@ -386,7 +379,7 @@ def test_task_cancelled_while_it_waits_for_its_files_starts_no_process(
         waiting.set()
         may_end.wait(30)
 
-    _transfer_kind(harness, prepare=prepare, work=lambda task: harness.work(task.key))
+    harness.add("files", prepare=prepare, work=lambda task: harness.work(task.key))
     harness.put("files", "only")
     assert waiting.wait(30)
     harness.cancel("only")
@@ -402,9 +395,9 @@ def test_results_of_a_cancelled_task_are_not_stored_again(forking_harness: Harne
 
     def refuse(payload: dict[str, Any]) -> list[StagedFile]:
         calls.append(payload)
-        raise _locked_error()
+        raise locked_error()
 
-    _transfer_kind(forking_harness, save=refuse)
+    forking_harness.add("files", save=refuse)
     forking_harness.put("files", "only")
     wait_until(lambda: calls != [])
     forking_harness.cancel("only")
@@ -430,7 +423,7 @@ def test_fault_in_the_transfer_of_files_fails_one_task_only(
             raise RuntimeError("no such folder")
 
     monkeypatch.setattr(FileTransfers, "_submit", fetch_at_once)
-    _transfer_kind(forking_harness, prepare=refuse_first)
+    forking_harness.add("files", prepare=refuse_first)
     with forking_harness.database.write() as session:
         for number in range(3):
             forking_harness.queue.put(session, "files", f"t{number}", {"number": number})
@@ -509,14 +502,7 @@ def test_task_refused_at_its_start_is_killed(new_harness: NewHarness) -> None:
         wait_until((harness.work(task.key) / "pid").exists)
         raise LookupError("no such row")
 
-    kind = TaskKind(
-        "refused",
-        "labext_test_entries:wait",
-        on_start=refuse,
-        on_end=harness._end,
-        work=lambda task: harness.work(task.key),
-    )
-    harness.queue.add(kind)
+    harness.add("refused", "wait", on_start=refuse, work=lambda task: harness.work(task.key))
     outcome = harness.run("refused", seconds=300)
     assert outcome == TaskOutcome("failed", "It could not be started: no such row")
     assert no_process(int((harness.work("only") / "pid").read_text()))
@@ -570,8 +556,7 @@ def test_supervisor_uses_no_cpu_while_results_are_stored_after_the_time_limit(
         may_end.wait(30)
         return []
 
-    kind = TaskKind("stored", "labext_test_entries:answer", on_end=forking_harness._end, save=save)
-    forking_harness.queue.add(kind)
+    forking_harness.add("stored", save=save)
     forking_harness.put("stored", "only", max_seconds=1.0)
     time.sleep(1.5)
     before = _cpu_seconds(forking_harness)

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
-from supervision import Harness, NewHarness, state
+from supervision import Harness, NewHarness, locked_error, state
 from waiting import wait_until
 
 from labext.sandbox.core.executors import supervisor
 from labext.sandbox.core.executors.task_run import TaskRun
-from labext.sandbox.core.queue import Task, TaskKind, TaskOutcome
+from labext.sandbox.core.queue import Task, TaskOutcome
 
 pytestmark = pytest.mark.faults
-
-
-def _locked_error() -> OperationalError:
-    cause = sqlite3.OperationalError("database is locked")
-    cause.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    return OperationalError("SELECT", {}, cause)
 
 
 @pytest.mark.parametrize("hook", ["on_start", "on_end"])
@@ -38,7 +29,7 @@ def test_ended_task_whose_record_waits_for_a_retry_is_recorded_at_a_stop(
 
     def refuse(*_: Any) -> None:
         if not may_record.is_set():
-            raise _locked_error()
+            raise locked_error()
 
     def end(session: Session, task: Task, outcome: TaskOutcome) -> None:
         if hook == "on_end":
@@ -46,9 +37,7 @@ def test_ended_task_whose_record_waits_for_a_retry_is_recorded_at_a_stop(
         harness._end(session, task, outcome)
 
     start = refuse if hook == "on_start" else lambda *_: None
-    harness.queue.add(
-        TaskKind("recorded", "labext_test_entries:answer", on_start=start, on_end=end)
-    )
+    harness.add("recorded", on_start=start, on_end=end)
     harness.put("recorded", "only")
     runs = harness.supervisor._runs
     wait_until(lambda: any(run.outcome and run.next_try for run in [*runs.values()]))
@@ -65,13 +54,11 @@ def test_start_is_recorded_before_the_end_whenever_a_retry_is_due(
     """The retry becomes due between any two readings of the clock."""
     harness = Harness(tmp_path)
     hooks: list[str] = []
-    kind = TaskKind(
+    harness.add(
         "recorded",
-        "labext_test_entries:answer",
         on_start=lambda _session, _task: hooks.append("start"),
         on_end=lambda _session, _task, _outcome: hooks.append("end"),
     )
-    harness.queue.add(kind)
     for due in range(10):
         harness.put("recorded", "only")
         transitions = harness.supervisor._transitions
@@ -104,7 +91,7 @@ def test_time_limit_holds_while_the_database_refuses_changes(
     wait_until(lambda: harness.starts == ["only"])
 
     def fail(*_: Any) -> None:
-        raise _locked_error()
+        raise locked_error()
 
     transitions = harness.supervisor._transitions
     with monkeypatch.context() as patch:
@@ -122,7 +109,7 @@ def test_tasks_that_are_started_one_by_one_have_room(
     harness = new_harness(workers=1)
 
     def fail(*_: Any) -> None:
-        raise _locked_error()
+        raise locked_error()
 
     monkeypatch.setattr(harness.supervisor._transitions, "turn", fail)
     with harness.database.write() as session:
@@ -136,19 +123,3 @@ def test_tasks_that_are_started_one_by_one_have_room(
     wait_until((harness.work("second") / "started").exists)
     harness.cancel("second")
     assert harness.result("second").outcome == "stopped"
-
-
-def test_ticks_have_the_seconds_for_which_processes_have_run(forking_harness: Harness) -> None:
-    ticks: list[float] = []
-
-    def tick(_session: Session, tasks: Mapping[Task, float]) -> None:
-        ticks.extend(tasks.values())
-
-    forking_harness.queue.add(
-        TaskKind("ticking", "labext_test_entries:wait", on_end=forking_harness._end, on_tick=tick)
-    )
-    forking_harness.put("ticking", "only", seconds=300)
-    wait_until(lambda: len(ticks) >= 2)
-    forking_harness.cancel("only")
-    outcome = forking_harness.result("only")
-    assert 0 < ticks[0] < ticks[1] < outcome.seconds
