@@ -66,20 +66,18 @@ def test_task_runs_on_the_worker(harness: Harness, cluster: Cluster) -> None:
     assert harness.starts == ["only"]
 
 
-@pytest.mark.parametrize(
-    ("entry", "payload", "reason"),
-    [
-        ("fail", {"error": "TaskError"}, "sequence: X is no base."),
-        ("die", {"how": "exit", "code": 3}, "The tool's process ended with exit code 3"),
-        ("die", {"how": "signal", "number": 11}, "SIGSEGV"),
-    ],
-)
-def test_failures_are_reported_as_by_the_local_executor(
-    harness: Harness, entry: str, payload: dict[str, Any], reason: str
-) -> None:
-    outcome = harness.run(entry, **payload)
-    assert outcome.outcome == "failed"
-    assert reason in outcome.reason
+def test_failures_are_reported_as_by_the_local_executor(harness: Harness) -> None:
+    harness.put("fail", "error", error="TaskError")
+    harness.put("die", "exit", how="exit", code=3)
+    harness.put("die", "signal", how="signal", number=11)
+    for key, reason in (
+        ("error", "sequence: X is no base."),
+        ("exit", "The tool's process ended with exit code 3"),
+        ("signal", "SIGSEGV"),
+    ):
+        outcome = harness.result(key)
+        assert outcome.outcome == "failed"
+        assert reason in outcome.reason
 
 
 def test_limits_of_time_and_memory_hold_on_the_worker(connect: NewHarness) -> None:

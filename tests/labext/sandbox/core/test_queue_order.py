@@ -47,7 +47,7 @@ def test_owners_take_turns_each_in_the_order_of_submission(database, queue, tran
 
 
 def test_task_of_another_owner_is_next_however_many_tasks_wait(database, queue, transitions):
-    many = put(database, queue, *[f"a{n}" for n in range(300)], owner="a")
+    many = put(database, queue, *[f"a{n}" for n in range(40)], owner="a")
     put(database, queue, *[f"u{n}" for n in range(3)], owner="a", priority=1)
     for _ in range(3 + 10):
         task_id = transitions.next(Counter())
