@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from starlette.exceptions import HTTPException
 from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.filepost import encode_multipart_formdata
 
 from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
 from labext.sandbox.nb.cancellation import CancelToken, cancel_after
@@ -25,73 +25,34 @@ from labext.sandbox.nb.providers import servers
 from labext.sandbox.nb.providers.servers import CONNECT_SECONDS, ProviderServer
 
 _CHUNK_SIZE = 1 << 18
-_MAX_SUFFIX_LENGTH = 8
 
 
-class JsonPayload:
-    """A JSON body."""
+class Payload:
+    """A body, which is sent in chunks, since the time limit applies to each."""
 
-    media_type = "application/json"
-
-    def __init__(self, body: Mapping[str, Any]) -> None:
-        self._content = orjson.dumps(body)
+    def __init__(self, content: bytes, media_type: str) -> None:
+        self._content, self.media_type = content, media_type
 
     def __len__(self) -> int:
         return len(self._content)
 
     def __iter__(self) -> Iterator[bytes]:
-        # In chunks, since the time limit applies to each.
         for start in range(0, len(self._content), _CHUNK_SIZE):
             yield self._content[start : start + _CHUNK_SIZE]
 
 
-class FormPayload:
-    """A `multipart/form-data` body with a file.
+def json_payload(body: Mapping[str, Any]) -> Payload:
+    """Return a JSON body."""
+    return Payload(orjson.dumps(body), "application/json")
 
-    Args:
-        fields: text by name; names are fixed by the caller, not by users.
-        path: the file, in the field `file`; of its name only the suffix is sent, which states the
-            format.
+
+def form_payload(fields: Mapping[str, str], path: Path) -> Payload:
+    """Return a `multipart/form-data` body with texts and, in the field `file`, a file.
+
+    Of its name only the suffix is sent, which states the format.
     """
-
-    def __init__(self, fields: Mapping[str, str], path: Path) -> None:
-        boundary = secrets.token_hex(16)
-        self.media_type = f"multipart/form-data; boundary={boundary}"
-        texts = "".join(
-            f'--{boundary}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{text}\r\n'
-            for field, text in fields.items()
-        )
-        file = (
-            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; '
-            f'filename="file{_file_suffix(path)}"\r\nContent-Type: '
-            "application/octet-stream\r\n\r\n"
-        )
-        self._head = (texts + file).encode()
-        self._tail = f"\r\n--{boundary}--\r\n".encode()
-        self._path = path
-        self._size = path.stat().st_size
-
-    def __len__(self) -> int:
-        return len(self._head) + self._size + len(self._tail)
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield self._head
-        remaining = self._size  # the announced length, even if the file grows
-        with self._path.open("rb") as file:
-            while chunk := file.read(min(remaining, _CHUNK_SIZE)):
-                remaining -= len(chunk)
-                yield chunk
-        if remaining:
-            raise OSError(f"{self._path.name} became shorter while it was sent")
-        yield self._tail
-
-
-Payload = JsonPayload | FormPayload
-
-
-def _file_suffix(path: Path) -> str:
-    suffix = path.suffix[:_MAX_SUFFIX_LENGTH]
-    return suffix if suffix[1:].isascii() and suffix[1:].isalnum() else ""
+    file = (f"file{path.suffix}", path.read_bytes(), "application/octet-stream")
+    return Payload(*encode_multipart_formdata({**fields, "file": file}))
 
 
 _LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
@@ -103,7 +64,7 @@ def request_json(
     payload: Payload | None = None,
     cancel_token: CancelToken | None = None,
 ) -> Any:
-    """Return the parsed JSON response of a provider; see `request_bytes`.
+    """Return the parsed JSON response of a provider.
 
     Raises:
         HTTPException: as `request_bytes`; also 502 if the response is not JSON.
@@ -121,41 +82,15 @@ def request_bytes(
 ) -> bytes:
     """Return the response body of a provider.
 
-    An address without a path, such as Ollama's http://localhost:11434, is retried with the
-    provider's default path, mostly `/v1`, after a 404.
-
     `path` is below its address, such as `/chat/completions`; without a payload it is a GET.
 
     Raises:
         HTTPException: 502 if the server could not be reached or failed; 429 if it is rate-limited.
         CallCancelledError: if the call was cancelled.
     """
-    wait = _RateLimitWait(provider.max_wait)
-    while True:
-        try:
-            return _request_bytes(provider, path, payload, cancel_token, accept)
-        except HTTPException as error:
-            wait.sleep_or_raise(error)
-
-
-def _request_bytes(
-    provider: ProviderServer,
-    path: str,
-    payload: Payload | None,
-    cancel_token: CancelToken | None,
-    accept: str,
-) -> bytes:
-    not_found: HTTPException | None = None
-    for server in _with_default_path(provider):
-        response, content = _send(server, path, payload, cancel_token, accept)
-        if 200 <= response.status_code < 300:
-            return content
-        error = servers.error_response(server, response, content.decode("utf-8", "replace"))
-        if response.status_code != 404:
-            raise error
-        not_found = not_found or error
-    assert not_found is not None
-    raise not_found
+    cancel_token = cancel_token or CancelToken()
+    with _open_successful(provider, path, payload, cancel_token, accept) as response:
+        return response.read()
 
 
 def stream_json(
@@ -170,63 +105,81 @@ def stream_json(
         HTTPException: as `request_json`; also 502 if the connection was lost.
         CallCancelledError: if the call was cancelled.
     """
-    wait = _RateLimitWait(provider.max_wait)
-    while True:
-        try:
-            yield from _stream_json(provider, path, payload, cancel_token or CancelToken())
-            return
-        except HTTPException as error:
-            wait.sleep_or_raise(error)
-
-
-def _stream_json(
-    provider: ProviderServer, path: str, payload: Payload, cancel_token: CancelToken
-) -> Iterator[Any]:
-    not_found: HTTPException | None = None
-    for server in _with_default_path(provider):
-        with _open(server, path, payload, (cancel_token,), _STREAM) as response:
-            chunks = _iter_chunks(server, response, cancel_token)
-            if not 200 <= response.status_code < 300:
-                text = b"".join(chunks).decode("utf-8", "replace")
-                error = servers.error_response(server, response, text)
-                if response.status_code != 404:
-                    raise error
-                not_found = not_found or error
-                continue
-            kind = response.headers.get("Content-Type", "").lower()
-            if "event-stream" in kind or "ndjson" in kind:
-                yield from _parse_lines(server, chunks)
-                return
+    cancel_token = cancel_token or CancelToken()
+    with _open_successful(provider, path, payload, cancel_token, _STREAM) as response:
+        chunks = response.chunks()
+        kind = response.raw.headers.get("Content-Type", "").lower()
+        if "event-stream" not in kind and "ndjson" not in kind:
             content = b"".join(chunks)
-            if content.lstrip().startswith(_EVENT_FIELDS):  # a stream with another content type
-                yield from _parse_lines(server, iter([content]))
+            if not content.lstrip().startswith(_EVENT_FIELDS):
+                yield _parse(response.server, content)
+                return
+            chunks = iter([content])  # a stream with another content type
+        yield from _parse_lines(response.server, chunks)
+
+
+@contextmanager
+def _open_successful(
+    provider: ProviderServer,
+    path: str,
+    payload: Payload | None,
+    cancel_token: CancelToken,
+    accept: str,
+) -> Iterator[_Response]:
+    """Yield a response with a status of success, before its body is read.
+
+    Waits while the provider is rate-limited or overloaded, `max_wait` seconds in all.
+    """
+    remaining = provider.max_wait
+    while True:
+        with ExitStack() as stack:
+            try:
+                opened = _request(stack, provider, path, payload, cancel_token, accept)
+            except HTTPException as error:
+                if "Retry-After" not in (error.headers or {}):
+                    raise
+                delay = max(servers.seconds_to_wait(error), _MIN_DELAY)
+                if delay > remaining:
+                    raise
             else:
-                yield _parse(server, content)
-            return
-    assert not_found is not None
-    raise not_found
+                yield opened
+                return
+        remaining -= delay
+        time.sleep(delay)
+
+
+def _request(
+    stack: ExitStack,
+    provider: ProviderServer,
+    path: str,
+    payload: Payload | None,
+    cancel_token: CancelToken,
+    accept: str,
+) -> _Response:
+    """Return a response that `stack` closes; raise an error response.
+
+    An address without a path, such as Ollama's http://localhost:11434, is retried with the
+    provider's default path, mostly `/v1`, after a 404.
+    """
+    url = provider.base_url.rstrip("/")
+    addresses = [provider]
+    if provider.default_path and not urlsplit(url).path:
+        addresses.append(replace(provider, base_url=f"{url}{provider.default_path}"))
+    not_found: list[HTTPException] = []
+    for server in addresses:
+        response = stack.enter_context(_open(server, path, payload, cancel_token, accept))
+        if 200 <= response.raw.status_code < 300:
+            return response
+        text = response.read().decode("utf-8", "replace")
+        error = servers.error_response(server, response.raw, text)
+        if response.raw.status_code != 404:
+            raise error
+        not_found.append(error)
+    raise not_found[0]
 
 
 _MIN_DELAY = 1.0
 """Minimum seconds between two tries of a call."""
-
-
-class _RateLimitWait:
-    """Wait until a call is no longer rate-limited or its server overloaded, `seconds` in all."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-
-    def sleep_or_raise(self, error: HTTPException) -> None:
-        """Sleep as long as the error requires; raise it if that is too long or unknown."""
-        if "Retry-After" not in (error.headers or {}):
-            raise error
-        delay = max(servers.seconds_to_wait(error), _MIN_DELAY)
-        if delay > self._seconds:
-            raise error
-        self._seconds -= delay
-        time.sleep(delay)
-
 
 _STREAM = "text/event-stream, application/x-ndjson, application/json"
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -276,59 +229,42 @@ def _parse(provider: ProviderServer, content: bytes) -> Any:
         raise servers.invalid_response(provider, text) from None
 
 
-def _iter_chunks(
-    provider: ProviderServer,
-    response: requests.Response,
-    cancel_token: CancelToken,
-    timeout_token: CancelToken | None = None,
-) -> Iterator[bytes]:
-    """Yield the bytes of a response as they arrive, within the size limit."""
-    size = 0
-    while True:
-        error: Exception | None = None
-        try:
-            chunk: bytes = response.raw.read1(1 << 16, decode_content=True)
-        except (HTTPError, OSError) as caught:
-            error = caught
-        cancel_token.check()
-        # A cancelled body without a length seems complete.
-        is_over = timeout_token is not None and timeout_token.is_cancelled
-        if is_over or isinstance(error, ReadTimeoutError | TimeoutError):
-            raise servers.connection_failed(provider, requests.Timeout())
-        if error is not None:
-            raise servers.cut_reply(provider)
-        if not chunk:
-            return
-        size += len(chunk)
-        if size > servers.MAX_RESPONSE_BYTES:
-            raise servers.response_too_long(provider)
-        yield chunk
+class _Response:
+    """A response of a server, with its body still to be read."""
 
+    def __init__(
+        self, server: ProviderServer, raw: requests.Response, tokens: Sequence[CancelToken]
+    ) -> None:
+        self.server, self.raw = server, raw
+        self._cancel_token, self._timeout_token = tokens
 
-def _with_default_path(provider: ProviderServer) -> list[ProviderServer]:
-    """Return a server, and for an address without a path, the one to try after a 404."""
-    url = provider.base_url.rstrip("/")
-    if not provider.default_path or urlsplit(url).path:
-        return [provider]
-    return [provider, replace(provider, base_url=f"{url}{provider.default_path}")]
+    def read(self) -> bytes:
+        """Return the body, also of a response that arrives byte by byte, in time."""
+        with cancel_after(self._timeout_token, self.server.seconds):
+            return b"".join(self.chunks())
 
-
-def _send(
-    provider: ProviderServer,
-    path: str,
-    payload: Payload | None,
-    cancel_token: CancelToken | None,
-    accept: str,
-) -> tuple[requests.Response, bytes]:
-    """Return a provider's response with any status, and its body; see `request_bytes`."""
-    cancel_token, timeout_token = cancel_token or CancelToken(), CancelToken()
-    with (
-        _open(provider, path, payload, (cancel_token, timeout_token), accept) as response,
-        # Also ends responses that arrive byte by byte and never hit the read timeout.
-        cancel_after(timeout_token, provider.seconds),
-    ):
-        content = b"".join(_iter_chunks(provider, response, cancel_token, timeout_token))
-    return response, content
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the bytes as they arrive, within the size limit."""
+        size = 0
+        while True:
+            error: Exception | None = None
+            try:
+                chunk: bytes = self.raw.raw.read1(1 << 16, decode_content=True)
+            except (HTTPError, OSError) as caught:
+                error = caught
+            self._cancel_token.check()
+            # A cancelled body without a length seems complete.
+            is_over = self._timeout_token.is_cancelled
+            if is_over or isinstance(error, ReadTimeoutError | TimeoutError):
+                raise servers.connection_failed(self.server, requests.Timeout())
+            if error is not None:
+                raise servers.cut_reply(self.server)
+            if not chunk:
+                return
+            size += len(chunk)
+            if size > servers.MAX_RESPONSE_BYTES:
+                raise servers.response_too_long(self.server)
+            yield chunk
 
 
 @contextmanager
@@ -336,14 +272,12 @@ def _open(
     provider: ProviderServer,
     path: str,
     payload: Payload | None,
-    cancel_tokens: Sequence[CancelToken],
+    cancel_token: CancelToken,
     accept: str,
-) -> Iterator[requests.Response]:
-    """Yield a provider's response with any status, before its body is read.
-
-    The first token is the caller's, which cancels the call.
-    """
-    cancel_tokens[0].check()
+) -> Iterator[_Response]:
+    """Yield a server's response with any status, before its body is read."""
+    cancel_token.check()
+    cancel_tokens = (cancel_token, CancelToken())  # the second one is for the time limit
     # If the host is a name, its address is checked on connecting.
     host = urlsplit(provider.base_url).hostname or ""
     if any(map(is_refused_ip, parse_numeric_host(host))):
@@ -368,10 +302,10 @@ def _open(
                 stream=True,
             )
         except (requests.RequestException, OSError) as error:
-            cancel_tokens[0].check()
+            cancel_token.check()
             raise servers.connection_failed(provider, error) from None
         with response:
-            yield response
+            yield _Response(provider, response, cancel_tokens)
 
 
 class _KeyAuth(AuthBase):
