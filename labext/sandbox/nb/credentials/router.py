@@ -6,20 +6,22 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
+from sqlalchemy import select
 
 from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.credentials import service
-from labext.sandbox.nb.credentials.service import CredentialOptions, provider_status
+from labext.sandbox.nb.credentials.service import CredentialOptions
 from labext.sandbox.nb.dependencies import ThreadsDep
 from labext.sandbox.nb.models import service as models
 from labext.sandbox.nb.models.router import DiscoveredModel
-from labext.sandbox.nb.providers import provider_keys
-from labext.sandbox.nb.providers.registry import get_provider
+from labext.sandbox.nb.providers import provider_keys, servers
+from labext.sandbox.nb.providers.registry import PROVIDERS, get_provider
 from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import (
     FreeText,
     Identifier,
+    MessageResponse,
     ModelType,
     Name,
     Record,
@@ -131,10 +133,9 @@ class RegisterResult(Record):
     existing: int
 
 
-class DeletedCredential(Record):
+class DeletedCredential(MessageResponse):
     """The result of deleting a credential."""
 
-    message: str
     deleted_models: int
 
 
@@ -144,7 +145,17 @@ router = APIRouter()
 @router.get("/credentials/status", response_model=CredentialStatus)
 def get_status(site: SiteDep) -> dict[str, Any]:
     """Get the configured providers and the source of each configuration."""
-    return provider_status(site)
+    sources = dict.fromkeys(PROVIDERS, "none")
+    from_environment = provider_keys.environment_status(site)
+    sources |= {name: "environment" for name, is_set in from_environment.items() if is_set}
+    with site.database.read() as session:
+        sources |= dict.fromkeys(session.scalars(select(Credential.provider)), "database")
+        configured = servers.configured_providers(site, session)
+    return {
+        "configured": {name: name in configured for name in PROVIDERS},
+        "source": sources,
+        "encryption_configured": provider_keys.is_encryption_configured(site),
+    }
 
 
 @router.get("/credentials/env-status", response_model=dict[str, bool])
@@ -240,8 +251,9 @@ def post_register(
 
 
 def _list_credentials(site: Site, provider: str | None) -> list[dict[str, Any]]:
+    query = select(Credential).order_by(Credential.created, Credential.id)
     if provider is not None:
-        get_provider(provider)
+        query = query.where(Credential.provider == get_provider(provider).name)
     with site.database.read() as session:
-        credentials = service.list_credentials(session, provider)
+        credentials = session.scalars(query).all()
         return [service.credential_record(session, site, credential) for credential in credentials]

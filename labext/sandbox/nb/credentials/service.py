@@ -1,4 +1,4 @@
-"""Create, update, delete and test credentials; report the configured providers."""
+"""Create, update, delete and test credentials."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import addresses, errors
 from labext.sandbox.nb.models import service
-from labext.sandbox.nb.providers import provider_keys, registry, servers
-from labext.sandbox.nb.providers.registry import PROVIDERS, ProviderInfo, get_provider
+from labext.sandbox.nb.providers import provider_keys, registry
+from labext.sandbox.nb.providers.registry import ProviderInfo, get_provider
 from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.schemas import FreeText, ModelType, RequestBody, SingleLine
 from labext.sandbox.nb.tables import Credential, Model
@@ -69,14 +69,6 @@ def merge_options(
     return {name: value for name, value in merged.items() if value not in (None, "", [])} or None
 
 
-def list_credentials(session: Session, provider: str | None = None) -> list[Credential]:
-    """Return the credentials, optionally of one provider, the oldest first."""
-    query = select(Credential).order_by(Credential.created, Credential.id)
-    if provider is not None:
-        query = query.where(Credential.provider == provider)
-    return list(session.scalars(query))
-
-
 def create_credential(
     session: Session,
     site: Site,
@@ -98,7 +90,7 @@ def create_credential(
         name=name,
         base_url=None if base_url is None else addresses.check_base_url(base_url),
         options=merge_options(None, options or {}),
-        key=_encrypt_key(site, key),
+        key=None if key is None else provider_keys.encrypt_key(site, key),
     )
     _check_has_address(info, credential)
     session.add(credential)
@@ -134,10 +126,11 @@ def update_credential(
         credential.base_url = None if base_url is None else addresses.check_base_url(base_url)
     credential.options = merge_options(credential.options, values)
     _check_has_address(info, credential)
-    if "api_key" not in values:
-        _check_same_servers(credential, before, _servers(credential, info))
     if "api_key" in values:
-        credential.key = _encrypt_key(site, values["api_key"])
+        key = values["api_key"]
+        credential.key = None if key is None else provider_keys.encrypt_key(site, key)
+    else:
+        _check_same_servers(credential, before, _servers(credential, info))
     if values.get("name") is not None:
         credential.name = values["name"]
     if session.is_modified(credential):
@@ -179,10 +172,6 @@ def credential_record(session: Session, site: Site, credential: Credential) -> d
     }
 
 
-def _encrypt_key(site: Site, key: str | None) -> bytes | None:
-    return None if key is None else provider_keys.encrypt_key(site, provider_keys.check_key(key))
-
-
 def _servers(credential: Credential, info: ProviderInfo) -> list[str]:
     """Return the addresses that a credential's key is sent to."""
     kinds = [credential.address(kind) or info.base_url or "" for kind in registry.MODEL_TYPES]
@@ -212,30 +201,6 @@ def _check_has_address(info: ProviderInfo, credential: Credential) -> None:
             f"A credential for {info.name} needs an address.",
             "Give its `base_url`, such as http://localhost:8000/v1.",
         )
-
-
-def provider_status(site: Site) -> dict[str, Any]:
-    """Return the configuration of every provider, without contacting one.
-
-    `database`: it has credentials, which are used even if none of their keys can be read;
-        `environment`: it has no credentials and is configured by environment variables.
-    """
-    from_environment = provider_keys.environment_status(site)
-    with site.database.read() as session:
-        stored = set(session.scalars(select(Credential.provider)))
-        configured = servers.configured_providers(site, session)
-    return {
-        "configured": {name: name in configured for name in PROVIDERS},
-        "source": {
-            name: "database"
-            if name in stored
-            else "environment"
-            if from_environment[name]
-            else "none"
-            for name in PROVIDERS
-        },
-        "encryption_configured": provider_keys.is_encryption_configured(site),
-    }
 
 
 def check_connection(site: Site, identifier: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -11,8 +12,7 @@ from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb.cancellation import cancel_on_disconnect
 from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.models import service, trial
-from labext.sandbox.nb.models.service import count_models, list_providers
-from labext.sandbox.nb.providers import registry
+from labext.sandbox.nb.providers import registry, servers
 from labext.sandbox.nb.providers.registry import check_provider
 from labext.sandbox.nb.schemas import (
     Identifier,
@@ -172,7 +172,16 @@ def put_defaults(site: SiteDep, body: DefaultsUpdate) -> dict[str, str | None]:
 @router.get("/models/providers", response_model=ProvidersRecord)
 def get_providers(site: SiteDep) -> dict[str, Any]:
     """List the configured and the unconfigured providers."""
-    return list_providers(site)
+    with site.database.read() as session:
+        configured = servers.configured_providers(site, session) | {registry.BUILT_IN}
+    built_in = {kind for _, kind in registry.built_in_models().values()}
+    types = {name: list(provider.kinds) for name, provider in registry.PROVIDERS.items()}
+    types[registry.BUILT_IN] = [kind for kind in registry.MODEL_TYPES if kind in built_in]
+    return {
+        "available": [name for name in registry.PROVIDER_NAMES if name in configured],
+        "unavailable": [name for name in registry.PROVIDER_NAMES if name not in configured],
+        "supported_types": types,
+    }
 
 
 @router.get("/models/discover/{provider}", response_model=list[DiscoveredModel])
@@ -205,7 +214,11 @@ def post_auto_assign(site: SiteDep) -> dict[str, Any]:
 @router.get("/models/count/{provider}", response_model=ModelCount)
 def get_count(site: SiteDep, provider: Identifier) -> dict[str, Any]:
     """Count the models of a provider by type."""
-    return count_models(site, provider)
+    with site.database.read() as session:
+        models = service.list_models(session, provider=check_provider(provider))
+    by_kind = Counter(model.kind for model in models)
+    counts = {kind: by_kind[kind] for kind in registry.MODEL_TYPES}
+    return {"provider": provider, "counts": counts, "total": len(models)}
 
 
 @router.get("/models/by-provider/{provider}", response_model=list[ModelRecord])

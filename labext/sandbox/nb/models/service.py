@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,21 +11,11 @@ from starlette.exceptions import HTTPException
 
 from labext import messages
 from labext.actions import Action
-from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers import registry, servers
-from labext.sandbox.nb.providers.registry import (
-    BUILT_IN,
-    MODEL_TYPES,
-    PROVIDER_NAMES,
-    PROVIDERS,
-    built_in_models,
-    check_provider,
-    get_provider,
-    guess_model_type,
-)
+from labext.sandbox.nb.providers.registry import PROVIDERS, check_provider, guess_model_type
 from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.settings import EMBEDDING_FAILURE, set_setting
 from labext.sandbox.nb.tables import Credential, DefaultModel, Model
@@ -53,7 +42,7 @@ def create_model(
         HTTPException: 400 if the provider does not exist, the credential is for another one, or the
             model exists already; 404 if the credential does not exist.
     """
-    get_provider(provider)
+    registry.get_provider(provider)
     if credential_id is not None:
         credential = load(session, Credential, credential_id)
         if credential.provider != provider:
@@ -63,13 +52,14 @@ def create_model(
                 "Choose a credential of the model's provider.",
                 Action.list_credentials(),
             )
-    if _exists(session, name, kind, provider, credential_id):
+    same = {"name": name, "kind": kind, "provider": provider, "credential_id": credential_id}
+    if session.scalars(select(Model).filter_by(**same)).first() is not None:
         raise errors.bad_request(
             f"The model {name} of {provider} with type {kind} already exists.",
             "See the models.",
             Action.list_models(),
         )
-    model = Model(name=name, kind=kind, provider=provider, credential_id=credential_id)
+    model = Model(**same)
     session.add(model)
     session.flush()
     return model
@@ -84,10 +74,7 @@ def register_models(
         The numbers of new and of existing models.
     """
     conditions = (Model.provider == provider, Model.credential_id == credential_id)
-    existing = {
-        (name, kind)
-        for name, kind in session.execute(select(Model.name, Model.kind).where(*conditions))
-    }
+    existing = session.execute(select(Model.name, Model.kind).where(*conditions)).all()
     new = [item for item in dict.fromkeys(models) if item not in existing]
     session.add_all(
         Model(name=name, kind=kind, provider=provider, credential_id=credential_id)
@@ -159,13 +146,6 @@ def set_defaults(session: Session, site: Site, assignments: Mapping[str, str | N
         passage_vectors.queue_if_due(session, site)
 
 
-def _exists(
-    session: Session, name: str, kind: str, provider: str, credential_id: str | None
-) -> bool:
-    same = (Model.name == name, Model.kind == kind, Model.provider == provider)
-    return count_rows(session, Model, *same, Model.credential_id == credential_id) > 0
-
-
 def assign_defaults(session: Session, site: Site) -> dict[str, Any]:
     """Assign the best available model to every empty slot.
 
@@ -175,8 +155,10 @@ def assign_defaults(session: Session, site: Site) -> dict[str, Any]:
     """
     defaults = get_defaults(session)
     empty = [slot for slot, identifier in defaults.items() if identifier is None]
-    ranked = _rank_models(session, site) if empty else []
-    best = {model.kind: model.id for model in reversed(ranked)}
+    usable = servers.configured_providers(site, session) | {registry.BUILT_IN}
+    models = [model for model in list_models(session) if model.provider in usable]
+    ranked = sorted(models, key=_ranking_key, reverse=True)
+    best = {model.kind: model.id for model in ranked}  # the last one of each kind
     assigned = {slot: best[registry.SLOTS[slot]] for slot in empty if registry.SLOTS[slot] in best}
     set_defaults(session, site, assigned)
     return {
@@ -186,43 +168,9 @@ def assign_defaults(session: Session, site: Site) -> dict[str, Any]:
     }
 
 
-def _rank_models(session: Session, site: Site) -> list[Model]:
-    usable = servers.configured_providers(site, session) | {registry.BUILT_IN}
-    models = [model for model in list_models(session) if model.provider in usable]
-    return sorted(models, key=_ranking_key)
-
-
 def _ranking_key(model: Model) -> tuple[int, bool, float, str]:
     is_fallback = model.id == registry.FALLBACK_TTS
-    return PROVIDER_NAMES.index(model.provider), is_fallback, model.created, model.name
-
-
-def list_providers(site: Site) -> dict[str, Any]:
-    """Return the configured and unconfigured providers, and the model types of each."""
-    with site.database.read() as session:
-        configured = servers.configured_providers(site, session) | {BUILT_IN}
-    built_in_kinds = {kind for _, kind in built_in_models().values()}
-    types = {name: list(provider.kinds) for name, provider in PROVIDERS.items()}
-    return {
-        "available": [name for name in PROVIDER_NAMES if name in configured],
-        "unavailable": [name for name in PROVIDER_NAMES if name not in configured],
-        "supported_types": types
-        | {BUILT_IN: [kind for kind in MODEL_TYPES if kind in built_in_kinds]},
-    }
-
-
-def count_models(site: Site, provider: str) -> dict[str, Any]:
-    """Return the numbers of a provider's models by type.
-
-    Raises:
-        HTTPException: 400 if the provider does not exist.
-    """
-    with site.database.read() as session:
-        by_kind = Counter(
-            model.kind for model in list_models(session, provider=check_provider(provider))
-        )
-    counts = {kind: by_kind[kind] for kind in MODEL_TYPES}
-    return {"provider": provider, "counts": counts, "total": by_kind.total()}
+    return registry.PROVIDER_NAMES.index(model.provider), is_fallback, model.created, model.name
 
 
 ModelTypes = dict[str, str | None]

@@ -47,10 +47,10 @@ def encrypt_key(site: Site, key: str) -> bytes:
     """Return a key encrypted for storage; mask it in messages from now on.
 
     Raises:
-        HTTPException: 422 if the encryption secret can't be used.
+        HTTPException: 400 if the key is not valid in a header; 422 if the encryption secret can't
+            be used.
     """
-    register_secret(key)
-    return encrypt(site, key.encode())
+    return cipher(site).encrypt(check_key(key).encode())
 
 
 def decrypt_key(site: Site, credential: Credential) -> str | None:
@@ -59,11 +59,13 @@ def decrypt_key(site: Site, credential: Credential) -> str | None:
     Raises:
         HTTPException: 422 if it was encrypted with another secret.
     """
+    from cryptography.fernet import InvalidToken
+
     if credential.key is None:
         return None
     try:
-        key = decrypt(site, credential.key).decode()
-    except (HTTPException, ValueError):
+        key = cipher(site).decrypt(credential.key).decode()
+    except (HTTPException, InvalidToken):
         raise errors.not_configured(
             f"The key of {credential.name} can't be read: the secret that encrypts keys has "
             "changed.",
@@ -86,38 +88,14 @@ def key_error(site: Site, credential: Credential) -> str | None:
 def is_encryption_configured(site: Site) -> bool:
     """Return whether keys can be encrypted."""
     try:
-        _fernet(site)
+        cipher(site)
     except HTTPException:
         return False
     return True
 
 
-def encrypt(site: Site, content: bytes) -> bytes:
-    """Return encrypted bytes for storage.
-
-    Raises:
-        HTTPException: 422 if the encryption secret can't be used.
-    """
-    return _fernet(site).encrypt(content)
-
-
-def decrypt(site: Site, stored: bytes) -> bytes:
-    """Return the decrypted bytes.
-
-    Raises:
-        HTTPException: 422 if the encryption secret can't be used.
-        ValueError: if they were encrypted with another secret.
-    """
-    from cryptography.fernet import InvalidToken
-
-    try:
-        return _fernet(site).decrypt(stored)
-    except InvalidToken:
-        raise ValueError("encrypted by another secret") from None
-
-
-def _fernet(site: Site) -> Fernet:
-    """Return the cipher with the sandbox's secret: 32 random bytes in Fernet's encoding."""
+def cipher(site: Site) -> Fernet:
+    """Return the cipher of keys with the sandbox's secret: 32 random bytes in Fernet's encoding."""
     from cryptography.fernet import Fernet
 
     try:
@@ -153,7 +131,7 @@ def store_environment(site: Site, environment: Mapping[str, str] = os.environ) -
     path.unlink(missing_ok=True)
     if variables and is_encryption_configured(site):
         _mask_keys(variables)
-        write_secret(path, encrypt(site, orjson.dumps(variables)).decode())
+        write_secret(path, cipher(site).encrypt(orjson.dumps(variables)).decode())
 
 
 def provider_from_environment(site: Site, provider: ProviderInfo) -> EnvironmentProvider | None:
@@ -187,13 +165,12 @@ def _parse_provider(
 
 
 def _stored_environment(site: Site) -> dict[str, str]:
+    from cryptography.fernet import InvalidToken
+
     try:
         encrypted = (site.secrets / "nb_providers").read_bytes()
-    except FileNotFoundError:
-        return {}
-    try:
-        variables: dict[str, str] = orjson.loads(decrypt(site, encrypted))
-    except (HTTPException, ValueError):  # encrypted with an earlier secret
+        variables: dict[str, str] = orjson.loads(cipher(site).decrypt(encrypted))
+    except (FileNotFoundError, HTTPException, InvalidToken):  # encrypted with an earlier secret
         return {}
     _mask_keys(variables)
     return variables

@@ -228,7 +228,7 @@ def test_key_is_masked_once_decrypted(site, add_model):
     model = add_model()
     with site.database.write() as session:
         credential = session.get_one(Credential, model.credential_id)
-        credential.key = provider_keys.encrypt(site, key.encode())
+        credential.key = provider_keys.cipher(site).encrypt(key.encode())
     assert provider_keys.decrypt_key(site, credential) == key
     assert key not in mask(f"A traceback with {key} in it.")
 
