@@ -1,11 +1,11 @@
-"""Answers, their citations, and the interface of the answer writers."""
+"""Answers, their citations, and the parts of questions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from labext.sandbox.nb.search.index import Hit
 from labext.sandbox.nb.text import segmentation
@@ -199,34 +199,3 @@ def resolve_query(history: Sequence[ChatTurn], message: str) -> str:
     if len(set(segmentation.stem_words(message))) >= MIN_TERMS:
         return message
     return "\n".join([*previous, message])
-
-
-class AnswerWriter(Protocol):
-    """A model that answers from passages.
-
-    Methods that use a model's server raise HTTPException (502, or 422 if it can't be used), and
-    `CallCancelledError` if the call was cancelled.
-    """
-
-    @property
-    def name(self) -> str:
-        """Return the name of the model, as stated with its answers."""
-
-    @property
-    def depth(self) -> int:
-        """Return the number of passages per search, unless the question states another one."""
-
-    def strategy(self, question: str) -> Strategy:
-        """Return the searches for a question."""
-
-    def rerank(self, term: str, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the passages that a search found, the most useful first."""
-
-    def answer(self, question: str, search: Search, hits: Sequence[Hit]) -> Answer:
-        """Answer a question from the passages that a search found."""
-
-    def final(self, question: str, answers: Sequence[Answer], hits: Sequence[Hit]) -> Answer:
-        """Merge several answers into one; `hits` are all passages that they are based on."""
-
-    def talk(self, history: Sequence[ChatTurn], message: str, hits: Sequence[Hit]) -> Answer:
-        """Answer a message of a conversation from the passages found for it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb.ask.answers import (
     NO_MATCH,
     Answer,
-    AnswerWriter,
     MarkRemover,
     Search,
     mention_unprocessed,
@@ -34,6 +33,8 @@ from labext.sandbox.nb.search.index import (
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model
 
+AnswerWriter = PassageQuoter | LlmAnswerWriter
+
 
 def create_writer(
     site: Site, model: Model, cancel_token: CancelToken, monitor: Monitor | None = None
@@ -43,18 +44,14 @@ def create_writer(
     The token cancels its calls; the monitor receives the words of its replies and their usage.
     """
     if registry.is_built_in(model):
-        return PassageQuoter(_has_calibrated_similarity(site))
+        with site.database.read() as session:
+            embedder = default_embedder(session, site)
+        # Its threshold is calibrated for the built-in embedding model.
+        return PassageQuoter(embedder is not None and embedder.id == registry.MINILM)
     return LlmAnswerWriter(
         model.name,
         partial(chat.generate_reply, site, model, cancel_token=cancel_token, monitor=monitor),
     )
-
-
-def _has_calibrated_similarity(site: Site) -> bool:
-    """Return whether passages have similarities by the built-in embedding model."""
-    with site.database.read() as session:
-        embedder = default_embedder(session, site)
-    return embedder is not None and embedder.id == registry.MINILM
 
 
 Event = dict[str, Any]
@@ -66,24 +63,19 @@ class AnswerRun:
 
     Attributes:
         strategist, answerer, finisher: the models of the three steps.
-        search_options: keyword arguments of `SearchIndex.find`.
-        rewrites: whether the strategist plans the searches; else the question is searched for.
-        reranks: whether the strategist orders the passages that a search found.
         unprocessed: the number of sources in the scope that are still being processed.
         monitor: observes the calls that write answers.
         report: receives a note of the searches.
     """
 
-    question: str
+    question: Question
     strategist: AnswerWriter
     answerer: AnswerWriter
     finisher: AnswerWriter
     index: SearchIndex
-    search_options: Mapping[str, Any]
-    rewrites: bool = True
-    reranks: bool = False
-    unprocessed: int = 0
-    monitor: Monitor = field(default_factory=lambda: Monitor(Usage()))
+    scope: Scope
+    unprocessed: int
+    monitor: Monitor
     report: SearchReport = field(default_factory=SearchReport)
 
     def push_events(self, push: Callable[[Event], None], *, with_words: bool = True) -> None:
@@ -101,11 +93,11 @@ class AnswerRun:
                 remover = MarkRemover(lambda words: push({"type": "words", "content": words}))
                 self.monitor.on_words = remover.feed
 
-        strategy = (
-            self.strategist.strategy(self.question)
-            if self.rewrites
-            else search_question(self.question)
-        )
+        question = self.question.question
+        if self.question.rewrite is False:
+            strategy = search_question(question)
+        else:
+            strategy = self.strategist.strategy(question)
         searches = [dict(vars(item)) for item in strategy.searches]
         push({"type": "strategy", "reasoning": strategy.reasoning, "searches": searches})
         answers: list[Answer] = []
@@ -122,7 +114,7 @@ class AnswerRun:
             last = answers[0]  # there is nothing to merge
         else:
             begin_reply()
-            last = self.finisher.final(self.question, answers, list(hits.values()))
+            last = self.finisher.final(question, answers, list(hits.values()))
         last = mention_unprocessed(last, self.unprocessed)
         details = _citations_and_model(self.finisher, last)
         details |= {"usage": self.monitor.usage.record(), "note": self.report.note}
@@ -136,24 +128,27 @@ class AnswerRun:
         last = events[-1]
         return {
             "answer": last["final_answer"],
-            "question": self.question,
-            "citations": last["citations"],
-            "model": last["model"],
-            "usage": last["usage"],
-            "note": last["note"],
+            "question": self.question.question,
+            **{name: last[name] for name in ("citations", "model", "usage", "note")},
         }
 
     def _searched(self, search: Search) -> tuple[Answer, list[Hit]]:
-        options = dict(self.search_options)
-        if self.reranks:
-            options["limit"] = max(options["limit"], assisted.MAX_RERANKED)
-        found = self.index.find(search.term, "hybrid", report=self.report, **options)
+        limit = self.question.limit or self.answerer.depth
+        found = self.index.find(
+            search.term,
+            "hybrid",
+            limit=max(limit, assisted.MAX_RERANKED) if self.question.rerank else limit,
+            min_similarity=self.question.min_similarity,
+            min_vector_similarity=MIN_EVIDENCE_SIMILARITY,
+            scope=self.scope,
+            report=self.report,
+        )
         hits = [hit for hit in found if hit.is_citable]
         if not hits:
             return NO_MATCH, hits
-        if self.reranks:
-            hits = [*self.strategist.rerank(search.term, hits)][: self.search_options["limit"]]
-        return self.answerer.answer(self.question, search, hits), hits
+        if self.question.rerank:
+            hits = [*self.strategist.rerank(search.term, hits)][:limit]
+        return self.answerer.answer(self.question.question, search, hits), hits
 
 
 def prepare_answer(
@@ -187,24 +182,7 @@ def prepare_answer(
         if models[2].id == models[1].id
         else create_writer(site, models[2], cancel_token, monitor)
     )
-    search_options = {
-        "limit": question.limit or answerer.depth,
-        "min_similarity": question.min_similarity,
-        "min_vector_similarity": MIN_EVIDENCE_SIMILARITY,
-        "scope": scope,
-    }
-    return AnswerRun(
-        question.question,
-        strategist,
-        answerer,
-        finisher,
-        index,
-        search_options,
-        question.rewrite is not False,
-        question.rerank is True,
-        unprocessed,
-        monitor,
-    )
+    return AnswerRun(question, strategist, answerer, finisher, index, scope, unprocessed, monitor)
 
 
 def _citations_and_model(writer: AnswerWriter, answer: Answer) -> dict[str, Any]:
