@@ -125,11 +125,7 @@ def _embedded(address: IPv6Address) -> Iterator[IPv4Address]:
 
 
 def check_base_url(base_url: str) -> str:
-    """Return a base URL as it is stored: http or https, no user, no query, no trailing slash.
-
-    Raises:
-        HTTPException: 400 if it is not a valid address of a model provider.
-    """
+    """Return a base URL as it is stored: http or https, no user, no query, no trailing slash."""
     try:
         url = clean_url(base_url)
     except InputError as error:

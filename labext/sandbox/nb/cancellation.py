@@ -18,7 +18,7 @@ from labext.sandbox.nb import errors
 
 
 class CallCancelledError(Exception):
-    """The call was cancelled; its result is no longer needed."""
+    """The call was cancelled: raised by functions that take a cancel token."""
 
 
 class Connection(Protocol):
@@ -44,9 +44,6 @@ class CancelToken:
 
         The socket itself is stored, since the connection drops it while it reads a response without
         a length.
-
-        Raises:
-            CallCancelledError: if the call was cancelled.
         """
         self._sockets.append(connection.sock)
         self.check()

@@ -282,11 +282,6 @@ def answer_message(
     """Answer a message and return all messages of the session.
 
     The monitor receives the words of the answer, without its citation marks.
-
-    Raises:
-        HTTPException: 404 if the session, model, a source or a note does not exist; 422 if no model
-            is set or it can't chat; 502 if the model's server failed.
-        CallCancelledError: if the call was cancelled.
     """
     cancel_token.check()
     asked_at = time.time()

@@ -1,4 +1,7 @@
-"""Errors of the notebook service, by HTTP status."""
+"""Errors of the notebook service, by HTTP status.
+
+Any function of the service may raise them; its endpoints answer with their status and text.
+"""
 
 from __future__ import annotations
 

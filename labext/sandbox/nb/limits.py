@@ -70,11 +70,7 @@ get_limit = LIMITS.value
 
 
 def check_text_size(session: Session, *texts: str | None) -> None:
-    """Check that texts are within the limit `text_bytes`; None counts as empty.
-
-    Raises:
-        HTTPException: 413 if one is too long.
-    """
+    """Check that texts are within the limit `text_bytes`; None counts as empty."""
     limit = get_limit(session, "text_bytes")
     for text in texts:
         size = len((text or "").encode())

@@ -59,9 +59,6 @@ def order_by_terms(
         order_by: a sort key, optionally followed by a blank and `asc` or `desc`.
         sort_keys: the allowed keys by name.
         last: the column that makes the order unique.
-
-    Raises:
-        HTTPException: 400 if `order_by` is invalid.
     """
     name, _, direction = order_by.strip().partition(" ")
     key = sort_keys.get(name)

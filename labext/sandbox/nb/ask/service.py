@@ -82,10 +82,6 @@ class AnswerRun:
         """Answer the question and push the events, as soon as they occur.
 
         Events of the type `words` have the words of an answer before it is complete.
-
-        Raises:
-            HTTPException: 502 if a model's server failed; 422 if one can't be used.
-            CallCancelledError: if the call was cancelled.
         """
 
         def begin_reply() -> None:
@@ -122,7 +118,7 @@ class AnswerRun:
         push({"type": "complete", "final_answer": last.text, **details})
 
     def answered(self) -> dict[str, Any]:
-        """Return only the final answer; raises as `push_events`."""
+        """Return only the final answer."""
         events: list[Event] = []
         self.push_events(events.append, with_words=False)
         last = events[-1]
@@ -154,12 +150,7 @@ class AnswerRun:
 def prepare_answer(
     site: Site, index: SearchIndex, question: Question, cancel_token: CancelToken
 ) -> AnswerRun:
-    """Return the run that answers a question.
-
-    Raises:
-        HTTPException: 404 if a named model, source or note does not exist; 422 if no model is named
-            or set, or it is not of type `llm`.
-    """
+    """Return the run that answers a question."""
     scope = Scope(
         question.source_ids,
         question.note_ids,

@@ -55,11 +55,7 @@ ADDRESSES = tuple(name for name in NAMES if name.startswith("endpoint"))
 def merge_options(
     stored: Mapping[str, Any] | None, values: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Return the options after a change, or None; values other than options are ignored.
-
-    Raises:
-        HTTPException: 400 if an address is invalid.
-    """
+    """Return the options after a change, or None; values other than options are ignored."""
     changes = {
         name: addresses.check_base_url(value) if value and name in ADDRESSES else value
         for name, value in values.items()
@@ -78,12 +74,7 @@ def create_credential(
     base_url: str | None,
     options: Mapping[str, Any] | None = None,
 ) -> Credential:
-    """Create a credential; `options` has values of `options.NAMES`.
-
-    Raises:
-        HTTPException: 400 if the provider does not exist or the key or address is invalid; 422 if
-            keys can't be encrypted.
-    """
+    """Create a credential; `options` has values of `options.NAMES`."""
     info = get_provider(provider)
     credential = Credential(
         provider=provider,
@@ -105,10 +96,6 @@ def update_credential(
 
     `values` has any of `provider`, `name`, `api_key`, `base_url` and `options.NAMES`; None removes
     a value.
-
-    Raises:
-        HTTPException: 404; 400 and 422 as `create_credential`; 400 also if the provider differs or
-            the key was given for another server.
     """
     credential = load(session, Credential, identifier)
     provider = values.get("provider")
@@ -140,11 +127,7 @@ def update_credential(
 
 
 def delete_credential(session: Session, identifier: str) -> tuple[Credential, int]:
-    """Delete a credential with its models, and return it with their number.
-
-    Raises:
-        HTTPException: 404; 400 if a default slot uses one of them.
-    """
+    """Delete a credential with its models, and return it with their number."""
     credential = load(session, Credential, identifier)
     models = session.scalars(select(Model).where(Model.credential_id == credential.id)).all()
     service.check_not_default(session, models)
@@ -204,11 +187,7 @@ def _check_has_address(info: ProviderInfo, credential: Credential) -> None:
 
 
 def check_connection(site: Site, identifier: str) -> dict[str, Any]:
-    """List the models of a credential's server, and report success or failure.
-
-    Raises:
-        HTTPException: 404 if the credential does not exist.
-    """
+    """List the models of a credential's server, and report success or failure."""
     with site.database.read() as session:
         credential = load(session, Credential, identifier)
     try:
@@ -221,12 +200,7 @@ def check_connection(site: Site, identifier: str) -> dict[str, Any]:
 
 
 def discover_models(site: Site, identifier: str) -> dict[str, Any]:
-    """Return the models listed by a credential's server.
-
-    Raises:
-        HTTPException: 404 if the credential does not exist; 422 if its server can't be used; 502 if
-            it failed.
-    """
+    """Return the models listed by a credential's server."""
     with site.database.read() as session:
         credential = load(session, Credential, identifier)
     return {

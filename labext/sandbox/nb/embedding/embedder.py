@@ -42,7 +42,7 @@ class Embedder(ABC):
         """
 
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
-        """Return unit vectors of passages, of shape (texts, dimensions); raises as `embed`.
+        """Return unit vectors of passages, of shape (texts, dimensions).
 
         Args:
             texts: the texts of the passages.

@@ -85,11 +85,7 @@ def passage_context(title: str, heading: str) -> str:
 
 
 def embed_missing(database: Database, embedder: Embedder, limit: int) -> int:
-    """Embed passages without vectors, the newest first, and return their number.
-
-    Raises:
-        HTTPException: as `Embedder.embed`.
-    """
+    """Embed passages without vectors, the newest first, and return their number."""
     title = func.coalesce(Source.title, Note.title, "")
     with database.read() as session:
         rows = session.execute(

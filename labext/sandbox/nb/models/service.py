@@ -36,12 +36,7 @@ def list_models(
 def create_model(
     session: Session, name: str, kind: str, provider: str, credential_id: str | None = None
 ) -> Model:
-    """Add a model.
-
-    Raises:
-        HTTPException: 400 if the provider does not exist, the credential is for another one, or the
-            model exists already; 404 if the credential does not exist.
-    """
+    """Add a model."""
     registry.get_provider(provider)
     if credential_id is not None:
         credential = load(session, Credential, credential_id)
@@ -85,11 +80,7 @@ def register_models(
 
 
 def delete_model(session: Session, identifier: str) -> Model:
-    """Delete a model.
-
-    Raises:
-        HTTPException: 404; 400 if it is built in or used by a default slot.
-    """
+    """Delete a model."""
     model = registry.get_model(session, identifier)
     if registry.is_built_in(model):
         raise errors.bad_request(
@@ -104,11 +95,7 @@ def delete_model(session: Session, identifier: str) -> Model:
 
 
 def check_not_default(session: Session, models: Sequence[Model]) -> None:
-    """Check that no default slot uses one of some models.
-
-    Raises:
-        HTTPException: 400 if any does; the message names all of them.
-    """
+    """Check that no default slot uses one of some models."""
     names = {model.id: model.name for model in models}
     defaults = session.scalars(select(DefaultModel).order_by(DefaultModel.slot))
     if in_use := [default for default in defaults if default.model_id in names]:
@@ -129,11 +116,7 @@ def get_defaults(session: Session) -> dict[str, str | None]:
 
 
 def set_defaults(session: Session, site: Site, assignments: Mapping[str, str | None]) -> None:
-    """Set or clear the models of slots; a new embedding model embeds in the background.
-
-    Raises:
-        HTTPException: 404 if a model does not exist; 422 if it is not of the slot's type.
-    """
+    """Set or clear the models of slots; a new embedding model embeds in the background."""
     for slot, identifier in assignments.items():
         if identifier is not None:
             model = registry.get_model(session, identifier, registry.SLOTS[slot])
@@ -178,12 +161,7 @@ ModelTypes = dict[str, str | None]
 
 
 def discover_models(site: Site, provider: str) -> list[dict[str, Any]]:
-    """Return the models listed by a provider, with all of its credentials.
-
-    Raises:
-        HTTPException: 400 if the provider does not exist; 422 if it is not configured; 502 if it
-            failed.
-    """
+    """Return the models listed by a provider, with all of its credentials."""
     models: ModelTypes = {}
     for _, server_models in _query_servers(site, check_provider(provider)):
         models |= server_models
@@ -191,11 +169,7 @@ def discover_models(site: Site, provider: str) -> list[dict[str, Any]]:
 
 
 def discover_by_credential(site: Site, credential: Credential) -> list[dict[str, Any]]:
-    """Return the models listed by a credential's server.
-
-    Raises:
-        HTTPException: 422 if it can't be used; 502 if it failed.
-    """
+    """Return the models listed by a credential's server."""
     from labext.sandbox.nb.providers import calls
 
     names = calls.list_models(servers.listing_server(site, credential))
@@ -206,9 +180,6 @@ def sync_provider(site: Site, provider: str) -> dict[str, Any]:
     """Add the missing models of a provider, except those of unused types.
 
     Existing models keep their type, even if the name suggests another.
-
-    Raises:
-        HTTPException: as `discover_models`.
     """
     listings = list(_query_servers(site, check_provider(provider)))
     with site.database.write() as session:

@@ -37,11 +37,7 @@ Outcome = tuple[str, dict[str, Any]]
 
 
 def try_model(site: Site, model: Model, cancel_token: CancelToken | None = None) -> dict[str, Any]:
-    """Call a model and return `success`, `message` and `details`, also for a failure.
-
-    Raises:
-        CallCancelledError: if the call was cancelled.
-    """
+    """Call a model and return `success`, `message` and `details`, also for a failure."""
     started = time.monotonic()
     try:
         message, details = _TRIALS[model.kind](site, model, cancel_token)

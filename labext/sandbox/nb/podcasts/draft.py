@@ -63,11 +63,7 @@ class Draft:
         text: str,
         cancel_token: CancelToken,
     ) -> Sound:
-        """Return the stored speech of a turn's text, or that of a server, which is then stored.
-
-        Raises:
-            HTTPException: as `synthesis.synthesize`.
-        """
+        """Return the stored speech of a turn's text, or that of a server, which is then stored."""
         import soundfile
 
         path = self._folder / f"{_digest((turn_number, model.id, voice, text))}.flac"

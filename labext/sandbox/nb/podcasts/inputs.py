@@ -33,11 +33,7 @@ MAX_CHARACTERS = 2_000_000
 
 
 def check_material(session: Session, notebook_id: str) -> None:
-    """Check that a notebook has text for an episode.
-
-    Raises:
-        HTTPException: 404 if the notebook does not exist; 400 if it has no text (yet).
-    """
+    """Check that a notebook has text for an episode."""
     notebook = load(session, Notebook, notebook_id)
     if any(_text_lengths(session, notebook_id)):
         return
@@ -53,9 +49,6 @@ def gather_material(session: Session, notebook_id: str) -> Material:
     """Return the texts of the completed sources and of the notes, the oldest first.
 
     If they exceed `MAX_CHARACTERS`, long texts are cut to an equal share.
-
-    Raises:
-        HTTPException: as `check_material`.
     """
     check_material(session, notebook_id)
     limit = fair_share(_text_lengths(session, notebook_id), MAX_CHARACTERS)
@@ -104,11 +97,7 @@ def _linked_sources(notebook_id: str) -> Select[Any]:
 
 
 def episode_speakers(profiles: Sequence[Mapping[str, Any]]) -> list[Speaker]:
-    """Return the speakers of several speaker profiles, in order.
-
-    Raises:
-        HTTPException: 400 if there are none or too many, or if two have the same name.
-    """
+    """Return the speakers of several speaker profiles, in order."""
     speakers = [speaker for profile in profiles for speaker in profile["speakers"]]
     if not speakers:
         raise errors.bad_request(
@@ -127,11 +116,7 @@ def episode_speakers(profiles: Sequence[Mapping[str, Any]]) -> list[Speaker]:
 
 
 def requested_voices(session: Session, profiles: Sequence[Mapping[str, Any]]) -> VoiceRequests:
-    """Return the model and the requested voice of each speaker.
-
-    Raises:
-        HTTPException: 422 if no speech model is available; 404 if the model was deleted.
-    """
+    """Return the model and the requested voice of each speaker."""
     requests: dict[str, tuple[Model, str | None]] = {}
     for profile in profiles:
         model = _voice_model(session, profile["voice_model"])

@@ -403,7 +403,7 @@ class LlmScriptWriter:
         self._excerpts = Excerpts(site, plan.material)
 
     def outline(self) -> list[Segment]:
-        """Return the segments that the model plans; raises as `writer.write_outline`."""
+        """Return the segments that the model plans."""
         plan = self._plan
         return self._request(
             outline_prompt(self._excerpts.whole(), plan.count),
@@ -414,7 +414,7 @@ class LlmScriptWriter:
     def dialogue(
         self, segments: Sequence[Segment], on_progress: Callable[[int, int], None]
     ) -> list[Turn]:
-        """Return the turns that the model writes; raises as `writer.write_dialogue`."""
+        """Return the turns that the model writes."""
         speakers = self._plan.speakers
         names = ", ".join(speaker.name for speaker in speakers)
         script: list[Turn] = []
@@ -437,9 +437,6 @@ class LlmScriptWriter:
 
         A reply with other numbers is requested once more; sentences of the second one with such
         numbers are removed. `missing` are the speakers who must have a turn.
-
-        Raises:
-            HTTPException: 502 if nothing is left; else as `_request`.
         """
         plan = self._plan
         titles = [text.title for text in plan.material.texts]
@@ -467,9 +464,6 @@ class LlmScriptWriter:
 
         One that can't be parsed or is cut off is requested once more. Of a second one that is cut
         off, what is complete is used.
-
-        Raises:
-            HTTPException: 502 if neither can be parsed; else as `chat.generate_reply`.
         """
         messages = [
             {"role": "system", "content": system_prompt(self._plan)},

@@ -195,13 +195,7 @@ def load_profile(session: Session, name: str, table: type[Profile]) -> Profile:
 
 
 def create_profile(session: Session, table: type[Profile], new: NewProfile) -> Profile:
-    """Create a profile.
-
-    Raises:
-        HTTPException: 400 if the name is taken or a speaker is given twice; 404 if a model or
-            speaker profile does not exist; 422 if a model has the wrong type; 413 if a text is too
-            long.
-    """
+    """Create a profile."""
     _check_name_free(session, table, new.name)
     profile = table(**_column_values(session, new.model_dump()))
     session.add(profile)

@@ -49,7 +49,6 @@ def write_mp3(target: Path) -> Iterator[Callable[[Samples], None]]:
     The file states the encoder delay and the number of samples, so that players skip the padding.
 
     Raises:
-        HTTPException: 422 if a package is missing.
         AudioWriteError: if the file can't be written.
     """
     require_packages("soundfile")
@@ -128,8 +127,6 @@ def record_dialogue(
         The turns with their original text and their times, counted in samples written.
 
     Raises:
-        HTTPException: 422 if a package or setting is missing or there are too few voices; 400 if
-            there is no speakable text; 502 if a model's server failed.
         AudioWriteError: if the file can't be written.
     """
     voices = assign_voices(site, voice_requests, language)

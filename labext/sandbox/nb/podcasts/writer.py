@@ -64,11 +64,7 @@ class _Quote:
 
 
 def template_outline(material: Material, count: int) -> list[Segment]:
-    """Return at most `count` segments: the material's sections in order, neighbours together.
-
-    Raises:
-        HTTPException: 422 if no sentence of the material can be read aloud.
-    """
+    """Return at most `count` segments: the material's sections in order, neighbours together."""
     segments: list[Segment] = []
     for group in _group_quotes(material, count):
         name = _segment_name(material, group)
@@ -92,11 +88,7 @@ def template_script(
     speakers: Sequence[Speaker],
     on_progress: Callable[[int, int], None],
 ) -> list[Turn]:
-    """Return the turns: an introduction, the key sentences of each segment, and an end.
-
-    Raises:
-        HTTPException: 422 if no sentence of the material can be read aloud.
-    """
+    """Return the turns: an introduction, the key sentences of each segment, and an end."""
     groups = _group_quotes(material, len(segments))
     turns = _introduction_turns(material, speakers)
     readers = cycle(speakers)
@@ -151,11 +143,7 @@ def _select_quotes(group: Sequence[_Quote], segment: Segment, briefing: str) -> 
 
 
 def _group_quotes(material: Material, count: int) -> list[list[_Quote]]:
-    """Return the quotations in at most `count` groups of neighbours of about the same size.
-
-    Raises:
-        HTTPException: 422 if there are none.
-    """
+    """Return the quotations in at most `count` groups of neighbours of about the same size."""
     quotes = _collect_quotes(material)
     if not quotes:
         raise errors.not_configured(
@@ -214,11 +202,7 @@ OnProgress = Callable[[int, int], None]
 
 
 def check_language(model: Model, language: str | None) -> None:
-    """Check that a model can write in a language; None is the language of the sources.
-
-    Raises:
-        HTTPException: 422 if it is the built-in model, whose template is in English.
-    """
+    """Check that a model can write in a language; None is the language of the sources."""
     if registry.is_built_in(model) and not voices.is_english(language):
         raise errors.not_configured(
             f"The model {model.name} only writes English, not {language}. Choose another "
@@ -227,12 +211,7 @@ def check_language(model: Model, language: str | None) -> None:
 
 
 def write_outline(site: Site, model: Model, plan: EpisodePlan) -> list[Segment]:
-    """Return the segments of an episode: at least one, at most `plan.count`.
-
-    Raises:
-        HTTPException: 502 if the model's server failed or sent no outline; 422 if the model can't
-            be used or the material has no speakable text.
-    """
+    """Return the segments of an episode: at least one, at most `plan.count`."""
     check_language(model, plan.language)
     if registry.is_built_in(model):
         return template_outline(plan.material, plan.count)
@@ -252,9 +231,6 @@ def write_dialogue(
 
     Every speaker has at least one turn, and there are no other speakers. `on_progress` is called
     with the number of segments written and their total, from 0 on.
-
-    Raises:
-        HTTPException: as `write_outline`.
     """
     check_language(model, plan.language)
     if registry.is_built_in(model):

@@ -102,11 +102,7 @@ def _common_end(text: str, key: str) -> int:
 
 
 def wire_form(server: ProviderServer) -> WireForm:
-    """Return the wire form of a server.
-
-    Raises:
-        HTTPException: 422 if its models only process speech.
-    """
+    """Return the wire form of a server."""
     form = CHAT_FORMS.get(server.form)
     if form is None:
         raise errors.not_configured(
@@ -167,11 +163,7 @@ def chat(
 def _chat_pieces(
     server: ProviderServer, request: ChatRequest, cancel_token: CancelToken | None
 ) -> Iterator[Piece]:
-    """Yield the pieces of a complete reply.
-
-    Raises:
-        HTTPException: as `chat`; the reply may break off after some pieces.
-    """
+    """Yield the pieces of a complete reply."""
     form = wire_form(server)
     path, body = form.chat(server, request)
     payload = json_payload(body)
@@ -202,12 +194,7 @@ def _parse(server: ProviderServer, parse: Any, value: Any) -> Any:
 def embed(
     site: Site, model: Model, texts: Sequence[str], cancel_token: CancelToken | None = None
 ) -> list[list[float]]:
-    """Return one vector per text, all of the same length.
-
-    Raises:
-        HTTPException: as `chat`.
-        CallCancelledError: if the call was cancelled.
-    """
+    """Return one vector per text, all of the same length."""
     server = server_of_model(site, model)
     form = wire_form(server)
     vectors: list[list[float]] = []
@@ -253,10 +240,6 @@ def synthesize(
 
     Returns:
         A WAV file, or MP3, OGG or FLAC from servers without WAV.
-
-    Raises:
-        HTTPException: as `chat`.
-        CallCancelledError: if the call was cancelled.
     """
     server = server_of_model(site, model)
     form = _speech_form(server)
@@ -277,9 +260,6 @@ def list_voices(site: Site, model: Model) -> dict[str, str]:
     """Return the names of the voices of a model's server, by their identifiers.
 
     Empty if the server does not list its voices; `default_voices` has those that it probably has.
-
-    Raises:
-        HTTPException: as `chat`.
     """
     server = server_of_model(site, model)
     form = _speech_form(server)
@@ -292,11 +272,7 @@ def list_voices(site: Site, model: Model) -> dict[str, str]:
 
 
 def default_voices(site: Site, model: Model) -> Sequence[str]:
-    """Return the identifiers of voices of a model's server for speakers without one.
-
-    Raises:
-        HTTPException: as `chat`.
-    """
+    """Return the identifiers of voices of a model's server for speakers without one."""
     return _speech_form(server_of_model(site, model)).voices or [*list_voices(site, model)]
 
 
@@ -334,11 +310,7 @@ def transcribe(
 
 
 def list_models(server: ProviderServer) -> list[str]:
-    """Return the names of a server's models on all pages of its list, in its order.
-
-    Raises:
-        HTTPException: 502 if it failed.
-    """
+    """Return the names of a server's models on all pages of its list, in its order."""
     form: Any = CHAT_FORMS.get(server.form) or SPEECH_FORMS[server.form]
     first_page = path = form.models_path(server)
     names: dict[str, None] = {}

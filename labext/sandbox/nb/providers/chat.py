@@ -32,10 +32,6 @@ def generate_reply(
     """Return a model's reply to a conversation; the monitor receives its words as they arrive.
 
     The built-in model is not a language model: it returns key sentences of the last message.
-
-    Raises:
-        HTTPException: 502 if the model's server failed; 422 if it can't be used.
-        CallCancelledError: if the call was cancelled.
     """
     if registry.is_built_in(model):
         return extractive.summarize(messages[-1]["content"])
@@ -140,9 +136,6 @@ def ask_in_parts(
     """Return a model's reply about a text of any length.
 
     `ask_last` is used instead of `ask` for the call whose reply is returned.
-
-    Raises:
-        HTTPException: 413 if the text has too many parts.
     """
     if len(text) <= limits.characters:
         return (ask_last or ask)(prompt, text)

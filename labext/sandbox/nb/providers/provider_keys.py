@@ -27,11 +27,7 @@ MAX_KEY_LENGTH = 10_000
 
 
 def check_key(key: str) -> str:
-    """Return a key that is valid in a header; mask it in messages from now on.
-
-    Raises:
-        HTTPException: 400 if it is not valid.
-    """
+    """Return a key that is valid in a header; mask it in messages from now on."""
     register_secret(key)
     if not (
         key.isascii() and key.isprintable() and " " not in key and 0 < len(key) <= MAX_KEY_LENGTH
@@ -44,12 +40,7 @@ def check_key(key: str) -> str:
 
 
 def encrypt_key(site: Site, key: str) -> bytes:
-    """Return a key encrypted for storage; mask it in messages from now on.
-
-    Raises:
-        HTTPException: 400 if the key is not valid in a header; 422 if the encryption secret can't
-            be used.
-    """
+    """Return a key encrypted for storage; mask it in messages from now on."""
     return cipher(site).encrypt(check_key(key).encode())
 
 

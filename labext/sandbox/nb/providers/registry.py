@@ -49,11 +49,7 @@ def get_default_model(session: Session, slot: str) -> Model | None:
 
 
 def get_model(session: Session, identifier: str, kind: str | None = None) -> Model:
-    """Return a model by its identifier.
-
-    Raises:
-        HTTPException: 404 if it does not exist; 422 if it is not of type `kind`.
-    """
+    """Return a model by its identifier."""
     model = session.get(Model, identifier)
     if model is None:
         raise errors.not_found("model", identifier)
@@ -67,11 +63,7 @@ def get_model(session: Session, identifier: str, kind: str | None = None) -> Mod
 
 
 def select_model(session: Session, slot: str, requested: str | None = None) -> Model:
-    """Return the requested model, or else the slot's.
-
-    Raises:
-        HTTPException: 404 or 422 as `get_model`; 422 if none is requested and the slot is empty.
-    """
+    """Return the requested model, or else the slot's."""
     if requested is not None:
         return get_model(session, requested, SLOTS[slot])
     model = get_default_model(session, slot)
@@ -85,11 +77,7 @@ def select_model(session: Session, slot: str, requested: str | None = None) -> M
 
 
 def select_language_model(session: Session, slot: str, requested: str | None = None) -> Model:
-    """Return the requested model, or else the slot's, if it is a real language model.
-
-    Raises:
-        HTTPException: as `select_model`; 422 for the built-in model, which only quotes.
-    """
+    """Return the requested model, or else the slot's, if it is a real language model."""
     model = select_model(session, slot, requested)
     if is_built_in(model):
         raise errors.not_configured(
@@ -195,11 +183,7 @@ PROVIDER_NAMES = (*PROVIDERS, BUILT_IN)
 
 
 def get_provider(name: str) -> ProviderInfo:
-    """Return a provider that credentials can be created for.
-
-    Raises:
-        HTTPException: 400 if it does not exist or needs no credential.
-    """
+    """Return a provider that credentials can be created for."""
     if name == BUILT_IN:
         raise errors.bad_request(
             "The built-in models need no credential.", "See the models.", Action.list_models()
@@ -209,11 +193,7 @@ def get_provider(name: str) -> ProviderInfo:
 
 
 def check_provider(name: str) -> str:
-    """Return the name if a provider has it.
-
-    Raises:
-        HTTPException: 400 if there is none.
-    """
+    """Return the name if a provider has it."""
     if name not in PROVIDER_NAMES:
         raise errors.bad_request(
             f"There is no provider {messages.quote_value(name)}.",

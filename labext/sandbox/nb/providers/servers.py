@@ -354,11 +354,7 @@ MAX_LISTING_SECONDS = 30
 
 
 def server_of_model(site: Site, model: Model) -> ProviderServer:
-    """Return the server of a model, with its key.
-
-    Raises:
-        HTTPException: 422 if it has none or its key can't be read.
-    """
+    """Return the server of a model, with its key."""
     with site.database.read() as session:
         if model.credential_id is not None:
             credential = session.get(Credential, model.credential_id)
@@ -379,11 +375,7 @@ def server_of_model(site: Site, model: Model) -> ProviderServer:
 
 
 def listing_servers(site: Site, provider: str) -> Iterator[tuple[str | None, ProviderServer]]:
-    """Yield all servers of a provider for listing models, with their credentials' identifiers.
-
-    Raises:
-        HTTPException: 422 if there is none, or one can't be used.
-    """
+    """Yield all servers of a provider for listing models, with their credentials' identifiers."""
     with site.database.read() as session:
         credentials = list(session.scalars(_credentials_query(provider)))
     for credential in credentials:
@@ -393,11 +385,7 @@ def listing_servers(site: Site, provider: str) -> Iterator[tuple[str | None, Pro
 
 
 def listing_server(site: Site, credential: Credential) -> ProviderServer:
-    """Return the server of a credential for listing its models.
-
-    Raises:
-        HTTPException: 422 if its address isn't known or its key can't be read.
-    """
+    """Return the server of a credential for listing its models."""
     return server_of_credential(site, credential, listing_timeout(site))
 
 
@@ -410,11 +398,7 @@ def listing_timeout(site: Site) -> float:
 def server_of_credential(
     site: Site, credential: Credential, seconds: float, kind: str | None = None
 ) -> ProviderServer:
-    """Return the server of a credential with its key, for a type of models or all of them.
-
-    Raises:
-        HTTPException: 422 if its address isn't known or its key can't be read.
-    """
+    """Return the server of a credential with its key, for a type of models or all of them."""
     provider = PROVIDERS.get(credential.provider)
     base_url = credential.address(kind) or (provider and provider.base_url)
     if not base_url:
@@ -467,11 +451,7 @@ def _wire_options(provider: str, base_url: str) -> dict[str, Any]:
 
 
 def server_of_environment(site: Site, provider: str, seconds: float) -> ProviderServer:
-    """Return the server of a provider from the environment.
-
-    Raises:
-        HTTPException: 422 if the environment does not configure it.
-    """
+    """Return the server of a provider from the environment."""
     info = PROVIDERS.get(provider)
     settings = None if info is None else provider_keys.provider_from_environment(site, info)
     if info is None or settings is None or settings.base_url is None:

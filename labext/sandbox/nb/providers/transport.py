@@ -64,12 +64,7 @@ def request_json(
     payload: Payload | None = None,
     cancel_token: CancelToken | None = None,
 ) -> Any:
-    """Return the parsed JSON response of a provider.
-
-    Raises:
-        HTTPException: as `request_bytes`; also 502 if the response is not JSON.
-        CallCancelledError: if the call was cancelled.
-    """
+    """Return the parsed JSON response of a provider."""
     return _parse(provider, request_bytes(provider, path, payload, cancel_token))
 
 
@@ -100,10 +95,6 @@ def stream_json(
 
     The stream is one of server-sent events or of lines of JSON. A server that does not stream
     yields one value. The time limit applies to the start, and to each pause.
-
-    Raises:
-        HTTPException: as `request_json`; also 502 if the connection was lost.
-        CallCancelledError: if the call was cancelled.
     """
     cancel_token = cancel_token or CancelToken()
     with _open_successful(provider, path, payload, cancel_token, _STREAM) as response:

@@ -24,12 +24,7 @@ _FUSION_CONSTANT = 60
 
 
 def rewrite_query(ask: AskModel, query: str) -> list[str]:
-    """Return a query and a model's rephrasings of it; invalid rephrasings are omitted.
-
-    Raises:
-        HTTPException: if the model's server failed.
-        CallCancelledError: if the call was cancelled.
-    """
+    """Return a query and a model's rephrasings of it; invalid rephrasings are omitted."""
     prompt = (
         "A knowledge base of research material is searched for:\n\n"
         f"{query}\n\n"
@@ -58,12 +53,7 @@ def merge_hits(rankings: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:
 
 
 def rerank(ask: AskModel, query: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Return the passages in a model's order, those that it does not name last.
-
-    Raises:
-        HTTPException: if the model's server failed.
-        CallCancelledError: if the call was cancelled.
-    """
+    """Return the passages in a model's order, those that it does not name last."""
     ranked = hits[:MAX_RERANKED]
     if len(ranked) < 2:
         return [*hits]

@@ -224,10 +224,6 @@ class SearchIndex:
                 is given; at least `MIN_EVIDENCE_SIMILARITY` if a passage has half of the words.
             scope: the sources and notes to search.
             report: receives a note; shared by the searches of a request.
-
-        Raises:
-            HTTPException: for `vector`, 422 without an embedding model; 502 or 422 if its server
-                fails or can't be used.
         """
         report = SearchReport() if report is None else report
         meaning = None
@@ -275,11 +271,7 @@ class SearchIndex:
             return _with_literal_hit(hits, literal, limit)
 
     def _meaning(self, query: str, report: SearchReport) -> tuple[VectorMatrix, Floats] | None:
-        """Return the vectors of the passages and of the query; None without an embedding model.
-
-        Raises:
-            HTTPException: if the vector of the query can't be computed.
-        """
+        """Return the vectors of the passages and of the query; None without an embedding model."""
         database = self._site.database
         with database.read() as session:
             embedder = passage_vectors.serving_embedder(session, self._site)

@@ -78,11 +78,7 @@ def check_identifiers_exist(
     source_ids: Collection[str] | None = None,
     note_ids: Collection[str] | None = None,
 ) -> None:
-    """Check that the sources and notes that a request names exist.
-
-    Raises:
-        HTTPException: 404 if one does not.
-    """
+    """Check that the sources and notes that a request names exist."""
     for noun, identifiers, existing in (
         ("source", source_ids, select(Source.id)),
         ("note", note_ids, select(Note.id)),

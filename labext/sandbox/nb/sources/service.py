@@ -112,9 +112,6 @@ async def create_source(
 
     The same background task processes it in either case, and continues if the client disconnects
     or the service is killed.
-
-    Raises:
-        HTTPException: 404 if the notebook does not exist.
     """
     try:
         identifier = await run_in_threadpool(_store_source, site, source_request)

@@ -69,11 +69,7 @@ class ParsedForm:
 async def read_multipart(
     content_type: str, body: AsyncIterator[bytes], folder: Path, form_limits: FormLimits
 ) -> ParsedForm:
-    """Parse a multipart form, storing its file in `folder`; errors leave no file behind.
-
-    Raises:
-        HTTPException: 400 if it is not a form; 413 if it is too large.
-    """
+    """Parse a multipart form, storing its file in `folder`; errors leave no file behind."""
     boundary = parse_options_header(content_type)[1].get(b"boundary")
     if not boundary:
         raise errors.bad_request("The form's Content-Type has no boundary.")
@@ -232,11 +228,7 @@ class SourceRequest:
 
 
 async def read_request(site: Site, request: Request, *, json: bool = False) -> SourceRequest:
-    """Parse and validate a request; `json` parses JSON regardless of its content type.
-
-    Raises:
-        HTTPException: 400 if it is invalid; 413 if it exceeds a limit.
-    """
+    """Parse and validate a request; `json` parses JSON regardless of its content type."""
     form_limits = await run_in_threadpool(_form_limits, site)
     try:
         form = await _read_form(site, request, form_limits, json=json)

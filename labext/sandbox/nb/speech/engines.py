@@ -21,11 +21,7 @@ PACKAGE = "espeakng_loader"
 
 
 def require_packages(*packages: str) -> None:
-    """Check that packages of the speech extra are installed.
-
-    Raises:
-        HTTPException: 422 if one is missing.
-    """
+    """Check that packages of the speech extra are installed."""
     if any(find_spec(package) is None for package in packages):
         raise errors.not_configured(
             "Speech needs packages that are not installed here: "
@@ -155,11 +151,7 @@ class Flite:
     parallel = 2
 
     def voices(self) -> list[str]:
-        """Return the voices.
-
-        Raises:
-            HTTPException: 422 if flite is not installed.
-        """
+        """Return the voices."""
         _find_flite()
         return list(_FLITE_VOICES)
 

@@ -22,9 +22,6 @@ def list_voices(site: Site, model: Model) -> dict[str, str]:
     """Return the names of a model's voices by identifier; empty if it accepts any identifier.
 
     The most distinct ones come first.
-
-    Raises:
-        HTTPException: 422 if a package is missing; 502 if the model's server failed.
     """
     require_packages("soundfile")
     if registry.is_built_in(model):
@@ -35,11 +32,7 @@ def list_voices(site: Site, model: Model) -> dict[str, str]:
 
 
 def default_voices(site: Site, model: Model) -> list[str]:
-    """Return the identifiers of voices for speakers without one.
-
-    Raises:
-        HTTPException: as `list_voices`.
-    """
+    """Return the identifiers of voices for speakers without one."""
     if registry.is_built_in(model):
         return list(list_voices(site, model))
     from labext.sandbox.nb.providers import calls
@@ -63,11 +56,6 @@ def synthesize(
 
     Returns:
         The audio, which may be empty if the model is built in.
-
-    Raises:
-        HTTPException: 422 if a package is missing or the voice does not exist; 502 if the server
-            failed or returned silence.
-        CallCancelledError: if the request was cancelled.
     """
     if registry.is_built_in(model):
         return _engine(model).say(voice, text)

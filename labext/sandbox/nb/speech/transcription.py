@@ -251,7 +251,6 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcri
     """Transcribe as `transcribe`, with the model of the slot `speech_to_text`.
 
     Raises:
-        HTTPException: as `transcribe`.
         UnreadableError: also if the slot is empty.
     """
     with site.database.read() as session:
@@ -272,7 +271,6 @@ def transcribe(site: Site, model: Model, path: Path, on_stage: OnStage) -> Trans
 
     Raises:
         UnreadableError: if the file has no audio, or a package or program is missing.
-        HTTPException: 502 if the model's server failed; 422 if it can't be used.
     """
     if registry.is_built_in(model):
         return transcribe_built_in(path, on_stage)

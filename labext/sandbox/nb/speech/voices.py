@@ -41,10 +41,6 @@ def assign_voices(
         requests: the speakers, in the order of assignment.
         language: the language, such as `de`, `de-DE` or `German`; None is English. A model without
             voices for it uses its other voices.
-
-    Raises:
-        HTTPException: 422 if a model has too few voices or lacks a requested one, or if a package
-            is missing.
     """
     assigned: VoiceAssignments = {
         name: (model, _voice_identifier(site, model, voice))

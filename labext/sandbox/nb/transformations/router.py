@@ -117,11 +117,6 @@ def execute_transformation(
     """Run a transformation on a text and return the response.
 
     The monitor receives the words of the output as they arrive.
-
-    Raises:
-        HTTPException: 404 if the transformation or model does not exist; 422 if no suitable model
-            is set; 413 if the text is too long; 502 if the model's server failed.
-        CallCancelledError: if the call was cancelled.
     """
     with site.database.read() as session:
         limits.check_text_size(session, request.input_text)
@@ -151,12 +146,7 @@ def post_transformation(site: SiteDep, body: NewTransformation) -> Transformatio
 
 
 def create_transformation(session: Session, new: NewTransformation) -> Transformation:
-    """Create a transformation.
-
-    Raises:
-        HTTPException: 404 if the model does not exist; 413 if a text is too long; 422 if the model
-            is not of type `llm`.
-    """
+    """Create a transformation."""
     transformation = Transformation(
         name=new.name,
         title=new.title or new.name,

@@ -45,12 +45,7 @@ def run_transformation(
     cancel_token: CancelToken | None = None,
     monitor: Monitor | None = None,
 ) -> str:
-    """Return a model's output for a text, given the default prompt and this one.
-
-    Raises:
-        HTTPException: 502, 422 and 413 as `execute_transformation`.
-        CallCancelledError: if the call was cancelled.
-    """
+    """Return a model's output for a text, given the default prompt and this one."""
     with site.database.read() as session:
         instructions, limits = get_instructions(session).strip(), chat.part_limits(session)
     if registry.is_built_in(model):
