@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -15,7 +14,7 @@ from sqlalchemy.orm import Session, aliased
 from labext.sandbox.core.database import count_rows
 from labext.sandbox.core.dependencies import SiteDep
 from labext.sandbox.nb import limits
-from labext.sandbox.nb.queries import SortKey, load, order_by_terms
+from labext.sandbox.nb.queries import load, order_by_terms
 from labext.sandbox.nb.schemas import (
     FreeText,
     Identifier,
@@ -85,9 +84,9 @@ class DeletedNotebook(MessageResponse):
 router = APIRouter()
 
 _SORT_KEYS = {
-    "updated_at": SortKey(Notebook.updated, descending=True),
-    "created_at": SortKey(Notebook.created, descending=True),
-    "name": SortKey(Notebook.name),
+    "updated_at": Notebook.updated,
+    "created_at": Notebook.created,
+    "name": Notebook.name,
 }
 
 
@@ -160,19 +159,19 @@ def delete_notebook(
     """Delete a notebook with its notes and chat sessions."""
     with site.database.write() as session:
         notebook = load(session, Notebook, notebook_id)
-        contents = _notebook_contents(session, notebook_id)
-        deleted = contents.exclusive if delete_sources else ()
-        index.remove_passages(session, contents.notes)
+        notes, exclusive, shared, sessions = _notebook_contents(session, notebook_id)
+        deleted = exclusive if delete_sources else []
+        index.remove_passages(session, notes)
         session.delete(notebook)  # cascades to its links, notes and sessions
         session.flush()
         stopped = sources.remove_sources(site, session, deleted)
     site.queue.wait(site.database, stopped)
     return {
         "message": f"The notebook {notebook.name} is deleted.",
-        "deleted_notes": len(contents.notes),
+        "deleted_notes": len(notes),
         "deleted_sources": len(deleted),
-        "unlinked_sources": len(contents.exclusive) + len(contents.shared) - len(deleted),
-        "deleted_chat_sessions": contents.sessions,
+        "unlinked_sources": len(exclusive) + len(shared) - len(deleted),
+        "deleted_chat_sessions": sessions,
     }
 
 
@@ -181,14 +180,14 @@ def get_delete_preview(site: SiteDep, notebook_id: Identifier) -> dict[str, Any]
     """Preview the effects of deleting a notebook."""
     with site.database.read() as session:
         notebook = load(session, Notebook, notebook_id)
-        contents = _notebook_contents(session, notebook_id)
+        notes, exclusive, shared, sessions = _notebook_contents(session, notebook_id)
     return {
         "notebook_id": notebook.id,
         "notebook_name": notebook.name,
-        "note_count": len(contents.notes),
-        "exclusive_source_count": len(contents.exclusive),
-        "shared_source_count": len(contents.shared),
-        "session_count": contents.sessions,
+        "note_count": len(notes),
+        "exclusive_source_count": len(exclusive),
+        "shared_source_count": len(shared),
+        "session_count": sessions,
     }
 
 
@@ -214,24 +213,13 @@ def delete_link(site: SiteDep, notebook_id: Identifier, source_id: Identifier) -
     return {"message": f"{source_id} is not in {notebook_id}."}
 
 
-@dataclass(frozen=True)
-class _NotebookContents:
-    """The contents of a notebook.
+def _notebook_contents(
+    session: Session, identifier: str
+) -> tuple[Sequence[str], list[str], list[str], int]:
+    """Return the notes, the sources of no other notebook, the others, and the number of sessions.
 
-    Attributes:
-        notes: the identifiers of its notes.
-        exclusive: the identifiers of sources used by no other notebook.
-        shared: the identifiers of sources also used by other notebooks.
-        sessions: the number of its chat sessions.
+    Notes and sources are given by their identifiers.
     """
-
-    notes: Sequence[str]
-    exclusive: Sequence[str]
-    shared: Sequence[str]
-    sessions: int
-
-
-def _notebook_contents(session: Session, identifier: str) -> _NotebookContents:
     elsewhere = aliased(NotebookSource)
     used = exists().where(
         elsewhere.source_id == NotebookSource.source_id, elsewhere.notebook_id != identifier
@@ -239,10 +227,10 @@ def _notebook_contents(session: Session, identifier: str) -> _NotebookContents:
     rows = session.execute(
         select(NotebookSource.source_id, used).where(NotebookSource.notebook_id == identifier)
     )
-    links = [(source_id, bool(shared)) for source_id, shared in rows]
-    return _NotebookContents(
-        notes=session.scalars(select(Note.id).where(Note.notebook_id == identifier)).all(),
-        exclusive=[source_id for source_id, shared in links if not shared],
-        shared=[source_id for source_id, shared in links if shared],
-        sessions=count_rows(session, ChatSession, ChatSession.notebook_id == identifier),
-    )
+    exclusive: list[str] = []
+    shared: list[str] = []
+    for source_id, is_shared in rows:
+        (shared if is_shared else exclusive).append(source_id)
+    notes = session.scalars(select(Note.id).where(Note.notebook_id == identifier)).all()
+    sessions = count_rows(session, ChatSession, ChatSession.notebook_id == identifier)
+    return notes, exclusive, shared, sessions

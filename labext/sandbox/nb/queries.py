@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, TypeVar
 
@@ -37,39 +36,25 @@ def numbered_name(
 _DIRECTIONS = {"asc": False, "desc": True}
 
 
-@dataclass(frozen=True)
-class SortKey:
-    """A column that a list may be ordered by.
-
-    Attributes:
-        column: the column; texts are ordered case-insensitively.
-        descending: the default direction, True for times.
-    """
-
-    column: InstrumentedAttribute[Any]
-    descending: bool = False
-
-
 def order_by_terms(
-    order_by: str, sort_keys: Mapping[str, SortKey], last: Any
+    order_by: str, sort_keys: Mapping[str, InstrumentedAttribute[Any]], last: Any
 ) -> list[ColumnElement[Any]]:
     """Return the terms of an ORDER BY clause.
 
     Args:
-        order_by: a sort key, optionally followed by a blank and `asc` or `desc`.
-        sort_keys: the allowed keys by name.
+        order_by: a sort key, optionally followed by a blank and `asc` or `desc`; by default, the
+            latest times come first.
+        sort_keys: the allowed keys with their columns: times, or texts, whose case is ignored.
         last: the column that makes the order unique.
     """
     name, _, direction = order_by.strip().partition(" ")
-    key = sort_keys.get(name)
-    descending = (
-        key.descending if key is not None and not direction else _DIRECTIONS.get(direction.lower())
-    )
-    if key is None or descending is None:
+    column = sort_keys.get(name)
+    textual = column is not None and column.type.python_type is str
+    descending = _DIRECTIONS.get(direction.lower()) if direction else not textual
+    if column is None or descending is None:
         names = ", ".join(sort_keys)
         raise errors.bad_request(
             f"order_by must be one of {names}, optionally followed by a blank and asc or desc."
         )
-    textual = key.column.type.python_type is str
-    terms = [func.lower(key.column), key.column, last] if textual else [key.column, last]
+    terms = [func.lower(column), column, last] if textual else [column, last]
     return [term.desc() if descending else term.asc() for term in terms]

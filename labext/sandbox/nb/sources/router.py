@@ -15,7 +15,7 @@ from labext.sandbox.nb import errors, files
 from labext.sandbox.nb.files import StoredFileResponse
 from labext.sandbox.nb.ingestion import tasks
 from labext.sandbox.nb.ingestion.tasks import has_provisional_title
-from labext.sandbox.nb.queries import SortKey, load, order_by_terms
+from labext.sandbox.nb.queries import load, order_by_terms
 from labext.sandbox.nb.schemas import ErrorResponse, Identifier, MessageResponse
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import service, uploads
@@ -52,9 +52,9 @@ _FILE_RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 _SORT_KEYS = {
-    "updated_at": SortKey(Source.updated, descending=True),
-    "created_at": SortKey(Source.created, descending=True),
-    "title": SortKey(Source.title),
+    "updated_at": Source.updated,
+    "created_at": Source.created,
+    "title": Source.title,
 }
 
 _MESSAGES = {
