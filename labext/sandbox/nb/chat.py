@@ -11,12 +11,12 @@ from hashlib import blake2b
 from typing import Annotated, Any, Literal
 from weakref import WeakValueDictionary
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import BeforeValidator, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session, selectinload
 
-from labext.sandbox.core.dependencies import SiteDep
+from labext.sandbox.core.dependencies import SiteDep, app_state
 from labext.sandbox.core.service_protocol import Site
 from labext.sandbox.nb import errors, streaming
 from labext.sandbox.nb.ask.answers import (
@@ -46,10 +46,10 @@ from labext.sandbox.nb.schemas import (
 )
 from labext.sandbox.nb.search.index import (
     MIN_EVIDENCE_SIMILARITY,
-    Hit,
     SearchIndex,
     SearchReport,
 )
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.router import IndexDep
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import ChatSession, Message, Model, Note, Notebook, NotebookSource
@@ -185,11 +185,6 @@ class SessionLocks:
 router = APIRouter()
 
 
-async def _get_session_locks(request: Request) -> SessionLocks:
-    turns: SessionLocks = request.app.state.turns
-    return turns
-
-
 add_crud_routes(
     router,
     "/chat/sessions/{session_id}",
@@ -249,7 +244,7 @@ async def post_execute(
     body: NewMessage,
     cancel_token: CancelTokenDep,
     threads: ThreadsDep,
-    turns: Annotated[SessionLocks, Depends(_get_session_locks)],
+    turns: Annotated[SessionLocks, app_state("turns")],
 ) -> Any:
     """Answer a message of a session from the notebook, as JSON or as server-sent events.
 

@@ -16,7 +16,7 @@ from labext.sandbox.nb.ask.answers import (
     quotable_sentences,
     unique_citations,
 )
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import segmentation
 
 NOT_FOUND = "(not found in the sources)"
@@ -70,9 +70,7 @@ _SAME = {
 def name_passages(reply: str, marks: Sequence[str]) -> str:
     """Return a reply with marks in place of the numbers by which it cites.
 
-    Args:
-        reply: the reply.
-        marks: the marks of number 1, number 2, and so on; a number with an empty one is removed.
+    `marks` are those of number 1, number 2, and so on; a number with an empty one is removed.
     """
     return _replace_numbers(_NUMBERED, reply, marks)
 

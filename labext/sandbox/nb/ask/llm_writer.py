@@ -18,7 +18,7 @@ from labext.sandbox.nb.ask.answers import (
 from labext.sandbox.nb.ask.citation_check import NOT_FOUND, name_passages, parse_citations
 from labext.sandbox.nb.providers.chat import parse_json
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import segmentation
 
 _CITATION_RULES = (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from labext.cjk import UNSPACED
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import segmentation
 
 _TERM = re.compile(r"[^\W_](?:[\w.+/'’\-]*[^\W_])?")
@@ -200,13 +200,7 @@ def lacks_rare_terms(question: Question, hit: Hit) -> bool:
 def match_scores(
     question: Question, hits: Sequence[Hit], *, uses_similarity: bool
 ) -> list[tuple[Hit, float]]:
-    """Return the passages that match, in order, with their scores.
-
-    Args:
-        question: the question.
-        hits: the passages found, the best first.
-        uses_similarity: whether their similarities count.
-    """
+    """Return those of the hits that match, in order, with their scores."""
     uses_similarity = uses_similarity and question.is_latin
     known = question.stems & frozenset().union(*map(_stems_of, hits))
     unknown = 1 - len(known) / len(question.stems) if question.stems else 0.0

@@ -23,7 +23,7 @@ from labext.sandbox.nb.ask.answers import (
     transcript_note,
     unique_citations,
 )
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import extractive, passages, segmentation
 
 MAX_PASSAGES = 3

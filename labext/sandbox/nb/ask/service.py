@@ -26,10 +26,10 @@ from labext.sandbox.nb.providers.usage import Monitor, Usage
 from labext.sandbox.nb.search import assisted
 from labext.sandbox.nb.search.index import (
     MIN_EVIDENCE_SIMILARITY,
-    Hit,
     SearchIndex,
     SearchReport,
 )
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist, count_unprocessed
 from labext.sandbox.nb.tables import Model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from labext.sandbox.nb.providers.chat import parse_json
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.text import segmentation
 
 AskModel = Callable[[Sequence[Mapping[str, str]]], str]

@@ -21,9 +21,10 @@ from labext.sandbox.nb import errors
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.embedding.embedder import default_embedder
 from labext.sandbox.nb.search import full_text, ranking
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.scope import EVERYTHING, Scope
 from labext.sandbox.nb.tables import Note, Passage, Source
-from labext.sandbox.nb.text.passages import PassageText, table_header
+from labext.sandbox.nb.text.passages import PassageText
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,15 +40,10 @@ WORDS_WEIGHT, VECTORS_WEIGHT = 0.45, 0.55
 def merge_scores(
     words: Mapping[int, float], similarities: Mapping[int, float]
 ) -> list[tuple[int, float]]:
-    """Merge the scores of passages by words and by vectors into a weighted sum.
+    """Merge the scores of passages by words and by vectors into a weighted sum, the best first.
 
-    Args:
-        words: the share of the query's words in each passage, 0 to 1. Squared, since a few words
-            in common are a coincidence.
-        similarities: the cosine similarities; a missing or negative one counts as zero.
-
-    Returns:
-        All passages with their scores, the best first; equal ones in the order of their numbers.
+    The share of the query's words in a passage is squared, since a few words in common are a
+    coincidence. A missing or negative similarity counts as zero.
     """
     scores = [
         (
@@ -84,52 +80,6 @@ _MIN_DEPTH = 50
 """Minimum number of passages of each kind whose scores are merged."""
 
 
-@dataclass(frozen=True)
-class Hit:
-    """A matching passage.
-
-    Attributes:
-        parent_id, title: identify its source or note.
-        passage_id, text, page: the passage's identifier, text and page.
-        heading, file_name: the headings above it and the name of its file, or empty texts.
-        similarity: cosine similarity to the query, -1 to 1; None in a search by words.
-        relevance: the score; higher is better, comparable only within one search.
-        transcript: whether the text was recognized in speech.
-        confidence: the mean probability of its words then, 0 to 1, if the model states it.
-    """
-
-    parent_id: str
-    title: str
-    passage_id: int
-    text: str
-    page: int | None
-    similarity: float | None
-    relevance: float
-    heading: str = ""
-    file_name: str = ""
-    transcript: bool = False
-    confidence: float | None = None
-
-    @property
-    def context(self) -> str:
-        """Return its title, file name and headings."""
-        return "\n".join((self.title, self.file_name, self.heading))
-
-    @property
-    def table_header(self) -> str | None:
-        """Return the header of the table that it continues."""
-        return table_header(self.heading)
-
-    @property
-    def is_citable(self) -> bool:
-        """Return whether its confidence is high enough for a citation."""
-        return self.confidence is None or self.confidence >= MIN_CONFIDENCE
-
-
-MIN_CONFIDENCE = 0.5
-"""Minimum confidence of recognized speech that is cited; below it most words are wrong."""
-
-
 def index_passages(
     session: Session,
     parent_id: str,
@@ -140,13 +90,7 @@ def index_passages(
 ) -> None:
     """Replace the stored passages of a source or a note in this transaction.
 
-    Args:
-        session: a session for writing.
-        parent_id: the identifier of the source or note.
-        title: its title, which is searched too.
-        pieces: its passages, in order.
-        vectors: unit vectors of shape (pieces, dimensions); None to embed later.
-        model: the `Embedder.id` of the vectors.
+    Without unit vectors of a model (`Embedder.id`) the passages are embedded later.
     """
     remove_passages(session, [parent_id])
     passages = [
@@ -349,17 +293,7 @@ def _with_literal_hit(hits: Sequence[Hit], literal: int | None, limit: int) -> l
 def _rescore(terms: ranking.Terms, words: Mapping[int, float], hits: Sequence[Hit]) -> list[Hit]:
     """Return hits, the best first, with the best of them scored by their lines, too."""
     best, others = hits[: ranking.MAX_RESCORED], hits[ranking.MAX_RESCORED :]
-    candidates = [
-        ranking.Candidate(
-            hit.text,
-            hit.context,
-            words.get(hit.passage_id, 0.0),
-            hit.similarity or 0.0,
-            hit.parent_id,
-        )
-        for hit in best
-    ]
-    scores = ranking.score(terms, candidates)
+    scores = ranking.score(terms, best, [words.get(hit.passage_id, 0.0) for hit in best])
     scored = [replace(hit, relevance=score) for hit, score in zip(best, scores, strict=True)]
     scored.sort(key=lambda hit: -hit.relevance)
     lowest = scored[-1].relevance if scored else 0.0

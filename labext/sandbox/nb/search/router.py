@@ -15,7 +15,8 @@ from labext.sandbox.nb.dependencies import CancelTokenDep, ThreadsDep
 from labext.sandbox.nb.providers import chat, registry
 from labext.sandbox.nb.schemas import Identifier, Identifiers, NonEmptyText, Record, RequestBody
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import Hit, SearchIndex, SearchReport, SearchType
+from labext.sandbox.nb.search.index import SearchIndex, SearchReport, SearchType
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.scope import Scope, check_identifiers_exist
 
 IndexDep = Annotated[SearchIndex, app_state("index")]

@@ -17,7 +17,7 @@ from labext import NotebookClient
 from labext.errors import ServiceError
 from labext.nb import Final, Words
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.tables import NEW, NotebookSource, Source
 
 pytestmark = pytest.mark.contract

@@ -9,7 +9,7 @@ import pytest
 from labext_test_documents import spoken
 
 from labext.sandbox.nb import background_tasks
-from labext.sandbox.nb.search.index import MIN_CONFIDENCE
+from labext.sandbox.nb.search.ranking import MIN_CONFIDENCE
 from labext.sandbox.nb.speech import transcription
 from labext.sandbox.nb.speech.transcription import Transcript
 

@@ -25,7 +25,7 @@ from labext.sandbox.nb.ask.quotes import (
     MAX_PASSAGES,
     PassageQuoter,
 )
-from labext.sandbox.nb.search.index import Hit
+from labext.sandbox.nb.search.ranking import Hit
 
 
 def request(question: str, hits: Sequence[Hit] = PASSAGES) -> Answer:

@@ -18,7 +18,8 @@ from labext.sandbox.nb import files
 from labext.sandbox.nb.embedding import passage_vectors
 from labext.sandbox.nb.providers import registry
 from labext.sandbox.nb.search import index
-from labext.sandbox.nb.search.index import Hit, SearchIndex
+from labext.sandbox.nb.search.index import SearchIndex
+from labext.sandbox.nb.search.ranking import Hit
 from labext.sandbox.nb.search.scope import Scope
 from labext.sandbox.nb.tables import Base, DefaultModel, Note, Source, Vector
 from labext.sandbox.nb.text.passages import split_passages

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from labext.sandbox.nb.search import assisted
-from labext.sandbox.nb.search.index import VECTORS_WEIGHT, WORDS_WEIGHT, Hit, merge_scores
-from labext.sandbox.nb.search.ranking import Candidate, Terms, score
+from labext.sandbox.nb.search.index import VECTORS_WEIGHT, WORDS_WEIGHT, merge_scores
+from labext.sandbox.nb.search.ranking import Hit, Terms, score
 
 World = Any
 
@@ -87,14 +87,15 @@ def test_hybrid_search_ranks_better_than_text_or_vector(filled):
 
 def candidate(
     text: str, words: float, similarity: float, title: str = "", parent_id: str = ""
-) -> Candidate:
-    return Candidate(text, title, words, similarity, parent_id or text)
+) -> tuple[Hit, float]:
+    """Return a passage and its score by words."""
+    return Hit(parent_id or text, title, 0, text, None, similarity, 0.0), words
 
 
-def order(query: str, *candidates: Candidate) -> list[int]:
+def order(query: str, *candidates: tuple[Hit, float]) -> list[int]:
     """Return the numbers of the candidates from 1, the best first."""
     counts = dict.fromkeys(query.lower().replace(" and ", " ").split(), 5)
-    scores = score(Terms.of_query(query, counts, 100), candidates)
+    scores = score(Terms.of_query(query, counts, 100), *zip(*candidates, strict=True))
     return sorted(range(1, len(scores) + 1), key=lambda number: -scores[number - 1])
 
 
@@ -144,8 +145,9 @@ def test_each_half_of_a_comparison_counts_as_most_words():
 
 
 def test_query_without_words_and_no_passages_have_scores():
-    assert score(Terms.of_query("", {}, 0), [candidate("", 0.0, 0.5)]) == [0.5]
-    assert score(Terms.of_query("word", {"word": 0}, 0), []) == []
+    hit, words = candidate("", 0.0, 0.5)
+    assert score(Terms.of_query("", {}, 0), [hit], [words]) == [0.5]
+    assert score(Terms.of_query("word", {"word": 0}, 0), [], []) == []
 
 
 def hit(number: int) -> Hit:
