@@ -127,13 +127,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FetchLimits:
-    """The limits of a fetch.
-
-    Attributes:
-        seconds: the total time, including redirects.
-        size: the maximum bytes of the page after decompression.
-        private: whether addresses of this machine and its network are allowed.
-    """
+    """The limits of a fetch; `private` allows addresses of this machine and its network."""
 
     seconds: float
     size: int
@@ -142,13 +136,7 @@ class FetchLimits:
 
 @dataclass(frozen=True)
 class FetchedPage:
-    """A fetched page.
-
-    Attributes:
-        path: the file with its content.
-        name: the last segment of its path; may be empty.
-        media_type, charset: as declared by the server.
-    """
+    """A fetched page: its file, the last segment of its address, and its type as declared."""
 
     path: Path
     name: str

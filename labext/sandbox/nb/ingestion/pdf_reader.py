@@ -69,20 +69,13 @@ _MIN_SPACE, _MAX_SPACE = 0.15, 0.5
 _MIN_OVERLAP = 0.3
 """Overlap of the heights of an exponent and of its line, relative to the smaller, at least."""
 
-_ACCENTS = {
-    "`": "\u0300",
-    "\u00b4": "\u0301",
-    "\u02c6": "\u0302",
-    "\u02dc": "\u0303",
-    "\u00af": "\u0304",
-    "\u02d8": "\u0306",
-    "\u02d9": "\u0307",
-    "\u00a8": "\u0308",
-    "\u02da": "\u030a",
-    "\u02dd": "\u030b",
-    "\u02c7": "\u030c",
-    "\u00b8": "\u0327",
-}
+_ACCENTS = dict(
+    zip(
+        "`\u00b4\u02c6\u02dc\u00af\u02d8\u02d9\u00a8\u02da\u02dd\u02c7\u00b8",
+        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327",
+        strict=True,
+    )
+)
 """Combining accents by the characters of older LaTeX fonts, which precede their letter."""
 
 _ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([a-z\u0131])")

@@ -6,11 +6,11 @@ import codecs
 import re
 import unicodedata
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 from labext import zip_archives
 from labext.sandbox.nb.errors import UnreadableError
@@ -30,18 +30,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _TEXT_CODECS = (
-    "ascii",
-    "utf",
-    "iso",
-    "cp",
-    "koi",
-    "mac",
-    "big5",
-    "gb",
-    "hz",
-    "euc",
-    "shift",
-    "johab",
+    *("ascii", "utf", "iso", "cp", "koi", "mac"),
+    *("big5", "gb", "hz", "euc", "shift", "johab"),
 )
 _SINGLE_BYTE_CODECS = ("iso8859", "cp125", "koi8", "mac")
 _SUPERSETS = {
@@ -114,12 +104,7 @@ def _guess_utf16(content: bytes) -> str | None:
 
 
 _WESTERN_ALPHABETS = (
-    "äöüß",
-    "àâæçèéêëîïôùûüÿœ",
-    "áéíñóúüªº",
-    "àáâãçéêíóôõúü",
-    "áåäæéóöø",
-    "àèéìíòóù",
+    *("äöüß", "àâæçèéêëîïôùûüÿœ", "áéíñóúüªº", "àáâãçéêíóôõúü", "áåäæéóöø", "àèéìíòóù"),
 )
 """The letters beyond ASCII of German, French, Spanish, Portuguese, Nordic languages and Italian."""
 
@@ -281,27 +266,6 @@ def format_table(rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(" | ".join(row).rstrip(" |") for row in cells if any(row))
 
 
-FileType = Literal[
-    "pdf",
-    "word",
-    "presentation",
-    "spreadsheet",
-    "open_document",
-    "epub",
-    "html",
-    "markdown",
-    "table",
-    "notebook",
-    "latex",
-    "rich_text",
-    "xml",
-    "sequences",
-    "text",
-    "picture",
-    "sound",
-    "video",
-]
-
 HEAD_BYTES = 4096
 _PDF_HEADER = re.compile(rb"%PDF-\d")
 
@@ -313,7 +277,7 @@ READABLE_TYPES = (
     "FASTA, plain text, pictures, sound or video"
 )
 
-_TYPE_BY_SUFFIX: dict[str, FileType] = {
+_TYPE_BY_SUFFIX = {
     **dict.fromkeys((".html", ".htm", ".xhtml"), "html"),
     **dict.fromkeys((".md", ".markdown", ".mkd", ".mdown"), "markdown"),
     **dict.fromkeys((".csv", ".tsv"), "table"),
@@ -323,50 +287,27 @@ _TYPE_BY_SUFFIX: dict[str, FileType] = {
     **dict.fromkeys((".fasta", ".fa", ".fna", ".ffn", ".faa"), "sequences"),
     ".ipynb": "notebook",
 }
-_TYPE_BY_MEDIA_TYPE: dict[str, FileType] = {
-    "text/html": "html",
-    "application/xhtml+xml": "html",
-    "text/markdown": "markdown",
-    "text/x-markdown": "markdown",
-    "text/csv": "table",
-    "text/tab-separated-values": "table",
+_TYPE_BY_MEDIA_TYPE = {
+    **dict.fromkeys(("text/html", "application/xhtml+xml"), "html"),
+    **dict.fromkeys(("text/markdown", "text/x-markdown"), "markdown"),
+    **dict.fromkeys(("text/csv", "text/tab-separated-values"), "table"),
+    **dict.fromkeys(("application/x-tex", "text/x-tex"), "latex"),
+    **dict.fromkeys(("application/xml", "text/xml"), "xml"),
     "application/x-ipynb+json": "notebook",
-    "application/x-tex": "latex",
-    "text/x-tex": "latex",
-    "application/xml": "xml",
-    "text/xml": "xml",
 }
-_UNSUPPORTED_MAGIC = (
-    (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        "an encrypted document or one of an old version of Office",
-    ),
-    (b"\x1f\x8b", "a packed file"),
-    (b"BZh", "a packed file"),
-    (b"\xfd7zXZ\0", "a packed file"),
-    (b"7z\xbc\xaf", "a packed file"),
-    (b"Rar!", "a packed file"),
-    (b"\x7fELF", "a program"),
-    (b"MZ\x90\0", "a program"),
-)
-
-_MAGIC: tuple[tuple[bytes, FileType], ...] = (
-    (b"{\\rtf", "rich_text"),
-    (b"\x89PNG", "picture"),
-    (b"\xff\xd8\xff", "picture"),
-    (b"GIF8", "picture"),
-    (b"II*\0", "picture"),
-    (b"MM\0*", "picture"),
-)
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_UNSUPPORTED_MAGIC = {
+    (_OLD_OFFICE,): "an encrypted document or one of an old version of Office",
+    (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf", b"Rar!"): "a packed file",
+    (b"\x7fELF", b"MZ\x90\0"): "a program",
+}
+_PICTURE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*")
 
 
-def detect_file_type(path: Path, name: str, media_type: str | None = None) -> FileType:
-    """Return the type of a file.
+def detect_file_type(path: Path, name: str, media_type: str | None = None) -> str:
+    """Return the type of a file with this original name, one of those in `_READERS`.
 
-    Args:
-        path: the file.
-        name: its original name.
-        media_type: the type declared by a web server, used only if the content is inconclusive.
+    The media type of a web server is used only if the content is inconclusive.
 
     Raises:
         UnreadableError: if the file is empty or its type is not supported.
@@ -383,33 +324,33 @@ def detect_file_type(path: Path, name: str, media_type: str | None = None) -> Fi
     )
 
 
-def _type_by_magic(path: Path, head: bytes) -> FileType | None:
+def _type_by_magic(path: Path, head: bytes) -> str | None:
     if _PDF_HEADER.search(head[:1024]):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return _type_of_archive(path)
-    for beginning, file_type in _MAGIC:
-        if head.startswith(beginning):
-            return file_type
-    if head[8:12] == b"WEBP" or (head.startswith(b"BM") and head[6:10] == bytes(4)):
+    if head.startswith(b"{\\rtf"):
+        return "rich_text"
+    is_bitmap = head.startswith(b"BM") and head[6:10] == bytes(4)
+    if head.startswith(_PICTURE_MAGIC) or head[8:12] == b"WEBP" or is_bitmap:
         return "picture"
-    for beginning, description in _UNSUPPORTED_MAGIC:
-        if head.startswith(beginning):
+    for beginnings, description in _UNSUPPORTED_MAGIC.items():
+        if head.startswith(beginnings):
             raise _unsupported(description)
     return _type_of_media(head)
 
 
-_PACKAGE_ENTRIES: tuple[tuple[str, FileType], ...] = (
-    ("word/document.xml", "word"),
-    ("word/document2.xml", "word"),  # from Office 365
-    ("ppt/presentation.xml", "presentation"),
-    ("xl/workbook.xml", "spreadsheet"),
-    ("META-INF/container.xml", "epub"),
-    ("content.xml", "open_document"),
-)
+_PACKAGE_ENTRIES = {
+    "word/document.xml": "word",
+    "word/document2.xml": "word",  # from Office 365
+    "ppt/presentation.xml": "presentation",
+    "xl/workbook.xml": "spreadsheet",
+    "META-INF/container.xml": "epub",
+    "content.xml": "open_document",
+}
 
 
-def _type_of_archive(path: Path) -> FileType:
+def _type_of_archive(path: Path) -> str:
     try:
         with zip_archives.open_zip(path, MAX_ARCHIVE_ENTRIES) as archive:
             names = set(archive.namelist())
@@ -420,13 +361,13 @@ def _type_of_archive(path: Path) -> FileType:
             "The file is broken, an archive or a document without its end: copy it again, then "
             "add it."
         ) from None
-    for entry, file_type in _PACKAGE_ENTRIES:
+    for entry, file_type in _PACKAGE_ENTRIES.items():
         if entry in names:
             return file_type
     raise _unsupported("an archive", "unpack it and add its files")
 
 
-def _type_of_media(head: bytes) -> FileType | None:
+def _type_of_media(head: bytes) -> str | None:
     """Return the type of an audio or video container by its first bytes."""
     if head[4:8] == b"ftyp":
         return "sound" if head[8:12] in (b"M4A ", b"M4B ", b"F4A ") else "video"
@@ -442,7 +383,7 @@ def _type_of_media(head: bytes) -> FileType | None:
     return None
 
 
-def _type_of_text(head: bytes) -> FileType:
+def _type_of_text(head: bytes) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:64].lower()
     if start.startswith((b"<!doctype html", b"<html")):
         return "html"
@@ -470,7 +411,7 @@ PageTexts = Sequence[tuple[int | None, str]]
 
 _PAGE_SEPARATOR = "\n\n"
 
-_READERS: Mapping[FileType, str] = {
+_READERS = {
     "pdf": "pdf_reader.read_pdf",
     "word": "word_reader.read_word",
     "presentation": "office_readers.read_presentation",
@@ -515,11 +456,8 @@ class SourceFile:
     def content(self, advice: str = "add it in parts") -> bytes:
         """Return the content of a text file.
 
-        Args:
-            advice: the next step if it is too large.
-
         Raises:
-            UnreadableError: if it is far larger than the text limit.
+            UnreadableError: if it is far larger than the text limit; `advice` is the next step.
         """
         if self.path.stat().st_size > 2 * self.max_bytes:
             raise UnreadableError(f"It is bigger than {2 * self.max_bytes:,} bytes; {advice}.")

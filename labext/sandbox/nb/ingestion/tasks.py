@@ -132,12 +132,7 @@ class ProcessTask(RowTask[Source, IngestionResult]):
     ) -> None:
         """Queue the processing of a source in the current transaction.
 
-        Args:
-            session: a session for writing.
-            site: the service's site.
-            source: the source.
-            titled: whether the user gave a title, which the source's own does not replace.
-            awaited: whether a request waits for the result.
+        It keeps the title of a `titled` source. A request waits for an `awaited` one.
         """
         short = source.kind == "text" and (source.size or 0) <= SHORT_BYTES
         priority = _AWAITED_PRIORITY if awaited else _SHORT_PRIORITY if short else _LONG_PRIORITY

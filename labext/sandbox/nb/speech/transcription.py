@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +34,7 @@ _COMPRESSION = 0.7
 
 @dataclass(frozen=True)
 class Transcript:
-    """The speech that a model recognized in a file.
-
-    Attributes:
-        text: the words; empty if there is no speech.
-        model: the name of the model.
-        confidences: the probability of each word of the text, 0 to 1; empty if it is unknown.
-    """
+    """The speech that a model recognized, and the probability of each of its words, if known."""
 
     text: str
     model: str
@@ -48,12 +43,7 @@ class Transcript:
 
 @dataclass(frozen=True)
 class DecodedAudio:
-    """Decoded audio of a file.
-
-    Attributes:
-        blocks: 16-bit mono samples at `RATE`.
-        seconds: the total duration, if known.
-    """
+    """Decoded audio in 16-bit mono samples at `RATE`, and its total duration, if known."""
 
     blocks: Iterator[bytes]
     seconds: float | None = None
@@ -66,7 +56,7 @@ def decode_audio(path: Path) -> Iterator[DecodedAudio]:
     Raises:
         UnreadableError: if the extra or ffmpeg is missing, or the file is broken or has no audio.
     """
-    package = import_soundfile()
+    package = _import_package("soundfile")
     try:
         sound = package.SoundFile(path)
     except package.LibsndfileError:
@@ -74,55 +64,44 @@ def decode_audio(path: Path) -> Iterator[DecodedAudio]:
             yield DecodedAudio(blocks)
         return
     with sound:
-        yield DecodedAudio(_resample_blocks(sound), sound.frames / sound.samplerate)
+        yield DecodedAudio(_read_blocks(sound), sound.frames / sound.samplerate)
 
 
-def import_soundfile() -> Any:
-    """Import the package that reads and writes audio files.
-
-    Raises:
-        UnreadableError: if it isn't installed.
-    """
+def _import_package(name: str) -> Any:
+    """Import one of the packages of the extra; raise UnreadableError if it isn't installed."""
     try:
-        import soundfile
+        return import_module(name)
     except (ImportError, OSError):  # OSError: its library is missing
-        raise packages_missing() from None
-    return soundfile
+        raise UnreadableError(
+            "Reading audio needs packages that are not installed: "
+            f"run `{install_line('speech')}`, then retry it."
+        ) from None
 
 
-def packages_missing() -> UnreadableError:
-    """Return the error that the packages for speech recognition are missing."""
-    return UnreadableError(
-        "Reading audio needs packages that are not installed: "
-        f"run `{install_line('speech')}`, then retry it."
-    )
-
-
-def _resample_blocks(sound: Any) -> Iterator[bytes]:
+def _read_blocks(sound: Any) -> Iterator[bytes]:
     """Yield a file's samples as mono at `RATE`."""
-    import numpy as np
-
-    rate = sound.samplerate
-    for block in _read_blocks(sound, rate * _BLOCK_SECONDS):
-        mono = block.mean(axis=1)
-        if rate > RATE:  # low-pass filter against aliasing
-            place = np.arange(_TAPS) - _TAPS // 2
-            kernel = np.sinc(place * RATE / rate) * np.hamming(_TAPS)
-            mono = np.convolve(mono, kernel / kernel.sum(), mode="same")
-        if rate != RATE:
-            positions = np.arange(0, len(mono), rate / RATE)
-            mono = np.interp(positions, np.arange(len(mono)), mono)
-        yield (np.nan_to_num(mono).clip(-1, 1) * 32767).astype("<i2").tobytes()
-
-
-def _read_blocks(sound: Any, size: int) -> Iterator[Any]:
-    package = import_soundfile()
+    package = _import_package("soundfile")
+    size = sound.samplerate * _BLOCK_SECONDS
     try:
-        yield from sound.blocks(blocksize=size, dtype="float32", always_2d=True)
+        for block in sound.blocks(blocksize=size, dtype="float32", always_2d=True):
+            yield _resample(block.mean(axis=1), sound.samplerate)
     except package.LibsndfileError:
         raise UnreadableError(
             "Its audio is damaged. Record it again, or convert it to another format."
         ) from None
+
+
+def _resample(mono: Any, rate: int) -> Any:
+    import numpy as np
+
+    if rate > RATE:  # low-pass filter against aliasing
+        place = np.arange(_TAPS) - _TAPS // 2
+        kernel = np.sinc(place * RATE / rate) * np.hamming(_TAPS)
+        mono = np.convolve(mono, kernel / kernel.sum(), mode="same")
+    if rate != RATE:
+        positions = np.arange(0, len(mono), rate / RATE)
+        mono = np.interp(positions, np.arange(len(mono)), mono)
+    return (np.nan_to_num(mono).clip(-1, 1) * 32767).astype("<i2").tobytes()
 
 
 def _decode_by_ffmpeg(path: Path) -> Generator[bytes, None, None]:
@@ -153,15 +132,6 @@ _MAX_UTTERANCE_SECONDS = 60
 """Speech without a pause is cut after this time."""
 
 
-def import_pocketsphinx() -> Any:
-    """Import the speech recognition package; raise UnreadableError if it isn't installed."""
-    try:
-        import pocketsphinx  # type: ignore[import-untyped]
-    except (ImportError, OSError):
-        raise packages_missing() from None
-    return pocketsphinx
-
-
 _Words = Sequence[tuple[str, float]]
 """Recognized words, each with its probability."""
 
@@ -185,7 +155,7 @@ def recognize(sound: DecodedAudio, on_stage: Callable[[str], None]) -> Transcrip
 
 def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield frames of the length that the speech detector expects; the last may be shorter."""
-    length = import_pocketsphinx().Endpointer(sample_rate=RATE).frame_bytes
+    length = _import_package("pocketsphinx").Endpointer(sample_rate=RATE).frame_bytes
     rest = b""
     for block in blocks:
         rest += block
@@ -199,7 +169,7 @@ def _frames(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _utterances(frames: Iterable[bytes]) -> Iterator[tuple[float, _Words]]:
     """Yield utterances with the second of their end; no words while one is in progress."""
-    package = import_pocketsphinx()
+    package = _import_package("pocketsphinx")
     speech = package.Endpointer(sample_rate=RATE)
     decoder: Any = None  # loading its model takes seconds, and a file may have no speech
     started: float | None = None
@@ -240,7 +210,6 @@ def _finish_utterance(decoder: Any) -> _Words:
 _PRONUNCIATION = re.compile(r"\(\d+\)$")
 """The number of a word's pronunciation, as in `to(2)`."""
 
-
 SLOT = "speech_to_text"
 
 OnStage = Callable[[str], None]
@@ -257,8 +226,8 @@ def transcribe_by_default(site: Site, path: Path, on_stage: OnStage) -> Transcri
         model = registry.get_default_model(session, SLOT)
     if model is None:
         # Without the extra, no model for the slot exists.
-        import_soundfile()
-        import_pocketsphinx()
+        _import_package("soundfile")
+        _import_package("pocketsphinx")
         raise UnreadableError(
             f"No speech-to-text model is set. Set the default slot {SLOT}: "
             f"{admin_command(f'nb models default {SLOT} NAME')}, then retry it."
@@ -291,7 +260,7 @@ def transcribe_built_in(path: Path, on_stage: OnStage) -> Transcript:
     Raises:
         UnreadableError: as `transcribe`.
     """
-    import_pocketsphinx()
+    _import_package("pocketsphinx")
     with decode_audio(path) as sound:
         return recognize(sound, on_stage)
 
