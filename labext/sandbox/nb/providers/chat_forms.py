@@ -19,14 +19,7 @@ JsonRequest = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request to a chat model; no tools are offered to it.
-
-    Attributes:
-        model: the provider's name of the model.
-        messages: the conversation.
-        max_tokens: the maximum length of the reply; None for the model's own.
-        stream: whether the reply is sent in pieces.
-    """
+    """A request to a chat model; `stream` asks for a reply in pieces. No tools are offered."""
 
     model: str
     messages: Messages
@@ -109,11 +102,10 @@ _NEW_TOKEN_LIMIT = frozenset({"openai", "azure"})
 """Providers whose newer models reject `max_tokens`."""
 
 
-class OpenAIForm(WireForm):
+class _OpenAIForm(WireForm):
     """OpenAI, Azure, most other providers and local servers: `/chat/completions`."""
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:
-        """Return the request for a reply."""
         body: dict[str, Any] = {
             "model": request.model,
             "messages": [dict(message) for message in request.messages],
@@ -141,7 +133,6 @@ class OpenAIForm(WireForm):
         return _openai_piece(choice.get("delta") or choice.get("message") or {}, choice, value)
 
     def parse_reply(self, value: Any) -> Piece:
-        """Parse a reply in one piece."""
         choice = value["choices"][0]
         return _openai_piece(choice["message"], choice, value)
 
@@ -181,7 +172,7 @@ def _openai_usage(value: Any) -> dict[str, Any]:
     )
 
 
-class AnthropicForm(WireForm):
+class _AnthropicForm(WireForm):
     """Anthropic's `/messages`."""
 
     models = "/models?limit=1000"
@@ -191,7 +182,6 @@ class AnthropicForm(WireForm):
     """The length of a reply, which Anthropic requires to be limited."""
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:  # noqa: ARG002
-        """Return the request for a reply."""
         system, turns = _split_system(request.messages)
         body: dict[str, Any] = {
             "model": request.model,
@@ -204,7 +194,6 @@ class AnthropicForm(WireForm):
         return "/messages", body
 
     def parse_piece(self, value: Any) -> Piece:
-        """Parse a value of a streamed reply."""
         match value["type"]:
             case "message_start":
                 return Piece(usage=_anthropic_usage(value["message"].get("usage")))
@@ -222,7 +211,6 @@ class AnthropicForm(WireForm):
         return Piece()
 
     def parse_reply(self, value: Any) -> Piece:
-        """Parse a reply in one piece."""
         text = "".join(block["text"] for block in value["content"] if block["type"] == "text")
         return replace(_anthropic_piece(text, value, value), is_last=True)
 
@@ -245,7 +233,7 @@ def _anthropic_usage(usage: Any) -> dict[str, Any]:
     )
 
 
-class GoogleForm(WireForm):
+class _GoogleForm(WireForm):
     """Google's `/models/NAME:generateContent` and its relatives."""
 
     models = "/models?pageSize=1000"
@@ -255,7 +243,6 @@ class GoogleForm(WireForm):
     _ROLES: ClassVar = {"user": "user", "assistant": "model"}
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:  # noqa: ARG002
-        """Return the request for a reply."""
         system, turns = _split_system(request.messages)
         body: dict[str, Any] = {
             "contents": [
@@ -271,7 +258,6 @@ class GoogleForm(WireForm):
         return google_path(request.model, method), body
 
     def parse_piece(self, value: Any) -> Piece:
-        """Parse a value of a streamed reply."""
         if "error" in value:
             return Piece(error=str(value["error"]["message"]))
         usage = _google_usage(value.get("usageMetadata") or {})
@@ -289,7 +275,6 @@ class GoogleForm(WireForm):
         return Piece(text, usage, reason is not None, refusal, is_truncated=is_truncated)
 
     def parse_reply(self, value: Any) -> Piece:
-        """Parse a reply in one piece."""
         if "candidates" not in value and "promptFeedback" not in value:
             raise KeyError("candidates")
         return self.parse_piece(value)
@@ -300,13 +285,11 @@ class GoogleForm(WireForm):
         model: str,
         texts: Sequence[str],
     ) -> JsonRequest:
-        """Return the request for vectors."""
         name = f"models/{model.removeprefix('models/')}"
         requests = [{"model": name, "content": {"parts": [{"text": text}]}} for text in texts]
         return google_path(model, "batchEmbedContents"), {"requests": requests}
 
     def parse_vectors(self, value: Any) -> list[Any]:
-        """Parse the vectors, in the order of the texts."""
         return [row["values"] for row in value["embeddings"]]
 
     def parse_models(self, value: Any) -> list[Any]:
@@ -318,7 +301,6 @@ class GoogleForm(WireForm):
         ]
 
     def next_page(self, value: Any) -> dict[str, str]:
-        """Return the query of the next page; empty if there is none."""
         token = value.get("nextPageToken")
         return {"pageToken": token} if token else {}
 
@@ -337,13 +319,12 @@ def _google_usage(usage: Any) -> dict[str, Any]:
     )
 
 
-class OllamaForm(WireForm):
+class _OllamaForm(WireForm):
     """Ollama's own form, which sets the length of the context: `/api/chat` and `/api/embed`."""
 
     models = "/api/tags"
 
     def chat(self, server: ProviderServer, request: ChatRequest) -> JsonRequest:
-        """Return the request for a reply."""
         num_ctx = server.num_ctx or _ollama_context(request)
         options = {"num_ctx": num_ctx, "num_predict": request.max_tokens}
         body: dict[str, Any] = {
@@ -365,18 +346,15 @@ class OllamaForm(WireForm):
         return Piece(text, usage, is_last, is_truncated=is_truncated)
 
     def embed(self, server: ProviderServer, model: str, texts: Sequence[str]) -> JsonRequest:
-        """Return the request for vectors."""
         body: dict[str, Any] = {"model": model, "input": list(texts)}
         if server.num_ctx is not None:
             body["options"] = {"num_ctx": server.num_ctx}
         return "/api/embed", body
 
     def parse_vectors(self, value: Any) -> list[Any]:
-        """Parse the vectors, in the order of the texts."""
         return list(value["embeddings"])
 
     def parse_models(self, value: Any) -> list[Any]:
-        """Parse the names of the models."""
         return [row["name"] for row in value["models"]]
 
 
@@ -391,10 +369,10 @@ def _ollama_context(request: ChatRequest) -> int | None:
 
 
 CHAT_FORMS: Mapping[str, WireForm] = {
-    "anthropic": AnthropicForm(),
-    "google": GoogleForm(),
-    "ollama": OllamaForm(),
-    "openai": OpenAIForm(),
+    "anthropic": _AnthropicForm(),
+    "google": _GoogleForm(),
+    "ollama": _OllamaForm(),
+    "openai": _OpenAIForm(),
 }
 """The wire forms by name."""
 

@@ -88,19 +88,17 @@ class SpeechForm(ABC):
         return {}
 
 
-class OpenAISpeech(SpeechForm):
+class _OpenAISpeech(SpeechForm):
     """`/audio/speech` and `/audio/transcriptions`."""
 
     voices = ("nova", "onyx", "shimmer", "echo", "alloy", "fable")
 
     def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
-        """Return the request for a WAV file."""
         body = {"model": model, "input": text, "voice": voice, "response_format": "wav"}
         path = model_path(server, model, "/audio/speech")
         return SpeechRequest(path, json_payload(body), "audio/wav, audio/*")
 
     def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
-        """Return the request for a transcript."""
         # Other models of OpenAI reject a format with the probabilities of segments.
         response_format = "verbose_json" if "whisper" in model.lower() else "json"
         form = form_payload({"model": model, "response_format": response_format}, path)
@@ -116,18 +114,15 @@ class OpenAISpeech(SpeechForm):
         return RecognizedText(value["text"], segments)
 
 
-class ElevenLabsSpeech(SpeechForm):
+class _ElevenLabsSpeech(SpeechForm):
     """`/text-to-speech/VOICE`, `/speech-to-text`, `/voices` and `/models`."""
 
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
         """Return the request for an MP3 file; the voice is its identifier."""
-        del server
         path = f"/text-to-speech/{quote(voice, safe='')}?output_format=mp3_44100_128"
         return SpeechRequest(path, json_payload({"text": text, "model_id": model}), "audio/mpeg")
 
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
-        """Return the request for a transcript."""
-        del server
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
         return SpeechRequest("/speech-to-text", form_payload({"model_id": model}, path))
 
     def parse_text(self, value: Any) -> RecognizedText:
@@ -140,30 +135,25 @@ class ElevenLabsSpeech(SpeechForm):
         return RecognizedText(value["text"], words)
 
     def parse_voices(self, value: Any) -> dict[str, str]:
-        """Parse the names of the voices, by their identifiers."""
         return {row["voice_id"]: row["name"] for row in value["voices"]}
 
 
-class PiperSpeech(SpeechForm):
+class _PiperSpeech(SpeechForm):
     """The HTTP server of Piper, which only synthesizes: `POST /` and `/voices`."""
 
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
-        """Return the request for a WAV file."""
-        del server, model
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
         return SpeechRequest("/", json_payload({"text": text, "voice": voice}), "audio/wav")
 
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
         """Return a path that Piper rejects, since it does not transcribe."""
-        del server
         return SpeechRequest("/transcribe", form_payload({"model": model}, path))
 
     def parse_voices(self, value: Any) -> dict[str, str]:
         """Parse the names of the voices, which are the keys of their configurations."""
         return {name: name for name in value.keys()}  # noqa: SIM118 - raises for a list
 
-    def models_path(self, server: ProviderServer) -> str:
+    def models_path(self, server: ProviderServer) -> str:  # noqa: ARG002
         """Return the path of the voices, since one model speaks with all of them."""
-        del server
         return self.voices_path()
 
     def parse_models(self, value: Any) -> list[Any]:
@@ -171,14 +161,13 @@ class PiperSpeech(SpeechForm):
         return ["piper"] if self.parse_voices(value) else []
 
 
-class GoogleSpeech(SpeechForm):
+class _GoogleSpeech(SpeechForm):
     """Gemini models that synthesize speech, or are prompted to transcribe."""
 
     voices = ("Kore", "Puck", "Zephyr", "Charon", "Leda", "Fenrir")
 
-    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:
+    def speak(self, server: ProviderServer, model: str, text: str, voice: str) -> SpeechRequest:  # noqa: ARG002
         """Return the request for raw samples."""
-        del server
         config = {
             "responseModalities": ["AUDIO"],
             "speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": voice}}},
@@ -206,9 +195,8 @@ class GoogleSpeech(SpeechForm):
             file.writeframes(samples)
         return output.getvalue()
 
-    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:
+    def hear(self, server: ProviderServer, model: str, path: Path) -> SpeechRequest:  # noqa: ARG002
         """Return the request for a transcript, which contains the audio."""
-        del server
         sound = {
             "mimeType": _MEDIA_TYPES.get(path.suffix.lower(), "audio/mpeg"),
             "data": base64.b64encode(path.read_bytes()).decode(),
@@ -219,7 +207,6 @@ class GoogleSpeech(SpeechForm):
         )
 
     def parse_text(self, value: Any) -> RecognizedText:
-        """Parse a transcript."""
         parts = value["candidates"][0]["content"].get("parts") or []
         return RecognizedText("".join(part["text"] for part in parts if not part.get("thought")))
 
@@ -234,10 +221,10 @@ _DEFAULT_RATE = 24_000
 
 
 SPEECH_FORMS: Mapping[str, SpeechForm] = {
-    "elevenlabs": ElevenLabsSpeech(),
-    "google": GoogleSpeech(),
-    "openai": OpenAISpeech(),
-    "piper": PiperSpeech(),
+    "elevenlabs": _ElevenLabsSpeech(),
+    "google": _GoogleSpeech(),
+    "openai": _OpenAISpeech(),
+    "piper": _PiperSpeech(),
 }
 """The wire forms by name."""
 
