@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -93,18 +93,6 @@ DESCRIPTION = (
 )
 
 _SECURITY_SCHEME = "password"
-
-
-def install_openapi(app: FastAPI) -> None:
-    """Let `app` build its OpenAPI description on first use."""
-    schema: dict[str, Any] = {}
-
-    def description() -> dict[str, Any]:
-        if not schema:
-            schema.update(_build_openapi(app))
-        return schema
-
-    app.openapi = description  # type: ignore[method-assign]
 
 
 def _build_openapi(app: FastAPI) -> dict[str, Any]:
@@ -210,8 +198,7 @@ def get_config(site: SiteDep) -> dict[str, Any]:
         database = "online"
     except SQLAlchemyError:
         database = "offline"
-    record = {"version": version("labext-jupyter"), "latestVersion": None, "hasUpdate": False}
-    return record | {"dbStatus": database}
+    return {"version": version("labext-jupyter"), "dbStatus": database}
 
 
 @router.get("/docs", include_in_schema=False)
@@ -241,14 +228,6 @@ def get_redoc() -> HTMLResponse:
             with_google_fonts=False,
         )
     )
-
-
-def mount_assets(app: FastAPI) -> None:
-    """Serve the scripts and styles of the documentation pages."""
-    spec = find_spec("fastapi_offline")
-    assert spec is not None
-    assert spec.origin is not None
-    app.mount(ASSETS_PATH, StaticFiles(directory=Path(spec.origin).parent / "static"))
 
 
 def _with_policy(page: HTMLResponse) -> HTMLResponse:
@@ -287,7 +266,7 @@ class NotebookService(Service):
 
     def orphans(self, site: Site) -> Sequence[Path]:
         """Return uploaded files without a source, and audio files without an episode."""
-        return [*files.orphaned_originals(site), *files.orphaned_episodes(site)]
+        return [*files.orphaned_files(site)]
 
     def connection(self, site: Site) -> Mapping[str, str]:
         """Return the address, and a sandbox's password if there is one."""
@@ -303,10 +282,10 @@ class NotebookService(Service):
         app.state.threads = ModelThreads()
         app.state.turns = chat.SessionLocks(site)
         app.include_router(router, tags=["service"])
-        mount_assets(app)
+        app.mount(ASSETS_PATH, StaticFiles(packages=[("fastapi_offline", "static")]))
         for tag, group in _ROUTERS:
             app.include_router(group.router, prefix="/api", tags=[tag], responses=ERROR_RESPONSES)
-        install_openapi(app)
+        app.openapi = cache(partial(_build_openapi, app))  # type: ignore[method-assign]
         handle_errors(app, errors.error_body)
         return {"nb": RequestGuard(app, site)}
 

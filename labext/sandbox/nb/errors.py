@@ -16,10 +16,7 @@ from labext.sandbox.core.executors.task_process import TaskError
 class ServiceError(HTTPException):
     """An error with a problem and a next step, which the response joins to one text.
 
-    Attributes:
-        message: the problem, as a sentence.
-        next_step: the next step, a sentence that begins with a verb; may be empty.
-        action: the same as data, which a client renders behind it.
+    `action` is the next step as data, which a client renders behind it.
     """
 
     def __init__(
@@ -39,19 +36,9 @@ def unauthorized(sentence: str) -> HTTPException:
     return HTTPException(401, sentence, headers={"WWW-Authenticate": "Bearer"})
 
 
-def forbidden(sentence: str) -> HTTPException:
-    """Return a 403: the sender may not use the service."""
-    return HTTPException(403, sentence)
-
-
 def not_found(noun: str, identifier: str) -> HTTPException:
     """Return a 404: the object does not exist."""
     return ServiceError(404, f"There is no {noun} {identifier[:100]}.")
-
-
-def not_available(sentence: str) -> HTTPException:
-    """Return a 404: the object exists, but not the requested part of it."""
-    return ServiceError(404, sentence)
 
 
 def too_large(sentence: str) -> HTTPException:
@@ -62,11 +49,6 @@ def too_large(sentence: str) -> HTTPException:
 def not_configured(sentence: str, step: str = "", action: Action | None = None) -> HTTPException:
     """Return a 422: something has to be configured first."""
     return ServiceError(422, sentence, step, action)
-
-
-def too_many_requests(sentence: str, retry_after: str) -> HTTPException:
-    """Return a 429 from another service; `retry_after` is the header's value."""
-    return HTTPException(429, sentence, headers={"Retry-After": retry_after})
 
 
 def bad_gateway(sentence: str, step: str = "", action: Action | None = None) -> HTTPException:

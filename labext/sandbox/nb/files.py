@@ -58,16 +58,6 @@ def prepare_folders(site: Site) -> None:
         (site.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def orphaned_originals(site: Site) -> Collection[Path]:
-    """Return the uploaded files that have no source."""
-    if site.files.is_remote:
-        return []
-    with site.database.read() as session:
-        uploads = session.scalars(select(Source.id).where(Source.kind == "upload"))
-        expected = {site.folder / original_name(identifier) for identifier in uploads}
-    return list_entries(site.folder / ORIGINALS) - expected
-
-
 def remove_originals_after_commit(
     session: Session, site: Site, identifiers: Collection[str]
 ) -> None:
@@ -130,20 +120,27 @@ def prepare_episodes(site: Site) -> None:
         lost = [identifier for name, identifier in names.items() if name not in existing]
     for draft in list_entries(site.folder / _DRAFTS) - drafts:
         shutil.rmtree(draft, ignore_errors=True)
-    if lost:
-        _mark_failed(site, lost)
+    if not lost:
+        return
+    with site.database.write() as session:
+        for identifier in lost:
+            episode = session.get_one(Episode, identifier)
+            episode.status, episode.reason = FAILED, "The audio file no longer exists; retry it."
+            episode.duration = episode.size = None  # the transcript is kept until the retry
 
 
-def orphaned_episodes(site: Site) -> Collection[Path]:
-    """Return the audio files that have no episode."""
+def orphaned_files(site: Site) -> Collection[Path]:
+    """Return uploaded files without a source, and audio files without an episode."""
     if site.files.is_remote:
         return []
     with site.database.read() as session:
-        expected = {
-            site.folder / audio_name(identifier)
-            for identifier in session.scalars(select(Episode.id))
+        uploads = session.scalars(select(Source.id).where(Source.kind == "upload"))
+        names = {
+            *map(original_name, uploads),
+            *map(audio_name, session.scalars(select(Episode.id))),
         }
-    return list_entries(site.folder / EPISODES) - expected
+    stored = list_entries(site.folder / ORIGINALS) | list_entries(site.folder / EPISODES)
+    return stored - {site.folder / name for name in names}
 
 
 def remove_audio_after_commit(session: Session, site: Site, identifier: str) -> None:
@@ -160,15 +157,6 @@ def remove_draft_after_commit(session: Session, site: Site, identifier: str) -> 
     after_commit(session, partial(shutil.rmtree, folder, ignore_errors=True))
 
 
-def _mark_failed(site: Site, identifiers: list[str]) -> None:
-    """Mark episodes as failed, so that they can be retried; transcripts are kept until then."""
-    with site.database.write() as session:
-        for identifier in identifiers:
-            episode = session.get_one(Episode, identifier)
-            episode.status, episode.reason = FAILED, "The audio file no longer exists; retry it."
-            episode.duration = episode.size = None
-
-
 class StoredFileResponse(DownloadResponse):
     """A download with JSON errors for ranges; a range in other units than bytes is ignored.
 
@@ -182,27 +170,21 @@ class StoredFileResponse(DownloadResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         scope["headers"] = [
-            header for header in scope["headers"] if not _is_other_range_unit(*header)
+            (name, value)
+            for name, value in scope["headers"]
+            if name != b"range" or value.partition(b"=")[0].strip().lower() == b"bytes"
         ]
 
         async def send_checked(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                _check_status(message["status"], self.size)
+            # The framework's own responses to invalid ranges are not JSON.
+            if message.get("status") == 400:
+                raise bad_request("The header Range is invalid.", "Send one such as bytes=0-499.")
+            if message.get("status") == 416:
+                raise HTTPException(
+                    416,
+                    f"The requested range is outside the file, which has {self.size:,} bytes.",
+                    {"Content-Range": f"bytes */{self.size}"},
+                )
             await send(message)
 
         await super().__call__(scope, receive, send_checked)
-
-
-def _is_other_range_unit(name: bytes, value: bytes) -> bool:
-    return name == b"range" and value.partition(b"=")[0].strip().lower() != b"bytes"
-
-
-def _check_status(status: int, size: int) -> None:
-    """Raise an error instead of the framework's own error response, which is not JSON."""
-    if status == 400:
-        raise bad_request("The header Range is invalid.", "Send one such as bytes=0-499.")
-    if status == 416:
-        headers = {"Content-Range": f"bytes */{size}"}
-        raise HTTPException(
-            416, f"The requested range is outside the file, which has {size:,} bytes.", headers
-        )

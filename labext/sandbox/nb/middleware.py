@@ -126,8 +126,8 @@ class RequestGuard(BodyLimitedApp):
         if password is not None:
             self._check(request.headers, password)
         elif not _is_same_origin(request.headers):
-            raise errors.forbidden(
-                "Pages of other websites can't use this service, which has no password."
+            raise HTTPException(
+                403, "Pages of other websites can't use this service, which has no password."
             )
         self._guard.check("all")
         form = request.headers.get("content-type", "").startswith("multipart/")

@@ -142,31 +142,20 @@ def _run_in_process(site: Site, model: Model) -> dict[str, Any]:
 
 def main(folder: Path, identifier: str) -> dict[str, Any]:
     """Try a model of the service in a folder."""
-    with open_site(folder / "work" / "trial") as site:
+    with open_site(folder / "work" / "trial") as site, tempfile.TemporaryDirectory() as work:
         with site.database.read() as session:
             model = registry.get_model(session, identifier)
         try:
-            return (
-                _synthesize(site, model) if model.kind == registry.TTS else _transcribe(site, model)
-            )
+            if model.kind == registry.TTS:
+                voice = synthesis.default_voices(site, model)[0]
+                sound = synthesis.synthesize(site, model, voice, TRIAL_TEXT)
+                return {"spoken": round(sound.seconds, 2)}
+            tone = write_tone(Path(work))
+            return {"heard": transcription.transcribe(site, model, tone, lambda _stage: None).text}
         except HTTPException as error:
             return {"error": str(error.detail)}
         except UnreadableError as error:
             return {"error": str(error)}
-
-
-def _synthesize(site: Site, model: Model) -> dict[str, Any]:
-    sound = synthesis.synthesize(site, model, synthesis.default_voices(site, model)[0], TRIAL_TEXT)
-    return {"spoken": round(sound.seconds, 2)}
-
-
-def _transcribe(site: Site, model: Model) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as work:
-        return {
-            "heard": transcription.transcribe(
-                site, model, write_tone(Path(work)), lambda _stage: None
-            ).text
-        }
 
 
 if __name__ == "__main__":

@@ -47,10 +47,14 @@ _SPEECH_RULES = (
 def system_prompt(plan: EpisodePlan) -> str:
     """Return the system prompt, which applies to the whole episode."""
     briefing, language, max_tokens = plan.briefing.strip(), plan.language, plan.max_tokens
+    speakers = ["Speakers:"]
+    for speaker in plan.speakers:
+        about = " ".join(filter(None, (speaker.backstory.strip(), speaker.personality.strip())))
+        speakers.append(f"- {speaker.name}: {about}" if about else f"- {speaker.name}")
     sections = [
         "You write a podcast about the material of a researcher's notebook.",
         f"Briefing: {briefing}" if briefing else "",
-        "Speakers:\n" + "\n".join(_describe_speaker(speaker) for speaker in plan.speakers),
+        "\n".join(speakers),
         f"Write in {language}." if language else "Write in the language of the material.",
         f"Keep each answer within {max_tokens} tokens." if max_tokens else "",
     ]
@@ -97,21 +101,6 @@ def dialogue_prompt(
         "without facts. Answer with a JSON object alone:\n"
         '{"transcript": [{"speaker": "…", "dialogue": "…", "sources": ["…"]}]}'
     )
-
-
-def unsupported_prompt(numbers: Iterable[str]) -> str:
-    """Return the addition to a prompt whose reply had numbers that are not in the material."""
-    return f"Don't use these numbers, which are not in the material: {', '.join(numbers)}."
-
-
-def retry_prompt(problem: str) -> str:
-    """Return the prompt that follows a reply in the wrong form, or without its end."""
-    return f"That was {problem}. Answer again, with the JSON object that was asked for and no more."
-
-
-def _describe_speaker(speaker: Speaker) -> str:
-    about = " ".join(filter(None, (speaker.backstory.strip(), speaker.personality.strip())))
-    return f"- {speaker.name}: {about}" if about else f"- {speaker.name}"
 
 
 MAX_REPLY_LENGTH = 400_000
@@ -235,10 +224,8 @@ def _parse_segment(item: Mapping[str, Any]) -> Segment | None:
         isinstance(value, list) and value and isinstance(value[0], dict) for value in item.values()
     ):
         return None  # a container of segments
-    name, description = (
-        spoken_title(_first_text(item, _NAME_FIELDS)),
-        strip_markup(_first_text(item, _DESCRIPTION_FIELDS)),
-    )
+    name = spoken_title(_first_text(item, _NAME_FIELDS))
+    description = strip_markup(_first_text(item, _DESCRIPTION_FIELDS))
     if not name or any(key in item for key in ("speaker", "dialogue")):
         return None
     size = _first_text(item, ("size", "length")).lower()
@@ -444,7 +431,10 @@ class LlmScriptWriter:
         problem = f"no dialogue of {', '.join(speaker.name for speaker in plan.speakers)}"
         turns = self._request(prompt, parse, problem)
         if numbers := unsupported_numbers(turns, self._numbers):
-            turns = self._request(f"{prompt}\n\n{unsupported_prompt(numbers)}", parse, problem)
+            addition = (
+                f"Don't use these numbers, which are not in the material: {', '.join(numbers)}."
+            )
+            turns = self._request(f"{prompt}\n\n{addition}", parse, problem)
             turns = remove_numbers(turns, unsupported_numbers(turns, self._numbers))
             if not turns or not {item.name for item in missing} <= {item.speaker for item in turns}:
                 raise errors.bad_gateway(
@@ -473,23 +463,31 @@ class LlmScriptWriter:
         for _ in range(2):
             monitor = Monitor(Usage())
             reply = chat.generate_reply(
-                self._site,
-                self._model,
-                messages,
-                max_tokens=self._plan.max_tokens,
-                monitor=monitor,
+                self._site, self._model, messages, None, self._plan.max_tokens, monitor
             )
             items = list(parse(reply)) or items
             if items and not monitor.is_truncated:
                 break
-            followup = retry_prompt(_TOO_LONG if monitor.is_truncated else problem)
+            mistake = _TOO_LONG if monitor.is_truncated else problem
+            followup = (
+                f"That was {mistake}. Answer again, with the JSON object that was asked for and no "
+                "more."
+            )
             messages += [
                 {"role": "assistant", "content": reply},
                 {"role": "user", "content": followup},
             ]
-        if not items:
-            raise _invalid_reply(self._model, reply, problem, is_truncated=monitor.is_truncated)
-        return items
+        if items:
+            return items
+        if monitor.is_truncated:
+            raise errors.bad_gateway(
+                f"The reply of the model {self._model.name} was {_TOO_LONG}. Give the episode "
+                "profile a greater `max_tokens`, or choose another model."
+            )
+        raise errors.bad_gateway(
+            f"The model {self._model.name} answered “{quote_reply(reply)}”, which is {problem}. "
+            "Try again, or choose another model."
+        )
 
 
 _TOO_LONG = "too long, and cut off at the limit of its length"
@@ -502,15 +500,3 @@ def _complete_turns(
     turns = parse_turns(reply, speakers, titles)
     speakers_so_far = {turn.speaker for turn in turns}
     return turns if all(speaker.name in speakers_so_far for speaker in missing) else []
-
-
-def _invalid_reply(model: Model, reply: str, problem: str, *, is_truncated: bool) -> HTTPException:
-    if is_truncated:
-        return errors.bad_gateway(
-            f"The reply of the model {model.name} was {_TOO_LONG}. Give the episode profile a "
-            "greater `max_tokens`, or choose another model."
-        )
-    return errors.bad_gateway(
-        f"The model {model.name} answered “{quote_reply(reply)}”, which is {problem}. Try again, "
-        "or choose another model."
-    )

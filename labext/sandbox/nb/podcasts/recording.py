@@ -125,9 +125,6 @@ def record_dialogue(
 
     Returns:
         The turns with their original text and their times, counted in samples written.
-
-    Raises:
-        AudioWriteError: if the file can't be written.
     """
     voices = assign_voices(site, voice_requests, language)
     times: dict[int, tuple[float, float]] = {}

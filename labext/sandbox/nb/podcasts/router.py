@@ -178,8 +178,8 @@ def get_audio(site: SiteDep, episode_id: Identifier) -> Response:
     with site.database.read() as session:
         episode = load(session, Episode, episode_id)
     if episode.status != COMPLETED:
-        raise errors.not_available(_missing_audio_reason(episode))
-    missing = errors.not_available(f"The audio of the episode {episode.name} no longer exists.")
+        raise errors.ServiceError(404, _missing_audio_reason(episode))
+    missing = errors.ServiceError(404, f"The audio of the episode {episode.name} no longer exists.")
     return StoredFileResponse(files.audio_path(site, episode_id), missing, "audio/mpeg")
 
 

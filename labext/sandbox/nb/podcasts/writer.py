@@ -50,13 +50,7 @@ _NOT_FOR_LISTENING = re.compile(
 
 @dataclass(frozen=True)
 class _Quote:
-    """A sentence of a source.
-
-    Attributes:
-        source: the source's number in the material.
-        sentence: the original text.
-        spoken: the text as it is read aloud.
-    """
+    """A sentence of a source, given by its number, and the text as it is read aloud."""
 
     source: int
     sentence: Sentence
@@ -105,16 +99,11 @@ def _introduction_turns(material: Material, speakers: Sequence[Speaker]) -> list
         dict.fromkeys(filter(None, (spoken_title(text.title) for text in material.texts)))
     )
     text = "Welcome. In this episode you hear passages from the sources of a notebook."
-    if titles:
-        named_titles = [f"“{title}”" for title in titles[:_MAX_TITLES]]
-        more = len(titles) - len(named_titles)
-        rest = [f"{more} more"] if more else []
-        text += (
-            f" They are {join_all([*named_titles, *rest], 'and')}."
-            if more or len(named_titles) > 1
-            else ""
-        )
-        text += f" It is {named_titles[0]}." if not more and len(named_titles) == 1 else ""
+    named = [f"“{title}”" for title in titles[:_MAX_TITLES]]
+    if titles[_MAX_TITLES:]:
+        named.append(f"{len(titles) - _MAX_TITLES} more")
+    if named:
+        text += f" They are {join_all(named, 'and')}." if named[1:] else f" It is {named[0]}."
     turns = [Turn(first.name, text)]
     return turns + [Turn(other.name, f"{other.name.strip()} reads, too.") for other in others]
 

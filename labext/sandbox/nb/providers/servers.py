@@ -232,7 +232,8 @@ def error_response(
     if status == 429 and "request too large" not in text.lower():  # for which waiting is no help
         wait = _retry_after(response.headers, text)
         pause = f"{wait} seconds" if wait.isdecimal() else f"until {wait}"
-        return errors.too_many_requests(f"{message} Wait {pause}, then try again.", wait)
+        text = f"{message} Wait {pause}, then try again."
+        return HTTPException(429, text, headers={"Retry-After": wait})
     is_key = status in (401, 403) or (status == 400 and _KEY_REFUSED.search(text) is not None)
     if is_key:
         key = provider.key or ""

@@ -169,7 +169,7 @@ def test_only_audio_without_an_episode_is_an_orphan(site, add):
     for item in (*stored, "episode:gone"):
         files.audio_path(site, item).write_bytes(b"s")
     files.prepare_episodes(site)
-    assert files.orphaned_episodes(site) == {files.audio_path(site, "episode:gone")}
+    assert files.orphaned_files(site) == {files.audio_path(site, "episode:gone")}
     assert all(files.audio_path(site, item).exists() for item in (*stored, "episode:gone"))
 
 
