@@ -133,7 +133,7 @@ def check_base_url(base_url: str) -> str:
             error.message, "Give one such as http://localhost:11434/v1."
         ) from None
     host = urlsplit(url).hostname or ""
-    if any(is_refused_ip(number) for number in parse_numeric_host(host)):
+    if is_refused_host(host):
         raise errors.bad_request(
             f"{host} is a link-local address or a cloud's metadata service, and no model provider "
             "is contacted there.",
@@ -147,10 +147,10 @@ def is_refused_ip(number: str) -> bool:
     return is_refused(ip_address(number))
 
 
-def parse_numeric_host(host: str) -> list[str]:
-    """Return the address of a host in any numeric notation; None for a name."""
+def is_refused_host(host: str) -> bool:
+    """Return whether a host is such an address in any numeric notation; a name is not."""
     try:
         entries = socket.getaddrinfo(host, None, flags=socket.AI_NUMERICHOST)
     except (OSError, UnicodeError):
-        return []
-    return [str(entry[4][0]) for entry in entries]
+        return False
+    return any(is_refused_ip(str(entry[4][0])) for entry in entries)

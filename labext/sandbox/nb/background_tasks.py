@@ -7,7 +7,7 @@ import shutil
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -72,11 +72,9 @@ def parse_progress(text: str) -> tuple[str, int, int] | None:
 
 @contextmanager
 def open_site(work: Path) -> Iterator[Site]:
-    """Open the service's folders and database.
+    """Open the service's folders and database, found from a task's folder (`files.work_folder`).
 
-    Args:
-        work: the task's folder (`files.work_folder`), from which the service's folder is derived:
-            queued tasks must survive a move of the data folder.
+    Queued tasks must survive a move of the data folder.
     """
     service = work.parents[1]
     folder = DataFolder(service.parent)
@@ -110,16 +108,12 @@ def _cached_database(url: str) -> Database:
 Row = TypeVar("Row", Source, Episode)
 Result = TypeVar("Result")
 
-_LOST = "The result was lost; retry it."
-
 
 class RowTask(ABC, Generic[Row, Result]):
     """A kind of background task that works on one row of a table.
 
     Attributes:
-        name: the name of the kind in the queue.
         entry: `package.module:function`, which runs in the task's process.
-        table: the table of the rows.
         limit: the prefix of the names of the limits of time and memory.
         first_stage: the stage when the process starts.
     """
@@ -238,18 +232,16 @@ class RowTask(ABC, Generic[Row, Result]):
             return
         self._set_stage(row, "")
         row.ended = row.changed = row.updated = time.time()
-        result = self._try_load_result(site, row, work) if outcome.outcome == "done" else None
+        result = None
+        reason = "The result was lost; retry it."
+        if outcome.outcome != "done":
+            reason = self._failure_reason(outcome)
+        else:
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                result = self._load_result(site, row, work)
         if result is None:
             self._drop_files(session, site, task)
-            lost = outcome.outcome == "done"
-            row.status = FAILED
-            row.reason = _LOST if lost else self._failure_reason(outcome)
+            row.status, row.reason = FAILED, reason
             return
         row.status, row.reason = COMPLETED, None
         self._apply_result(session, site, row, result, task)
-
-    def _try_load_result(self, site: Site, row: Row, work: Path) -> Result | None:
-        try:
-            return self._load_result(site, row, work)
-        except (OSError, ValueError, KeyError, TypeError):
-            return None

@@ -8,7 +8,7 @@ import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from functools import partial
 from threading import Timer
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -21,17 +21,11 @@ class CallCancelledError(Exception):
     """The call was cancelled: raised by functions that take a cancel token."""
 
 
-class Connection(Protocol):
-    """An open connection; `sock` is None once it is closed."""
-
-    sock: Any
-
-
 class CancelToken:
     """Cancels the model calls registered with it, from any thread."""
 
     def __init__(self) -> None:
-        self._sockets: list[Any] = []
+        self._sockets: list[socket.socket] = []
         self.is_cancelled = False
 
     def check(self) -> None:
@@ -39,23 +33,18 @@ class CancelToken:
         if self.is_cancelled:
             raise CallCancelledError
 
-    def opened(self, connection: Connection) -> None:
-        """Register a newly opened connection.
-
-        The socket itself is stored, since the connection drops it while it reads a response without
-        a length.
-        """
-        self._sockets.append(connection.sock)
+    def opened(self, sock: socket.socket) -> None:
+        """Register the socket of a newly opened connection."""
+        self._sockets.append(sock)
         self.check()
 
     def cancel(self) -> None:
         """Cancel current and future calls."""
         self.is_cancelled = True
         for sock in list(self._sockets):
-            if sock is not None:
-                with contextlib.suppress(OSError):
-                    # The method of the plain socket, below TLS: another thread may be reading.
-                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            with contextlib.suppress(OSError):
+                # The method of the plain socket, below TLS: another thread may be reading.
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 @contextlib.contextmanager

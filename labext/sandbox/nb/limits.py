@@ -9,14 +9,17 @@ from labext.sandbox.core.validation import LimitDefinition, Limits
 from labext.sandbox.nb import errors
 from labext.sandbox.nb.tables import Limit
 
+
+def _memory_limit(work: str, default: int) -> LimitDefinition:
+    text = f"bytes of memory that {work} may take"
+    return LimitDefinition(text, default, 128 << 20, 1 << 50, size=True)
+
+
 LIMITS = Limits(
     Limit,
     {
         "requests": LimitDefinition(
-            "requests in 10 seconds, after which 429, if the sandbox limits rates",
-            1000,
-            1,
-            10**9,
+            "requests in 10 seconds, after which 429, if the sandbox limits rates", 1000, 1, 10**9
         ),
         "upload_bytes": LimitDefinition(
             "bytes of one uploaded file", 2 << 30, 1, 1 << 50, size=True
@@ -39,30 +42,12 @@ LIMITS = Limits(
         "source_seconds": LimitDefinition(
             "seconds that processing a source may take", 900, 1, 86400
         ),
-        "source_memory": LimitDefinition(
-            "bytes of memory that processing a source may take",
-            3 << 29,
-            128 << 20,
-            1 << 50,
-            size=True,
-        ),
+        "source_memory": _memory_limit("processing a source", 3 << 29),
         "podcast_seconds": LimitDefinition(
             "seconds that making an episode may take", 3600, 1, 86400
         ),
-        "podcast_memory": LimitDefinition(
-            "bytes of memory that making an episode may take",
-            2 << 30,
-            128 << 20,
-            1 << 50,
-            size=True,
-        ),
-        "embedding_memory": LimitDefinition(
-            "bytes of memory that embedding all passages again may take",
-            4 << 30,
-            128 << 20,
-            1 << 50,
-            size=True,
-        ),
+        "podcast_memory": _memory_limit("making an episode", 2 << 30),
+        "embedding_memory": _memory_limit("embedding all passages again", 4 << 30),
     },
 )
 

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 class Embedder(ABC):
-    """Computes vectors of texts.
-
-    Attributes:
-        id: the embedding space: `labext.sandbox.nb.tables.Vector.space`.
-    """
+    """Computes vectors of texts; `id` names the embedding space (`Vector.space`)."""
 
     id: str
 
@@ -44,9 +40,7 @@ class Embedder(ABC):
     def embed_passages(self, texts: Sequence[str], contexts: Sequence[str]) -> Floats:  # noqa: ARG002
         """Return unit vectors of passages, of shape (texts, dimensions).
 
-        Args:
-            texts: the texts of the passages.
-            contexts: the title and the headings of each passage, if any; not all models use them.
+        `contexts` has the title and the headings of each passage, if any; not all models use them.
         """
         return self.embed(texts)
 
@@ -117,9 +111,8 @@ def default_embedder(session: Session, site: Site) -> Embedder | None:
 
 def embedder_of_space(session: Session, site: Site, space: str) -> Embedder | None:
     """Return the embedder of an embedding space; None if it no longer exists."""
-    model = session.get(Model, space.partition("@")[0])
-    embedder = None if model is None else create_embedder(site, model)
-    return embedder if embedder is not None and embedder.id == space else None
+    model = session.get(Model, space)
+    return None if model is None else create_embedder(site, model)
 
 
 def create_embedder(site: Site, model: Model) -> Embedder | None:

@@ -182,10 +182,7 @@ def run(work: Path, _payload: dict[str, Any]) -> dict[str, Any]:
 def failure_note(session: Session, missing: int, *, uses_previous: bool) -> str | None:
     """Return what a search tells if the last embedding in the background failed, else None.
 
-    Args:
-        session: a session.
-        missing: the number of passages without a vector of the model that the search uses.
-        uses_previous: whether that is a previous model.
+    `missing` passages have no vector of the model that the search uses, maybe the previous one.
     """
     reason = get_setting(session, EMBEDDING_FAILURE)
     if reason is None:

@@ -236,11 +236,7 @@ def _embed_batch(
 def synthesize(
     site: Site, model: Model, text: str, voice: str, cancel_token: CancelToken | None = None
 ) -> bytes:
-    """Return the speech of a text as an audio file.
-
-    Returns:
-        A WAV file, or MP3, OGG or FLAC from servers without WAV.
-    """
+    """Return the speech of a text as a WAV file, or MP3, OGG or FLAC from servers without WAV."""
     server = server_of_model(site, model)
     form = _speech_form(server)
     request = form.speak(server, model.name, text, voice)

@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.filepost import encode_multipart_formdata
 
-from labext.sandbox.nb.addresses import is_refused_ip, parse_numeric_host
+from labext.sandbox.nb.addresses import is_refused_host, is_refused_ip
 from labext.sandbox.nb.cancellation import CancelToken, cancel_after
 from labext.sandbox.nb.providers import servers
 from labext.sandbox.nb.providers.servers import CONNECT_SECONDS, ProviderServer
@@ -271,7 +271,7 @@ def _open(
     cancel_tokens = (cancel_token, CancelToken())  # the second one is for the time limit
     # If the host is a name, its address is checked on connecting.
     host = urlsplit(provider.base_url).hostname or ""
-    if any(map(is_refused_ip, parse_numeric_host(host))):
+    if is_refused_host(host):
         raise servers.forbidden_address(provider)
     headers = {"Accept": accept, **provider.headers}
     if payload is not None:
@@ -332,7 +332,7 @@ class _CheckedAdapter(HTTPAdapter):
                     self.close()
                     raise servers.forbidden_address(provider)
                 for cancel_token in cancel_tokens:
-                    cancel_token.opened(self)
+                    cancel_token.opened(self.sock)
 
         pool.ConnectionCls = CheckedConnection
         return pool

@@ -9,13 +9,7 @@ from typing import Any
 
 @dataclass
 class Usage:
-    """The tokens and the cost of one or more calls, as far as the provider states them.
-
-    Attributes:
-        input_tokens: the tokens sent.
-        output_tokens: the tokens received.
-        cost: in the provider's currency, which is US dollars; None if the provider states none.
-    """
+    """The tokens and the cost in US dollars of calls, as far as the provider states them."""
 
     input_tokens: int = 0
     output_tokens: int = 0

@@ -23,7 +23,6 @@ from labext.sandbox.nb.ingestion.tasks import (
 from labext.sandbox.nb.queries import load
 from labext.sandbox.nb.search import index
 from labext.sandbox.nb.sources import uploads
-from labext.sandbox.nb.sources.schemas import NewSource
 from labext.sandbox.nb.sources.uploads import SourceRequest
 from labext.sandbox.nb.tables import (
     Base,
@@ -161,12 +160,11 @@ def _new_source(site: Site, source_request: SourceRequest) -> Source:
     else:
         text = body.text or ""
         source.kind, source.full_text, source.size = "text", text, len(text.encode())
-    source.title = source.title or _initial_title(site, source, body)
+    if not source.title:
+        source.title = (
+            provisional_title(source) if body.text is None else title_of_text(site, body.text)
+        )
     return source
-
-
-def _initial_title(site: Site, source: Source, body: NewSource) -> str:
-    return provisional_title(source) if body.text is None else title_of_text(site, body.text)
 
 
 async def _wait_until_processed(site: Site, identifier: str, request: Request) -> None:

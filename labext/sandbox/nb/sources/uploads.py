@@ -218,9 +218,7 @@ _BOOLEAN = TypeAdapter(bool)
 class SourceRequest:
     """A request to create a source from exactly one of a file, a web address and a text.
 
-    Attributes:
-        body: all fields but the file.
-        form: the form with the file, until it is moved.
+    `body` has all fields but the file, which is in `form` until it is moved.
     """
 
     body: NewSource
