@@ -31,20 +31,11 @@ def add_crud_routes(
     load_row: Callable[[Session, str], Row] | None = None,
     before_delete: Callable[[Session, Row], None] | None = None,
 ) -> None:
-    """Add endpoints that list, get and delete objects.
+    """Add endpoints that list, get and delete objects by a path such as `/notes/{note_id}`.
 
-    A list can be limited to a notebook if the table has the column `notebook_id`.
-
-    Args:
-        router: the router of the resource.
-        path: the path of an object, such as `/notes/{note_id}`.
-        table: the table of the objects.
-        record: the response of an object in the list.
-        order_by: the order of the list.
-        record_with_details: the response of a single object, if it differs.
-        identifier_type: the type of the path's parameter.
-        load_row: returns an object with its details, or raises a 404; by default `load`.
-        before_delete: checks or cleans up in the transaction that deletes an object.
+    A list can be limited to a notebook if the table has the column `notebook_id`. `load_row` is
+    `load` unless an object has a name, or details for `record_with_details`. `before_delete` checks
+    or cleans up in the transaction that deletes an object.
     """
     collection, _, parameter = path.removesuffix("}").rpartition("/{")
     plural = collection.rpartition("/")[2].replace("-", "_")

@@ -63,11 +63,7 @@ def create_model(
 def register_models(
     session: Session, provider: str, credential_id: str | None, models: Sequence[tuple[str, str]]
 ) -> tuple[int, int]:
-    """Add models that do not exist yet.
-
-    Returns:
-        The numbers of new and of existing models.
-    """
+    """Add models that do not exist yet; return the numbers of new and of existing models."""
     conditions = (Model.provider == provider, Model.credential_id == credential_id)
     existing = session.execute(select(Model.name, Model.kind).where(*conditions)).all()
     new = [item for item in dict.fromkeys(models) if item not in existing]
@@ -132,9 +128,7 @@ def set_defaults(session: Session, site: Site, assignments: Mapping[str, str | N
 def assign_defaults(session: Session, site: Site) -> dict[str, Any]:
     """Assign the best available model to every empty slot.
 
-    Returns:
-        `assigned`: models' identifiers by slot; `skipped`: the slots that had a model; `missing`:
-        the slots for which there is no model.
+    `skipped` slots had a model, and for `missing` ones there is none.
     """
     defaults = get_defaults(session)
     empty = [slot for slot, identifier in defaults.items() if identifier is None]

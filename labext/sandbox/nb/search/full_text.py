@@ -206,18 +206,9 @@ def find_by_words(
     counts: Mapping[str, int] | None = None,
     passage_count: int | None = None,
 ) -> list[tuple[int, float]]:
-    """Return the passages that match a query, the best first.
+    """Return the passages that match a query with their BM25 scores, the best first.
 
-    Args:
-        session: a session.
-        query: the query.
-        scope: the sources and notes that are searched.
-        limit: the maximum number of passages.
-        counts: the result of `count_terms`, if it is known.
-        passage_count: the number of all passages, if it is known.
-
-    Returns:
-        Pairs of passage identifier and BM25 score; higher is better.
+    `counts` of `count_terms` and the number of all passages are passed if they are known.
     """
     if match_expression(query) is None:
         return []

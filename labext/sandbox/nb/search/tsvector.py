@@ -172,14 +172,8 @@ def find(
 ) -> list[tuple[int, float]]:
     """Return the passages with all of the phrases, or without phrases any of the words.
 
-    Args:
-        session: a session.
-        phrases: the quoted terms of the query.
-        words: its other terms.
-        counts: the number of passages of each term, by the term in lower case.
-        scope: the sources and notes that are searched.
-        limit: the maximum number of passages.
-        title_weight: the weight of a word in the title; in the text it is 1.
+    `counts` has the number of passages of each term in lower case. A word in the title has the
+    weight `title_weight`, and in the text 1.
 
     Returns:
         Pairs of passage identifier and BM25 score, the best first.

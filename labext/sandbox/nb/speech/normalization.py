@@ -165,10 +165,7 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")
 def split_for_speech(text: str, language: str | None = None) -> Iterator[str]:
     """Yield the speakable pieces of a text, each of bounded length.
 
-    Args:
-        text: a turn's text.
-        language: the language of the text, such as `de`; None is English, whose units and signs
-            are replaced by words.
+    Units and signs are replaced by words if the language is English, or None.
     """
     for part in _split_parts(normalize_text(text, language)):
         if _SAYABLE.search(part):

@@ -43,19 +43,9 @@ def default_voices(site: Site, model: Model) -> list[str]:
 def synthesize(
     site: Site, model: Model, voice: str, text: str, cancel_token: CancelToken | None = None
 ) -> Sound:
-    """Return the speech of a text by a voice.
+    """Return the speech of a normalized text by a voice; empty if a built-in one says nothing.
 
     To be called in a task process only: an engine may be limited to one voice at a time.
-
-    Args:
-        site: the service's site, which holds the key of the model's server.
-        model: a model of type `tts`.
-        voice: the identifier of one of `list_voices`, or any that the model's server knows.
-        text: normalized text (see `normalization`) without markup.
-        cancel_token: cancels the request to the model's server.
-
-    Returns:
-        The audio, which may be empty if the model is built in.
     """
     if registry.is_built_in(model):
         return _engine(model).say(voice, text)

@@ -34,13 +34,10 @@ VoiceAssignments = dict[str, tuple[Model, str]]
 def assign_voices(
     site: Site, requests: VoiceRequests, language: str | None = None
 ) -> VoiceAssignments:
-    """Assign an unused voice to each speaker without one.
+    """Assign an unused voice to each speaker without one, in their order.
 
-    Args:
-        site: the service's site.
-        requests: the speakers, in the order of assignment.
-        language: the language, such as `de`, `de-DE` or `German`; None is English. A model without
-            voices for it uses its other voices.
+    The language is such as `de`, `de-DE` or `German`; None is English. A model without voices for
+    it uses its other voices.
     """
     assigned: VoiceAssignments = {
         name: (model, _voice_identifier(site, model, voice))

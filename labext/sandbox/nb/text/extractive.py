@@ -37,12 +37,9 @@ def is_link_list(heading: str) -> bool:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, list item or table row.
+    """A sentence, list item or table row on one line, with the heading above it.
 
-    Attributes:
-        text: one line, without the mark of a list item.
-        heading: the heading above it; empty if there is none.
-        complete: whether it ends with punctuation.
+    It is complete if it ends with punctuation.
     """
 
     text: str

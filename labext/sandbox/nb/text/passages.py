@@ -75,12 +75,10 @@ class PassageText:
 
 
 def split_passages(pages: Sequence[tuple[int | None, str]]) -> list[PassageText]:
-    """Split a text into passages, if possible at headings, paragraphs, lines or sentences.
+    """Split texts with their page numbers into passages, if possible at headings or sentences.
 
     Joined in order, they are the complete text except for whitespace. No passage spans two pages.
-
-    Args:
-        pages: texts with their page numbers from 1; a text without pages is a single one with None.
+    A text without pages has the page None.
     """
     path: dict[int, str] = {}
     return [piece for page, text in pages for piece in _split_page(page, text, path)]

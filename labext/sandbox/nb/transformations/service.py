@@ -70,8 +70,7 @@ def create_insights(
 ) -> tuple[list[tuple[str, str]], str | None]:
     """Return the outputs of the default transformations for a text, by title.
 
-    Returns:
-        The insights, and a remark on those that failed, or None.
+    A remark tells which ones failed; None if none did.
     """
     insights: list[tuple[str, str]] = []
     remarks: list[str] = []
