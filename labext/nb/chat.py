@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from labext.actions import Action
 from labext.errors import InputError, LabextError, UnreachableError
+from labext.nb import views
 from labext.nb.backends import OnWords
 from labext.nb.records import Answer, Record
 from labext.nb.resource import (
@@ -35,9 +36,7 @@ class Chat(Resource):
 
     def sessions(self, notebook: str | None = None) -> pd.DataFrame:
         """Return a notebook's chat sessions, or all, one per row; columns as `records.SESSION`."""
-        from labext.nb.views import session_frame
-
-        return session_frame(self._run(self._backend.sessions(self._notebook(notebook))))
+        return views.session_frame(self._run(self._backend.sessions(self._notebook(notebook))))
 
     def names(self, notebook: str | None = None) -> Sequence[str]:
         """Return the distinct titles of sessions."""
@@ -54,9 +53,7 @@ class Chat(Resource):
 
     def messages(self, session: str) -> pd.DataFrame:
         """Return a session's messages, one per row; columns as `records.MESSAGE`."""
-        from labext.nb.views import message_frame
-
-        return message_frame(self.get(session)["messages"])
+        return views.message_frame(self.get(session)["messages"])
 
     def create(
         self, notebook: str, title: str | None = None, model_override: str | None = None
@@ -173,9 +170,7 @@ class SourceChats(Resource):
 
     def list(self, source: str) -> pd.DataFrame:
         """Return the chats about a source, one per row; columns as `records.SOURCE_CHAT`."""
-        from labext.nb.views import source_chat_frame
-
-        return source_chat_frame(self._of(source))
+        return views.source_chat_frame(self._of(source))
 
     def names(self, source: str) -> Sequence[str]:
         """Return the distinct titles of the chats about a source."""
@@ -194,9 +189,7 @@ class SourceChats(Resource):
 
     def messages(self, source: str, chat: str) -> pd.DataFrame:
         """Return a chat's messages, one per row; columns as `records.MESSAGE`."""
-        from labext.nb.views import message_frame
-
-        return message_frame(self.get(source, chat)["messages"])
+        return views.message_frame(self.get(source, chat)["messages"])
 
     def create(
         self, source: str, title: str | None = None, model_override: str | None = None

@@ -13,19 +13,14 @@ from labext.http import HttpClient, Rate
 from labext.http.auth import BearerAuth
 from labext.http.client import ServiceClient
 from labext.http.connection_pool import DEFAULT_TIMEOUT, ResponseLimits, Timeout
+from labext.nb import views
 from labext.nb.backends import RequestExecutor
 from labext.nb.backends.detect import BackendSelector
 from labext.nb.chat import Chat, SourceChats
 from labext.nb.commands import Commands
 from labext.nb.credentials import Credentials
 from labext.nb.error_messages import FINAL_STATUSES, make_error_mapper
-from labext.nb.evaluation import (
-    Evaluation,
-    EvaluationRun,
-    SearchType,
-    evaluation_frame,
-    resolve_sources,
-)
+from labext.nb.evaluation import Evaluation, EvaluationRun, SearchType, resolve_sources
 from labext.nb.export import PARTS, Export, ExportFormat, Part, export_notebook
 from labext.nb.insights import Embeddings, Insights
 from labext.nb.models import Models
@@ -153,7 +148,7 @@ class NotebookClient(SearchResource, ServiceClient):
         evaluation = self.prepare_evaluation(
             questions, notebook, search_type=search_type, limit=limit, model=model
         )
-        return evaluation_frame(evaluation.rows)
+        return views.evaluation_frame(evaluation.rows)
 
     def prepare_evaluation(
         self,

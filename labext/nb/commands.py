@@ -11,6 +11,7 @@ from labext import messages
 from labext.actions import Action
 from labext.errors import InputError, JobFailedError, NotFoundError
 from labext.http.pagination import check_count
+from labext.nb import views
 from labext.nb.episode_generation import PHASE_OUTCOMES, parse_command_id, phase_of
 from labext.nb.polling import Watch
 from labext.nb.records import Record
@@ -117,9 +118,7 @@ class Commands(Resource):
             status: only commands with this status, such as `running`.
             limit: the maximum number of rows.
         """
-        from labext.nb.views import command_frame
-
-        return command_frame(self.iter(command, status, limit))
+        return views.command_frame(self.iter(command, status, limit))
 
     def iter(
         self, command: str | None = None, status: str | None = None, limit: int | None = None
@@ -130,9 +129,7 @@ class Commands(Resource):
 
     def kinds(self) -> pd.DataFrame:
         """Return the commands that the service supports, one per row."""
-        from labext.nb.views import command_kind_frame
-
-        return command_kind_frame(self._run(self._backend.command_kinds()))
+        return views.command_kind_frame(self._run(self._backend.command_kinds()))
 
     def get(self, job: str) -> Record:
         """Return one command's record.

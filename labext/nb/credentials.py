@@ -9,6 +9,7 @@ from labext import messages
 from labext.actions import Action
 from labext.config import clean_url, same_server
 from labext.errors import InputError, LabextError
+from labext.nb import views
 from labext.nb.backends import Steps
 from labext.nb.records import CREDENTIAL_OPTIONS, Record, drop_none
 from labext.nb.resource import Resource, build_changes, unique_names
@@ -32,9 +33,7 @@ class Credentials(Resource):
 
         `decryption_error` is set if the service can no longer decrypt the key.
         """
-        from labext.nb.views import credential_frame
-
-        return credential_frame(self.iter(provider))
+        return views.credential_frame(self.iter(provider))
 
     def iter(self, provider: str | None = None) -> Iterator[Record]:
         """Yield the records of credentials, for a provider or all."""
@@ -50,9 +49,7 @@ class Credentials(Resource):
 
     def by_provider(self, provider: str) -> pd.DataFrame:
         """Return the credentials for a provider, a row each; columns as `records.CREDENTIAL`."""
-        from labext.nb.views import credential_frame
-
-        return credential_frame(self._run(self._backend.credentials_of(provider)))
+        return views.credential_frame(self._run(self._backend.credentials_of(provider)))
 
     def get(self, credential: str) -> Record:
         """Return one credential's record, without the key."""
@@ -139,10 +136,8 @@ class Credentials(Resource):
         Raises:
             ServiceError: the provider does not respond.
         """
-        from labext.nb.views import discovered_model_frame
-
         steps = self._backend.discover_with(self.find(credential))
-        return discovered_model_frame(self._run_for(credential, steps))
+        return views.discovered_model_frame(self._run_for(credential, steps))
 
     def register_models(self, credential: str, models: Iterable[tuple[str, str]]) -> Record:
         """Add models of a credential; return the numbers `created` and `existing`.
@@ -170,10 +165,8 @@ class Credentials(Resource):
         `source` is `database`, `environment` (of the service) or `none`. The frame's
         `attrs["encryption_configured"]` is True if the service can encrypt keys.
         """
-        from labext.nb.views import credential_status_frame
-
         status = self._run(self._backend.credential_status())
-        frame = credential_status_frame(status["providers"])
+        frame = views.credential_status_frame(status["providers"])
         frame.attrs["encryption_configured"] = status["encryption_configured"]
         return frame
 

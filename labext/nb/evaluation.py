@@ -12,7 +12,7 @@ from labext import messages
 from labext.errors import InputError, LabextError
 from labext.nb import records
 from labext.nb.questions import ExpectedAnswer, contains_fact
-from labext.nb.records import EVALUATION, EVALUATION_SUMMARY, Answer, Citation, Record
+from labext.nb.records import EVALUATION_SUMMARY, Answer, Citation, Record
 from labext.nb.resource import TitleResolver, match_title
 
 if TYPE_CHECKING:
@@ -62,13 +62,6 @@ def is_refusal(answer: Answer) -> bool:
     That is an answer without citations, or one that begins with such a statement.
     """
     return not answer.citations or _REFUSAL.search(answer.text[:_OPENING]) is not None
-
-
-def evaluation_frame(rows: Iterable[Record]) -> pd.DataFrame:
-    """Return the rows of an evaluation as a DataFrame."""
-    from labext.nb.views import EVALUATION_VIEW
-
-    return EVALUATION_VIEW.show(records.to_frame(EVALUATION, rows))
 
 
 def summary_frame(evaluation: pd.DataFrame) -> pd.DataFrame:

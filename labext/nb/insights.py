@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from labext.errors import InputError, NotFoundError
+from labext.nb import views
 from labext.nb.commands import CommandWatch
 from labext.nb.records import Record
 from labext.nb.resource import Resource, parse_identifier, resolve_one
@@ -49,9 +50,7 @@ class Insights(Resource):
             notebook: only insights of sources in this notebook; None for all notebooks.
             sources: only insights of these sources.
         """
-        from labext.nb.views import insight_frame
-
-        return insight_frame(self.iter(notebook, sources))
+        return views.insight_frame(self.iter(notebook, sources))
 
     def iter(
         self, notebook: str | None = None, sources: Iterable[str] | str | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from labext import messages
 from labext.errors import ConflictError, InputError
+from labext.nb import views
 from labext.nb.records import MODEL, SLOTS, Record, build_record
 from labext.nb.resource import Resource, unique_names
 
@@ -28,9 +29,7 @@ class Models(Resource):
         Args:
             type: only models of this type: `llm`, `embedding`, `stt` (speech to text) or `tts`.
         """
-        from labext.nb.views import model_frame
-
-        return model_frame(self.iter(type))
+        return views.model_frame(self.iter(type))
 
     def iter(self, type: str | None = None) -> Iterator[Record]:
         """Yield the records of models, of a type or all."""
@@ -98,9 +97,7 @@ class Models(Resource):
 
         `available` is True if the service can use the provider; `types` are its model types.
         """
-        from labext.nb.views import provider_frame
-
-        return provider_frame(self._run(self._backend.providers()))
+        return views.provider_frame(self._run(self._backend.providers()))
 
     def discover(self, provider: str) -> pd.DataFrame:
         """Return the models that a provider offers; columns as `records.DISCOVERED_MODEL`.
@@ -108,9 +105,7 @@ class Models(Resource):
         Raises:
             ServiceError: the provider does not answer.
         """
-        from labext.nb.views import discovered_model_frame
-
-        return discovered_model_frame(self._run(self._backend.discover(provider)))
+        return views.discovered_model_frame(self._run(self._backend.discover(provider)))
 
     def sync(self, provider: str | None = None) -> pd.DataFrame:
         """Add all models that a provider, or every provider, offers; return a row per provider.
@@ -118,9 +113,7 @@ class Models(Resource):
         Columns as `records.SYNC_RESULT`: the number of models offered, the number of new models,
         and the error of a provider that failed.
         """
-        from labext.nb.views import sync_frame
-
-        return sync_frame(self._run(self._backend.sync(provider)))
+        return views.sync_frame(self._run(self._backend.sync(provider)))
 
     def auto_assign(self) -> Record:
         """Fill the empty default slots by the service's ranking of providers.
@@ -136,9 +129,7 @@ class Models(Resource):
 
     def by_provider(self, provider: str) -> pd.DataFrame:
         """Return a provider's models, a row each; columns as `records.MODEL`."""
-        from labext.nb.views import model_frame
-
-        return model_frame(self._run(self._backend.models_of(provider)))
+        return views.model_frame(self._run(self._backend.models_of(provider)))
 
     def _with_records(self, slots: Mapping[str, str | None]) -> dict[str, Record | None]:
         by_id = {record["id"]: record for record in self.iter()} if any(slots.values()) else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from labext.nb import views
 from labext.nb.records import Record
 from labext.nb.resource import Resource, build_changes, unique_names
 
@@ -23,9 +24,7 @@ class Notebooks(Resource):
             order_by: `updated_at` (the default, newest first), `created_at` or `name`, with
                 ` asc` or ` desc` behind it.
         """
-        from labext.nb.views import notebook_frame
-
-        return notebook_frame(self._run(self._backend.notebooks(archived, order_by)))
+        return views.notebook_frame(self._run(self._backend.notebooks(archived, order_by)))
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all notebooks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from labext.nb import views
 from labext.nb.records import Record
 from labext.nb.resource import Resource, build_changes, unique_names
 
@@ -17,9 +18,7 @@ class Notes(Resource):
 
     def list(self, notebook: str | None = None) -> pd.DataFrame:
         """Return the notes of a notebook, or all, a row each; columns as `records.NOTE`."""
-        from labext.nb.views import note_frame
-
-        return note_frame(self.iter(notebook))
+        return views.note_frame(self.iter(notebook))
 
     def iter(self, notebook: str | None = None) -> Iterator[Record]:
         """Yield the records of the notes of a notebook, or of all."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from labext import messages
 from labext.errors import InputError
 from labext.http.download import OnBytes
-from labext.nb import episode_generation
+from labext.nb import episode_generation, views
 from labext.nb.backends.contract.podcasts import EPISODE_PROFILES, SPEAKER_PROFILES, ProfileKind
 from labext.nb.episode_generation import EpisodeWatch
 from labext.nb.records import SPEAKER, Record, drop_none
@@ -99,9 +99,7 @@ class Podcasts(Resource):
 
     def episodes(self) -> pd.DataFrame:
         """Return the episodes, a row each; columns as `records.EPISODE`."""
-        from labext.nb.views import episode_frame as shown
-
-        return shown(self.iter())
+        return views.episode_frame(self.iter())
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all episodes, without transcripts."""
@@ -188,9 +186,9 @@ class _Profiles(Resource):
 
     def list(self) -> pd.DataFrame:
         """Return the profiles, a row each; columns as the fields of a profile's record."""
-        from labext.nb.views import profile_frame
-
-        return profile_frame(self._kind.fields, self.iter())
+        is_episode = self._kind is EPISODE_PROFILES
+        frame = views.episode_profile_frame if is_episode else views.speaker_profile_frame
+        return frame(self.iter())
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all profiles."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 from labext.actions import Action
 from labext.errors import InputError, ServiceError, UnreachableError
 from labext.http.pagination import check_count
+from labext.nb import views
 from labext.nb.backends import IDLE_TIMEOUT, RequestExecutor
 from labext.nb.backends.contract import ContractBackend
 from labext.nb.records import Answer, AskEvent, Final, Hits, Query, Question
@@ -135,13 +136,11 @@ class SearchResource(Resource):
             SetupError: `vector` search needs an embedding model, and the service has none; a
                 `hybrid` one is by words alone then.
         """
-        from labext.nb.views import hit_frame
-
         search = self._build_query(Query, query, notebook, options)
         hits = Hits([])
         if not search.scope.is_empty:
             hits = self._run(self._backend.search(search, type))
-        frame = hit_frame(hits)
+        frame = views.hit_frame(hits)
         frame.attrs["note"] = hits.note
         return frame
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from labext.http.download import OnBytes, is_html_name
-from labext.nb import polling, uploads
+from labext.nb import polling, uploads, views
 from labext.nb.polling import Ingestion
 from labext.nb.records import Record
 from labext.nb.resource import (
@@ -43,9 +43,7 @@ class Sources(Resource):
             order_by: `updated_at` (the default, newest first), `created_at` or `title`, with
                 ` asc` or ` desc` behind it.
         """
-        from labext.nb.views import source_frame
-
-        return source_frame(self.iter(notebook, limit, offset, order_by))
+        return views.source_frame(self.iter(notebook, limit, offset, order_by))
 
     def iter(
         self,
@@ -168,8 +166,6 @@ class Sources(Resource):
                 rejected some items, and the others were added.
             LabextError: the service failed; the error names the item and the number added.
         """
-        from labext.nb.views import source_frame
-
         options = self._options(notebook, None, topic, process_async)
         checked = uploads.validate_items(items)
         records: dict[Path | str, Record] = {}
@@ -184,7 +180,7 @@ class Sources(Resource):
             records[item] = record
             if on_added is not None:
                 on_added(record)
-        return source_frame([records[item] for item in checked if item in records])
+        return views.source_frame([records[item] for item in checked if item in records])
 
     def find_existing(
         self, items: Iterable[Path | str] | Path | str, notebook: str | None = None
@@ -266,9 +262,7 @@ class Sources(Resource):
 
     def insights(self, source: str) -> pd.DataFrame:
         """Return the insights of a source, a row each; columns as `records.INSIGHT`."""
-        from labext.nb.views import insight_frame
-
-        return insight_frame(self._run(self._backend.insights(self.find(source))))
+        return views.insight_frame(self._run(self._backend.insights(self.find(source))))
 
     def unprocessed(
         self,
@@ -329,13 +323,11 @@ class Sources(Resource):
             NotReadyError: the sources are not processed in time; the message contains their
                 stages. The processing continues.
         """
-        from labext.nb.views import source_frame as shown
-
         identifiers = self._titles.find_all("source", sources)
         polling.wait_for_sources(
             polling.watch_sources(self._executor, self._backend, identifiers), timeout
         )
-        return shown(polling.fetch_sources(self._executor, self._backend, identifiers))
+        return views.source_frame(polling.fetch_sources(self._executor, self._backend, identifiers))
 
     def _options(
         self, notebook: str | None, title: str | None, topic: str | None, process_async: bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from labext.nb import views
 from labext.nb.backends import OnWords
 from labext.nb.records import Record, drop_none
 from labext.nb.resource import Resource, build_changes, require_text, unique_names
@@ -21,9 +22,7 @@ class Transformations(Resource):
 
     def list(self) -> pd.DataFrame:
         """Return the transformations, a row each; columns as `records.TRANSFORMATION`."""
-        from labext.nb.views import transformation_frame
-
-        return transformation_frame(self.iter())
+        return views.transformation_frame(self.iter())
 
     def iter(self) -> Iterator[Record]:
         """Yield the records of all transformations."""

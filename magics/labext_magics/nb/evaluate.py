@@ -38,7 +38,8 @@ def evaluate(
 
     After an interrupt, the result has the questions that were already asked.
     """
-    from labext.nb.evaluation import evaluation_frame, summary_frame
+    from labext.nb.evaluation import summary_frame
+    from labext.nb.views import evaluation_frame
     from labext_widgets.answers.evaluation import show_summary
 
     target = scope.notebook_or_all(call, notebook, all_notebooks)

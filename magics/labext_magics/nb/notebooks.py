@@ -25,25 +25,19 @@ def delete_notebook(
     call: Call, *, notebook: str, delete_sources: bool, yes: bool, preview: bool
 ) -> pd.DataFrame | None:
     """Delete a notebook with its notes and chats; a preview returns their counts."""
+    from labext.nb.views import deletion_preview_frame
+
     record = call.nb.notebooks.get(notebook)
     counts = call.nb.notebooks.preview(record["id"])
     affected = _describe_deletion(str(record["name"]), counts, delete_sources)
     if not output.confirm_destruction("delete", affected, yes=yes, preview=preview):
-        return _counts_frame(counts)
+        return deletion_preview_frame([counts])
     deleted = call.nb.notebooks.delete(record["id"], delete_sources=delete_sources)
     if call.session.notebook is not None and call.session.notebook.id == record["id"]:
         call.session.notebook = None
     call.session.chats.pop(str(record["id"]), None)
     output.print_message(f"Deleted {record['name']}{_describe_deleted(deleted)}.")
     return None
-
-
-def _counts_frame(counts: Record) -> pd.DataFrame:
-    from labext.nb.records import PREVIEW as COUNTS
-    from labext.nb.records import to_frame
-    from labext.nb.views import NOTEBOOKS_VIEW
-
-    return NOTEBOOKS_VIEW.show(to_frame(COUNTS, [counts]))
 
 
 def _describe_deletion(name: str, counts: Record, delete_sources: bool) -> list[str]:

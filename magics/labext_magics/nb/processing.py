@@ -32,11 +32,9 @@ _MAX_NAMED = 5
 
 def status(call: Call, *, source: str) -> pd.DataFrame:
     """Return the processing state of a source."""
-    from labext.nb.records import STATUS, to_frame
-    from labext.nb.views import SOURCES_VIEW
+    from labext.nb.views import status_frame
 
-    record = call.nb.sources.status(scope.resolve_id(call, "source", source))
-    return SOURCES_VIEW.show(to_frame(STATUS, [record]))
+    return status_frame([call.nb.sources.status(scope.resolve_id(call, "source", source))])
 
 
 def wait(call: Call, *, sources: list[str]) -> pd.DataFrame:
@@ -97,15 +95,7 @@ def wait_for_text(
     """Wait until sources have been processed, and print the skipped sources.
 
     A source whose record has not changed for an hour is skipped, since its worker has probably
-    been stopped.
-
-    Args:
-        call: the context of the command.
-        notebook: the notebook of the sources; None for all notebooks.
-        sources: the titles or IDs of the sources; None for all sources.
-        wait: False to skip unprocessed sources without waiting.
-        option: the option of the command that skips the waiting; None if it has none.
-        vectors: True to wait for the vectors of the sources, too.
+    been stopped. With `vectors`, the vectors of the sources are awaited, too.
 
     Raises:
         WatchInterrupted: the kernel was interrupted; no request was sent.
@@ -149,11 +139,8 @@ def _show_progress(
 ) -> Ingestion | None:
     """Show the progress of sources until all are processed; return the last snapshot.
 
-    Args:
-        snapshots: the states of the sources.
-        again: the line that resumes the watch.
-        repeated: the number of failed sources whose reasons follow in an error or in further lines,
-            so that text output omits them here; None for all.
+    The reasons of `repeated` failed sources (None for all) follow in an error or in further lines,
+    so that text output omits them here.
     """
     import labext_widgets
     from labext_widgets.core.front_end import FrontEnd, front_end

@@ -10,14 +10,8 @@ import pandas as pd
 import pytest
 
 from labext.errors import InputError, ServiceError
-from labext.nb import Answer, Citation
-from labext.nb.evaluation import (
-    EvaluationRun,
-    evaluation_frame,
-    is_refusal,
-    resolve_sources,
-    summary_frame,
-)
+from labext.nb import Answer, Citation, views
+from labext.nb.evaluation import EvaluationRun, is_refusal, resolve_sources, summary_frame
 from labext.nb.questions import ExpectedAnswer, contains_fact, parse_questions, read_questions
 
 PAPER, PROTOCOL = "source:paper", "source:protocol"
@@ -189,7 +183,9 @@ def test_summary_has_a_row_for_each_kind_and_for_all() -> None:
     answers = [cited("p15A", (PAPER, "p15A")), cited("none", (PAPER, "x")), Answer("Nothing.")]
     answers.append(cited("4,542"))
     rows = evaluate(questions, *answers, hits=[(PAPER, "other"), (PAPER, "p15A")])
-    fact, near_miss, number, overall = summary_frame(evaluation_frame(rows)).to_dict("records")
+    fact, near_miss, number, overall = summary_frame(views.evaluation_frame(rows)).to_dict(
+        "records"
+    )
     assert [row["kind"] for row in (fact, near_miss, overall)] == ["fact", "near miss", "all"]
     assert number["reciprocal_rank"] == 0
     assert near_miss["reciprocal_rank"] is None or pd.isna(near_miss["reciprocal_rank"])
